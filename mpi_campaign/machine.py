@@ -1,0 +1,123 @@
+"""What this machine is and allows: cores, compiler, network namespaces."""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from mpi_campaign import ROOT
+from mpi_campaign.errors import CampaignError
+
+SYS_CPU = Path("/sys/devices/system/cpu")
+
+
+@dataclass(frozen=True)
+class Cores:
+    """Processors that this process may use."""
+
+    cpus: tuple[int, ...]
+    physical: int
+
+    @property
+    def threads_per_core(self) -> int:
+        return max(1, len(self.cpus) // self.physical)
+
+
+def _core_of(cpu: int) -> str:
+    try:
+        return (SYS_CPU / f"cpu{cpu}" / "topology" / "thread_siblings_list").read_text().strip()
+    except OSError:
+        return str(cpu)
+
+
+@lru_cache(maxsize=1)
+def cores() -> Cores:
+    """CPUs of this process's cpuset and how many physical cores they are."""
+    cpus = tuple(sorted(os.sched_getaffinity(0)))
+    return Cores(cpus, len({_core_of(cpu) for cpu in cpus}))
+
+
+def cpu_model() -> str:
+    """The processor's name as the kernel gives it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def host_facts() -> dict[str, str | int]:
+    """The machine as the manifest describes it."""
+    found = cores()
+    release: dict[str, str] = {}
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        pass
+    return {
+        "name": platform.node(),
+        "cpu": cpu_model(),
+        "kernel": platform.release(),
+        "os": release.get("PRETTY_NAME", platform.system()),
+        "cores": found.physical,
+        "cpus": len(found.cpus),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "python": platform.python_version(),
+    }
+
+
+def compiler() -> Path:
+    """The C compiler: $CC, else cc, gcc or clang.
+
+    Raises CampaignError where there is none, or where it cannot build a program.
+    """
+    asked = os.environ.get("CC")
+    names = [asked] if asked else ["cc", "gcc", "clang"]
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    if found is None:
+        what = f"CC={asked} is not on PATH" if asked else "no C compiler (cc, gcc or clang) is on PATH"
+        raise CampaignError(f"{what}: install one (Debian, Ubuntu: gcc and libc6-dev) or set CC")
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "probe.c"
+        source.write_text("#include <stdio.h>\n#include <omp.h>\nint main(void) { return puts(\"\") == EOF; }\n")
+        command = [found, "-fopenmp", str(source), "-o", str(source.with_suffix(""))]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["?"]
+        raise CampaignError(
+            f"{found} cannot build an OpenMP program ({lines[0].strip()}): install the C library's headers and OpenMP "
+            "(Debian, Ubuntu: gcc and libc6-dev; for clang also libomp-dev) or set CC"
+        )
+    return Path(found)
+
+
+@lru_cache(maxsize=1)
+def wire_refusal() -> str | None:
+    """Why a rate-limited loopback cannot be made here; None where it can. Tried for real, in a process of its own."""
+    command = [sys.executable, "-m", "mpi_campaign.wire", "--rate", "1gbit", "--", "true"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    if done.returncode == 0:
+        return None
+    lines = done.stderr.strip().splitlines()
+    return lines[-1].removeprefix("wire: ") if lines else f"its trial ended with {done.returncode}"
+
+
+def git_state() -> tuple[str, bool | None]:
+    """Commit of the clone and whether it has changes; ("unknown", None) outside git."""
+    def git(*arguments: str) -> str | None:
+        try:
+            done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
+        except OSError:
+            return None
+        return done.stdout if done.returncode == 0 else None
+
+    commit = git("rev-parse", "HEAD")
+    status = git("status", "--porcelain")
+    return (commit.strip() if commit else "unknown", bool(status) if status is not None else None)

@@ -1,0 +1,140 @@
+"""Run a command over a wire: a rate-limited loopback in a network namespace of its own.
+
+    python -m mpi_campaign.wire --rate 2gbit [--report FILE] -- mpiexec -n 2 ...
+
+Works as root, or for any user where the kernel allows unprivileged user namespaces. It needs neither `ip` nor `tc`.
+The namespace disappears with its last process. The machine's own loopback is never touched: before anything is
+changed, the namespace is checked to be another one than that of the caller.
+
+The report, written when the command has ended, proves the wire: bytes that its link carried.
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from pyroute2 import IPRoute
+
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWNET = 0x40000000
+PR_SET_PDEATHSIG = 1
+EXIT_NO_WIRE = 3
+
+BURST_BYTES = 128 * 1024
+QUEUE_LATENCY = "100ms"
+# Larger socket buffers hide megabytes of a message from the sender and make serialised communication look overlapped.
+TCP_BUFFERS = "4096 65536 131072"
+RATE = re.compile(r"(\d{1,6})(kbit|mbit|gbit)")
+RATE_BITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+HIGHEST_RATE_BITS = 32 * 10**9  # the queueing discipline's rate is a 32-bit number of bytes per second
+
+
+class WireError(Exception):
+    """A wire cannot be had; the message says why, in one line."""
+
+
+def rate_bytes_per_second(rate: str) -> int:
+    """Parse a rate such as 2gbit. Raises ValueError with the legal forms."""
+    match = RATE.fullmatch(rate)
+    bits = int(match.group(1)) * RATE_BITS[match.group(2)] if match else 0
+    if not 10**6 <= bits <= HIGHEST_RATE_BITS:
+        raise ValueError(f"'{rate}' is not a rate: a whole number of kbit, mbit or gbit, 1mbit to 32gbit, e.g. 2gbit")
+    return bits // 8
+
+
+def _namespace() -> tuple[int, int]:
+    status = Path("/proc/self/ns/net").stat()
+    return status.st_dev, status.st_ino
+
+
+def _unshare(flags: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(flags) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def enter() -> None:
+    """Move this process into a new network namespace, by way of a user namespace where it is not privileged.
+
+    Raises WireError where the machine does not allow it.
+    """
+    outside = _namespace()
+    try:
+        _unshare(CLONE_NEWNET)
+    except OSError as refused:
+        uid, gid = os.getuid(), os.getgid()
+        try:
+            _unshare(CLONE_NEWUSER | CLONE_NEWNET)
+            # The same user inside as outside: files keep their owner.
+            Path("/proc/self/setgroups").write_text("deny")
+            Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+            Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+        except OSError as error:
+            raise WireError(
+                f"no network namespace: {refused.strerror} without privilege, and no user namespace: {error.strerror} "
+                "(an administrator can allow it with sysctl user.max_user_namespaces or kernel.unprivileged_userns_clone)"
+            ) from error
+    if _namespace() == outside:
+        raise WireError("the new network namespace is the old one: nothing was changed")
+
+
+def limit_loopback(rate: str) -> None:
+    """Bring up the namespace's loopback, limit its rate, and bound the sockets' buffers."""
+    try:
+        with IPRoute() as netlink:
+            loopback = netlink.link_lookup(ifname="lo")[0]
+            netlink.link("set", index=loopback, state="up")
+            netlink.tc("add", "tbf", loopback, 0x10000, rate=rate_bytes_per_second(rate), burst=BURST_BYTES,
+                       latency=QUEUE_LATENCY)
+        for buffers in ("tcp_wmem", "tcp_rmem"):
+            Path("/proc/sys/net/ipv4", buffers).write_text(TCP_BUFFERS)
+    except Exception as error:  # pyroute2 has a class of errors per netlink family
+        raise WireError(f"the loopback's rate cannot be limited: {error}") from error
+
+
+def link_bytes() -> int:
+    """Bytes that this namespace's loopback has carried."""
+    for line in Path("/proc/self/net/dev").read_text().splitlines():
+        name, _, counters = line.partition(":")
+        if name.strip() == "lo":
+            return int(counters.split()[0])
+    return 0
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="wire", description="Run a command over a rate-limited loopback.")
+    parser.add_argument("--rate", required=True, help="e.g. 2gbit")
+    parser.add_argument("--report", type=Path, help="write the bytes carried here, as JSON")
+    parser.add_argument("command", nargs="+")
+    options = parser.parse_args(arguments)
+    try:
+        rate_bytes_per_second(options.rate)
+        enter()
+        limit_loopback(options.rate)
+    except (WireError, ValueError) as error:
+        print(f"wire: {error}", file=sys.stderr)
+        return EXIT_NO_WIRE
+    libc = ctypes.CDLL(None)
+    try:
+        child = subprocess.Popen(
+            options.command, preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        )
+    except OSError as error:
+        print(f"wire: {options.command[0]}: {error.strerror}", file=sys.stderr)
+        return 127
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda received, _frame: child.send_signal(received))
+    status = child.wait()
+    if options.report:
+        options.report.write_text(json.dumps({"rate": options.rate, "link_bytes": link_bytes()}) + "\n")
+    return status if status >= 0 else 128 - status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
