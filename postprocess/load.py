@@ -1,0 +1,515 @@
+"""Read record files and run folders into dataclasses.
+
+The format is `results/schema/record-v1.schema.json`: JSON Lines, a header, a line per point, a footer. A file that
+was cut off (no footer, half a last line, ``complete: false``) still loads and says so. Anything else that is wrong is
+a `RecordError` of one line, ``file:line: what is wrong``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postprocess.text import clean
+
+RECORD_SCHEMA = "mpi-campaign.record"
+RECORD_VERSION = 1
+MANIFEST_SCHEMA = "mpi-campaign.manifest"
+MANIFEST_VERSION = 1
+SCHEMA_FILE = Path(__file__).resolve().parents[1] / "results" / "schema" / "record-v1.schema.json"
+
+Json: TypeAlias = dict[str, Any]
+Nanoseconds: TypeAlias = NDArray[np.int64]
+
+_INT64_MAX = 2**63 - 1
+
+
+class RecordError(ValueError):
+    """A record file or a run folder that cannot be read; the message is one line, ``file:line: what is wrong``."""
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A thread that appeared during MPI_Init, with the CPUs it may use as the kernel lists them (``0-3,8``)."""
+
+    name: str
+    cpuset: str
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where one rank ran, as seen from inside the process."""
+
+    rank: int
+    host: str
+    node: int
+    cpuset: str
+    physical_cores: int
+    compute_cpusets: tuple[str, ...]
+    mpi_threads: tuple[Thread, ...]
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line of a record: what ran, and where. ``raw`` is the line itself."""
+
+    benchmark: str
+    toolchain: str
+    provider: str
+    configuration: str
+    network: str
+    started_utc: str
+    mpi_library_version: str
+    mpi_standard: str
+    thread_level_required: str
+    thread_level_provided: str
+    ranks: int
+    nodes: int
+    threads_per_rank: int
+    physical_cores: int
+    oversubscribed: bool
+    shared_core: bool
+    start_method: str
+    command_line: tuple[str, ...]
+    environment: dict[str, str]
+    build: Json
+    metadata: Json
+    placement: tuple[Placement, ...]
+    planned_collectives: tuple[str, ...]
+    planned_comm_targets_ns: tuple[int, ...]
+    planned_comp_targets_ns: tuple[int, ...]
+    raw: Json = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How well a size meets its target: ``error_relative`` is (time - target) / target, ``time_ns`` 0 if unknown."""
+
+    status: str
+    time_ns: int
+    error_relative: float
+
+
+@dataclass(frozen=True)
+class Spread:
+    """One term of the overlapped repetitions, over ranks: a value per repetition, in nanoseconds but for max_rank."""
+
+    min: Nanoseconds
+    median: Nanoseconds
+    max: Nanoseconds
+    max_rank: Nanoseconds
+
+
+@dataclass(frozen=True)
+class Point:
+    """One cell of the sweep. Arrays are int64 nanoseconds: a value per valid repetition; in ``rank_*`` one per rank."""
+
+    index: int
+    collective: str
+    comm_target_ns: int
+    comp_target_ns: int
+    message_bytes: int
+    matrix_size: int
+    comm_calibration: Calibration
+    comp_calibration: Calibration
+    repetitions: int
+    late_repetitions: int
+    stop_reason: str
+    interval_relative_reached: float
+    data_errors: int
+    clock_residual_ns: float
+    t_measured_ns: Nanoseconds
+    t_comm_ref_ns: Nanoseconds
+    t_comp_ref_ns: Nanoseconds
+    t_call_ns: Spread
+    t_comp_ns: Spread
+    t_wait_ns: Spread
+    start_imbalance_ns: Nanoseconds
+    rank_call_plus_wait_ns: Nanoseconds
+    rank_comm_ref_ns: Nanoseconds
+    rank_comp_ns: Nanoseconds
+    rank_comp_ref_ns: Nanoseconds
+
+
+@dataclass(frozen=True)
+class Footer:
+    """The last line: ``mpi_thread_cpu_ns`` is [rank][thread] CPU time of the threads that MPI started, nanoseconds."""
+
+    complete: bool
+    reason: str
+    wall_seconds: float
+    measured_seconds: float
+    clock_residual_ns: float
+    mpi_thread_cpu_ns: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record file. ``incomplete`` says why it is not whole; it is empty when it is."""
+
+    path: Path
+    header: Header
+    points: tuple[Point, ...]
+    footer: Footer | None
+    incomplete: str
+
+    @property
+    def complete(self) -> bool:
+        """Whether the file ends with a footer that says so."""
+        return not self.incomplete
+
+    @property
+    def name(self) -> str:
+        """The record's path inside a run folder, as the manifest's cases name it."""
+        return f"records/{self.path.name}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder: its manifest (empty when that could not be read), its records by file name, and what was wrong."""
+
+    path: Path
+    manifest: Json
+    records: tuple[Record, ...]
+    problems: tuple[str, ...]
+
+
+def load_record(path: Path | str) -> Record:
+    """Read one record file.
+
+    Raises RecordError where the file is unreadable, foreign, of a newer version, or wrong in any way but being cut off.
+    """
+    path = Path(path)
+    header: Header | None = None
+    footer: Footer | None = None
+    points: list[Point] = []
+    incomplete = "no footer: the measurement was cut off"
+    for number, line in _lines(path):
+        where = f"{clean(path.name)}:{number}"
+        value = _json_object(line, where) if line is not None else None
+        if header is None:
+            if value is None:
+                _fail(where, "cut off before the end of the header")
+            header = _header(_Fields(value, where))
+        elif value is None:
+            incomplete = "the last line is cut"
+        elif footer is not None:
+            _fail(where, "a line after the footer")
+        elif value.get("type") == "footer":
+            footer = _footer(_Fields(value, where), len(points))
+            incomplete = "" if footer.complete else footer.reason or "the footer says that it is not complete"
+        elif value.get("type") == "point":
+            point = _point(_Fields(value, where), header.ranks)
+            if any(point.index == other.index for other in points):
+                _fail(where, f"point {point.index} appears twice")
+            points.append(point)
+        else:
+            _fail(where, "neither a point nor a footer")
+    if header is None:
+        _fail(f"{clean(path.name)}:1", "the file is empty")
+    return Record(path, header, tuple(points), footer, incomplete)
+
+
+def load_run(path: Path | str) -> Run:
+    """Read a run folder. A bad record is told in `Run.problems` and does not lose the others.
+
+    Raises RecordError where there is no such folder, or its manifest is of a newer version.
+    """
+    path = Path(path)
+    folder = path / "records"
+    if not folder.is_dir() and not (path / "manifest.json").is_file():
+        _fail(clean(str(path)), "not a run folder: neither manifest.json nor records/ is in it")
+    manifest, problems = _manifest(path / "manifest.json")
+    records: list[Record] = []
+    files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
+    checksums = manifest.get("checksums")
+    for file in files:
+        try:
+            record = load_record(file)
+            records.append(record)
+            expected = checksums.get(record.name) if isinstance(checksums, dict) else None
+            if expected is not None and expected != "sha256:" + hashlib.sha256(file.read_bytes()).hexdigest():
+                problems.append(f"{clean(file.name)}: not the file that was archived: its checksum differs")
+        except RecordError as error:
+            problems.append(str(error))
+    return Run(path, manifest, tuple(records), tuple(problems))
+
+
+def validate_record(path: Path | str) -> None:
+    """Check every line of a record file against the JSON schema, and load it. Needs the package `jsonschema`.
+
+    Raises RecordError at the first line that does not conform or is cut. A missing footer is no fault.
+    """
+    import jsonschema  # noqa: PLC0415 - only this needs it
+
+    path = Path(path)
+    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    validators = {
+        kind: jsonschema.Draft202012Validator({**schema["$defs"][kind], "$defs": schema["$defs"]})
+        for kind in ("header", "point", "footer")
+    }
+    for number, line in _lines(path):
+        where = f"{clean(path.name)}:{number}"
+        if line is None:
+            _fail(where, "the last line is cut")
+        value = _json_object(line, where)
+        validator = validators.get(str(value.get("type")))
+        if validator is None:
+            _fail(where, "neither a header, a point nor a footer")
+        fault = next(iter(sorted(validator.iter_errors(value), key=lambda e: list(map(str, e.absolute_path)))), None)
+        if fault is not None:
+            _fail(where, clean(f"{'.'.join(map(str, fault.absolute_path)) or 'line'}: {fault.message}")[:300])
+    load_record(path)
+
+
+def _fail(where: str, message: str) -> NoReturn:
+    raise RecordError(f"{where}: {message}")
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str | None]]:
+    """Numbered lines; None for a last line that was cut. A last line that only lacks its newline is whole."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        _fail(clean(str(path)), f"cannot be read: {error.strerror}")
+    *whole, tail = data.split(b"\n")
+    for number, line in enumerate(whole, start=1):
+        try:
+            yield number, line.decode("utf-8")
+        except UnicodeDecodeError:
+            _fail(f"{clean(path.name)}:{number}", "not UTF-8")
+    if tail:
+        try:
+            text = tail.decode("utf-8")
+            json.loads(text)
+            yield len(whole) + 1, text
+        except (ValueError, RecursionError):
+            yield len(whole) + 1, None
+
+
+def _not_json(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _json_object(line: str, where: str) -> Json:
+    try:
+        value = json.loads(line, parse_constant=_not_json)
+        if "\\u" in line:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is no text
+    except (ValueError, RecursionError):
+        _fail(where, "not JSON")
+    if not isinstance(value, dict):
+        _fail(where, "not a JSON object")
+    return value
+
+
+def _manifest(path: Path) -> tuple[Json, list[str]]:
+    try:
+        manifest = _json_object(path.read_text(encoding="utf-8"), path.name)
+    except (OSError, UnicodeDecodeError):
+        return {}, ["manifest.json: missing or unreadable"]
+    except RecordError as error:
+        return {}, [str(error)]
+    if manifest.get("schema") != MANIFEST_SCHEMA:
+        return {}, ["manifest.json: not the manifest of a campaign"]
+    version = manifest.get("schema_version")
+    if type(version) is int and version > MANIFEST_VERSION:
+        _fail(
+            path.name, f"schema version {version} is newer than {MANIFEST_VERSION}, the newest that this program reads"
+        )
+    return manifest, []
+
+
+class _Fields:
+    """Typed access to one JSON object, whose errors name the line and the key."""
+
+    def __init__(self, value: Json, where: str, name: str = "") -> None:
+        self.value, self.where, self.name = value, where, name
+
+    def _get(self, key: str, right: Callable[[Any], bool], wanted: str) -> Any:
+        if key not in self.value:
+            _fail(self.where, f"{self.name}{key} is missing")
+        value = self.value[key]
+        if not right(value):
+            _fail(self.where, f"{self.name}{key} is not {wanted}")
+        return value
+
+    def text(self, key: str) -> str:
+        return str(self._get(key, lambda v: isinstance(v, str), "a string"))
+
+    def flag(self, key: str) -> bool:
+        return bool(self._get(key, lambda v: isinstance(v, bool), "true or false"))
+
+    def count(self, key: str) -> int:
+        return int(self._get(key, _is_count, "a whole number"))
+
+    def number(self, key: str) -> float:
+        return float(self._get(key, _is_number, "a number"))
+
+    def number_or_nan(self, key: str) -> float:
+        value = self._get(key, lambda v: v is None or _is_number(v), "a number or null")
+        return float("nan") if value is None else float(value)
+
+    def items(self, key: str) -> list[Any]:
+        return list(self._get(key, lambda v: isinstance(v, list), "a list"))
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        return tuple(self._get(key, lambda v: _list_of(v, lambda x: isinstance(x, str)), "a list of strings"))
+
+    def counts(self, key: str) -> tuple[int, ...]:
+        return tuple(self._get(key, lambda v: _list_of(v, _is_count), "a list of whole numbers"))
+
+    def times(self, key: str, length: int) -> Nanoseconds:
+        values = self.counts(key)
+        if len(values) != length:
+            _fail(self.where, f"{self.name}{key} has {len(values)} values, not {length}")
+        return np.array(values, dtype=np.int64)
+
+    def mapping(self, key: str) -> Json:
+        return dict(self._get(key, lambda v: isinstance(v, dict), "an object"))
+
+    def inside(self, key: str) -> _Fields:
+        return _Fields(self.mapping(key), self.where, f"{self.name}{key}.")
+
+    def each(self, key: str) -> Iterator[_Fields]:
+        for index, value in enumerate(self.items(key)):
+            name = f"{self.name}{key}[{index}]"
+            if not isinstance(value, dict):
+                _fail(self.where, f"{name} is not an object")
+            yield _Fields(value, self.where, name + ".")
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _INT64_MAX
+
+
+def _is_number(value: object) -> bool:
+    if type(value) is int:
+        return abs(value) <= _INT64_MAX
+    return type(value) is float and bool(np.isfinite(value))
+
+
+def _list_of(value: object, right: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(right, value))
+
+
+def _header(line: _Fields) -> Header:
+    if line.value.get("type") != "header" or line.value.get("schema") != RECORD_SCHEMA:
+        _fail(line.where, "not the record of a benchmark: its first line is no header")
+    version = line.count("schema_version")
+    if version > RECORD_VERSION:
+        newest = f"{RECORD_VERSION}, the newest that this program reads"
+        _fail(line.where, f"schema version {version} is newer than {newest}")
+    if version != RECORD_VERSION:
+        _fail(line.where, f"there is no schema version {version}")
+    environment = line.mapping("environment")
+    if not all(isinstance(value, str) for value in environment.values()):
+        _fail(line.where, "environment holds something that is not a string")
+    plan = line.inside("plan")
+    header = Header(
+        benchmark=line.text("benchmark"),
+        toolchain=line.text("toolchain"),
+        provider=line.text("provider"),
+        configuration=line.text("configuration"),
+        network=line.text("network"),
+        started_utc=line.text("started_utc"),
+        mpi_library_version=line.text("mpi_library_version"),
+        mpi_standard=line.text("mpi_standard"),
+        thread_level_required=line.text("thread_level_required"),
+        thread_level_provided=line.text("thread_level_provided"),
+        ranks=line.count("ranks"),
+        nodes=line.count("nodes"),
+        threads_per_rank=line.count("threads_per_rank"),
+        physical_cores=line.count("physical_cores"),
+        oversubscribed=line.flag("oversubscribed"),
+        shared_core=line.flag("shared_core"),
+        start_method=line.text("start_method"),
+        command_line=line.texts("command_line"),
+        environment=environment,
+        build=line.mapping("build"),
+        metadata={} if line.value.get("metadata") is None else line.mapping("metadata"),
+        placement=tuple(_placement(rank) for rank in line.each("placement")),
+        planned_collectives=plan.texts("collectives"),
+        planned_comm_targets_ns=plan.counts("comm_targets_ns"),
+        planned_comp_targets_ns=plan.counts("comp_targets_ns"),
+        raw=line.value,
+    )
+    if not 0 < header.ranks == len(header.placement):
+        _fail(line.where, f"{header.ranks} ranks, but {len(header.placement)} placements")
+    return header
+
+
+def _placement(rank: _Fields) -> Placement:
+    return Placement(
+        rank=rank.count("rank"),
+        host=rank.text("host"),
+        node=rank.count("node"),
+        cpuset=rank.text("cpuset"),
+        physical_cores=rank.count("physical_cores"),
+        compute_cpusets=rank.texts("compute_cpusets"),
+        mpi_threads=tuple(Thread(t.text("name"), t.text("cpuset")) for t in rank.each("mpi_threads")),
+    )
+
+
+def _calibration(line: _Fields) -> Calibration:
+    return Calibration(line.text("status"), line.count("time_ns"), line.number("error_relative"))
+
+
+def _point(line: _Fields, ranks: int) -> Point:
+    samples, medians = line.inside("samples"), line.inside("rank_medians")
+    n = line.count("repetitions")
+
+    def spread(key: str) -> Spread:
+        term = samples.inside(key)
+        return Spread(term.times("min", n), term.times("median", n), term.times("max", n), term.times("max_rank", n))
+
+    return Point(
+        index=line.count("index"),
+        collective=line.text("collective"),
+        comm_target_ns=line.count("comm_target_ns"),
+        comp_target_ns=line.count("comp_target_ns"),
+        message_bytes=line.count("message_bytes"),
+        matrix_size=line.count("matrix_size"),
+        comm_calibration=_calibration(line.inside("comm_calibration")),
+        comp_calibration=_calibration(line.inside("comp_calibration")),
+        repetitions=n,
+        late_repetitions=line.count("late_repetitions"),
+        stop_reason=line.text("stop_reason"),
+        interval_relative_reached=line.number_or_nan("interval_relative_reached"),
+        data_errors=line.count("data_errors"),
+        clock_residual_ns=line.inside("clock").number("residual_ns"),
+        t_measured_ns=samples.times("t_measured_ns", n),
+        t_comm_ref_ns=samples.times("t_comm_ref_ns", n),
+        t_comp_ref_ns=samples.times("t_comp_ref_ns", n),
+        t_call_ns=spread("t_call_ns"),
+        t_comp_ns=spread("t_comp_ns"),
+        t_wait_ns=spread("t_wait_ns"),
+        start_imbalance_ns=samples.times("start_imbalance_ns", n),
+        rank_call_plus_wait_ns=medians.times("t_call_plus_wait_ns", ranks),
+        rank_comm_ref_ns=medians.times("t_comm_ref_ns", ranks),
+        rank_comp_ns=medians.times("t_comp_ns", ranks),
+        rank_comp_ref_ns=medians.times("t_comp_ref_ns", ranks),
+    )
+
+
+def _footer(line: _Fields, points: int) -> Footer:
+    if line.count("points") != points:
+        _fail(line.where, f"the footer counts {line.count('points')} points, the file has {points}")
+    threads = line.items("mpi_thread_cpu_ns")
+    if not all(_list_of(rank, _is_count) for rank in threads):
+        _fail(line.where, "mpi_thread_cpu_ns is not a list of lists of whole numbers")
+    return Footer(
+        complete=line.flag("complete"),
+        reason=line.text("reason"),
+        wall_seconds=line.number("wall_seconds"),
+        measured_seconds=line.number("measured_seconds"),
+        clock_residual_ns=line.number("clock_residual_ns"),
+        mpi_thread_cpu_ns=tuple(tuple(rank) for rank in threads),
+    )

@@ -1,0 +1,322 @@
+"""Records to tables: one row per point with its metrics and validity, and the samples in long form."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from postprocess import metrics, validity
+from postprocess.load import Header, Point, Record, Run, load_record, load_run
+from postprocess.metrics import Estimate, as_float, median_estimate
+
+CASE = [
+    "benchmark", "collective", "system", "toolchain", "provider", "configuration", "network",
+    "ranks", "nodes", "threads_per_rank", "launch",
+]  # fmt: skip
+"""The columns that name a sweep: everything but its place in the grid. `launch` counts repeated launches from 1."""
+
+COLUMNS = [
+    *CASE, "comm_target_ns", "comp_target_ns", "message_bytes", "matrix_size",
+    "t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns",
+    "r_overhead", "r_overhead_ci95_low", "r_overhead_ci95_high",
+    "r_overhead_vs_basic", "r_overhead_vs_basic_ci95_low", "r_overhead_vs_basic_ci95_high",
+    "speedup_vs_basic", "speedup_vs_basic_ci95_low", "speedup_vs_basic_ci95_high", "vs_basic_reason",
+    "r_comm", "r_comp_slowdown", "repetitions", "late_repetitions", "data_errors", "stop_reason",
+    "interval_relative_reached", "valid", "reliable", "unreliable_reasons", "flags", "reference_moved",
+    "oversubscribed", "shared_core", "complete", "record", "index",
+]  # fmt: skip
+"""The columns of `points_of`, in order. Times in nanoseconds (medians), sizes in bytes, ratios without unit."""
+
+_NAN = np.array(math.nan)
+_NOTHING = Estimate(_NAN, _NAN, _NAN)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A point with its medians, and where it came from."""
+
+    record: Record
+    launch: int
+    point: Point
+    measured: Estimate
+    comm: Estimate
+    comp: Estimate
+
+    @classmethod
+    def of(cls, record: Record, launch: int, point: Point) -> _Measured:
+        series = (point.t_measured_ns, point.t_comm_ref_ns, point.t_comp_ref_ns)
+        return cls(record, launch, point, *map(median_estimate, series))
+
+    def cell(self, launch: int) -> Hashable:
+        """What a point has in common with the point of `basic` that it is compared with, in the given launch."""
+        h, p = self.record.header, self.point
+        case = (h.benchmark, h.toolchain, h.provider, h.network, h.ranks, h.nodes, h.threads_per_rank)
+        return (*case, p.collective, p.comm_target_ns, p.comp_target_ns, launch)
+
+
+def points_of(run: Run) -> pd.DataFrame:
+    """One row per point of a run, in the order of its records; the columns are `COLUMNS`.
+
+    `r_overhead` uses the run's own references, `r_overhead_vs_basic` those that `basic` had on the same sizes, and
+    `speedup_vs_basic` is basic's t_measured over the point's own. Where `basic` has no comparable point the last two
+    are NaN and `vs_basic_reason` says why. `unreliable_reasons` and `flags` hold lists of strings.
+    """
+    return points_table(run.records, str(run.manifest.get("system") or ""))
+
+
+def points_table(records: Sequence[Record], system: str = "") -> pd.DataFrame:
+    """`points_of` for records that need not be in a run folder; without `system` the one in their metadata is taken."""
+    found = [_Measured.of(r, launch, p) for r, launches in _launches(records) for p, launch in launches]
+    basics = {m.cell(m.launch): m for m in found if m.record.header.configuration == "basic"}
+    table: pd.DataFrame = pd.DataFrame([_row(m, basics, system) for m in found], columns=COLUMNS)
+    table = table.astype({"valid": bool, "reliable": bool})  # also where there is no row
+    return table
+
+
+def samples_of(run: Run) -> pd.DataFrame:
+    """One row per repetition of every point: the case, the place in the grid, and each term in integer nanoseconds.
+
+    For t_call, t_comp and t_wait the minimum, median and maximum over ranks, and the rank that has the maximum.
+    """
+    system = str(run.manifest.get("system") or "")
+    parts = [
+        _samples(_case(r, launch, p, system) | {"record": r.name, "index": p.index}, p)
+        for r, launches in _launches(run.records)
+        for p, launch in launches
+        if p.repetitions
+    ]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*CASE, "record", "index"])
+
+
+def write_parquet(run_dir: Path | str) -> list[Path]:
+    """Write `points.parquet` and `samples.parquet` into a run folder, each whole or not at all; return their paths.
+
+    Raises RecordError where the folder cannot be read, OSError where it cannot be written.
+    """
+    run = load_run(run_dir)
+    written = []
+    for name, table in (("points", points_of(run)), ("samples", samples_of(run))):
+        path = run.path / f"{name}.parquet"
+        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            pq.write_table(_arrow(table), partial)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+        written.append(path)
+    return written
+
+
+def points_as_json(points: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows as strict JSON values: NaN and infinity are null, whole numbers stay so, intervals are [low, high]."""
+    rows = []
+    for row in points.to_dict("records"):
+        values: dict[str, Any] = {}
+        for key, value in row.items():
+            name = str(key)
+            if name.endswith("_ci95_low"):
+                stem = name.removesuffix("_low")
+                values[stem] = [_plain(value), _plain(row[f"{stem}_high"])]
+            elif not name.endswith("_ci95_high"):
+                values[name] = _plain(value)
+        rows.append(values)
+    return rows
+
+
+def usable(points: pd.DataFrame) -> pd.DataFrame:
+    """The points that a summary is made of: the reliable ones, or the valid ones where none is reliable."""
+    chosen: pd.DataFrame = points[points["reliable" if points["reliable"].any() else "valid"]]
+    return chosen
+
+
+def record_metrics(path: Path | str, basic_path: Path | str | None = None) -> dict[str, float]:
+    """A record in a few numbers, for ReFrame's performance variables; a number that cannot be had is left out.
+
+    `basic_path` is the record of `basic` to compare with. Medians over the `usable` points:
+    r_overhead, r_overhead_vs_basic, speedup_vs_basic, r_comm, r_comp_slowdown, t_comm_ref_ratio_to_target and
+    t_comp_ref_ratio_to_target (measured reference over target), and r_overhead_diagonal (comm_target == comp_target).
+    Counts: points, points_valid, points_reliable.
+
+    Raises RecordError where a record cannot be read.
+    """
+    record = load_record(path)
+    others = [] if basic_path is None else [load_record(basic_path)]
+    everything = points_table([*others, record])
+    points = everything.iloc[len(everything) - len(record.points) :]
+    chosen = usable(points)
+    ratios = ["r_overhead", "r_overhead_vs_basic", "speedup_vs_basic", "r_comm", "r_comp_slowdown"]
+    found = {name: float(chosen[name].median()) for name in ratios}
+    diagonal = usable(points[points["comm_target_ns"] == points["comp_target_ns"]])
+    found["r_overhead_diagonal"] = float(diagonal["r_overhead"].median())
+    for term in ("comm", "comp"):
+        found[f"t_{term}_ref_ratio_to_target"] = float(
+            (chosen[f"t_{term}_ref_ns"] / chosen[f"{term}_target_ns"]).median()
+        )
+    found |= {
+        "points": float(len(points)),
+        "points_valid": float(points["valid"].sum()),
+        "points_reliable": float(points["reliable"].sum()),
+    }
+    return {name: value for name, value in found.items() if math.isfinite(value)}
+
+
+def expected_wire_bytes(record: Record | Path | str) -> int:
+    """A safe lower bound of the payload, in bytes, that crossed the network in a record's valid repetitions.
+
+    Each repetition communicates twice, once for the reference and once overlapped. On a `wire` every rank is alone, on
+    other networks the ranks of one node share it. Collectives that are not known count as 0 bytes.
+    Raises RecordError where a path is given that cannot be read.
+    """
+    whole = record if isinstance(record, Record) else load_record(record)
+    header = whole.header
+    if header.network.partition(":")[0] == "wire":
+        groups = [1] * header.ranks
+    else:
+        nodes = [place.node for place in header.placement]
+        groups = [nodes.count(node) for node in sorted(set(nodes))]
+    return sum(
+        2 * p.repetitions * metrics.least_crossing_bytes(p.collective, p.message_bytes, groups) for p in whole.points
+    )
+
+
+def _arrow(table: pd.DataFrame) -> pa.Table:
+    """The table with one schema whatever it holds: lists of strings stay that where all are empty."""
+    schema = pa.Schema.from_pandas(table, preserve_index=False)
+    for name in ("unreliable_reasons", "flags"):
+        if name in schema.names:
+            schema = schema.set(schema.get_field_index(name), pa.field(name, pa.list_(pa.string())))
+    return pa.Table.from_pandas(table, schema=schema, preserve_index=False)
+
+
+def _launches(records: Sequence[Record]) -> list[tuple[Record, list[tuple[Point, int]]]]:
+    """Every point with the number of its launch: 1 for the first record of a case, 2 for the next, by start time."""
+    numbers: dict[tuple[int, str], int] = {}
+    seen: dict[Hashable, int] = defaultdict(int)
+    order = sorted(range(len(records)), key=lambda i: (records[i].header.started_utc, records[i].path.name))
+    for i in order:
+        for collective in dict.fromkeys(p.collective for p in records[i].points):
+            case = (*_header_case(records[i].header).values(), collective)
+            seen[case] += 1
+            numbers[i, collective] = seen[case]
+    return [(r, [(p, numbers[i, p.collective]) for p in r.points]) for i, r in enumerate(records)]
+
+
+def _header_case(h: Header) -> dict[str, Any]:
+    return {name: getattr(h, name) for name in CASE if name not in ("collective", "system", "launch")}
+
+
+def _case(record: Record, launch: int, point: Point, system: str) -> dict[str, Any]:
+    return {
+        **_header_case(record.header),
+        "collective": point.collective,
+        "system": system or str(record.header.metadata.get("system") or ""),
+        "launch": launch,
+        "comm_target_ns": point.comm_target_ns,
+        "comp_target_ns": point.comp_target_ns,
+        "message_bytes": point.message_bytes,
+        "matrix_size": point.matrix_size,
+    }
+
+
+def _row(m: _Measured, basics: dict[Hashable, _Measured], system: str) -> dict[str, Any]:
+    h, p = m.record.header, m.point
+    overhead = metrics.overhead_estimate(m.measured, m.comp, m.comm)
+    comm_ref, comp_ref = as_float(m.comm.value), as_float(m.comp.value)
+    unreliable = validity.unreliable_reasons(p, overhead, min(comm_ref, comp_ref))
+    flags = validity.flags(p, h.start_method, comm_ref, comp_ref)
+
+    basic, reason = _basic_of(m, basics)
+    moved: list[str] = []
+    against_basic = speedup = _NOTHING
+    if basic is not None:
+        against_basic = metrics.overhead_estimate(m.measured, basic.comp, basic.comm)
+        speedup = (
+            metrics.ratio_estimate(basic.measured, m.measured) if basic is not m else Estimate(*[np.array(1.0)] * 3)
+        )
+        moved = validity.moved_flags(
+            metrics.reference_change(comm_ref, as_float(basic.comm.value)),
+            metrics.reference_change(comp_ref, as_float(basic.comp.value)),
+        )
+    return {
+        **_case(m.record, m.launch, p, system),
+        "t_comm_ref_ns": comm_ref,
+        "t_comp_ref_ns": comp_ref,
+        "t_measured_ns": as_float(m.measured.value),
+        **_columns("r_overhead", overhead),
+        **_columns("r_overhead_vs_basic", against_basic),
+        **_columns("speedup_vs_basic", speedup),
+        "vs_basic_reason": reason,
+        "r_comm": metrics.r_comm(p.rank_call_plus_wait_ns, p.rank_comm_ref_ns) if p.repetitions else math.nan,
+        "r_comp_slowdown": metrics.r_comp_slowdown(p.rank_comp_ns, p.rank_comp_ref_ns) if p.repetitions else math.nan,
+        "repetitions": p.repetitions,
+        "late_repetitions": p.late_repetitions,
+        "data_errors": p.data_errors,
+        "stop_reason": p.stop_reason,
+        "interval_relative_reached": p.interval_relative_reached,
+        "valid": not validity.invalid_reasons(p),
+        "reliable": not unreliable,
+        "unreliable_reasons": unreliable,
+        "flags": [*flags, *moved],
+        "reference_moved": bool(moved),
+        "oversubscribed": h.oversubscribed,
+        "shared_core": h.shared_core,
+        "complete": m.record.complete,
+        "record": m.record.name,
+        "index": p.index,
+    }
+
+
+def _basic_of(m: _Measured, basics: dict[Hashable, _Measured]) -> tuple[_Measured | None, str]:
+    """The point of `basic` to compare with, or None and the reason. A launch that basic lacks takes its last before."""
+    if m.record.header.configuration == "basic":
+        return m, ""
+    candidates = (basics.get(m.cell(launch)) for launch in range(m.launch, 0, -1))
+    basic = next((b for b in candidates if b is not None), None)
+    if basic is None:
+        return None, "basic was not measured at this point"
+    b, p = basic.point, m.point
+    if (b.message_bytes, b.matrix_size) != (p.message_bytes, p.matrix_size):
+        return None, f"basic had other sizes: {b.message_bytes} bytes, matrices of order {b.matrix_size}"
+    if invalid := validity.invalid_reasons(b):
+        return None, f"basic is not valid at this point: {', '.join(invalid)}"
+    return basic, ""
+
+
+def _columns(name: str, estimate: Estimate) -> dict[str, float]:
+    return {
+        name: as_float(estimate.value),
+        f"{name}_ci95_low": as_float(estimate.low),
+        f"{name}_ci95_high": as_float(estimate.high),
+    }
+
+
+def _samples(labels: dict[str, Any], p: Point) -> pd.DataFrame:
+    columns: dict[str, Any] = {**labels, "repetition": np.arange(p.repetitions)}
+    columns |= {name: getattr(p, name) for name in ("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns")}
+    for term in ("t_call", "t_comp", "t_wait"):
+        spread = getattr(p, f"{term}_ns")
+        columns |= {f"{term}_{statistic}_ns": getattr(spread, statistic) for statistic in ("min", "median", "max")}
+        columns[f"{term}_max_rank"] = spread.max_rank
+    columns["start_imbalance_ns"] = p.start_imbalance_ns
+    samples: pd.DataFrame = pd.DataFrame(columns)
+    return samples
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(item) for item in value]
+    return value

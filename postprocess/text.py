@@ -1,0 +1,56 @@
+"""Numbers and names as people read them. Names come from outside: `clean` makes them safe to print and to draw."""
+
+from __future__ import annotations
+
+import math
+
+_NANOSECOND_UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
+_BYTE_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
+
+
+def clean(text: object) -> str:
+    """The text without anything that a terminal, an SVG file or a line of output could take for more than a letter.
+
+    Control, format (right-to-left overrides), line-separator and surrogate characters become U+FFFD.
+    """
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text))
+
+
+def duration(nanoseconds: float) -> str:
+    """A time for axes and tables, three significant digits: ``8 ms``, ``500 µs``; ``-`` for NaN."""
+    return _scaled(nanoseconds, _NANOSECOND_UNITS)
+
+
+def size(count: float) -> str:
+    """A number of bytes, three significant digits: ``1.5 MiB``; ``-`` for NaN."""
+    return _scaled(count, _BYTE_UNITS)
+
+
+def ratio(value: float) -> str:
+    """A ratio with two decimals; ``-`` for NaN."""
+    if not math.isfinite(value):
+        return "-"
+    rounded = round(value, 2) + 0.0
+    return f"{rounded:.2f}" if abs(rounded) < 100 else f"{rounded:.0f}"
+
+
+def interval(low: float, high: float) -> str:
+    """An interval of ratios, ``[0.05, 0.31]``; ``-`` where there is none."""
+    return f"[{ratio(low)}, {ratio(high)}]" if math.isfinite(low) and math.isfinite(high) else "-"
+
+
+def percent(fraction: float) -> str:
+    """A fraction as whole per cent: ``23 %``."""
+    return f"{100 * fraction:.0f} %" if math.isfinite(fraction) else "-"
+
+
+def _scaled(value: float, units: tuple[tuple[int, str], ...]) -> str:
+    if not math.isfinite(value):
+        return "-"
+    for scale, unit in units:
+        if abs(value) >= scale or scale == 1:
+            number = value / scale
+            digits = max(0, 2 - math.floor(math.log10(abs(number)))) if number else 0
+            shown = f"{number:.{digits}f}"
+            return f"{shown.rstrip('0').rstrip('.') if '.' in shown else shown} {unit}"
+    raise AssertionError("the last unit is 1")

