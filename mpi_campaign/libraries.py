@@ -229,3 +229,16 @@ def reported_version(family: str, library_version: str) -> str | None:
         return ""
     match = re.search(pattern, library_version)
     return match.group(1) if match else None
+
+
+def limits(configuration: str) -> dict[str, str]:
+    """What is impossible with a configuration: reason by "family over network"."""
+    found = {}
+    for family, entry in LIBRARIES.items():
+        for network in entry.networks:
+            request = Request(Path("/"), "0", configuration, network, Placement(2, 1))
+            rule = entry.configurations.get(configuration)
+            answer = rule(request) if rule else Impossible(f"{entry.title} has no {configuration}")
+            if isinstance(answer, Impossible):
+                found[f"{family} over {network}"] = answer.reason
+    return found

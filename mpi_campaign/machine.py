@@ -1,5 +1,6 @@
 """What this machine is and allows: cores, compiler, network namespaces."""
 
+import contextlib
 import os
 import platform
 import shutil
@@ -57,10 +58,8 @@ def host_facts() -> dict[str, str | int]:
     """The machine as the manifest describes it."""
     found = cores()
     release: dict[str, str] = {}
-    try:
+    with contextlib.suppress(OSError):
         release = platform.freedesktop_os_release()
-    except OSError:
-        pass
     return {
         "name": platform.node(),
         "cpu": cpu_model(),

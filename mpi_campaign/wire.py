@@ -78,7 +78,7 @@ def enter() -> None:
         except OSError as error:
             raise WireError(
                 f"no network namespace: {refused.strerror} without privilege, and no user namespace: {error.strerror} "
-                "(an administrator can allow it with sysctl user.max_user_namespaces or kernel.unprivileged_userns_clone)"
+                "(an administrator can allow it: sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone)"
             ) from error
     if _namespace() == outside:
         raise WireError("the new network namespace is the old one: nothing was changed")
@@ -122,9 +122,8 @@ def main(arguments: list[str]) -> int:
         return EXIT_NO_WIRE
     libc = ctypes.CDLL(None)
     try:
-        child = subprocess.Popen(
-            options.command, preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        )
+        # This process has one thread, so that code between fork and exec is safe.
+        child = subprocess.Popen(options.command, preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM))  # noqa: PLW1509
     except OSError as error:
         print(f"wire: {options.command[0]}: {error.strerror}", file=sys.stderr)
         return 127

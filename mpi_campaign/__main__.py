@@ -1,0 +1,39 @@
+"""`python -m mpi_campaign`, which `./campaign` starts in its environment."""
+
+import os
+import sys
+
+import click
+
+from mpi_campaign.cli import campaign
+from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
+
+
+def main() -> int:
+    """Run the command; every way out is an exit code and, where it is not good, one line."""
+    try:
+        result = campaign.main(prog_name="campaign", standalone_mode=False)
+    except CampaignError as error:
+        print(f"campaign: {error}", file=sys.stderr)
+        return error.exit_code
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "campaign"
+        print(f"campaign: {' '.join(error.format_message().split())} See: {command} --help", file=sys.stderr)
+        return EXIT_WRONG_USE
+    except (KeyboardInterrupt, click.Abort):
+        print("campaign: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone; nothing is left to say
+        return EXIT_GOOD
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"campaign: {where}{error.strerror or error}", file=sys.stderr)
+        return EXIT_WRONG_USE
+    return result if isinstance(result, int) else EXIT_GOOD
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+"""The archive: run folders that grow under .partial, are renamed into place once, and are never written again.
+
+    results/<system>/.partial/<run>/     a run that grows, or was interrupted
+    results/<system>/<run>/              a run in which every case has a whole record
+    results/<system>/reports/<run>/      what was rendered from it, which can be made again
+
+A run folder holds manifest.json, records/, logs/, points.parquet and samples.parquet.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign import ROOT
+from mpi_campaign.cases import Case
+from mpi_campaign.errors import CampaignError
+
+RESULTS = ROOT / "results"
+MANIFEST = "manifest.json"
+
+# Files of a test in its stage folder.
+RECORD = "record.jsonl"
+SIZES = "sizes.json"
+WIRE_REPORT = "wire.json"
+CASE = "case.json"
+STDOUT = "rfm_job.out"
+STDERR = "rfm_job.err"
+
+# Name in the stage folder -> suffix in the run folder's records/, after the case's stem.
+RECORD_FILES: Mapping[str, str] = {RECORD: ".jsonl", SIZES: ".sizes.json", WIRE_REPORT: ".wire.json"}
+LOG_FILES: Mapping[str, str] = {STDOUT: ".out", STDERR: ".err", "rfm_job.sh": ".sh"}
+
+
+def now_utc() -> str:
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A run on its way or archived: `root` is the folder of all systems."""
+
+    root: Path
+    system: str
+    run: str
+
+    @property
+    def partial(self) -> Path:
+        return self.root / self.system / ".partial" / self.run
+
+    @property
+    def archived(self) -> Path:
+        return self.root / self.system / self.run
+
+    @property
+    def path(self) -> Path:
+        return self.archived if self.archived.is_dir() else self.partial
+
+    @property
+    def report(self) -> Path:
+        return self.root / self.system / "reports" / self.run / "report.html"
+
+    @property
+    def records(self) -> Path:
+        return self.path / "records"
+
+
+def start(root: Path, system: str) -> RunFolder:
+    """A new run folder. Raises CampaignError where it cannot be made."""
+    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    folder = RunFolder(root, system, f"{stamp}-{secrets.token_hex(3)}")
+    try:
+        for name in ("records", "logs", "stage"):
+            (folder.partial / name).mkdir(parents=True)
+    except OSError as error:
+        raise CampaignError(
+            f"{root} cannot be written ({error.strerror}): give another folder with --output DIR"
+        ) from error
+    return folder
+
+
+def find(reference: str, root: Path) -> RunFolder:
+    """The run that a person names: its folder, its name, or `last`. Raises CampaignError with the runs there are."""
+    path = Path(reference)
+    if (path / MANIFEST).is_file():
+        path = path.resolve()
+        home = path.parent.parent if path.parent.name == ".partial" else path.parent
+        return RunFolder(home.parent, home.name, path.name)
+    known = list(runs(root))
+    for one in reversed(known):
+        if reference in ("last", one.run):
+            return one
+    names = ", ".join(one.run for one in known[-5:]) or "none yet"
+    raise CampaignError(
+        f"there is no run '{reference}' under {root}; give a run's folder, its name or `last` (newest: {names})"
+    )
+
+
+def runs(root: Path) -> Iterator[RunFolder]:
+    """Every run under a results folder, oldest first."""
+    manifests = [*root.glob(f"*/*/{MANIFEST}"), *root.glob(f"*/.partial/*/{MANIFEST}")]
+    for manifest in sorted(manifests, key=lambda one: one.parent.name):
+        run = manifest.parent
+        home = run.parent.parent if run.parent.name == ".partial" else run.parent
+        yield RunFolder(root, home.name, run.name)
+
+
+def read_manifest(folder: RunFolder) -> dict[str, Any]:
+    """The manifest. Raises CampaignError where it cannot be read."""
+    try:
+        manifest = json.loads((folder.path / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CampaignError(f"{folder.path / MANIFEST} cannot be read: {error}") from error
+    if not isinstance(manifest, dict):
+        raise CampaignError(f"{folder.path / MANIFEST} is not a manifest")
+    return manifest
+
+
+def write_manifest(folder: RunFolder, manifest: Mapping[str, Any]) -> None:
+    """Write it whole or not at all."""
+    write_atomically(folder.path / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+
+
+def write_atomically(path: Path, text: str) -> None:
+    fresh = path.with_name(path.name + ".new")
+    with fresh.open("w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    fresh.replace(path)
+
+
+def harvest(folder: RunFolder) -> dict[str, Case]:
+    """Take records and logs out of the stage folders. Returns every case that got as far as a stage folder, by stem."""
+    found: dict[str, Case] = {}
+    for description in sorted((folder.partial / "stage").glob(f"**/{CASE}")):
+        try:
+            case = Case(**json.loads(description.read_text()))
+        except (OSError, ValueError, TypeError):
+            continue  # cut off while it was written: the case is missing
+        found[case.stem] = case
+        for names, target in ((RECORD_FILES, "records"), (LOG_FILES, "logs")):
+            for name, suffix in names.items():
+                source = description.parent / name
+                kept = folder.partial / target / f"{case.stem}{suffix}"
+                if source.exists() and not (name == RECORD and is_complete(kept)):
+                    shutil.copyfile(source, kept)
+    return found
+
+
+def is_complete(record: Path) -> bool:
+    """Whether a file ends with a record's footer that says complete."""
+    try:
+        footer = json.loads(record.read_text(encoding="utf-8").rstrip().rpartition("\n")[2])
+    except (OSError, ValueError):
+        return False
+    return isinstance(footer, dict) and footer.get("type") == "footer" and footer.get("complete") is True
+
+
+def finish(folder: RunFolder, manifest: dict[str, Any]) -> None:
+    """Put the run in its place, complete, with checksums of everything in it."""
+    shutil.rmtree(folder.partial / "stage", ignore_errors=True)
+    shutil.rmtree(folder.partial / "output", ignore_errors=True)
+    manifest["checksums"] = {
+        str(path.relative_to(folder.partial)): "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.partial.rglob("*"))
+        if path.is_file() and path.name != MANIFEST
+    }
+    write_manifest(folder, manifest)
+    folder.partial.rename(folder.archived)

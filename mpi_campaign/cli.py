@@ -1,0 +1,147 @@
+"""The commands a person types. Each loads what it needs when it is called, so that all of them start at once."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from mpi_campaign import __version__, archive, libraries, suites
+from mpi_campaign.errors import EXIT_GOOD, CampaignError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+
+@click.group(context_settings=CONTEXT)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def campaign() -> None:
+    """Measure how MPI libraries overlap communication with computation, and say how sure the answer is.
+
+    `campaign run` needs no argument. Exit codes: 0 good, 1 a test failed, 2 wrong use or nothing could run,
+    130 interrupted.
+    """
+
+
+def output_option(function: Function) -> Function:
+    return click.option(
+        "--output", type=click.Path(path_type=Path, file_okay=False), default=archive.RESULTS, show_default="results/",
+        help="Folder of the archive.",
+    )(function)
+
+
+@campaign.command()
+@click.option("--system", default="local", show_default=True, help="A folder of systems/.")
+@click.option("--suite", default="smoke", show_default=True, help=f"One of {', '.join(suites.SUITES)}.")
+@click.option("--toolchain", "toolchains", multiple=True, metavar="NAME@VERSION[=PREFIX]",
+              help="An MPI library from its wheels, or an installed one under PREFIX. May be repeated.")
+@click.option("--configuration", "configurations", multiple=True,
+              help=f"One of {', '.join(libraries.CONFIGURATIONS)}. May be repeated. Default: all.")
+@click.option("--benchmark", "benchmarks", multiple=True, help="May be repeated. Default: all.")
+@click.option("--collective", "collectives", multiple=True,
+              help=f"One of {', '.join(suites.COLLECTIVES)}. May be repeated. Default: all.")
+@click.option("--network", default="", metavar="shm|wire[:RATE]|native",
+              help="Default: a wire of 2gbit where this machine allows one, else shm.")
+@click.option("--repeat", type=int, default=1, help="Launch every case this many times.")
+@click.option("--ranks", type=int, default=2, show_default=True, help="MPI ranks.")
+@click.option("--threads-per-rank", type=int, default=0, help="Computing threads of each rank. Default: all cores.")
+@click.option("--budget-seconds", type=float, default=-1, show_default="the suite's",
+              help="Wall time of the whole run, divided among the points; 0: no bound.")
+@click.option("--case-limit-seconds", type=float, default=0, show_default="from the budget",
+              help="A case that takes longer than this is hung and is ended.")
+@click.option("--oversubscribe", is_flag=True, help="Run with too few cores, marked as oversubscribed.")
+@click.option("--dry-run", is_flag=True, help="Show what would run; measure nothing.")
+@click.option("--resume", metavar="RUN", help="Go on with an interrupted run: its folder, its name or `last`.")
+@output_option
+def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int:
+    """Build, measure, archive and report."""
+    from mpi_campaign.plan import Options  # noqa: PLC0415
+    from mpi_campaign.run import Campaign  # noqa: PLC0415
+
+    words = ["./campaign", *sys.argv[1:]]
+    if resume is None:
+        return Campaign(Options(**asked), output.resolve(), words).run(dry_run=dry_run)
+    given = [name for name in asked if _was_given(name)]
+    if given:
+        raise CampaignError(f"--resume goes on with what was asked for then: leave out {', '.join(given)}")
+    folder = archive.find(resume, output.resolve())
+    if folder.archived.is_dir():
+        raise CampaignError(f"run '{folder.run}' is complete: there is nothing to go on with")
+    return Campaign(_options_of(folder), folder.root, words, resume=folder).run(dry_run=dry_run)
+
+
+def _was_given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+def _options_of(folder: archive.RunFolder) -> Any:
+    from mpi_campaign.plan import Options  # noqa: PLC0415
+
+    asked = archive.read_manifest(folder).get("options")
+    try:
+        return Options(**{name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()})
+    except (TypeError, AttributeError) as error:
+        raise CampaignError(f"{folder.path / archive.MANIFEST}: its options cannot be read: {error}") from error
+
+
+@campaign.command("list")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def list_(*, as_json: bool) -> int:
+    """Systems, toolchains, benchmarks, configurations, suites: available, or why not."""
+    from mpi_campaign import listing  # noqa: PLC0415
+
+    found = listing.everything()
+    print(json.dumps(found, indent=1) if as_json else listing.as_text(found))
+    return EXIT_GOOD
+
+
+@campaign.command()
+@click.argument("run")
+@click.option("--json", "as_json", is_flag=True, help="A list of objects, one per point.")
+@output_option
+def show(run: str, output: Path, *, as_json: bool) -> int:
+    """Every point of RUN (its folder, its name or `last`) with its metrics and validity."""
+    folder = archive.find(run, output.resolve())
+    from mpi_campaign import outcome  # noqa: PLC0415
+
+    print(outcome.as_json(folder) if as_json else outcome.full_table(folder))
+    return EXIT_GOOD
+
+
+@campaign.command()
+@click.argument("run")
+@click.option("-o", "target", type=click.Path(path_type=Path, dir_okay=False), help="Where to write the HTML file.")
+@output_option
+def report(run: str, output: Path, target: Path | None) -> int:
+    """Write the report of RUN again."""
+    folder = archive.find(run, output.resolve())
+    from mpi_campaign import outcome  # noqa: PLC0415
+
+    print(f"report: {outcome.write_report(folder, target.resolve() if target else None)}")
+    return EXIT_GOOD
+
+
+@campaign.command()
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def doctor(*, as_json: bool) -> int:
+    """What this machine lacks, or what disturbs it, and what to do about it."""
+    from mpi_campaign import doctor as examination  # noqa: PLC0415
+
+    findings = examination.examine()
+    print(json.dumps([vars(one) for one in findings], indent=1) if as_json else examination.as_text(findings))
+    return EXIT_GOOD
+
+
+@campaign.command(context_settings={"ignore_unknown_options": True})
+@click.option("--quick", is_flag=True, help="Leave out what launches MPI or a browser.")
+@click.option("--require", default="", metavar="LIST",
+              help="Parts that must be here, by comma (browser, clang, wire, mpi, system-mpi): lacking one fails.")
+@click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
+def test(require: str, pytest_options: tuple[str, ...], *, quick: bool) -> int:
+    """The whole test suite. What this machine lacks is skipped by name."""
+    from mpi_campaign import testing  # noqa: PLC0415
+
+    return testing.run(quick=quick, require=require, pytest_options=pytest_options)

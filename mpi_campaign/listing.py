@@ -1,0 +1,55 @@
+"""What `campaign list` shows: everything that can be named in a command, available or why not."""
+
+from typing import Any
+
+from mpi_campaign import libraries, machine, plan, suites, toolchains
+from mpi_campaign.progress import duration
+
+
+def everything() -> dict[str, list[dict[str, Any]]]:
+    """By kind, a list of {name, what, available, why_not}."""
+    resolved = toolchains.load()
+    names = dict.fromkeys([*toolchains.KNOWN_TOOLCHAINS, *(one.toolchain for one in resolved)])
+    here = {one.toolchain: one for one in resolved}
+    return {
+        "systems": [_entry(name, "settings in systems/" + name) for name in plan.available_systems()],
+        "networks": [
+            _entry(name, what, machine.wire_refusal() if name == "wire" else None)
+            for name, what in libraries.NETWORKS.items()
+        ],
+        "toolchains": [
+            _entry(name, f"in {here[name].prefix}" if name in here else "from its wheels, installed when first used")
+            for name in names
+        ],
+        "benchmarks": [_entry(name, what) for name, what in plan.BENCHMARKS.items()],
+        "collectives": [_entry(name, "MPI_" + name.capitalize()) for name in suites.COLLECTIVES],
+        "configurations": [_configuration(name, what) for name, what in libraries.CONFIGURATIONS.items()],
+        "suites": [
+            _entry(name, f"{suite.purpose}; {_time(suite)}")
+            for name, suite in suites.SUITES.items()
+        ],
+    }
+
+
+def _entry(name: str, what: str, why_not: str | None = None) -> dict[str, Any]:
+    return {"name": name, "what": what, "available": why_not is None, "why_not": why_not}
+
+
+def _time(suite: suites.Suite) -> str:
+    return f"within {duration(suite.budget_seconds)}" if suite.budget_seconds else "no time limit"
+
+
+def _configuration(name: str, what: str) -> dict[str, Any]:
+    cannot = [f"not {where}: {reason}" for where, reason in libraries.limits(name).items()]
+    return _entry(name, "; ".join([what, *cannot]))
+
+
+def as_text(found: dict[str, list[dict[str, Any]]]) -> str:
+    lines = []
+    for kind, entries in found.items():
+        lines.append(f"{kind}:")
+        width = max((len(entry["name"]) for entry in entries), default=0)
+        for entry in entries:
+            state = entry["what"] if entry["available"] else f"not available: {entry['why_not']}"
+            lines.append(f"  {entry['name']:<{width}}  {state}")
+    return "\n".join(lines)

@@ -1,0 +1,172 @@
+"""What a run is asked to do, and what of it can be: options checked, ranks placed, cases planned or skipped."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mpi_campaign import ROOT, libraries, machine, site, suites, toolchains, wire
+from mpi_campaign.cases import Case
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.toolchains import Toolchain
+
+BENCHMARKS: Mapping[str, str] = {"nbc_overlap": "overlap of nonblocking collectives (Denis et al. 2022)"}
+
+SYSTEMS = ROOT / "systems"
+
+# What a run takes beside its measurements, and a case beside its points; they come off the budget.
+FIXED_SECONDS = 20.0
+LAUNCH_SECONDS = 2.5
+SHORTEST_CASE_SECONDS = 2.0
+# A case is hung when it takes this much longer than its budget.
+LIMIT_FACTOR = 4.0
+LIMIT_SECONDS = 120.0
+LIMIT_WITHOUT_BUDGET_SECONDS = 12 * 3600.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a person asked for. Kept in the manifest, so that --resume asks for the same."""
+
+    system: str = "local"
+    suite: str = "smoke"
+    toolchains: tuple[str, ...] = ()
+    configurations: tuple[str, ...] = ()
+    benchmarks: tuple[str, ...] = ()
+    collectives: tuple[str, ...] = ()
+    network: str = ""
+    repeat: int = 1
+    ranks: int = 2
+    threads_per_rank: int = 0
+    budget_seconds: float = -1.0
+    case_limit_seconds: float = 0.0
+    oversubscribe: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will run: cases to measure, and cases that are skipped with the reason."""
+
+    options: Options
+    network: str
+    placement: libraries.Placement
+    cases: tuple[Case, ...]
+    skipped: Mapping[str, str]  # reason by the case's stem
+
+    @property
+    def to_measure(self) -> list[Case]:
+        """Launches: every case that is not skipped, and `basic` wherever another configuration needs it."""
+        wanted = [case for case in self.cases if case.stem not in self.skipped]
+        return list({case.stem: case for case in [*(one.basic for one in wanted), *wanted]}.values())
+
+
+    @property
+    def case_budget_seconds(self) -> float:
+        """The run's budget, divided among the launches; 0 where there is none."""
+        budget = self.options.budget_seconds
+        if budget < 0:
+            budget = suites.SUITES[self.options.suite].budget_seconds
+        if budget == 0:
+            return 0.0
+        return max(SHORTEST_CASE_SECONDS, (budget - FIXED_SECONDS) / len(self.to_measure) - LAUNCH_SECONDS)
+
+    @property
+    def case_limit_seconds(self) -> float:
+        """A case that takes longer is hung."""
+        if self.options.case_limit_seconds:
+            return self.options.case_limit_seconds
+        budget = self.case_budget_seconds
+        return LIMIT_SECONDS + LIMIT_FACTOR * budget if budget else LIMIT_WITHOUT_BUDGET_SECONDS
+
+
+def available_systems() -> list[str]:
+    return sorted(path.parent.name for path in SYSTEMS.glob("*/settings.py"))
+
+
+def check(options: Options) -> None:
+    """Refuse what cannot be meant, before anything is installed. Raises CampaignError."""
+
+    def among(what: str, values: Iterable[str], legal: Iterable[str]) -> None:
+        for value in values:
+            if value not in legal:
+                raise CampaignError(f"there is no {what} '{value}'; there are: {', '.join(legal)}")
+
+    among("system", (options.system,), available_systems())
+    among("suite", (options.suite,), suites.SUITES)
+    among("configuration", options.configurations, libraries.CONFIGURATIONS)
+    among("benchmark", options.benchmarks, BENCHMARKS)
+    among("collective", options.collectives, suites.COLLECTIVES)
+    kind, _, rate = options.network.partition(":")
+    if options.network:
+        among("network", (kind,), libraries.NETWORKS)
+        if rate and kind != "wire":
+            raise CampaignError(f"network '{options.network}': only wire has a rate, e.g. wire:{site.WIRE_RATE}")
+        if rate:
+            try:
+                wire.rate_bytes_per_second(rate)
+            except ValueError as error:
+                raise CampaignError(f"network '{options.network}': {error}") from error
+    if options.repeat < 1:
+        raise CampaignError(f"--repeat {options.repeat}: a whole number from 1")
+    if options.ranks < 2:
+        raise CampaignError(f"--ranks {options.ranks}: a collective needs at least 2 ranks")
+    if options.case_limit_seconds < 0:
+        raise CampaignError(f"--case-limit-seconds {options.case_limit_seconds:g}: a number of seconds")
+    if options.threads_per_rank < 0:
+        raise CampaignError(f"--threads-per-rank {options.threads_per_rank}: a whole number from 1, or 0 for all cores")
+    if options.budget_seconds != -1 and options.budget_seconds < 0:
+        raise CampaignError(f"--budget-seconds {options.budget_seconds:g}: a number of seconds, or 0 for no bound")
+    for text in options.toolchains:
+        toolchains.parse(text)
+
+
+def place(options: Options) -> libraries.Placement:
+    """Ranks on this machine's cores. Raises CampaignError where there are too few."""
+    cores = machine.cores().physical
+    threads = options.threads_per_rank or max(1, cores // options.ranks)
+    wanted = options.ranks * threads
+    if wanted > cores and not options.oversubscribe:
+        raise CampaignError(
+            f"{options.ranks} ranks of {threads} threads need {wanted} cores, this machine allows {cores}: "
+            "ask for less with --ranks or --threads-per-rank, or run it marked as oversubscribed with --oversubscribe"
+        )
+    return libraries.Placement(options.ranks, threads, oversubscribed=wanted > cores)
+
+
+def choose_network(options: Options) -> tuple[str, list[str]]:
+    """The network, and what must be said about it. Raises CampaignError where the one that was asked for cannot be."""
+    kind, _, rate = options.network.partition(":")
+    if kind in ("shm", "native"):
+        return kind, []
+    network = f"wire:{rate or site.WIRE_RATE}"
+    refusal = machine.wire_refusal()
+    if refusal is None:
+        return network, []
+    if kind == "wire":
+        raise CampaignError(f"network '{options.network}' cannot be had here: {refusal}; use --network shm")
+    return "shm", [f"no wire on this machine ({refusal}): shared memory instead, over which every library serialises"]
+
+
+def make_plan(options: Options, resolved: list[Toolchain], network: str, placement: libraries.Placement) -> Plan:
+    """All cases that were asked for; what the registry knows to be impossible is skipped with its reason.
+
+    Raises CampaignError where nothing is left to run.
+    """
+    cases = []
+    skipped = {}
+    for toolchain in resolved:
+        for configuration in options.configurations or tuple(libraries.CONFIGURATIONS):
+            request = libraries.Request(Path(toolchain.prefix), toolchain.version, configuration, network, placement)
+            answer = libraries.launch(toolchain.family, request)
+            for collective in options.collectives or suites.COLLECTIVES:
+                first = Case(
+                    toolchain.toolchain, toolchain.provider, toolchain.environment, network, configuration,
+                    "nbc_overlap", collective,
+                )
+                for case in (replace(first, repeat=repeat) for repeat in range(1, options.repeat + 1)):
+                    cases.append(case)
+                    if isinstance(answer, libraries.Impossible):
+                        skipped[case.stem] = answer.reason
+    plan = Plan(options, network, placement, tuple(cases), skipped)
+    if not plan.to_measure:
+        raise CampaignError(f"nothing can run: {'; '.join(dict.fromkeys(skipped.values()))}")
+    return plan

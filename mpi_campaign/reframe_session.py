@@ -1,0 +1,174 @@
+"""One ReFrame session: its command line, its life under the guard, and what it said about each test."""
+
+import json
+import os
+import queue
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from mpi_campaign import ROOT, guard
+
+EVENT = re.compile(
+    r"\[\s*(?P<what>RUN|OK|FAIL|SKIP)\s*\] (?:\(\d+/\d+\) )?(?P<test>.*?) /[0-9a-f]+ "
+    r"@[^:\s]+:[^+\s]+\+(?P<environment>\S+)(?: \[(?P<reason>.*)\])?$"
+)
+POLL_SECONDS = 0.5
+REPORT = "reframe-report.json"
+
+
+@dataclass(frozen=True)
+class Event:
+    """A test began (RUN) or ended (OK, FAIL, SKIP). `test` is ReFrame's display name, parameters and all."""
+
+    what: str
+    test: str
+    environment: str
+    reason: str = ""
+
+    def parameter(self, name: str) -> str | None:
+        match = re.search(rf"%(?:\w+\.)?{name}=(\S+)", self.test)
+        return match.group(1) if match else None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the session's report says of one test: fail_reason is empty unless it failed."""
+
+    stem: str
+    environment: str
+    fixture: bool
+    result: str
+    fail_phase: str
+    fail_reason: str
+    folder: str
+
+    @property
+    def failed(self) -> bool:
+        return self.result in ("fail", "abort")
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session that has ended; `output` is what ReFrame printed."""
+
+    exit_code: int
+    interrupted: bool
+    output: list[str]
+
+    @property
+    def last_line(self) -> str:
+        """The last thing that ReFrame said."""
+        return next((line for line in reversed(self.output) if line.strip()), "nothing was said")
+
+
+def command(
+    *,
+    settings: Path,
+    folder: Path,
+    partition: str,
+    tests: str,
+    environments: list[str],
+    mode: str,
+    variables: dict[str, str],
+) -> list[str]:
+    """The ReFrame command line of a run; it works as well when it is typed.
+
+    folder: where the session stages, writes its report and its JUnit file.  tests: pattern of display names.
+    """
+    return [
+        str(ROOT / ".venv" / "bin" / "reframe"), "-C", str(settings), "-c", str(ROOT / "reframe"),
+        f"--system={partition}", f"--mode={mode}", f"--name={tests}",
+        *(f"--prgenv=^{environment}$" for environment in environments),
+        *(f"--setvar={name}={value}" for name, value in variables.items()),
+        "--exec-policy=serial", "--keep-stage-files", "--nocolor",
+        f"--stage={folder / 'stage'}", f"--output={folder / 'output'}",
+        f"--report-file={folder / REPORT}", f"--report-junit={folder / 'junit.xml'}",
+    ]
+
+
+def run(words: list[str], on_event: Callable[[Event], None], on_tick: Callable[[], None]) -> Session:
+    """Run ReFrame under the guard, telling events as they come and a tick in between.
+
+    Ctrl-C and SIGTERM end it: ReFrame is interrupted, its jobs die, what is on disk stays.
+    """
+    guard.adopt_orphans()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mpi_campaign.guard", str(os.getpid()), "--", *words],
+        cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace", start_new_session=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    lines: queue.Queue[str | None] = queue.Queue()
+
+    def read() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.put(line.rstrip("\n"))
+        lines.put(None)
+
+    interrupted = False
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        process.send_signal(signal.SIGTERM)
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    threading.Thread(target=read, daemon=True).start()
+    output: list[str] = []
+    ended = False
+    while not ended:
+        try:
+            line = lines.get(timeout=POLL_SECONDS)
+        except queue.Empty:
+            on_tick()
+            continue
+        if line is None:
+            ended = True
+        else:
+            output.append(line)
+            match = EVENT.match(line)
+            if match:
+                on_event(Event(match["what"], match["test"], match["environment"], match["reason"] or ""))
+    exit_code = process.wait()
+    guard.sweep()  # nothing is left unless the guard itself was killed
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    return Session(exit_code, interrupted, output)
+
+
+def outcomes(report: Path) -> list[Outcome]:
+    """Read ReFrame's report; empty where the session was cut off before it wrote one."""
+    try:
+        document = json.loads(report.read_text())
+    except (OSError, ValueError):
+        return []
+    return list(_outcomes(document))
+
+
+def _outcomes(document: dict[str, object]) -> Iterator[Outcome]:
+    runs = document.get("runs", [])
+    assert isinstance(runs, list)
+    for run_ in runs:
+        for case in run_["testcases"]:
+            yield Outcome(
+                stem=str(case.get("case_stem") or ""),
+                environment=str(case["environ"]),
+                fixture=bool(case["fixture"]),
+                result=str(case["result"]),
+                fail_phase=str(case.get("fail_phase") or ""),
+                fail_reason=str(case.get("fail_reason") or ""),
+                folder=str(case.get("stagedir") or ""),
+            )
+
+
+def typed(words: list[str]) -> str:
+    """The command line as a person types it."""
+    return shlex.join(words)

@@ -1,0 +1,77 @@
+"""What became of each planned case: pass, fail, skip or missing, with the one line that says why."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign import archive
+from mpi_campaign.archive import RunFolder
+from mpi_campaign.cases import Case
+from mpi_campaign.plan import Plan
+from mpi_campaign.progress import duration
+from mpi_campaign.reframe_session import Outcome
+
+LONGEST_QUOTE = 300
+
+
+def results(folder: RunFolder, plan: Plan, outcomes: list[Outcome]) -> Iterator[dict[str, Any]]:
+    """The manifest's `cases`: each planned case with its result, reason and record.
+
+    `missing` is a case that has no whole record because the run was cut off, or because what it needs failed.
+    """
+    for case in plan.cases:
+        record = folder.partial / "records" / f"{case.stem}.jsonl"
+        result, reason = _judge(folder, plan, case, outcomes)
+        yield {
+            **case.as_dict(),
+            "case": case.label,
+            "result": result,
+            "reason": reason,
+            "record": str(record.relative_to(folder.partial)) if record.exists() else None,
+        }
+
+
+def _judge(folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome]) -> tuple[str, str]:
+    if case.stem in plan.skipped:
+        return "skip", plan.skipped[case.stem]
+    build = next((one for one in outcomes if one.failed and not one.stem and one.environment == case.environment), None)
+    if build:
+        return "fail", f"the build failed: {_build_error(build)}"
+    own = next((one for one in outcomes if one.failed and one.stem == case.stem), None)
+    if own:
+        return "fail", _why(folder, plan, case, own)
+    if any(one.failed and one.stem == case.basic.stem for one in outcomes):
+        return "missing", "basic, whose sizes it needs, failed"
+    if archive.is_complete(folder.partial / "records" / f"{case.stem}.jsonl"):
+        return "pass", ""
+    return "missing", "it was not measured: the run was cut off"
+
+
+def _why(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
+    """The line that a person needs: the benchmark's own, else ReFrame's with the launcher's last."""
+    logs = folder.partial / "logs"
+    said = [line for suffix in (".err", ".out") for line in lines(logs / f"{case.stem}{suffix}")]
+    reframe_says = outcome.fail_reason.removeprefix("sanity error: ").strip()
+    if "timed out" in reframe_says:
+        return f"it hung: no end within its limit of {duration(plan.case_limit_seconds)}"
+    own = [line for line in said if line.startswith((f"{case.benchmark}:", "wire:"))]
+    if own:
+        return own[0][:LONGEST_QUOTE]
+    if said and not archive.is_complete(folder.partial / "records" / f"{case.stem}.jsonl"):
+        return f"{reframe_says}; the launcher said: {said[-1][:LONGEST_QUOTE]}"
+    return reframe_says
+
+
+def _build_error(outcome: Outcome) -> str:
+    said = [line for path in sorted(Path(outcome.folder).glob("rfm_build.*")) for line in lines(path)]
+    errors = [line for line in said if "rror" in line]
+    return (errors or said or [outcome.fail_reason])[0][:LONGEST_QUOTE]
+
+
+def lines(path: Path) -> list[str]:
+    """A log's lines that say something; none where there is no such file."""
+    try:
+        text = path.read_text(errors="replace")
+    except OSError:
+        return []
+    return [line.strip() for line in text.splitlines() if line.strip(" -*\t")]

@@ -1,0 +1,202 @@
+"""`campaign run`: resolve, plan, measure through ReFrame, archive, report."""
+
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign import __version__, archive, libraries, machine, reframe_session, suites, toolchains
+from mpi_campaign.archive import RunFolder
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
+from mpi_campaign.plan import LAUNCH_SECONDS, SYSTEMS, Options, Plan, check, choose_network, make_plan, place
+from mpi_campaign.progress import Progress, duration
+from mpi_campaign.reframe_session import Outcome, Session
+from mpi_campaign.results import results
+from mpi_campaign.toolchains import Toolchain
+from mpi_campaign.watch import Watch
+
+STEPS = 5
+
+
+class Campaign:
+    """One invocation of `campaign run`; with `resume`, one that goes on with an interrupted run."""
+
+    def __init__(self, options: Options, output: Path, words: list[str], resume: RunFolder | None = None) -> None:
+        self.options = options
+        self.output = output
+        self.words = words
+        self.resume = resume
+        self.progress = Progress(STEPS)
+
+    def run(self, *, dry_run: bool) -> int:
+        """All of it. Returns the exit code. Raises CampaignError where nothing could run."""
+        check(self.options)
+        self.progress.step("looking at this machine")
+        compiler = machine.compiler()
+        placement = place(self.options)
+        self._say(
+            f"{machine.cpu_model()}, {machine.cores().physical} cores; {placement.ranks} ranks x "
+            f"{placement.threads_per_rank} computing threads{', oversubscribed' if placement.oversubscribed else ''}; "
+            f"{compiler}"
+        )
+        self.progress.step("finding the toolchains")
+        asked = dict.fromkeys(self.options.toolchains or toolchains.DEFAULT_TOOLCHAINS)
+        resolved = [toolchains.resolve(toolchains.parse(text), self._say) for text in asked]
+        network, notes = choose_network(self.options)
+        self._say(f"{', '.join(one.toolchain for one in resolved)}; network {network}")
+        plan = make_plan(self.options, resolved, network, placement)
+        notes += [f"skipped: {reason}" for reason in dict.fromkeys(plan.skipped.values())]
+        for note in notes:
+            self._say(note)
+        folder = self.resume or archive.start(self.output, self.options.system)
+        try:
+            if dry_run:
+                return self._dry_run(folder, plan)
+            return self._measure(folder, plan, resolved, notes)
+        except OSError as error:
+            self._say(f"{error.filename or folder.path}: {error.strerror}; what was measured is kept")
+            print(f"run: {folder.path}")
+            return EXIT_FAILED
+
+    def _say(self, text: str) -> None:
+        self.progress.line(f"      {text}")
+
+    def _command(self, folder: RunFolder, plan: Plan, repeat: int = 1) -> list[str]:
+        """ReFrame's command line for one session, all but what it is to do."""
+        configurations = "|".join(self.options.configurations or libraries.CONFIGURATIONS)
+        collectives = "|".join(self.options.collectives or suites.COLLECTIVES)
+        kind, _, rate = plan.network.partition(":")
+        variables = {
+            "ranks": str(plan.placement.ranks),
+            "threads_per_rank": str(plan.placement.threads_per_rank),
+            "budget_seconds": f"{plan.case_budget_seconds:.1f}",
+            "time_limit": f"{plan.case_limit_seconds:.0f}s",
+            "metadata_file": str(folder.partial / "metadata.json"),
+        }
+        if rate:
+            variables["wire_rate"] = rate
+        if self.options.oversubscribe:
+            variables["oversubscribe"] = "yes"
+        if self.resume:
+            variables["resume_from"] = str(folder.partial / "records")
+        if repeat > 1:
+            variables["repeat"] = str(repeat)
+        return reframe_session.command(
+            settings=SYSTEMS / self.options.system / "settings.py",
+            folder=folder.partial,
+            partition=f"{self.options.system}:{kind}",
+            tests=f"nbc_overlap%configuration=({configurations})%basic.collective=({collectives})$",
+            environments=list(dict.fromkeys(case.environment for case in plan.cases)),
+            mode=self.options.suite,
+            variables=variables,
+        )
+
+    def _dry_run(self, folder: RunFolder, plan: Plan) -> int:
+        words = [*self._command(folder, plan), "--dry-run"]
+        self._say(reframe_session.typed(words))
+        session = reframe_session.run(words, lambda _event: None, lambda: None)
+        shutil.rmtree(folder.partial)
+        for case in plan.cases:
+            reason = plan.skipped.get(case.stem)
+            self._say(f"skip {case.label}: {reason}" if reason else f"run  {case.label}")
+        if session.exit_code != 0:
+            raise CampaignError(f"ReFrame's dry run ended with {session.exit_code}: {session.last_line}")
+        self._say(f"dry run: {len(plan.to_measure)} cases would be measured; nothing was")
+        return EXIT_GOOD
+
+    def _measure(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]) -> int:
+        manifest = self._manifest(folder, plan, resolved, notes)
+        archive.write_manifest(folder, manifest)
+        facts = {name: manifest[name] for name in ("run", "system", "suite", "campaign")}
+        archive.write_atomically(folder.partial / "metadata.json", json.dumps(facts) + "\n")
+        launches, points = len(plan.to_measure), suites.SUITES[self.options.suite].points
+        budget = plan.case_budget_seconds
+        time = f", about {duration((budget + LAUNCH_SECONDS) * launches)}" if budget else ""
+        self.progress.step(f"measuring {launches} cases of {points} points{time}")
+        self._say(str(manifest["reframe_command"]))
+        watch = Watch(self.progress, plan, folder)
+        outcomes: list[Outcome] = []
+        interrupted = False
+        for repeat in range(1, self.options.repeat + 1):
+            watch.repeat = repeat
+            began = archive.now_utc()
+            words = [*self._command(folder, plan, repeat), "--run"]
+            session = reframe_session.run(words, watch.on_event, watch.on_tick)
+            said = reframe_session.outcomes(folder.partial / reframe_session.REPORT)
+            outcomes += said
+            manifest["sessions"].append(
+                {"began_utc": began, "ended_utc": archive.now_utc(), "exit_code": session.exit_code}
+            )
+            with (folder.partial / "logs" / "reframe.log").open("a", encoding="utf-8") as log:
+                log.write("\n".join(session.output) + "\n")
+            archive.harvest(folder)
+            interrupted = session.interrupted
+            if interrupted or self._broken(session, said):
+                break
+        manifest["cases"] = list(results(folder, plan, outcomes))
+        manifest["finished_utc"] = archive.now_utc()
+        return self._close(folder, manifest, interrupted=interrupted)
+
+    def _manifest(
+        self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]
+    ) -> dict[str, Any]:
+        commit, dirty = machine.git_state()
+        before = archive.read_manifest(folder) if self.resume else {}
+        return {
+            "schema": "mpi-campaign.manifest",
+            "schema_version": 1,
+            "run": folder.run,
+            "system": folder.system,
+            "suite": self.options.suite,
+            "status": "incomplete",
+            "started_utc": before.get("started_utc", archive.now_utc()),
+            "finished_utc": None,
+            "command_line": self.words,
+            "reframe_command": reframe_session.typed([*self._command(folder, plan), "--run"]),
+            "options": asdict(self.options),
+            "campaign": {"version": __version__, "commit": commit, "dirty": dirty},
+            "host": machine.host_facts(),
+            "toolchains": [{**asdict(one), "environment": one.environment} for one in resolved],
+            "case_budget_seconds": plan.case_budget_seconds,
+            "cases": [],
+            "sessions": before.get("sessions", []),
+            "notes": notes,
+        }
+
+    def _broken(self, session: Session, said: list[Outcome]) -> bool:
+        """Whether ReFrame itself failed, rather than a test."""
+        if session.exit_code == 0 or said or session.interrupted:
+            return False
+        self._say(f"ReFrame ended with {session.exit_code}: {session.last_line}")
+        return True
+
+    def _close(self, folder: RunFolder, manifest: dict[str, Any], *, interrupted: bool) -> int:
+        from mpi_campaign import outcome  # noqa: PLC0415 - pandas and matplotlib take a second to load
+
+        self.progress.step("archiving")
+        cases = manifest["cases"]
+        complete = all(
+            case["result"] == "skip" or (case["record"] and archive.is_complete(folder.partial / case["record"]))
+            for case in cases
+        )
+        manifest["status"] = "complete" if complete else "incomplete"
+        archive.write_manifest(folder, manifest)
+        outcome.write_tables(folder)
+        if complete:
+            archive.finish(folder, manifest)
+        self.progress.step("writing the report")
+        report = outcome.write_report(folder)
+        self.progress.line("")
+        self.progress.line(outcome.short_table(folder))
+        self.progress.line("")
+        bad = [case for case in cases if case["result"] in ("fail", "missing")]
+        for case in bad:
+            self.progress.line(f"{case['result'].upper()} {case['case']}: {case['reason']}")
+        if not complete:
+            self.progress.line(f"incomplete, what was measured is kept: ./campaign run --resume {folder.run}")
+        self.progress.line(f"report: {report}")
+        self.progress.line(f"run: {folder.path}")
+        if interrupted:
+            return EXIT_INTERRUPTED
+        return EXIT_FAILED if bad else EXIT_GOOD

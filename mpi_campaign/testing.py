@@ -1,0 +1,34 @@
+"""`campaign test`: the whole suite through pytest, which is its one runner and closing line."""
+
+import os
+import subprocess
+import sys
+
+from mpi_campaign import ROOT
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
+
+# Parts of the suite that a machine may lack. A test names its part with @pytest.mark.needs("part").
+PARTS = ("browser", "clang", "mpi", "system-mpi", "wire")
+
+PYTEST_INTERRUPTED = 2
+PYTEST_FAILED = 1
+
+
+def run(*, quick: bool, require: str, pytest_options: tuple[str, ...]) -> int:
+    """Returns 0 where all passed, 1 where one failed. Raises CampaignError for options that pytest refuses."""
+    required = [part.strip() for part in require.split(",") if part.strip()]
+    for part in required:
+        if part not in PARTS:
+            raise CampaignError(f"--require '{part}': one of {', '.join(PARTS)}")
+    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    if quick:
+        words += ["-m", "not slow"]
+    environment = {**os.environ, "CAMPAIGN_TEST_REQUIRE": ",".join(required)}
+    try:
+        done = subprocess.run([*words, *pytest_options], cwd=ROOT, env=environment, check=False)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    codes = {0: EXIT_GOOD, PYTEST_FAILED: EXIT_FAILED, PYTEST_INTERRUPTED: EXIT_INTERRUPTED}
+    if done.returncode not in codes:
+        raise CampaignError(f"pytest ended with {done.returncode}: its own message is above")
+    return codes[done.returncode]

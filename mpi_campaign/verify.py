@@ -1,0 +1,113 @@
+"""Was what was asked for what ran? Judged from the record, which saw it from inside the process.
+
+What was promised and is absent is a fault, and fails the case: a wrong library, ranks that share a core, an `async`
+without a progress thread, a wire that carried less than the payload.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from mpi_campaign import libraries
+from mpi_campaign.cases import Case
+from postprocess.load import Header, Record, RecordError, load_record
+from postprocess.points import expected_wire_bytes
+
+
+def faults_of_file(
+    path: Path, case: Case, family: str, version: str, basic_path: Path | None, wire_report: Path
+) -> list[str]:
+    """`faults` of record files; a file that cannot be read is a fault."""
+    try:
+        record = load_record(path)
+        basic = load_record(basic_path) if basic_path else None
+    except RecordError as error:
+        return [str(error)]
+    return faults(record, case, family, version, basic, wire_report)
+
+
+def faults(record: Record, case: Case, family: str, version: str, basic: Record | None, wire_report: Path) -> list[str]:
+    """Everything in which a record is not what its case promised, each as one phrase; empty when all is well.
+
+    basic: the record of `basic` of the identical case, which other configurations are held against.
+    wire_report: what the wire's launcher wrote; read only where the network is a wire.
+    """
+    header = record.header
+    found = [*_of_completeness(record), *_of_identity(header, case, family, version), *_of_placement(header)]
+    if case.configuration != "basic" and basic is not None:
+        found += _of_progress(record, basic)
+    if case.network.startswith("wire"):
+        found += _of_wire(record, wire_report)
+    return found
+
+
+def _of_completeness(record: Record) -> Iterator[str]:
+    if not record.complete:
+        yield record.incomplete
+    errors = sum(point.data_errors for point in record.points)
+    if errors:
+        yield f"{errors} wrong values were received"
+
+
+def _of_identity(header: Header, case: Case, family: str, version: str) -> Iterator[str]:
+    for name in ("toolchain", "provider", "configuration", "network", "benchmark"):
+        if getattr(header, name) != getattr(case, name):
+            yield f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
+    reported = libraries.reported_version(family, header.mpi_library_version)
+    first_line = header.mpi_library_version.strip().splitlines()[0] if header.mpi_library_version.strip() else "nothing"
+    if reported is None:
+        yield f"the library says that it is not {libraries.library(family).title}: {first_line}"
+    elif reported and not _same_version(version, reported):
+        yield f"the library says that it is version {reported}, not {version}"
+
+
+def _same_version(asked: str, reported: str) -> bool:
+    """A library may leave out the end of its version (Intel MPI's 2021.18 of 2021.18.1; a wheel's .post1)."""
+    return asked == reported or asked.startswith(f"{reported}.")
+
+
+def _of_placement(header: Header) -> Iterator[str]:
+    if header.oversubscribed:
+        return  # said in the record, and in all that is made of it
+    users = Counter(
+        (rank.node, cpuset) for rank in header.placement for cpuset in rank.compute_cpusets if cpuset.isdigit()
+    )
+    for (node, cpu), count in users.items():
+        if count > 1:
+            yield f"{count} computing threads are bound to CPU {cpu} of node {node}"
+
+
+def _of_progress(record: Record, basic: Record) -> Iterator[str]:
+    """A progress thread must be there, beyond what basic has, and must have used the processor more than basic's did.
+
+    A count alone proves nothing: libraries start idle threads of their own.
+    """
+    for rank, base in zip(record.header.placement, basic.header.placement, strict=False):
+        if len(rank.mpi_threads) <= len(base.mpi_threads):
+            yield (
+                f"rank {rank.rank} has no progress thread: {len(rank.mpi_threads)} threads of the library, "
+                f"{len(base.mpi_threads)} in basic"
+            )
+    if record.footer is not None and basic.footer is not None:
+        busy, idle = _thread_cpu_share(record), _thread_cpu_share(basic)
+        if busy <= idle:
+            yield f"the progress thread did nothing: {busy:.2%} of the run's time on the CPU, {idle:.2%} in basic"
+
+
+def _thread_cpu_share(record: Record) -> float:
+    """CPU time of the library's own threads, all ranks together, as a share of the ranks' wall time."""
+    assert record.footer is not None
+    spent = sum(sum(rank) for rank in record.footer.mpi_thread_cpu_ns)
+    return float(spent / max(1.0, record.footer.wall_seconds * 1e9 * record.header.ranks))
+
+
+def _of_wire(record: Record, wire_report: Path) -> Iterator[str]:
+    try:
+        carried = int(json.loads(wire_report.read_text())["link_bytes"])
+    except (OSError, ValueError, KeyError) as error:
+        yield f"the wire's launcher left no report ({error})"
+        return
+    expected = expected_wire_bytes(record)
+    if carried < expected:
+        yield f"the wire carried {carried} bytes, less than the payload of {expected}: something else was used"

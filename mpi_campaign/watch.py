@@ -1,0 +1,67 @@
+"""Follows a ReFrame session: what runs, how far it is, how long still."""
+
+from mpi_campaign import archive, suites
+from mpi_campaign.archive import RunFolder
+from mpi_campaign.cases import Case
+from mpi_campaign.plan import LAUNCH_SECONDS, Plan
+from mpi_campaign.progress import Countdown, Progress, duration
+from mpi_campaign.reframe_session import Event
+
+VERDICTS = {"OK": "ok  ", "FAIL": "FAIL", "SKIP": "skip"}
+BUILDS = {"RUN": "building for", "OK": "built for", "FAIL": "BUILD FAILED for", "SKIP": "not built for"}
+
+
+class Watch:
+    """Follows the session's events and tells where it is."""
+
+    def __init__(self, progress: Progress, plan: Plan, folder: RunFolder) -> None:
+        self.progress = progress
+        self.folder = folder
+        self.repeat = 1
+        self.cases = {
+            (case.environment, case.configuration, case.collective, case.repeat): case for case in plan.to_measure
+        }
+        budget = plan.case_budget_seconds
+        self.countdown = Countdown(len(plan.to_measure), budget + LAUNCH_SECONDS if budget else 0.0)
+        self.points = suites.SUITES[plan.options.suite].points
+        self.running: Case | None = None
+
+    def _case(self, event: Event) -> Case | None:
+        """The launch that an event is about; None for a build, or for `basic` judged after its fixture measured it."""
+        collective = event.parameter("collective")
+        measured_by_fixture = event.test.startswith("nbc_overlap_basic")
+        configuration = "basic" if measured_by_fixture else event.parameter("configuration")
+        if collective is None or configuration is None or (configuration == "basic" and not measured_by_fixture):
+            return None
+        return self.cases.get((event.environment, configuration, collective, self.repeat))
+
+    def on_event(self, event: Event) -> None:
+        case = self._case(event)
+        if case is None:
+            if event.test.startswith("BuildBenchmarks"):
+                tell = self.progress.status if event.what == "RUN" else self.progress.line
+                tell(f"      {BUILDS[event.what]} {event.environment}")
+            return
+        if event.what == "RUN":
+            self.running = case
+            self.countdown.begin()
+            self.on_tick()
+            return
+        taken = self.countdown.end()
+        self.running = None
+        reason = f" [{event.reason}]" if event.reason else ""
+        self.progress.line(
+            f"  {self.countdown.done:3d}/{self.countdown.total} {VERDICTS[event.what]} {case.label}, "
+            f"{duration(taken)}{reason}; {self.countdown.left}"
+        )
+
+    def on_tick(self) -> None:
+        if self.running is None:
+            return
+        records = (self.folder.partial / "stage").glob(f"**/{archive.RECORD}")
+        newest = max(records, key=lambda record: record.stat().st_mtime, default=None)
+        points = max(0, newest.read_bytes().count(b"\n") - 1) if newest else 0
+        self.progress.status(
+            f"  {self.countdown.done + 1:3d}/{self.countdown.total} {self.running.label}: "
+            f"{points} of {self.points} points; {self.countdown.left}"
+        )

@@ -1,0 +1,211 @@
+"""What the checks share: the build of the benchmarks, and a measuring test that places, launches and verifies.
+
+A benchmark's check file derives from `MeasuredTest`, says which executable and which options, and nothing else.
+"""
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
+from reframe.core.exceptions import SanityError
+
+from mpi_campaign import ROOT, STATE, archive, libraries, machine, site, verify
+from mpi_campaign.cases import Case
+
+
+class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
+    """The one CMake project, built once per environment, in a folder that stays: a second run compiles nothing."""
+
+    descr = "build the benchmarks"
+    build_system = "CMake"
+    sourcesdir = None
+    build_time_limit = "10m"
+
+    @property
+    def build_folder(self):
+        return STATE / "build" / self.current_environ.name
+
+    @run_before("compile")
+    def configure(self):
+        extras = self.current_environ.extras
+        openblas = Path(shutil.which("python", path=str(ROOT / ".venv" / "bin"))).parent.parent
+        pkg_config = ":".join(str(one) for one in openblas.glob("lib/python3*/site-packages/scipy_openblas32/lib/pkgconfig"))
+        self.build_system.builddir = shlex.quote(str(self.build_folder))
+        self.build_system.configuredir = shlex.quote(str(ROOT / "benchmarks"))
+        self.build_system.flags_from_environ = False
+        self.build_system.config_opts = [
+            "-G Ninja",
+            "-DCMAKE_BUILD_TYPE=Release",
+            "-DBUILD_TESTING=OFF",
+            shlex.quote(f"-DCMAKE_C_COMPILER={machine.compiler()}"),
+            shlex.quote(f"-DMPI_C_COMPILER={extras['mpicc']}"),
+        ]
+        self.env_vars["PKG_CONFIG_PATH"] = shlex.quote(pkg_config)
+        request = libraries.Request(
+            Path(extras["prefix"]), extras["version"], "basic", "native", libraries.Placement(1, 1)
+        )
+        settings = libraries.library(extras["family"]).always(request)
+        for name, value in settings.env.items():
+            self.env_vars[name] = shlex.quote(value)
+
+    @sanity_function
+    def executables_exist(self):
+        return sn.path_isfile(self.build_folder / "nbc_overlap")
+
+
+class MeasuredTest(rfm.RunOnlyRegressionTest):
+    """Places and launches one process group of a benchmark, verifies its record, and hands metrics to ReFrame.
+
+    A subclass says which benchmark, which configuration and which collective (`identify`), and the benchmark's own
+    options (`benchmark_options`). Metrics come from `postprocess`; here is no formula.
+    """
+
+    #: Ranks, and computing threads of each. 0: one rank per half of the node's cores, all cores computing.
+    ranks = variable(int, value=2)
+    threads_per_rank = variable(int, value=0)
+    #: Run although there are too few cores; the record says so.
+    oversubscribe = variable(bool, value=False)
+    #: Name of the benchmark's grid; a suite (ReFrame mode) sets it.
+    grid = variable(str, value="smoke")
+    #: Wall time that the process group may take; 0: no bound but the repetitions.
+    budget_seconds = variable(float, value=0.0)
+    #: Rate of the wire, on partitions that are one.
+    wire_rate = variable(str, value=site.WIRE_RATE)
+    #: Facts about the run for the record's header: a JSON file.
+    metadata_file = variable(str, value="")
+    #: A folder with records of an interrupted run: what is complete there is not measured again.
+    resume_from = variable(str, value="")
+    #: Which of several repeats of the same cases this is.
+    repeat = variable(int, value=1)
+
+    #: Name of the case's files; in the report, so that results are matched by it.
+    case_stem = variable(str, value="", loggable=True)
+
+    sourcesdir = None
+    time_limit = "10m"
+    benchmark = ""
+    build = fixture(BuildBenchmarks, scope="environment")
+
+    def identify(self):
+        """The configuration and the collective of this test. Returns (str, str)."""
+        raise NotImplementedError
+
+    def benchmark_options(self):
+        """The benchmark's own options. Returns a list of str."""
+        raise NotImplementedError
+
+    def basic_test(self):
+        """The test that measured `basic` of the identical case; None for `basic` itself."""
+
+    @property
+    def network(self):
+        kind = self.current_partition.extras["network"]
+        return f"wire:{self.wire_rate}" if kind == "wire" else kind
+
+    @property
+    def case(self):
+        extras = self.current_environ.extras
+        configuration, collective = self.identify()
+        return Case(
+            extras["toolchain"], extras["provider"], self.current_environ.name, self.network, configuration,
+            self.benchmark, collective, self.repeat,
+        )
+
+    def staged(self, name):
+        return Path(self.stagedir) / name
+
+    @run_after("setup")
+    def place(self):
+        """How many ranks, on how many cores each; skipped with the reason where that cannot be."""
+        self.case_stem = self.case.stem
+        cores = self.current_partition.processor.num_cores or 1
+        if self.threads_per_rank == 0:
+            self.threads_per_rank = max(1, cores // self.ranks)
+        wanted = self.ranks * self.threads_per_rank
+        self.skip_if(
+            wanted > cores and not self.oversubscribe,
+            f"{self.ranks} ranks of {self.threads_per_rank} threads need {wanted} cores, there are {cores}",
+        )
+        self.num_tasks = self.ranks
+        self.num_cpus_per_task = self.threads_per_rank
+        if self.network.startswith("wire"):
+            refusal = machine.wire_refusal()
+            self.skip_if(refusal is not None, refusal)
+        extras = self.current_environ.extras
+        placement = libraries.Placement(self.ranks, self.threads_per_rank, oversubscribed=wanted > cores)
+        request = libraries.Request(
+            Path(extras["prefix"]), extras["version"], self.case.configuration, self.network, placement
+        )
+        answer = libraries.launch(extras["family"], request)
+        if isinstance(answer, libraries.Impossible):
+            self.skip(answer.reason)
+        self.launch = answer
+
+    @run_before("run")
+    def prepare(self):
+        """The command line: launcher, its environment, the benchmark and its options, all quoted."""
+        self.staged("case.json").write_text(json.dumps(self.case.as_dict()) + "\n")
+        finished = self.finished_record()
+        if finished is not None:
+            self.adopt(finished)
+            return
+        for name, value in self.launch.env.items():
+            self.env_vars[name] = shlex.quote(value)
+        self.env_vars["OMP_NUM_THREADS"] = str(self.threads_per_rank)
+        self.env_vars["OPENBLAS_NUM_THREADS"] = "1"
+        self.job.launcher.options = [shlex.quote(option) for option in self.launch.options]
+        if self.network.startswith("wire"):
+            self.job.launcher.modifier = site.python_command()
+            self.job.launcher.modifier_options = [
+                "-m", "mpi_campaign.wire", "--rate", shlex.quote(self.wire_rate), "--report", archive.WIRE_REPORT, "--",
+            ]
+        self.staged("metadata.json").write_text(json.dumps(self.metadata()) + "\n")
+        case = self.case
+        self.executable = shlex.quote(str(self.build.build_folder / self.benchmark))
+        options = [
+            "--toolchain", case.toolchain, "--provider", case.provider, "--configuration", case.configuration,
+            "--network", case.network, "--threads", str(self.threads_per_rank), "--collective", case.collective,
+            "--record", archive.RECORD, "--metadata", "metadata.json", "--save-sizes", archive.SIZES,
+            *self.benchmark_options(),
+        ]
+        self.executable_opts = [shlex.quote(option) for option in options]
+
+    def metadata(self):
+        """Provenance for the record's header."""
+        extras = self.current_environ.extras
+        facts = json.loads(Path(self.metadata_file).read_text()) if self.metadata_file else {}
+        return {**facts, "prefix": extras["prefix"], "packages": extras["packages"], "case": self.case.as_dict()}
+
+    def finished_record(self):
+        """Where a complete record of this very case is to be had without measuring: {file: its name here}.
+
+        On resuming, the interrupted run has it. None where it must be measured.
+        """
+        folder = Path(self.resume_from)
+        if self.resume_from and archive.is_complete(folder / f"{self.case.stem}.jsonl"):
+            return {folder / f"{self.case.stem}{suffix}": name for name, suffix in archive.RECORD_FILES.items()}
+        return None
+
+    def adopt(self, files):
+        """Instead of a measurement, copy what another one wrote: {source: name here}."""
+        copies = [f"cp {shlex.quote(str(source))} {name}" for source, name in files.items() if source.exists()]
+        self.job.launcher = getlauncher("local")()
+        self.executable, self.executable_opts = copies[0], []
+        self.postrun_cmds = copies[1:]
+
+    @sanity_function
+    def what_was_asked_is_what_ran(self):
+        extras = self.current_environ.extras
+        basic = self.basic_test()
+        found = verify.faults_of_file(
+            self.staged(archive.RECORD), self.case, extras["family"], extras["version"],
+            None if basic is None else basic.staged(archive.RECORD), self.staged(archive.WIRE_REPORT),
+        )
+        if found:
+            raise SanityError("; ".join(found))
+        return True
