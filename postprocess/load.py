@@ -166,6 +166,11 @@ class Record:
         return not self.incomplete
 
     @property
+    def collectives(self) -> tuple[str, ...]:
+        """What was planned, in that order, and what is there beyond it."""
+        return tuple(dict.fromkeys((*self.header.planned_collectives, *(p.collective for p in self.points))))
+
+    @property
     def name(self) -> str:
         """The record's path inside a run folder, as the manifest's cases name it."""
         return f"records/{self.path.name}"

@@ -76,10 +76,11 @@ def points_of(run: Run) -> pd.DataFrame:
 
 def points_table(records: Sequence[Record], system: str = "") -> pd.DataFrame:
     """`points_of` for records that need not be in a run folder; without `system` the one in their metadata is taken."""
-    found = [_Measured.of(r, launch, p) for r, launches in _launches(records) for p, launch in launches]
+    launches = launch_numbers(records)
+    found = [_Measured.of(r, launches[r.name, p.collective], p) for r in records for p in r.points]
     basics = {m.cell(m.launch): m for m in found if m.record.header.configuration == "basic"}
-    table: pd.DataFrame = pd.DataFrame([_row(m, basics, system) for m in found], columns=COLUMNS)
-    table = table.astype({"valid": bool, "reliable": bool})  # also where there is no row
+    rows = pd.DataFrame([_row(m, basics, system) for m in found], columns=COLUMNS)
+    table: pd.DataFrame = rows.astype({"valid": bool, "reliable": bool})  # also where there is no row
     return table
 
 
@@ -89,10 +90,11 @@ def samples_of(run: Run) -> pd.DataFrame:
     For t_call, t_comp and t_wait the minimum, median and maximum over ranks, and the rank that has the maximum.
     """
     system = str(run.manifest.get("system") or "")
+    launches = launch_numbers(run.records)
     parts = [
-        _samples(_case(r, launch, p, system) | {"record": r.name, "index": p.index}, p)
-        for r, launches in _launches(run.records)
-        for p, launch in launches
+        _samples(_case(r, launches[r.name, p.collective], p, system) | {"record": r.name, "index": p.index}, p)
+        for r in run.records
+        for p in r.points
         if p.repetitions
     ]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*CASE, "record", "index"])
@@ -198,29 +200,35 @@ def _arrow(table: pd.DataFrame) -> pa.Table:
     return pa.Table.from_pandas(table, schema=schema, preserve_index=False)
 
 
-def _launches(records: Sequence[Record]) -> list[tuple[Record, list[tuple[Point, int]]]]:
-    """Every point with the number of its launch: 1 for the first record of a case, 2 for the next, by start time."""
-    numbers: dict[tuple[int, str], int] = {}
+def launch_numbers(records: Sequence[Record]) -> dict[tuple[str, str], int]:
+    """(record name, collective) -> number of its launch: 1 for the first record of a case, 2 for the next, by time."""
+    numbers: dict[tuple[str, str], int] = {}
     seen: dict[Hashable, int] = defaultdict(int)
-    order = sorted(range(len(records)), key=lambda i: (records[i].header.started_utc, records[i].path.name))
-    for i in order:
-        for collective in dict.fromkeys(p.collective for p in records[i].points):
-            case = (*_header_case(records[i].header).values(), collective)
+    for record in sorted(records, key=lambda r: (r.header.started_utc, r.path.name)):
+        for collective in record.collectives:
+            case = (*_header_case(record.header).values(), collective)
             seen[case] += 1
-            numbers[i, collective] = seen[case]
-    return [(r, [(p, numbers[i, p.collective]) for p in r.points]) for i, r in enumerate(records)]
+            numbers[record.name, collective] = seen[case]
+    return numbers
 
 
 def _header_case(h: Header) -> dict[str, Any]:
     return {name: getattr(h, name) for name in CASE if name not in ("collective", "system", "launch")}
 
 
-def _case(record: Record, launch: int, point: Point, system: str) -> dict[str, Any]:
-    return {
-        **_header_case(record.header),
-        "collective": point.collective,
+def case_of(record: Record, collective: str, launch: int, system: str = "") -> dict[str, Any]:
+    """The columns `CASE` of one collective of a record."""
+    values = _header_case(record.header) | {
+        "collective": collective,
         "system": system or str(record.header.metadata.get("system") or ""),
         "launch": launch,
+    }
+    return {name: values[name] for name in CASE}
+
+
+def _case(record: Record, launch: int, point: Point, system: str) -> dict[str, Any]:
+    return {
+        **case_of(record, point.collective, launch, system),
         "comm_target_ns": point.comm_target_ns,
         "comp_target_ns": point.comp_target_ns,
         "message_bytes": point.message_bytes,

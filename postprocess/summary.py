@@ -1,0 +1,152 @@
+"""The points of one case in one line, and the verdict in plain words.
+
+A point's verdict comes from the 95 % interval of its overhead ratio, never from the bare median. For a configuration
+other than basic it is the ratio against basic's references, where there is one: against references that the progress
+thread itself slowed down, everything looks like overlap.
+
+    overlaps                 the interval is entirely below 0.5
+    partly overlaps          it reaches 0.5 or more, and is entirely below 1
+    cannot tell              it reaches from 0.5 or less to 1 or more
+    serialises               it is entirely above 0.5 and reaches 1
+    slower than serialised   it is entirely above 1.1
+
+A case has the verdict that at least three quarters of its reliable points share. Where overlap of both degrees makes
+up the three quarters it is `partly overlaps`, with `serialises` and `slower` it is `serialises`; otherwise `mixed`.
+Without reliable points nothing can be told. A diagnosis of causes is not attempted here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from postprocess.points import CASE, usable
+from postprocess.text import clean, ratio
+
+OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (
+    "overlaps",
+    "partly overlaps",
+    "cannot tell",
+    "serialises",
+    "slower than serialised",
+    "mixed",
+)
+SHARE = 0.75
+SLOWER_LIMIT = 1.1
+GROUP = [name for name in CASE if name != "launch"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One case, its launches together. Medians, minimum and maximum are over `usable` points; NaN without any."""
+
+    case: dict[str, Any]
+    points: int
+    valid: int
+    reliable: int
+    r_overhead: float
+    r_overhead_min: float
+    r_overhead_max: float
+    r_overhead_vs_basic: float
+    speedup_vs_basic: float
+    verdicts: Counter[str]
+    notes: tuple[str, ...]
+
+    @property
+    def verdict(self) -> str:
+        """The verdict of the case, from those of its reliable points."""
+        return case_verdict(self.verdicts)
+
+    @property
+    def name(self) -> str:
+        """Library, network and configuration, ``openmpi@5.0.11, wire:2gbit, async``, without control characters."""
+        return clean(", ".join(str(self.case[key]) for key in ("toolchain", "network", "configuration")))
+
+    @property
+    def because(self) -> str:
+        """What the verdict rests on, in words."""
+        kind, count = ("reliable", self.reliable) if self.reliable else ("valid", self.valid)
+        if not count:
+            return f"none of {self.points} points is valid"
+        text = (
+            f"median r_overhead {ratio(self.r_overhead)} over {count} {kind} {'point' if count == 1 else 'points'} "
+            f"({ratio(self.r_overhead_min)} to {ratio(self.r_overhead_max)})"
+        )
+        if self.case["configuration"] != "basic":
+            text += (
+                f", {ratio(self.r_overhead_vs_basic)} against basic's references, "
+                f"{ratio(self.speedup_vs_basic)} times basic's speed"
+                if math.isfinite(self.r_overhead_vs_basic)
+                else ", no basic to compare with"
+            )
+        if self.verdict == MIXED:
+            text += "; " + ", ".join(f"{name} at {number}" for name, number in self.verdicts.most_common())
+        return text if self.reliable else f"no point is reliable; {text}"
+
+
+def summarise(points: pd.DataFrame) -> list[Summary]:
+    """One `Summary` per case, in the order of the table `points_of`."""
+    return [_summary(dict(zip(GROUP, key, strict=True)), part) for key, part in points.groupby(GROUP, sort=False)]
+
+
+def point_verdict(low: float, high: float) -> str:
+    """The verdict of one interval of an overhead ratio, as the module says; `cannot tell` for NaN."""
+    if not (math.isfinite(low) and math.isfinite(high)) or (low <= 0.5 and high >= 1):
+        return CANNOT_TELL
+    if high < 1:
+        return OVERLAPS if high < 0.5 else PARTLY
+    return SLOWER if low > SLOWER_LIMIT else SERIALISES
+
+
+def case_verdict(verdicts: Counter[str]) -> str:
+    """The verdict of a case, from those of its reliable points."""
+    needed = SHARE * verdicts.total()
+    if not needed:
+        return CANNOT_TELL
+    for verdict in (OVERLAPS, SLOWER, CANNOT_TELL):
+        if verdicts[verdict] >= needed:
+            return verdict
+    if verdicts[OVERLAPS] + verdicts[PARTLY] >= needed:
+        return PARTLY
+    return SERIALISES if verdicts[SERIALISES] + verdicts[SLOWER] >= needed else MIXED
+
+
+def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
+    chosen = usable(points)
+    overhead = chosen["r_overhead"]
+    return Summary(
+        case=case,
+        points=len(points),
+        valid=int(points["valid"].sum()),
+        reliable=int(points["reliable"].sum()),
+        r_overhead=float(overhead.median()),
+        r_overhead_min=float(overhead.min()),
+        r_overhead_max=float(overhead.max()),
+        r_overhead_vs_basic=float(chosen["r_overhead_vs_basic"].median()),
+        speedup_vs_basic=float(chosen["speedup_vs_basic"].median()),
+        verdicts=Counter(_deciding_verdict(row) for row in points[points["reliable"]].to_dict("records")),
+        notes=_notes(points),
+    )
+
+
+def _deciding_verdict(row: dict[Any, Any]) -> str:
+    against_basic = row["configuration"] != "basic" and math.isfinite(row["r_overhead_vs_basic"])
+    metric = "r_overhead_vs_basic" if against_basic else "r_overhead"
+    return point_verdict(row[f"{metric}_ci95_low"], row[f"{metric}_ci95_high"])
+
+
+def _notes(points: pd.DataFrame) -> tuple[str, ...]:
+    notes = []
+    if points["oversubscribed"].any():
+        notes.append("oversubscribed")
+    if points["shared_core"].any():
+        notes.append("shared core")
+    if not points["complete"].all():
+        notes.append("incomplete")
+    if moved := int(points["reference_moved"].sum()):
+        notes.append(f"reference moved at {moved} of {len(points)}")
+    return tuple(notes)

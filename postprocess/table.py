@@ -1,0 +1,90 @@
+"""Tables for the terminal: plain text, columns aligned, safe to print whatever the names hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from postprocess.summary import summarise
+from postprocess.text import clean, duration, interval, percent, ratio, size
+
+
+def summary_table(points: pd.DataFrame) -> str:
+    """One line per toolchain, network, configuration and collective of `points_of(run)`, without a final newline.
+
+    r_overhead is the median over reliable points (over valid ones where none is reliable), with [minimum maximum];
+    "reliable" counts reliable / valid / all points.
+    """
+    heads = [
+        *("toolchain", "network", "configuration", "collective", "r_overhead", "[min, max]"),
+        *("vs basic", "speed-up", "reliable", "verdict", "notes"),
+    ]
+    lines = []
+    for s in summarise(points):
+        plain = s.case["configuration"] == "basic"
+        lines.append(
+            [
+                *(str(s.case[key]) for key in ("toolchain", "network", "configuration", "collective")),
+                ratio(s.r_overhead),
+                interval(s.r_overhead_min, s.r_overhead_max),
+                "" if plain else ratio(s.r_overhead_vs_basic),
+                "" if plain else ratio(s.speedup_vs_basic),
+                f"{s.reliable}/{s.valid}/{s.points}",
+                s.verdict,
+                ", ".join(s.notes),
+            ]
+        )
+    return _aligned(heads, lines, right={4, 6, 7, 8}) if lines else "no points"
+
+
+def points_table_text(points: pd.DataFrame) -> str:
+    """One line per point of `points_of(run)`, without a final newline: sizes, medians, ratios, and what is wrong."""
+    heads = [
+        *("toolchain", "network", "configuration", "collective", "comm", "comp", "message", "matrix"),
+        *("t_comm_ref", "t_comp_ref", "t_measured", "r_overhead", "95 %", "vs basic", "speed-up"),
+        *("r_comm", "r_comp", "reps", "width", "remarks"),
+    ]
+    lines = [
+        [
+            *(str(p[key]) for key in ("toolchain", "network", "configuration", "collective")),
+            *(duration(p[key]) for key in ("comm_target_ns", "comp_target_ns")),
+            size(p["message_bytes"]),
+            str(p["matrix_size"]),
+            *(duration(p[key]) for key in ("t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns")),
+            ratio(p["r_overhead"]),
+            interval(p["r_overhead_ci95_low"], p["r_overhead_ci95_high"]),
+            *(ratio(p[key]) for key in ("r_overhead_vs_basic", "speedup_vs_basic", "r_comm", "r_comp_slowdown")),
+            str(p["repetitions"]),
+            percent(p["interval_relative_reached"]),
+            "; ".join(remarks(p)),
+        ]
+        for p in points.to_dict("records")
+    ]
+    return _aligned(heads, lines, right=set(range(4, 19)) - {12}) if lines else "no points"
+
+
+def remarks(point: dict[Any, Any]) -> list[str]:
+    """Everything that a reader should know of a row of `points_of`, in words, worst first."""
+    kind = "unreliable" if point["valid"] else "not valid"
+    return [
+        *(f"{kind}: {reason}" for reason in point["unreliable_reasons"]),
+        *(["oversubscribed"] if point["oversubscribed"] else []),
+        *(["shared core"] if point["shared_core"] else []),
+        *([] if point["complete"] else ["incomplete record"]),
+        *point["flags"],
+        *([point["vs_basic_reason"]] if point["vs_basic_reason"] else []),
+    ]
+
+
+def _aligned(heads: Sequence[str], lines: Sequence[Sequence[str]], right: set[int]) -> str:
+    rows = [list(map(clean, row)) for row in (heads, *lines)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
