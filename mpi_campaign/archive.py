@@ -102,6 +102,14 @@ def find(reference: str, root: Path) -> RunFolder:
     )
 
 
+def readable(reference: str, root: Path) -> RunFolder:
+    """`find`, and where that run was cut off, what its last case had measured is gathered first."""
+    folder = find(reference, root)
+    if folder.path == folder.partial:
+        harvest(folder)
+    return folder
+
+
 def runs(root: Path) -> Iterator[RunFolder]:
     """Every run under a results folder, oldest first."""
     manifests = [*root.glob(f"*/*/{MANIFEST}"), *root.glob(f"*/.partial/*/{MANIFEST}")]

@@ -104,7 +104,7 @@ def list_(*, as_json: bool) -> int:
 @output_option
 def show(run: str, output: Path, *, as_json: bool) -> int:
     """Every point of RUN (its folder, its name or `last`) with its metrics and validity."""
-    folder = archive.find(run, output.resolve())
+    folder = archive.readable(run, output.resolve())
     from mpi_campaign import outcome  # noqa: PLC0415
 
     print(outcome.as_json(folder) if as_json else outcome.full_table(folder))
@@ -117,7 +117,7 @@ def show(run: str, output: Path, *, as_json: bool) -> int:
 @output_option
 def report(run: str, output: Path, target: Path | None) -> int:
     """Write the report of RUN again."""
-    folder = archive.find(run, output.resolve())
+    folder = archive.readable(run, output.resolve())
     from mpi_campaign import outcome  # noqa: PLC0415
 
     print(f"report: {outcome.write_report(folder, target.resolve() if target else None)}")

@@ -64,9 +64,11 @@ class Session:
     output: list[str]
 
     @property
-    def last_line(self) -> str:
-        """The last thing that ReFrame said."""
-        return next((line for line in reversed(self.output) if line.strip()), "nothing was said")
+    def complaint(self) -> str:
+        """What ReFrame found wrong: its first reason or error, else the last thing it said."""
+        said = [line.strip() for line in self.output if line.strip()]
+        errors = [line for line in said if re.search(r"Reason:|\berror\b", line, re.IGNORECASE)]
+        return (errors or said[-1:] or ["nothing was said"])[0]
 
 
 def command(

@@ -101,7 +101,7 @@ class Campaign:
             reason = plan.skipped.get(case.stem)
             self._say(f"skip {case.label}: {reason}" if reason else f"run  {case.label}")
         if session.exit_code != 0:
-            raise CampaignError(f"ReFrame's dry run ended with {session.exit_code}: {session.last_line}")
+            raise CampaignError(f"ReFrame's dry run ended with {session.exit_code}: {session.complaint}")
         self._say(f"dry run: {len(plan.to_measure)} cases would be measured; nothing was")
         return EXIT_GOOD
 
@@ -115,7 +115,7 @@ class Campaign:
         time = f", about {duration((budget + LAUNCH_SECONDS) * launches)}" if budget else ""
         self.progress.step(f"measuring {launches} cases of {points} points{time}")
         self._say(str(manifest["reframe_command"]))
-        watch = Watch(self.progress, plan, folder)
+        watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
         outcomes: list[Outcome] = []
         interrupted = False
         for repeat in range(1, self.options.repeat + 1):
@@ -168,7 +168,7 @@ class Campaign:
         """Whether ReFrame itself failed, rather than a test."""
         if session.exit_code == 0 or said or session.interrupted:
             return False
-        self._say(f"ReFrame ended with {session.exit_code}: {session.last_line}")
+        self._say(f"ReFrame ended with {session.exit_code}: {session.complaint}")
         return True
 
     def _close(self, folder: RunFolder, manifest: dict[str, Any], *, interrupted: bool) -> int:

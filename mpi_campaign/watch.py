@@ -1,5 +1,7 @@
 """Follows a ReFrame session: what runs, how far it is, how long still."""
 
+from collections.abc import Callable
+
 from mpi_campaign import archive, suites
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.cases import Case
@@ -14,9 +16,10 @@ BUILDS = {"RUN": "building for", "OK": "built for", "FAIL": "BUILD FAILED for", 
 class Watch:
     """Follows the session's events and tells where it is."""
 
-    def __init__(self, progress: Progress, plan: Plan, folder: RunFolder) -> None:
+    def __init__(self, progress: Progress, plan: Plan, folder: RunFolder, on_end: Callable[[], object]) -> None:
         self.progress = progress
         self.folder = folder
+        self.on_end = on_end
         self.repeat = 1
         self.cases = {
             (case.environment, case.configuration, case.collective, case.repeat): case for case in plan.to_measure
@@ -49,6 +52,7 @@ class Watch:
             return
         taken = self.countdown.end()
         self.running = None
+        self.on_end()
         reason = f" [{event.reason}]" if event.reason else ""
         self.progress.line(
             f"  {self.countdown.done:3d}/{self.countdown.total} {VERDICTS[event.what]} {case.label}, "

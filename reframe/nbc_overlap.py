@@ -31,6 +31,8 @@ class NbcOverlap(MeasuredTest):
     @run_before("performance")
     def metrics(self):
         """Everything that `postprocess` makes of the record, as performance variables."""
+        if self.is_dry_run():
+            return
         basic = self.basic_test()
         found = record_metrics(self.staged(archive.RECORD), None if basic is None else basic.staged(archive.RECORD))
         self.perf_variables = {
@@ -68,5 +70,5 @@ class nbc_overlap(NbcOverlap):
 
     def finished_record(self):
         if self.configuration == "basic":
-            return {self.basic.staged(name): name for name in archive.RECORD_FILES}
+            return {self.basic.staged(name): name for name in self.record_files()}
         return super().finished_record()

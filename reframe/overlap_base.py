@@ -38,6 +38,7 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         self.build_system.builddir = shlex.quote(str(self.build_folder))
         self.build_system.configuredir = shlex.quote(str(ROOT / "benchmarks"))
         self.build_system.flags_from_environ = False
+        self.build_system.max_concurrency = None
         self.build_system.config_opts = [
             "-G Ninja",
             "-DCMAKE_BUILD_TYPE=Release",
@@ -178,8 +179,14 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     def metadata(self):
         """Provenance for the record's header."""
         extras = self.current_environ.extras
-        facts = json.loads(Path(self.metadata_file).read_text()) if self.metadata_file else {}
+        given = Path(self.metadata_file)
+        facts = json.loads(given.read_text()) if given.is_file() else {}  # gone when a run's command is typed again
         return {**facts, "prefix": extras["prefix"], "packages": extras["packages"], "case": self.case.as_dict()}
+
+    def record_files(self):
+        """What a measurement leaves: {its name here: suffix in the archive}."""
+        wire = self.network.startswith("wire")
+        return {name: suffix for name, suffix in archive.RECORD_FILES.items() if wire or name != archive.WIRE_REPORT}
 
     def finished_record(self):
         """Where a complete record of this very case is to be had without measuring: {file: its name here}.
@@ -188,12 +195,12 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         """
         folder = Path(self.resume_from)
         if self.resume_from and archive.is_complete(folder / f"{self.case.stem}.jsonl"):
-            return {folder / f"{self.case.stem}{suffix}": name for name, suffix in archive.RECORD_FILES.items()}
+            return {folder / f"{self.case.stem}{suffix}": name for name, suffix in self.record_files().items()}
         return None
 
     def adopt(self, files):
         """Instead of a measurement, copy what another one wrote: {source: name here}."""
-        copies = [f"cp {shlex.quote(str(source))} {name}" for source, name in files.items() if source.exists()]
+        copies = [f"cp {shlex.quote(str(source))} {name}" for source, name in files.items()]
         self.job.launcher = getlauncher("local")()
         self.executable, self.executable_opts = copies[0], []
         self.postrun_cmds = copies[1:]
@@ -206,6 +213,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             self.staged(archive.RECORD), self.case, extras["family"], extras["version"],
             None if basic is None else basic.staged(archive.RECORD), self.staged(archive.WIRE_REPORT),
         )
+        if self.job.exitcode:
+            found.append(f"it ended with exit code {self.job.exitcode}")
         if found:
             raise SanityError("; ".join(found))
         return True

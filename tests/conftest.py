@@ -1,0 +1,89 @@
+"""Parts that a machine may lack, and the command as a person types it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mpi_campaign import ROOT, machine
+from mpi_campaign.testing import PARTS
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def _browser() -> str | None:
+    return None if any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))) else "no Chromium on PATH"
+
+
+def _clang() -> str | None:
+    return None if shutil.which("clang") else "no clang on PATH"
+
+
+def _mpi() -> str | None:
+    return None if machine.cores().physical >= 2 else "two ranks need two cores"
+
+
+def _system_mpi() -> str | None:
+    return None if shutil.which("mpicc") and shutil.which("mpiexec") else "no installed MPI (mpicc, mpiexec) on PATH"
+
+
+WHY_NOT: dict[str, Callable[[], str | None]] = {
+    "browser": _browser,
+    "clang": _clang,
+    "mpi": _mpi,
+    "system-mpi": _system_mpi,
+    "wire": machine.wire_refusal,
+}
+assert set(WHY_NOT) == set(PARTS)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "needs(part): skipped by name where this machine lacks the part")
+    config.addinivalue_line("markers", "slow: launches MPI or builds; left out by --quick")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    required = os.environ.get("CAMPAIGN_TEST_REQUIRE", "").split(",")
+    for mark in item.iter_markers("needs"):
+        part = mark.args[0]
+        reason = WHY_NOT[part]()
+        if reason is not None:
+            (pytest.fail if part in required else pytest.skip)(f"{part}: {reason}")
+
+
+@pytest.fixture
+def campaign() -> Command:
+    """Run `./campaign ...` in the clone; output captured."""
+
+    def call(*words: str, env: dict[str, str] | None = None, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, str(ROOT / "campaign"), *words], capture_output=True, text=True, cwd=ROOT,
+            env={**os.environ, **(env or {})}, timeout=timeout, check=False,
+        )
+
+    return call
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A bare copy of what starts the campaign, without an environment."""
+    folder = tmp_path / "clone"
+    folder.mkdir()
+    for name in ("campaign", "requirements.lock", "requirements-test.lock"):
+        shutil.copy(ROOT / name, folder / name)
+    shutil.copytree(ROOT / "mpi_campaign", folder / "mpi_campaign", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def refused(done: subprocess.CompletedProcess[str], *fragments: str) -> None:
+    """Bad input: exit code 2, one line on standard error that has the fragments, no traceback."""
+    assert done.returncode == 2, done.stderr
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("set-up")]
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("campaign: ")
+    for fragment in fragments:
+        assert fragment in lines[0]

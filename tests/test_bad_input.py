@@ -1,0 +1,103 @@
+"""What a person gets wrong, or what a machine lacks: one line, the legal values, exit code 2."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Command, refused
+from test_start import NOWHERE
+
+from mpi_campaign import ROOT, machine
+
+
+@pytest.mark.parametrize(
+    ("words", "fragments"),
+    [
+        (["run", "--bogus"], ["--bogus", "run --help"]),
+        (["walk"], ["walk"]),
+        (["run", "--system", "moon"], ["moon", "local"]),
+        (["run", "--suite", "lunch"], ["lunch", "smoke", "nightly", "acceptance", "full"]),
+        (["run", "--configuration", "magic"], ["magic", "basic", "async"]),
+        (["run", "--benchmark", "osu"], ["osu", "nbc_overlap"]),
+        (["run", "--collective", "bcast"], ["bcast", "ibcast", "ialltoall"]),
+        (["run", "--network", "carrier-pigeon"], ["carrier-pigeon", "shm", "wire", "native"]),
+        (["run", "--network", "wire:fast"], ["fast", "2gbit"]),
+        (["run", "--network", "shm:2gbit"], ["only wire has a rate"]),
+        (["run", "--repeat", "0"], ["--repeat 0"]),
+        (["run", "--repeat", "two"], ["two"]),
+        (["run", "--ranks", "1"], ["at least 2 ranks"]),
+        (["run", "--budget-seconds", "-5"], ["--budget-seconds -5"]),
+        (["run", "--toolchain", "openmpi"], ["NAME@VERSION", "PREFIX"]),
+        (["run", "--toolchain", "openmpi@5.0.11; rm -rf /"], ["NAME@VERSION"]),
+        (["run", "--toolchain", "mvapich2@2.3.7"], ["openmpi, mpich, intel", "mvapich2@2.3.7=PREFIX"]),
+        (["run", "--toolchain", "openmpi@4.1=/nonexistent"], ["mpicc", "/nonexistent/bin"]),
+        (["run", "--output", "/proc/nowhere"], ["/proc/nowhere", "--output"]),
+        (["run", "--resume", "nonesuch"], ["nonesuch", "last"]),
+        (["run", "--resume", "last", "--suite", "full"], ["leave out suite"]),
+        (["show", "nonesuch"], ["nonesuch", "last"]),
+        (["report", "nonesuch"], ["nonesuch"]),
+        (["test", "--require", "luck"], ["luck", "browser", "wire"]),
+    ],
+    ids=lambda value: " ".join(value) if value and value[0] in ("run", "show", "report", "test", "walk") else "",
+)
+def test_one_line_says_what_is_wrong(campaign: Command, words: list[str], fragments: list[str]) -> None:
+    refused(campaign(*words), *fragments)
+
+
+def test_a_version_that_does_not_exist_lists_those_that_do(campaign: Command) -> None:
+    refused(campaign("run", "--toolchain", "openmpi@9.9.9"), "openmpi@9.9.9", "5.0.11", "4.1.8")
+
+
+def test_no_registry_for_a_toolchain(campaign: Command) -> None:
+    refused(campaign("run", "--toolchain", "mpich@4.1.3", env=NOWHERE), "mpich@4.1.3", "no package registry")
+
+
+def test_too_few_cores_name_the_way_out(campaign: Command) -> None:
+    ranks = machine.cores().physical + 1
+    refused(campaign("run", "--ranks", str(max(2, ranks))), f"need {ranks} cores", "--oversubscribe")
+
+
+def module(*words: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """The command in the running environment, with nothing but `env`."""
+    return subprocess.run(
+        [sys.executable, "-m", "mpi_campaign", *words], capture_output=True, text=True, cwd=ROOT, env=env, check=False
+    )
+
+
+def test_no_compiler_names_the_package(tmp_path: Path) -> None:
+    refused(module("run", env={"PATH": str(tmp_path), "HOME": str(tmp_path)}), "no C compiler", "gcc")
+
+
+def test_a_compiler_that_cannot_compile(tmp_path: Path) -> None:
+    fake = tmp_path / "cc"
+    fake.write_text("#!/bin/sh\necho 'fatal error: stdio.h: No such file' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    refused(module("run", env={**os.environ, "CC": str(fake)}), "stdio.h", "libc6-dev")
+
+
+def without_namespaces(*words: str) -> list[str]:
+    """A command in a user namespace that may make no further namespace: what a locked-down kernel says."""
+    limits = "; ".join(f"echo 0 > /proc/sys/user/max_{kind}_namespaces" for kind in ("net", "user"))
+    return ["unshare", "--user", "--map-root-user", "sh", "-c", f'{limits}; exec "$@"', "sh", *words]
+
+
+@pytest.mark.needs("wire")
+def test_no_permission_for_a_namespace_is_said_and_shared_memory_is_offered() -> None:
+    words = without_namespaces(sys.executable, "-m", "mpi_campaign", "run", "--network", "wire")
+    refused(
+        subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False),
+        "no network namespace", "--network shm",
+    )
+
+
+@pytest.mark.needs("wire")
+def test_without_a_namespace_the_default_goes_on_over_shared_memory_and_says_so() -> None:
+    words = without_namespaces(
+        sys.executable, "-m", "mpi_campaign", "run", "--dry-run", "--collective", "ibcast", "--configuration", "basic"
+    )
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "no wire on this machine" in done.stdout
+    assert "network shm" in done.stdout

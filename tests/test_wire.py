@@ -1,0 +1,100 @@
+"""The wire: a loopback of its own, limited, counted; the machine's own is never touched."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyroute2 import IPRoute
+
+from mpi_campaign import ROOT, wire
+
+SEND = """
+import socket, threading
+server = socket.create_server(("127.0.0.1", 0))
+def drain():
+    peer, _ = server.accept()
+    while peer.recv(65536): pass
+reader = threading.Thread(target=drain); reader.start()
+client = socket.create_connection(server.getsockname())
+client.sendall(bytes(1_000_000)); client.close(); reader.join()
+"""
+
+
+def over_wire(*words: str, report: Path | None = None, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    options = ["--report", str(report)] if report else []
+    return subprocess.run(
+        [sys.executable, "-m", "mpi_campaign.wire", "--rate", "1gbit", *options, "--", *words],
+        capture_output=True, text=True, cwd=ROOT, env=env, check=False,
+    )
+
+
+def queueing_of_loopback() -> list[str]:
+    with IPRoute() as netlink:
+        index = netlink.link_lookup(ifname="lo")[0]
+        return [message.get_attr("TCA_KIND") for message in netlink.get_qdiscs(index=index)]
+
+
+@pytest.mark.needs("wire")
+def test_the_link_counts_what_crossed_it(tmp_path: Path) -> None:
+    report = tmp_path / "wire.json"
+    done = over_wire(sys.executable, "-c", SEND, report=report)
+    assert done.returncode == 0, done.stderr
+    assert 1_000_000 < json.loads(report.read_text())["link_bytes"] < 2_000_000
+
+
+@pytest.mark.needs("wire")
+def test_inside_is_limited_and_outside_is_as_before() -> None:
+    look = "import sys; sys.path.insert(0, 'tests'); import test_wire; print(test_wire.queueing_of_loopback())"
+    before = queueing_of_loopback()
+    buffers = Path("/proc/sys/net/ipv4/tcp_wmem").read_text()
+    done = over_wire(sys.executable, "-c", look)
+    assert "tbf" in done.stdout, done.stderr
+    assert queueing_of_loopback() == before
+    assert "tbf" not in before
+    assert Path("/proc/sys/net/ipv4/tcp_wmem").read_text() == buffers
+
+
+@pytest.mark.needs("wire")
+def test_the_exit_code_is_the_commands() -> None:
+    assert over_wire("sh", "-c", "exit 7").returncode == 7
+    assert over_wire("sh", "-c", "kill -9 $$").returncode == 128 + 9
+    missing = over_wire("/nonexistent/mpiexec")
+    assert missing.returncode == 127
+    assert missing.stderr.startswith("wire: /nonexistent/mpiexec")
+
+
+@pytest.mark.needs("wire")
+@pytest.mark.skipif(os.geteuid() != 0, reason="this user is unprivileged already: the other tests show it")
+def test_an_ordinary_user_gets_a_wire_through_a_user_namespace(tmp_path: Path) -> None:
+    python = shutil.which("python3", path="/usr/bin:/usr/local/bin")
+    setpriv = shutil.which("setpriv")
+    if python is None or setpriv is None:
+        pytest.skip("no Python that another user may start, or no setpriv")
+    site = next(path for path in sys.path if path.endswith("site-packages"))
+    words = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", python, "-m", "mpi_campaign.wire"]
+    done = subprocess.run(
+        [*words, "--rate", "1gbit", "--", "id", "-u"], capture_output=True, text=True, cwd="/", check=False,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{ROOT}:{site}", "HOME": str(tmp_path)},
+    )
+    if "PermissionError" in done.stderr or "No module named" in done.stderr:
+        pytest.skip("the clone cannot be read by another user")
+    assert (done.returncode, done.stdout) == (0, "65534\n"), done.stderr
+
+
+@given(st.integers(1, 32), st.sampled_from(["gbit"]))
+def test_rates_are_bits_per_second(number: int, unit: str) -> None:
+    assert wire.rate_bytes_per_second(f"{number}{unit}") == number * 10**9 // 8
+
+
+@given(st.text(max_size=12))
+def test_other_rates_are_refused(text: str) -> None:
+    try:
+        assert wire.rate_bytes_per_second(text) >= 125_000
+    except ValueError as error:
+        assert "2gbit" in str(error)
