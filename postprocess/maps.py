@@ -116,6 +116,31 @@ def sweeps_of(run: Run, points: pd.DataFrame) -> list[Sweep]:
     ]
 
 
+def side_by_side(sweeps: Sequence[Sweep]) -> list[Sweep]:
+    """Sorted so that the configurations of one library, network and collective stand together, basic first."""
+
+    def names(sweep: Sweep, *columns: str) -> tuple[Any, ...]:
+        return tuple(sweep.case[column] for column in columns)
+
+    library = ("toolchain", "provider", "network")
+    ranks: dict[tuple[Any, ...], int] = {}
+    for sweep in sweeps:
+        ranks.setdefault(names(sweep, *library), len(ranks))
+        ranks.setdefault(names(sweep, *library, "collective"), len(ranks))
+        ranks.setdefault(names(sweep, "configuration"), len(ranks))
+
+    def place(sweep: Sweep) -> tuple[int, ...]:
+        basic = sweep.case["configuration"] == "basic"
+        return (
+            ranks[names(sweep, *library)],
+            ranks[names(sweep, *library, "collective")],
+            0 if basic else 1 + ranks[names(sweep, "configuration")],
+            sweep.case["launch"],
+        )
+
+    return sorted(sweeps, key=place)
+
+
 def _sweep(record: Record, case: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Sweep:
     planned = record.header
     comm = sorted({*planned.planned_comm_targets_ns, *(row["comm_target_ns"] for row in rows)})

@@ -21,7 +21,7 @@ from matplotlib.patches import Rectangle
 
 from postprocess.colour import NO_VALUE, STOPS, colour, text_colour
 from postprocess.load import Run
-from postprocess.maps import MARKS, METRIC_TITLES, Cell, Sweep, sweeps_of
+from postprocess.maps import MARKS, METRIC_TITLES, Cell, Sweep, side_by_side, sweeps_of
 from postprocess.text import clean, duration
 
 _INCHES_PER_CELL = 0.62
@@ -32,6 +32,7 @@ _STYLE: Any = {
     "svg.hashsalt": "mpi-campaign",
     "hatch.linewidth": 0.6,
 }
+_TICKS = {_LOW: "-0.5", 0: "0 overlap", 0.5: "0.5", 1: "1 serialised", 1.5: "1.5", _HIGH: "2 slower"}
 _PNG_DPI = 150
 
 
@@ -41,8 +42,8 @@ def map_figure(sweep: Sweep) -> Figure:
 
 
 def overview_figure(sweeps: Sequence[Sweep], title: str, columns: int = 4) -> Figure:
-    """r_overhead of every sweep as small multiples, in their order, on the one scale."""
-    return _figure([(s, "r_overhead", s.title.replace(" ", "\n", 1)) for s in sweeps], title, columns)
+    """r_overhead of every sweep as small multiples on the one scale, configurations of one case side by side."""
+    return _figure([(s, "r_overhead", s.title.replace(" ", "\n", 1)) for s in side_by_side(sweeps)], title, columns)
 
 
 def write_maps(run: Run, points: pd.DataFrame, folder: Path) -> dict[str, list[Path]]:
@@ -88,10 +89,8 @@ def _figure(panels: Sequence[tuple[Sweep, str, str]], title: str, columns: int) 
             _draw(ax, sweep, metric, name)
         for ax in grid.flat[len(panels) :]:
             ax.set_axis_off()
-        bar = figure.colorbar(
-            _scale(), ax=grid.ravel().tolist(), extend="both", aspect=30, ticks=[_LOW, 0, 0.5, 1, 1.5, _HIGH]
-        )
-        bar.set_label("0 overlap · 1 serialised · above slower · below 0 reference imprecise")
+        bar = figure.colorbar(_scale(), ax=grid.ravel().tolist(), extend="both", aspect=30, ticks=list(_TICKS))
+        bar.ax.set_yticklabels(list(_TICKS.values()))
         key = [f"{letter}  {MARKS[letter]}" for letter in marks] + ["grey: no value, and why"]
         figure.supxlabel("\n".join(key), x=0.01, ha="left", fontsize="small", parse_math=False)
     return figure

@@ -11,9 +11,10 @@ _BYTE_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
 def clean(text: object) -> str:
     """The text without anything that a terminal, an SVG file or a line of output could take for more than a letter.
 
-    Control, format (right-to-left overrides), line-separator and surrogate characters become U+FFFD.
+    Line breaks and tabs become spaces; other control, format (right-to-left overrides), separator and surrogate
+    characters become U+FFFD.
     """
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text))
+    return "".join(c if c.isprintable() else " " if c in "\t\n\r" else "\N{REPLACEMENT CHARACTER}" for c in str(text))
 
 
 def duration(nanoseconds: float) -> str:
