@@ -1,0 +1,256 @@
+#include "calibrate.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+enum { MOST_POINTS = 128 };
+
+struct measured {
+    uint64_t size;
+    double time; /* mean of its measurements */
+    unsigned count;
+};
+
+struct search {
+    const struct calibrate_request *request;
+    struct measured points[MOST_POINTS]; /* by size, ascending */
+    size_t count;
+    unsigned measurements;
+    bool out_of_time;
+};
+
+static const char *const status_names[] = {
+    [CALIBRATE_CONVERGED] = "converged",         [CALIBRATE_OFF_TARGET] = "off_target",
+    [CALIBRATE_UNREACHABLE] = "unreachable",     [CALIBRATE_NOT_MONOTONIC] = "not_monotonic",
+    [CALIBRATE_GIVEN] = "given",
+};
+
+const char *calibrate_status_name(enum calibrate_status status) {
+    return status_names[status];
+}
+
+bool calibrate_status_parse(const char *name, enum calibrate_status *status) {
+    for (size_t i = 0; i < sizeof status_names / sizeof *status_names; i++) {
+        if (strcmp(name, status_names[i]) == 0) {
+            *status = (enum calibrate_status)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static double relative_error(const struct search *search, double time) {
+    return (time - search->request->target_ns) / search->request->target_ns;
+}
+
+/* Nearest allowed size. */
+static uint64_t round_size(const struct calibrate_request *request, double size) {
+    if (!(size > (double)request->min_size)) {
+        return request->min_size;
+    }
+    uint64_t last = request->min_size + (request->max_size - request->min_size) / request->step * request->step;
+    if (size >= (double)last) {
+        return last;
+    }
+    double steps = floor((size - (double)request->min_size) / (double)request->step + 0.5);
+    uint64_t rounded = request->min_size + (uint64_t)steps * request->step;
+    return rounded < last ? rounded : last;
+}
+
+/* Measures a size and files the result; NULL when the bounds of the search are reached. */
+static struct measured *measure(struct search *search, uint64_t size) {
+    if (search->measurements >= search->request->max_measurements || search->count == MOST_POINTS) {
+        return NULL;
+    }
+    double time = 0;
+    if (!search->request->measure(search->request->context, size, &time)) {
+        search->out_of_time = true;
+        return NULL;
+    }
+    search->measurements++;
+    size_t at = 0;
+    while (at < search->count && search->points[at].size < size) {
+        at++;
+    }
+    struct measured *point = &search->points[at];
+    if (at < search->count && point->size == size) {
+        point->count++;
+        point->time += (time - point->time) / point->count;
+        return point;
+    }
+    memmove(point + 1, point, (search->count - at) * sizeof *point);
+    *point = (struct measured){.size = size, .time = time, .count = 1};
+    search->count++;
+    return point;
+}
+
+static const struct measured *closest(const struct search *search) {
+    const struct measured *best = NULL;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct measured *point = &search->points[i];
+        if (best == NULL || fabs(relative_error(search, point->time)) < fabs(relative_error(search, best->time))) {
+            best = point;
+        }
+    }
+    return best;
+}
+
+/* A larger size that was clearly faster: by more than the noise that the tolerance allows for. */
+static bool falls_somewhere(const struct search *search) {
+    double fall = fmax(0.05, 2.5 * search->request->tolerance);
+    double highest = 0;
+    for (size_t i = 0; i < search->count; i++) {
+        if (search->points[i].time < highest * (1 - fall)) {
+            return true;
+        }
+        highest = fmax(highest, search->points[i].time);
+    }
+    return false;
+}
+
+static struct calibrate_result finish(const struct search *search, const struct measured *chosen, bool unreachable) {
+    struct calibrate_result result = {.status = CALIBRATE_OFF_TARGET,
+                                      .size = search->request->min_size,
+                                      .error_relative = -1,
+                                      .measurements = search->measurements};
+    const struct measured *best = chosen != NULL ? chosen : closest(search);
+    if (best == NULL) {
+        return result;
+    }
+    result.size = best->size;
+    result.time_ns = best->time;
+    result.error_relative = relative_error(search, best->time);
+    if (fabs(result.error_relative) <= search->request->tolerance) {
+        result.status = CALIBRATE_CONVERGED;
+    } else if (unreachable) {
+        result.status = CALIBRATE_UNREACHABLE;
+    } else if (falls_somewhere(search)) {
+        result.status = CALIBRATE_NOT_MONOTONIC;
+    }
+    return result;
+}
+
+/* Size at the target time by Lagrange's inverse interpolation through three points; NAN where two times coincide. */
+static double inverse_quadratic(double target, const struct measured *a, const struct measured *b,
+                                const struct measured *c) {
+    double ab = a->time - b->time;
+    double ac = a->time - c->time;
+    double bc = b->time - c->time;
+    if (ab == 0 || ac == 0 || bc == 0) {
+        return NAN;
+    }
+    double ta = target - a->time;
+    double tb = target - b->time;
+    double tc = target - c->time;
+    return (double)a->size * tb * tc / (ab * ac) - (double)b->size * ta * tc / (ab * bc) +
+           (double)c->size * ta * tb / (ac * bc);
+}
+
+/* The next size inside the bracket [points[low], points[low + 1]]. */
+static double interpolate(const struct search *search, size_t low, bool bisect) {
+    const struct measured *left = &search->points[low];
+    const struct measured *right = &search->points[low + 1];
+    double first = (double)left->size;
+    double last = (double)right->size;
+    double target = search->request->target_ns;
+    if (bisect) {
+        return first + (last - first) / 2;
+    }
+    const struct measured *third = NULL;
+    if (low > 0) {
+        third = left - 1;
+    }
+    if (low + 2 < search->count &&
+        (third == NULL || fabs(right[1].time - target) < fabs(third->time - target))) {
+        third = right + 1;
+    }
+    double guess = third != NULL ? inverse_quadratic(target, left, right, third) : NAN;
+    if (!(guess > first && guess < last)) {
+        guess = first + (last - first) * (target - left->time) / (right->time - left->time);
+    }
+    /* Not on top of what is known already: a guess on the rim makes the bracket shrink from one side only. */
+    double margin = 0.02 * (last - first);
+    return fmin(fmax(guess, first + margin), last - margin);
+}
+
+struct calibrate_result calibrate_search(const struct calibrate_request *request) {
+    struct search search = {.request = request};
+    double target = request->target_ns;
+    uint64_t smallest = round_size(request, 0);
+    uint64_t largest = round_size(request, (double)request->max_size);
+    uint64_t size = round_size(request, (double)request->initial_size);
+    unsigned expansions = 0;
+    unsigned inside = 0;
+    bool probed = false;
+
+    for (;;) {
+        const struct measured *point = measure(&search, size);
+        if (point == NULL) {
+            return finish(&search, NULL, false);
+        }
+        if (fabs(relative_error(&search, point->time)) <= request->tolerance) {
+            if (point->count >= 2) {
+                return finish(&search, point, false);
+            }
+            continue; /* the same size once more */
+        }
+
+        /* The leftmost crossing: the first point at or above the target, and its left neighbour, which is below it. */
+        size_t high = 0;
+        while (high < search.count && search.points[high].time < target) {
+            high++;
+        }
+        if (high == search.count || high == 0) {
+            /* Not bracketed: go towards the target, faster each time that it was not enough. */
+            const struct measured *end = high == 0 ? &search.points[0] : &search.points[search.count - 1];
+            if (end->size == (high == 0 ? smallest : largest)) {
+                if (end->count >= 2) {
+                    return finish(&search, end, true);
+                }
+                size = end->size; /* a verdict this hard is measured twice */
+                continue;
+            }
+            expansions++;
+            double factor = pow(target / end->time, 1 / request->exponent);
+            double least = 1 + 0.01 * pow(2, fmin(expansions, 10));
+            double next = high == 0 ? (double)end->size * fmax(fmin(factor, 1 / least), 1.0 / 16)
+                                    : (double)end->size * fmin(fmax(factor, least), 16);
+            size = round_size(request, next);
+            if (size == end->size) {
+                size = high == 0 ? size - request->step : size + request->step;
+            }
+            continue;
+        }
+
+        struct measured *left = &search.points[high - 1];
+        struct measured *right = &search.points[high];
+        double width = (double)(right->size - left->size);
+        inside++;
+        if (right->size - left->size > request->step && width > request->tolerance / 8 * (double)right->size) {
+            size = round_size(request, interpolate(&search, high - 1, inside % 4 == 0));
+            if (size <= left->size) {
+                size = left->size + request->step;
+            } else if (size >= right->size) {
+                size = right->size - request->step;
+            }
+            continue;
+        }
+
+        /* The bracket has closed on a jump, or noise has closed it in the wrong place: measure its ends again (their means may
+         * open it), then look once beyond, where a time that falls again would show. */
+        if (left->count < 3 || right->count < 3) {
+            size = left->count < right->count ? left->size : right->size;
+            continue;
+        }
+        if (!probed) {
+            probed = true;
+            uint64_t beyond = round_size(request, 1.5 * (double)right->size);
+            if (beyond > right->size) {
+                size = beyond;
+                continue;
+            }
+        }
+        return finish(&search, NULL, false);
+    }
+}

@@ -1,0 +1,111 @@
+#include "pattern.h"
+
+#define WORD_STEP UINT64_C(0x9E3779B97F4A7C15) /* 2^64 / golden ratio, odd */
+#define TERM_STEP UINT32_C(0x9E3779B1)         /* 2^32 / golden ratio, odd */
+#define BLOCK ((size_t)2048)                   /* elements per vectorised comparison */
+
+/* splitmix64's finaliser: neighbouring inputs give unrelated outputs. */
+static uint64_t mix(uint64_t x) {
+    x ^= x >> 30;
+    x *= UINT64_C(0xBF58476D1CE4E5B9);
+    x ^= x >> 27;
+    x *= UINT64_C(0x94D049BB133111EB);
+    x ^= x >> 31;
+    return x;
+}
+
+size_t pattern_first(uint64_t repetition) {
+    return (size_t)(8 * (repetition % 61));
+}
+
+static uint64_t word_base(uint64_t seed, int source, size_t first) {
+    return mix(seed + (uint64_t)(unsigned)source * UINT64_C(0xD1B54A32D192ED03)) + (uint64_t)first * WORD_STEP;
+}
+
+static uint32_t term_base(uint64_t seed, size_t first) {
+    return (uint32_t)mix(seed) + (uint32_t)first * TERM_STEP;
+}
+
+/* 1 ... 2^20, from the progression's upper 20 bits. int: conversion of signed 32-bit integers vectorises everywhere. */
+static inline double term(uint32_t progression) {
+    return (double)(int32_t)((progression >> 12) + 1);
+}
+
+void pattern_fill_words(uint64_t *buffer, size_t count, uint64_t seed, int source, size_t first) {
+    uint64_t base = word_base(seed, source, first);
+    for (size_t i = 0; i < count; i++) {
+        buffer[i] = base + (uint64_t)i * WORD_STEP;
+    }
+}
+
+void pattern_fill_terms(double *buffer, size_t count, uint64_t seed, int source, size_t first) {
+    uint32_t base = term_base(seed, first);
+    double factor = (double)source + 1;
+    for (size_t i = 0; i < count; i++) {
+        buffer[i] = factor * term(base + (uint32_t)i * TERM_STEP);
+    }
+}
+
+uint64_t pattern_check_words(const uint64_t *buffer, size_t count, uint64_t seed, int source, size_t first,
+                             struct pattern_fault *fault) {
+    uint64_t base = word_base(seed, source, first);
+    uint64_t faults = 0;
+    for (size_t start = 0; start < count; start += BLOCK) {
+        size_t length = count - start < BLOCK ? count - start : BLOCK;
+        const uint64_t *block = buffer + start;
+        uint64_t block_base = base + (uint64_t)start * WORD_STEP;
+        uint64_t difference = 0;
+        for (size_t i = 0; i < length; i++) {
+            difference |= block[i] ^ (block_base + (uint64_t)i * WORD_STEP);
+        }
+        if (difference == 0) {
+            continue;
+        }
+        for (size_t i = 0; i < length; i++) {
+            uint64_t expected = block_base + (uint64_t)i * WORD_STEP;
+            if (block[i] != expected) {
+                if (faults == 0) {
+                    *fault = (struct pattern_fault){
+                        .position = start + i, .got_word = block[i], .expected_word = expected};
+                }
+                faults++;
+            }
+        }
+    }
+    if (faults > 0) {
+        fault->count = faults;
+    }
+    return faults;
+}
+
+uint64_t pattern_check_sums(const double *buffer, size_t count, uint64_t seed, int ranks, size_t first,
+                            struct pattern_fault *fault) {
+    uint32_t base = term_base(seed, first);
+    double factor = (double)ranks * ((double)ranks + 1) / 2;
+    uint64_t faults = 0;
+    for (size_t start = 0; start < count; start += BLOCK) {
+        size_t length = count - start < BLOCK ? count - start : BLOCK;
+        const double *block = buffer + start;
+        uint32_t block_base = base + (uint32_t)start * TERM_STEP;
+        int wrong = 0;
+        for (size_t i = 0; i < length; i++) {
+            /* !(a == b), so that a NaN counts as wrong */
+            wrong += !(block[i] == factor * term(block_base + (uint32_t)i * TERM_STEP));
+        }
+        if (wrong == 0) {
+            continue;
+        }
+        for (size_t i = 0; i < length && faults == 0; i++) {
+            double expected = factor * term(block_base + (uint32_t)i * TERM_STEP);
+            if (!(block[i] == expected)) {
+                *fault = (struct pattern_fault){.position = start + i, .got_sum = block[i], .expected_sum = expected};
+                break;
+            }
+        }
+        faults += (uint64_t)wrong;
+    }
+    if (faults > 0) {
+        fault->count = faults;
+    }
+    return faults;
+}

@@ -1,0 +1,65 @@
+/*
+ * placement - where ranks and their threads run: which of them share a node, what each may use, and what MPI_Init started.
+ */
+#ifndef CAMPAIGN_PLACEMENT_H
+#define CAMPAIGN_PLACEMENT_H
+
+#include "compute.h"
+#include "topology.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+
+typedef struct placement placement;
+
+/* Before MPI_Init: the cpuset and the threads that main starts with. */
+placement *placement_create(void);
+
+/* After MPI_Init (collective): threads that appeared, nodes (MPI_COMM_TYPE_SHARED), the rank's share of cores. */
+void placement_complete(placement *place);
+void placement_destroy(placement *place);
+
+/* Ranks on this node, of placement_complete. Owned by placement. */
+MPI_Comm placement_node_comm(const placement *place);
+int placement_node_index(const placement *place);
+int placement_node_count(const placement *place);
+const char *placement_host(const placement *place);
+
+/*
+ * Physical cores that this rank may take for itself: those of its cpuset, divided evenly among the ranks of its node that have the
+ * identical cpuset. At least 1.
+ */
+int placement_core_share(const placement *place);
+
+/*
+ * Binds thread i of the team to the i-th core of the rank's share (to one CPU of it), unless OMP_PROC_BIND is set or the share
+ * has fewer cores than there are threads; then reads back where every thread may run.
+ */
+void placement_bind(placement *place, compute_team *team, int threads);
+
+/* What the header says of all ranks together. Collective; the result is the same on all ranks. */
+struct placement_summary {
+    int nodes;
+    int64_t physical_cores; /* over all nodes, of the ranks' cpusets */
+    bool oversubscribed;    /* dedicated threads included */
+    bool shared_core;       /* a thread that MPI started may run on a core that computes */
+};
+
+/* asks_for_progress: the configuration has a progress thread; dedicated_threads: of them, those with a core of their own, per rank. */
+struct placement_summary placement_summarise(const placement *place, bool asks_for_progress, int dedicated_threads);
+
+/* Every rank's record_placement_text on rank 0 (NULL elsewhere). Collective. Free with placement_free_texts. */
+char **placement_gather_texts(const placement *place);
+void placement_free_texts(char **texts);
+
+/* CPU time of the threads that MPI started, ns, in the order of the texts. Returns their number. Free *times with free(). */
+size_t placement_mpi_thread_cpu(const placement *place, int64_t **times);
+
+/* Gathers arrays of different lengths on rank 0: values by rank, counts by rank; NULL elsewhere. One free() each for (*values)[0],
+ * *values and *counts. */
+void placement_gather_counts(const int64_t *own, size_t count, int64_t ***values, size_t **counts);
+
+/* Available memory of the node divided by its ranks, the smallest over all ranks; 0: not known. Collective. */
+uint64_t placement_memory_share(const placement *place);
+
+#endif

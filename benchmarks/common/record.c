@@ -1,0 +1,318 @@
+#include "record.h"
+
+#include "fail.h"
+#include "json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct record_file {
+    FILE *file; /* NULL: goes nowhere */
+    char *path;
+    json_line *line;
+    char error[512];
+};
+
+record_file *record_create(const char *path, char *error, size_t error_size) {
+    FILE *file = NULL;
+    if (path != NULL) {
+        int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (descriptor < 0) {
+            if (errno == EEXIST) {
+                snprintf(error, error_size, "record file '%s' exists; records are never overwritten, name another", path);
+            } else {
+                snprintf(error, error_size, "cannot create the record file '%s': %s", path, strerror(errno));
+            }
+            return NULL;
+        }
+        file = fdopen(descriptor, "wb");
+        if (file == NULL) {
+            fail_die("fdopen of '%s' failed: %s", path, strerror(errno));
+        }
+    }
+    record_file *record = fail_alloc(1, sizeof *record);
+    record->file = file;
+    record->path = path != NULL ? fail_strdup(path) : NULL;
+    record->line = json_line_create();
+    return record;
+}
+
+const char *record_error(const record_file *record) {
+    return record->error;
+}
+
+void record_close(record_file *record) {
+    if (record != NULL) {
+        if (record->file != NULL) {
+            fclose(record->file); /* every line was flushed to the disk already, and checked */
+        }
+        json_line_destroy(record->line);
+        free(record->path);
+        free(record);
+    }
+}
+
+static bool write_line(record_file *record) {
+    if (record->file == NULL) {
+        return true;
+    }
+    size_t length = json_line_length(record->line);
+    bool good = fwrite(json_line_text(record->line), 1, length, record->file) == length && fputc('\n', record->file) != EOF &&
+                fflush(record->file) == 0;
+    /* EINVAL: a pipe or a device, which has no disk behind it */
+    if (good && fdatasync(fileno(record->file)) != 0 && errno != EINVAL && errno != EROFS) {
+        good = false;
+    }
+    if (!good) {
+        snprintf(record->error, sizeof record->error, "cannot write the record file '%s': %s", record->path, strerror(errno));
+    }
+    return good;
+}
+
+bool record_environment_allowed(const char *variable) {
+    static const char *const allowed[] = {"OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "MPICH_", "MPIR_",     "I_MPI_", "FI_",
+                                          "UCX_",      "MV2_",      "PSM2_",     "OMP_",   "GOMP_",     "KMP_",   "OPENBLAS_",
+                                          "BLIS_",     "MKL_",      "VECLIB_",   "GOTO_"};
+    /* What launchers hand to their own ranks: addresses, job numbers, keys. */
+    static const char *const internal[] = {"OMPI_MCA_orte_", "OMPI_MCA_ess",     "OMPI_MCA_initial_wdir", "OMPI_MCA_pmix",
+                                           "OMPI_MCA_plm_",  "PRTE_MCA_prte_",   "I_MPI_HYDRA_",          "I_MPI_MPIRUN",
+                                           "I_MPI_ROOT",     "OMPI_MCA_shmem_RUNTIME"};
+    static const char *const secret[] = {"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL"};
+    size_t name_length = strcspn(variable, "=");
+    bool good = false;
+    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {
+        good = good || strncmp(variable, allowed[i], strlen(allowed[i])) == 0;
+    }
+    for (size_t i = 0; i < sizeof internal / sizeof *internal; i++) {
+        good = good && strncmp(variable, internal[i], strlen(internal[i])) != 0;
+    }
+    for (size_t i = 0; i < sizeof secret / sizeof *secret; i++) {
+        const char *found = strstr(variable, secret[i]);
+        good = good && (found == NULL || found >= variable + name_length);
+    }
+    return good && variable[name_length] == '=';
+}
+
+char *record_placement_text(const struct record_placement *placement) {
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
+    json_put_integer(line, "rank", placement->rank);
+    json_put_string(line, "host", placement->host);
+    json_put_integer(line, "node", placement->node);
+    json_put_string(line, "cpuset", placement->cpuset);
+    json_put_integer(line, "physical_cores", (int64_t)placement->physical_cores);
+    json_open_array(line, "compute_cpusets");
+    for (size_t i = 0; i < placement->compute_count; i++) {
+        json_put_string(line, NULL, placement->compute_cpusets[i]);
+    }
+    json_close_array(line);
+    json_open_array(line, "mpi_threads");
+    for (size_t i = 0; i < placement->mpi_thread_count; i++) {
+        json_open_object(line, NULL);
+        json_put_string(line, "name", placement->mpi_threads[i].name);
+        json_put_string(line, "cpuset", placement->mpi_threads[i].cpuset);
+        json_close_object(line);
+    }
+    json_close_array(line);
+    json_close_object(line);
+    char *text = fail_strdup(json_line_text(line));
+    json_line_destroy(line);
+    return text;
+}
+
+static void put_environment(json_line *line, char *const *environment) {
+    json_open_object(line, "environment");
+    for (; *environment != NULL; environment++) {
+        if (record_environment_allowed(*environment)) {
+            const char *equals = strchr(*environment, '=');
+            char *name = fail_strdup(*environment);
+            name[equals - *environment] = '\0';
+            json_put_string(line, name, equals + 1);
+            free(name);
+        }
+    }
+    json_close_object(line);
+}
+
+bool record_write_header(record_file *record, const struct record_header *header) {
+    json_line *line = record->line;
+    json_line_clear(line);
+    json_open_object(line, NULL);
+    json_put_string(line, "type", "header");
+    json_put_string(line, "schema", "mpi-campaign.record");
+    json_put_integer(line, "schema_version", 1);
+    json_put_string(line, "benchmark", header->benchmark);
+    json_put_string(line, "toolchain", header->toolchain);
+    json_put_string(line, "provider", header->provider);
+    json_put_string(line, "configuration", header->configuration);
+    json_put_string(line, "network", header->network);
+    json_open_array(line, "command_line");
+    for (size_t i = 0; i < header->command_line_count; i++) {
+        json_put_string(line, NULL, header->command_line[i]);
+    }
+    json_close_array(line);
+    json_put_string(line, "started_utc", header->started_utc);
+    json_put_string(line, "mpi_library_version", header->mpi_library_version);
+    json_put_string(line, "mpi_standard", header->mpi_standard);
+    json_put_string(line, "thread_level_required", header->thread_level_required);
+    json_put_string(line, "thread_level_provided", header->thread_level_provided);
+    json_put_integer(line, "ranks", header->ranks);
+    json_put_integer(line, "nodes", header->nodes);
+    json_put_integer(line, "threads_per_rank", header->threads_per_rank);
+    json_put_integer(line, "physical_cores", header->physical_cores);
+    json_put_boolean(line, "oversubscribed", header->oversubscribed);
+    json_put_boolean(line, "shared_core", header->shared_core);
+    json_open_array(line, "placement");
+    for (int i = 0; i < header->ranks; i++) {
+        json_put_raw(line, NULL, header->placements[i]);
+    }
+    json_close_array(line);
+    json_open_object(line, "timer");
+    json_put_string(line, "name", header->timer_name);
+    json_put_integer(line, "resolution_ns", header->timer_resolution_ns);
+    json_put_real(line, "overhead_ns", header->timer_overhead_ns);
+    json_close_object(line);
+    json_put_string(line, "start_method", header->start_method);
+    json_put_integer(line, "seed", header->seed);
+    json_open_object(line, "build");
+    json_put_string(line, "compiler", header->build_compiler);
+    json_put_string(line, "flags", header->build_flags);
+    json_put_string(line, "commit", header->build_commit);
+    if (header->build_dirty < 0) {
+        json_put_null(line, "dirty");
+    } else {
+        json_put_boolean(line, "dirty", header->build_dirty != 0);
+    }
+    json_put_string(line, "blas", header->build_blas);
+    json_close_object(line);
+    put_environment(line, header->environment);
+    json_open_object(line, "plan");
+    json_open_array(line, "collectives");
+    for (size_t i = 0; i < header->collective_count; i++) {
+        json_put_string(line, NULL, header->collectives[i]);
+    }
+    json_close_array(line);
+    json_put_integers(line, "comm_targets_ns", header->comm_targets_ns, header->comm_target_count);
+    json_put_integers(line, "comp_targets_ns", header->comp_targets_ns, header->comp_target_count);
+    json_put_integer(line, "points",
+                     (int64_t)(header->collective_count * header->comm_target_count * header->comp_target_count));
+    json_put_real(line, "budget_seconds", header->budget_seconds);
+    json_put_real(line, "interval_relative", header->interval_relative);
+    json_put_integer(line, "min_repetitions", header->min_repetitions);
+    json_put_integer(line, "max_repetitions", header->max_repetitions);
+    json_put_boolean(line, "sizes_given", header->sizes_given);
+    json_close_object(line);
+    if (header->metadata != NULL) {
+        json_put_raw(line, "metadata", header->metadata);
+    } else {
+        json_put_null(line, "metadata");
+    }
+    json_close_object(line);
+    return write_line(record);
+}
+
+static void put_calibration(json_line *line, const char *name, const struct record_calibration *calibration) {
+    json_open_object(line, name);
+    json_put_string(line, "status", calibrate_status_name(calibration->status));
+    json_put_integer(line, "time_ns", calibration->time_ns);
+    json_put_real(line, "error_relative", calibration->error_relative);
+    json_put_integer(line, "measurements", calibration->measurements);
+    json_close_object(line);
+}
+
+static void put_spread(json_line *line, const char *name, const struct record_spread *spread, size_t count) {
+    json_open_object(line, name);
+    json_put_integers(line, "min", spread->min, count);
+    json_put_integers(line, "median", spread->median, count);
+    json_put_integers(line, "max", spread->max, count);
+    json_put_integers(line, "max_rank", spread->max_rank, count);
+    json_close_object(line);
+}
+
+static void put_rank_samples(json_line *line, const char *name, const int64_t *samples, size_t ranks, size_t repetitions) {
+    json_open_array(line, name);
+    for (size_t i = 0; i < ranks; i++) {
+        json_put_integers(line, NULL, repetitions > 0 ? samples + i * repetitions : NULL, repetitions);
+    }
+    json_close_array(line);
+}
+
+bool record_write_point(record_file *record, const struct record_point *point) {
+    json_line *line = record->line;
+    size_t count = point->repetitions;
+    json_line_clear(line);
+    json_open_object(line, NULL);
+    json_put_string(line, "type", "point");
+    json_put_integer(line, "index", point->index);
+    json_put_string(line, "collective", point->collective);
+    json_put_integer(line, "comm_target_ns", point->comm_target_ns);
+    json_put_integer(line, "comp_target_ns", point->comp_target_ns);
+    json_put_integer(line, "message_bytes", point->message_bytes);
+    json_put_integer(line, "matrix_size", point->matrix_size);
+    put_calibration(line, "comm_calibration", &point->comm);
+    put_calibration(line, "comp_calibration", &point->comp);
+    json_put_integer(line, "repetitions", (int64_t)count);
+    json_put_integer(line, "warmup_repetitions", point->warmup_repetitions);
+    json_put_integer(line, "late_repetitions", point->late_repetitions);
+    json_put_string(line, "stop_reason", point->stop_reason);
+    if (point->interval_relative_reached < 0) {
+        json_put_null(line, "interval_relative_reached");
+    } else {
+        json_put_real(line, "interval_relative_reached", point->interval_relative_reached);
+    }
+    json_put_integer(line, "data_errors", point->data_errors);
+    json_open_object(line, "clock");
+    json_put_string(line, "method", point->clock_method);
+    json_put_real(line, "residual_ns", point->clock_residual_ns);
+    json_close_object(line);
+    json_open_object(line, "samples");
+    json_put_integers(line, "t_measured_ns", point->t_measured_ns, count);
+    json_put_integers(line, "t_comm_ref_ns", point->t_comm_ref_ns, count);
+    json_put_integers(line, "t_comp_ref_ns", point->t_comp_ref_ns, count);
+    put_spread(line, "t_call_ns", &point->t_call_ns, count);
+    put_spread(line, "t_comp_ns", &point->t_comp_ns, count);
+    put_spread(line, "t_wait_ns", &point->t_wait_ns, count);
+    json_put_integers(line, "start_imbalance_ns", point->start_imbalance_ns, count);
+    json_close_object(line);
+    json_open_object(line, "rank_medians");
+    json_put_integers(line, "t_call_plus_wait_ns", point->median_t_call_plus_wait_ns, point->ranks);
+    json_put_integers(line, "t_comm_ref_ns", point->median_t_comm_ref_ns, point->ranks);
+    json_put_integers(line, "t_comp_ns", point->median_t_comp_ns, point->ranks);
+    json_put_integers(line, "t_comp_ref_ns", point->median_t_comp_ref_ns, point->ranks);
+    json_close_object(line);
+    if (point->rank_samples) {
+        json_open_object(line, "rank_samples");
+        put_rank_samples(line, "t_call_ns", point->rank_t_call_ns, point->ranks, count);
+        put_rank_samples(line, "t_comp_ns", point->rank_t_comp_ns, point->ranks, count);
+        put_rank_samples(line, "t_wait_ns", point->rank_t_wait_ns, point->ranks, count);
+        put_rank_samples(line, "t_comm_ref_ns", point->rank_t_comm_ref_ns, point->ranks, count);
+        put_rank_samples(line, "t_comp_ref_ns", point->rank_t_comp_ref_ns, point->ranks, count);
+        json_close_object(line);
+    }
+    json_close_object(line);
+    return write_line(record);
+}
+
+bool record_write_footer(record_file *record, const struct record_footer *footer) {
+    json_line *line = record->line;
+    json_line_clear(line);
+    json_open_object(line, NULL);
+    json_put_string(line, "type", "footer");
+    json_put_boolean(line, "complete", footer->complete);
+    json_put_string(line, "reason", footer->reason);
+    json_put_integer(line, "points", footer->points);
+    json_put_real(line, "wall_seconds", footer->wall_seconds);
+    json_put_real(line, "measured_seconds", footer->measured_seconds);
+    json_put_real(line, "clock_residual_ns", footer->clock_residual_ns);
+    json_open_array(line, "mpi_thread_cpu_ns");
+    for (size_t i = 0; i < footer->ranks; i++) {
+        json_put_integers(line, NULL, footer->mpi_thread_cpu_ns[i], footer->mpi_thread_counts[i]);
+    }
+    json_close_array(line);
+    json_close_object(line);
+    return write_line(record);
+}

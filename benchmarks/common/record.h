@@ -1,0 +1,161 @@
+/*
+ * record - the record file: JSON Lines, schema mpi-campaign.record, version 1 (results/schema/record-v1.schema.json).
+ *
+ * Plain values go in, lines come out; nothing here knows MPI. The file is created anew, never over another, and is on the disk after
+ * every line: what a reader finds is what was measured, up to the last complete line. A file without a footer was cut off.
+ * Every function that writes returns false when the disk refuses; record_error then says why, in one line.
+ */
+#ifndef CAMPAIGN_RECORD_H
+#define CAMPAIGN_RECORD_H
+
+#include "calibrate.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct record_file record_file;
+
+struct record_thread {
+    const char *name;
+    const char *cpuset;
+};
+
+struct record_placement {
+    int rank;
+    const char *host;
+    int node;
+    const char *cpuset;
+    size_t physical_cores;
+    char *const *compute_cpusets;
+    size_t compute_count;
+    const struct record_thread *mpi_threads;
+    size_t mpi_thread_count;
+};
+
+struct record_header {
+    const char *benchmark;
+    const char *toolchain;
+    const char *provider;
+    const char *configuration;
+    const char *network;
+    char *const *command_line;
+    size_t command_line_count;
+    const char *started_utc;
+    const char *mpi_library_version;
+    const char *mpi_standard;
+    const char *thread_level_required;
+    const char *thread_level_provided;
+    int ranks;
+    int nodes;
+    int64_t threads_per_rank;
+    int64_t physical_cores;
+    bool oversubscribed;
+    bool shared_core;
+    char *const *placements; /* by rank: record_placement_text of each */
+    const char *timer_name;
+    int64_t timer_resolution_ns;
+    double timer_overhead_ns;
+    const char *start_method;
+    int64_t seed;
+    const char *build_compiler;
+    const char *build_flags;
+    const char *build_commit;
+    int build_dirty; /* 0, 1, or -1: not known */
+    const char *build_blas;
+    char *const *environment; /* NAME=VALUE, NULL-terminated; record_environment_allowed filters it */
+    const char *const *collectives;
+    size_t collective_count;
+    const int64_t *comm_targets_ns;
+    size_t comm_target_count;
+    const int64_t *comp_targets_ns;
+    size_t comp_target_count;
+    double budget_seconds;
+    double interval_relative;
+    int64_t min_repetitions;
+    int64_t max_repetitions;
+    bool sizes_given;
+    const char *metadata; /* a JSON object in one line, or NULL */
+};
+
+/* Per repetition, over ranks. */
+struct record_spread {
+    const int64_t *min;
+    const int64_t *median;
+    const int64_t *max;
+    const int64_t *max_rank;
+};
+
+struct record_calibration {
+    enum calibrate_status status;
+    int64_t time_ns;
+    double error_relative;
+    int64_t measurements;
+};
+
+/* One rank's own samples of one term, all repetitions: rank_samples[rank * repetitions + repetition]. NULL: left out. */
+struct record_point {
+    int64_t index;
+    const char *collective;
+    int64_t comm_target_ns;
+    int64_t comp_target_ns;
+    int64_t message_bytes;
+    int64_t matrix_size;
+    struct record_calibration comm;
+    struct record_calibration comp;
+    size_t repetitions;
+    int64_t warmup_repetitions;
+    int64_t late_repetitions;
+    const char *stop_reason;
+    double interval_relative_reached; /* negative: none */
+    int64_t data_errors;
+    const char *clock_method;
+    double clock_residual_ns;
+    const int64_t *t_measured_ns;
+    const int64_t *t_comm_ref_ns;
+    const int64_t *t_comp_ref_ns;
+    struct record_spread t_call_ns;
+    struct record_spread t_comp_ns;
+    struct record_spread t_wait_ns;
+    const int64_t *start_imbalance_ns;
+    size_t ranks;
+    const int64_t *median_t_call_plus_wait_ns; /* by rank */
+    const int64_t *median_t_comm_ref_ns;
+    const int64_t *median_t_comp_ns;
+    const int64_t *median_t_comp_ref_ns;
+    bool rank_samples;
+    const int64_t *rank_t_call_ns;
+    const int64_t *rank_t_comp_ns;
+    const int64_t *rank_t_wait_ns;
+    const int64_t *rank_t_comm_ref_ns;
+    const int64_t *rank_t_comp_ref_ns;
+};
+
+struct record_footer {
+    bool complete;
+    const char *reason;
+    int64_t points;
+    double wall_seconds;
+    double measured_seconds;
+    double clock_residual_ns;
+    size_t ranks;
+    const int64_t *const *mpi_thread_cpu_ns; /* by rank */
+    const size_t *mpi_thread_counts;
+};
+
+/* Creates the file; NULL where it exists or cannot be made, with one line in error. path NULL: a record that goes nowhere. */
+record_file *record_create(const char *path, char *error, size_t error_size);
+
+bool record_write_header(record_file *record, const struct record_header *header);
+bool record_write_point(record_file *record, const struct record_point *point);
+bool record_write_footer(record_file *record, const struct record_footer *footer);
+const char *record_error(const record_file *record);
+void record_close(record_file *record);
+
+/* One rank's placement as a JSON object. Free with free(). */
+char *record_placement_text(const struct record_placement *placement);
+
+/* Whether a variable (NAME=VALUE) steers MPI, OpenMP or BLAS: an allow-list of prefixes, so that no secret gets into a record. */
+bool record_environment_allowed(const char *variable);
+
+#endif

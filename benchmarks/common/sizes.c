@@ -1,0 +1,131 @@
+#include "sizes.h"
+
+#include "fail.h"
+#include "file.h"
+#include "json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEMA "mpi-campaign.sizes"
+
+static bool read_list(const json_value *list, const char *what, const char *size_name, const char *path,
+                      struct size_list *wanted, char *error, size_t error_size) {
+    for (size_t i = 0; i < wanted->count; i++) {
+        struct size_entry *entry = &wanted->entries[i];
+        bool found = false;
+        for (size_t j = 0; j < json_count(list) && !found; j++) {
+            const json_value *item = json_item(list, j);
+            uint64_t target = 0;
+            uint64_t time = 0;
+            if (!json_count_value(json_member(item, "target_ns"), &target) || (int64_t)target != entry->target_ns) {
+                continue;
+            }
+            const char *status = json_string(json_member(item, "status"));
+            if (!json_count_value(json_member(item, size_name), &entry->size) || entry->size == 0 || status == NULL ||
+                !calibrate_status_parse(status, &entry->status)) {
+                snprintf(error, error_size, "sizes file '%s': the entry of %s for %" PRId64 " ns needs a %s above 0 and a status",
+                         path, what, entry->target_ns, size_name);
+                return false;
+            }
+            entry->time_ns = json_count_value(json_member(item, "time_ns"), &time) ? (int64_t)time : 0;
+            found = true;
+        }
+        if (!found) {
+            snprintf(error, error_size,
+                     "sizes file '%s' has no size of %s for %" PRId64 " ns; make one with --save-sizes and the same targets", path,
+                     what, entry->target_ns);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_table(const json_value *root, const char *path, struct size_table *table, char *error,
+                       size_t error_size) {
+    const char *schema = json_string(json_member(root, "schema"));
+    uint64_t version = 0;
+    if (schema == NULL || strcmp(schema, SCHEMA) != 0 || !json_count_value(json_member(root, "schema_version"), &version) ||
+        version != 1) {
+        snprintf(error, error_size, "'%s' is no sizes file of schema %s, version 1; make one with --save-sizes", path, SCHEMA);
+        return false;
+    }
+    uint64_t ranks = 0;
+    uint64_t threads = 0;
+    if (!json_count_value(json_member(root, "ranks"), &ranks) || !json_count_value(json_member(root, "threads_per_rank"), &threads) ||
+        (int64_t)ranks != table->ranks || (int64_t)threads != table->threads_per_rank) {
+        snprintf(error, error_size,
+                 "sizes file '%s' was made for %" PRIu64 " ranks of %" PRIu64 " threads, this run has %" PRId64 " of %" PRId64
+                 "; sizes are comparable between equal ones only",
+                 path, ranks, threads, table->ranks, table->threads_per_rank);
+        return false;
+    }
+    const json_value *collectives = json_member(root, "collectives");
+    for (size_t i = 0; i < table->collective_count; i++) {
+        struct size_list *list = &table->collectives[i];
+        if (!read_list(json_member(collectives, list->name), list->name, "message_bytes", path, list, error, error_size)) {
+            return false;
+        }
+    }
+    return read_list(json_member(root, "computation"), "the computation", "matrix_size", path, &table->computation, error,
+                     error_size);
+}
+
+bool sizes_read(const char *path, struct size_table *table, char *error, size_t error_size) {
+    size_t length = 0;
+    char *text = file_read(path, &length, error, error_size);
+    if (text == NULL) {
+        return false;
+    }
+    char fault[256];
+    bool good = false;
+    json_value *root = json_parse(text, length, fault, sizeof fault);
+    if (root == NULL) {
+        snprintf(error, error_size, "sizes file '%s': %s", path, fault);
+    } else {
+        good = read_table(root, path, table, error, error_size);
+    }
+    json_destroy(root);
+    free(text);
+    return good;
+}
+
+static void put_list(json_line *line, const char *name, const char *size_name, const struct size_list *list) {
+    json_open_array(line, name);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct size_entry *entry = &list->entries[i];
+        json_open_object(line, NULL);
+        json_put_integer(line, "target_ns", entry->target_ns);
+        json_put_integer(line, size_name, (int64_t)entry->size);
+        json_put_string(line, "status", calibrate_status_name(entry->status));
+        json_put_integer(line, "time_ns", entry->time_ns);
+        json_close_object(line);
+    }
+    json_close_array(line);
+}
+
+bool sizes_write(const char *path, const struct size_table *table, char *error, size_t error_size) {
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
+    json_put_string(line, "schema", SCHEMA);
+    json_put_integer(line, "schema_version", 1);
+    json_put_integer(line, "ranks", table->ranks);
+    json_put_integer(line, "threads_per_rank", table->threads_per_rank);
+    json_open_object(line, "collectives");
+    for (size_t i = 0; i < table->collective_count; i++) {
+        put_list(line, table->collectives[i].name, "message_bytes", &table->collectives[i]);
+    }
+    json_close_object(line);
+    put_list(line, "computation", "matrix_size", &table->computation);
+    json_close_object(line);
+    size_t length = json_line_length(line);
+    char *text = fail_alloc(length + 2, 1);
+    memcpy(text, json_line_text(line), length);
+    text[length] = '\n';
+    bool good = file_replace(path, text, length + 1, error, error_size);
+    free(text);
+    json_line_destroy(line);
+    return good;
+}

@@ -1,0 +1,50 @@
+/*
+ * sizes - the sizes file: what a calibration found, so that other configurations do the same work.
+ *
+ * JSON: {"schema": "mpi-campaign.sizes", "schema_version": 1, "ranks": P, "threads_per_rank": T,
+ *        "collectives": {"ibcast": [{"target_ns", "message_bytes", "status", "time_ns"}, ...], ...},
+ *        "computation": [{"target_ns", "matrix_size", "status", "time_ns"}, ...]}
+ * status is a calibration status of the record schema.
+ */
+#ifndef CAMPAIGN_SIZES_H
+#define CAMPAIGN_SIZES_H
+
+#include "calibrate.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct size_entry {
+    int64_t target_ns;
+    uint64_t size; /* bytes or matrix order */
+    enum calibrate_status status;
+    int64_t time_ns; /* 0: not known */
+};
+
+struct size_list {
+    const char *name; /* of the collective; NULL of the computation */
+    struct size_entry *entries;
+    size_t count;
+};
+
+struct size_table {
+    int64_t ranks;
+    int64_t threads_per_rank;
+    struct size_list *collectives;
+    size_t collective_count;
+    struct size_list computation;
+};
+
+/*
+ * Reads from a file the entries that are asked for: on entry, table holds ranks, threads and, in every list, the targets; on return
+ * their sizes, times and statuses. false and one line (without a newline) where the file cannot be read, is no sizes file, was made
+ * for other ranks or threads, or lacks a target.
+ */
+bool sizes_read(const char *path, struct size_table *table, char *error, size_t error_size);
+
+/* Writes a file beside and renames it, so that a reader sees the old file or the whole new one. */
+bool sizes_write(const char *path, const struct size_table *table, char *error, size_t error_size);
+
+
+#endif

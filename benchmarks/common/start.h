@@ -1,0 +1,41 @@
+/*
+ * start - all ranks begin at the same moment: a deadline on the global clock, agreed anew every time (Denis 2022, section 4.2).
+ *
+ * Two steps. start_agree: the ranks agree on a deadline, and at the same price learn whether any of them was late at the start before.
+ * start_spin: wait for it. A rank is late that comes to the deadline after it has passed, or that leaves the spin
+ * too long after it (a preemption); the repetition is then thrown away by all, that one alone. Never a fixed period: one preemption would
+ * make all later starts late.
+ *
+ * Slack (how far ahead the deadline is) is each rank's own and the largest counts: it doubles after a late arrival, decays slowly. The
+ * tolerance for leaving late adapts in the same way, because on an oversubscribed machine a spinning rank is descheduled most of the
+ * time and no repetition would ever count; what it let through shows in the samples' start_imbalance_ns.
+ */
+#ifndef CAMPAIGN_START_H
+#define CAMPAIGN_START_H
+
+#include "clock.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct start_line start_line;
+
+start_line *start_create(MPI_Comm world, const clock_model *clock);
+void start_destroy(start_line *line);
+
+/* tolerance_ns: how long after the deadline a rank may leave the spin on a quiet machine. Also forgets earlier lateness. */
+void start_begin(start_line *line, int64_t tolerance_ns);
+
+/* Collective. false (on all ranks): some rank was late at the start before; there is no deadline then, begin the repetition again. */
+bool start_agree(start_line *line);
+
+/* Spins to the deadline. Returns the local time at which it ended: the time of the start. */
+int64_t start_spin(start_line *line);
+
+/* Whether this rank was late at the last start; reading it tells nobody. To end a repetition: combine it over ranks, then
+ * call start_forget. */
+bool start_was_late(const start_line *line);
+void start_forget(start_line *line);
+
+#endif

@@ -1,0 +1,117 @@
+#include "stats.h"
+
+#include "fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct stats_series {
+    int64_t *sorted;
+    size_t count;
+    size_t capacity;
+};
+
+stats_series *stats_create(void) {
+    return fail_alloc(1, sizeof(stats_series));
+}
+
+void stats_destroy(stats_series *series) {
+    if (series != NULL) {
+        free(series->sorted);
+        free(series);
+    }
+}
+
+void stats_clear(stats_series *series) {
+    series->count = 0;
+}
+
+void stats_add(stats_series *series, int64_t value) {
+    if (series->count == series->capacity) {
+        series->capacity = series->capacity > 0 ? 2 * series->capacity : 64;
+        series->sorted = fail_realloc(series->sorted, series->capacity, sizeof *series->sorted);
+    }
+    size_t low = 0;
+    size_t high = series->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (series->sorted[middle] <= value) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    memmove(series->sorted + low + 1, series->sorted + low, (series->count - low) * sizeof *series->sorted);
+    series->sorted[low] = value;
+    series->count++;
+}
+
+size_t stats_count(const stats_series *series) {
+    return series->count;
+}
+
+static int64_t middle_of(const int64_t *sorted, size_t count) {
+    if (count == 0) {
+        return 0;
+    }
+    int64_t upper = sorted[count / 2];
+    if (count % 2 == 1) {
+        return upper;
+    }
+    int64_t lower = sorted[count / 2 - 1];
+    return lower + (upper - lower) / 2; /* no overflow for times of one sign */
+}
+
+int64_t stats_median(const stats_series *series) {
+    return middle_of(series->sorted, series->count);
+}
+
+size_t stats_interval_rank(size_t count) {
+    if (count < STATS_FEWEST_FOR_INTERVAL) {
+        return 0;
+    }
+    /* Six standard deviations (sqrt(n)/2) below the mean the tail is under 1e-9: the sum may start there. */
+    double n = (double)count;
+    double start = floor(n / 2 - 3 * sqrt(n));
+    size_t i = start > 0 ? (size_t)start : 0;
+    double tail = 0;
+    for (;; i++) {
+        double x = (double)i;
+        tail += exp(lgamma(n + 1) - lgamma(x + 1) - lgamma(n - x + 1) - n * log(2.0));
+        if (tail > 0.025) {
+            return i; /* P(B <= i-1) <= 0.025 < P(B <= i), so k - 1 = i - 1 */
+        }
+    }
+}
+
+bool stats_interval(const stats_series *series, int64_t *low, int64_t *high) {
+    size_t k = stats_interval_rank(series->count);
+    if (k == 0) {
+        return false;
+    }
+    *low = series->sorted[k - 1];
+    *high = series->sorted[series->count - k];
+    return true;
+}
+
+double stats_relative_width(const stats_series *series) {
+    int64_t low = 0;
+    int64_t high = 0;
+    int64_t median = stats_median(series);
+    if (median <= 0 || !stats_interval(series, &low, &high)) {
+        return -1;
+    }
+    return (double)(high - low) / (double)median;
+}
+
+static int compare_values(const void *left, const void *right) {
+    int64_t a = *(const int64_t *)left;
+    int64_t b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+int64_t stats_median_of(int64_t *values, size_t count) {
+    qsort(values, count, sizeof *values, compare_values);
+    return middle_of(values, count);
+}

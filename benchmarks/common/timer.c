@@ -1,0 +1,45 @@
+#include "timer.h"
+
+#include "fail.h"
+
+#include <errno.h>
+#include <string.h>
+
+void timer_check(void) {
+    struct timespec now;
+    if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) {
+        fail_die("clock_gettime(%s) failed: %s", TIMER_NAME, strerror(errno));
+    }
+}
+
+int64_t timer_resolution_ns(void) {
+    int64_t smallest = INT64_MAX;
+    for (int i = 0; i < 1000; i++) {
+        int64_t first = timer_now_ns();
+        int64_t second = first;
+        while (second == first) {
+            second = timer_now_ns();
+        }
+        if (second - first < smallest) {
+            smallest = second - first;
+        }
+    }
+    return smallest;
+}
+
+double timer_overhead_ns(void) {
+    enum { READINGS = 1000, BATCHES = 20 };
+    double best = 1e30;
+    for (int batch = 0; batch < BATCHES; batch++) {
+        int64_t first = timer_now_ns();
+        int64_t last = first;
+        for (int i = 0; i < READINGS; i++) {
+            last = timer_now_ns();
+        }
+        double mean = (double)(last - first) / READINGS;
+        if (mean < best) {
+            best = mean;
+        }
+    }
+    return best;
+}

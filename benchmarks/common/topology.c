@@ -1,0 +1,280 @@
+#include "topology.h"
+
+#include "fail.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void topology_cpus_add(struct topology_cpus *cpus, int cpu) {
+    if (cpu >= 0 && cpu < TOPOLOGY_MOST_CPUS) {
+        cpus->words[cpu / 64] |= UINT64_C(1) << (cpu % 64);
+    }
+}
+
+bool topology_cpus_has(const struct topology_cpus *cpus, int cpu) {
+    return cpu >= 0 && cpu < TOPOLOGY_MOST_CPUS && (cpus->words[cpu / 64] >> (cpu % 64) & 1) != 0;
+}
+
+size_t topology_cpus_count(const struct topology_cpus *cpus) {
+    size_t count = 0;
+    for (int cpu = topology_cpus_next(cpus, -1); cpu >= 0; cpu = topology_cpus_next(cpus, cpu)) {
+        count++;
+    }
+    return count;
+}
+
+int topology_cpus_next(const struct topology_cpus *cpus, int previous) {
+    for (int cpu = previous + 1; cpu < TOPOLOGY_MOST_CPUS; cpu++) {
+        if (cpu % 64 == 0 && cpus->words[cpu / 64] == 0) {
+            cpu += 63;
+        } else if (topology_cpus_has(cpus, cpu)) {
+            return cpu;
+        }
+    }
+    return -1;
+}
+
+char *topology_cpus_format(const struct topology_cpus *cpus) {
+    size_t capacity = 12 * topology_cpus_count(cpus) + 1;
+    size_t used = 0;
+    char *text = fail_alloc(capacity, 1);
+    for (int first = topology_cpus_next(cpus, -1); first >= 0;) {
+        int last = first;
+        while (topology_cpus_has(cpus, last + 1)) {
+            last++;
+        }
+        used += (size_t)snprintf(text + used, capacity - used, "%s%d", used > 0 ? "," : "", first);
+        if (last > first) {
+            used += (size_t)snprintf(text + used, capacity - used, "-%d", last);
+        }
+        first = topology_cpus_next(cpus, last);
+    }
+    return text;
+}
+
+bool topology_cpus_parse(const char *text, struct topology_cpus *cpus) {
+    *cpus = (struct topology_cpus){{0}};
+    const char *at = text;
+    while (isspace((unsigned char)*at)) {
+        at++;
+    }
+    while (*at != '\0' && !isspace((unsigned char)*at)) {
+        char *end = NULL;
+        long first = strtol(at, &end, 10);
+        if (end == at || first < 0) {
+            return false;
+        }
+        long last = first;
+        if (*end == '-') {
+            at = end + 1;
+            last = strtol(at, &end, 10);
+            if (end == at || last < first) {
+                return false;
+            }
+        }
+        for (long cpu = first; cpu <= last && cpu < TOPOLOGY_MOST_CPUS; cpu++) {
+            topology_cpus_add(cpus, (int)cpu);
+        }
+        at = end;
+        if (*at == ',') {
+            at++;
+        }
+    }
+    return true;
+}
+
+void topology_own_cpus(struct topology_cpus *cpus) {
+    *cpus = (struct topology_cpus){{0}};
+    cpu_set_t *set = CPU_ALLOC(TOPOLOGY_MOST_CPUS);
+    if (set == NULL) {
+        fail_die("out of memory: a set of CPUs");
+    }
+    size_t size = CPU_ALLOC_SIZE(TOPOLOGY_MOST_CPUS);
+    CPU_ZERO_S(size, set);
+    if (sched_getaffinity(0, size, set) == 0) {
+        for (int cpu = 0; cpu < TOPOLOGY_MOST_CPUS; cpu++) {
+            if (CPU_ISSET_S((size_t)cpu, size, set)) {
+                topology_cpus_add(cpus, cpu);
+            }
+        }
+    }
+    CPU_FREE(set);
+}
+
+bool topology_bind_thread(const struct topology_cpus *cpus) {
+    cpu_set_t *set = CPU_ALLOC(TOPOLOGY_MOST_CPUS);
+    if (set == NULL) {
+        return false;
+    }
+    size_t size = CPU_ALLOC_SIZE(TOPOLOGY_MOST_CPUS);
+    CPU_ZERO_S(size, set);
+    for (int cpu = topology_cpus_next(cpus, -1); cpu >= 0; cpu = topology_cpus_next(cpus, cpu)) {
+        CPU_SET_S((size_t)cpu, size, set);
+    }
+    bool bound = sched_setaffinity(0, size, set) == 0;
+    CPU_FREE(set);
+    return bound;
+}
+
+/* A small file of /proc or /sys; false where it cannot be read. */
+static bool read_line(const char *path, char *text, size_t size) {
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return false;
+    }
+    bool good = fgets(text, (int)size, file) != NULL;
+    fclose(file);
+    return good;
+}
+
+int topology_core_of(int cpu) {
+    char path[128];
+    char text[4096];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+    struct topology_cpus siblings;
+    if (read_line(path, text, sizeof text) && topology_cpus_parse(text, &siblings)) {
+        int first = topology_cpus_next(&siblings, -1);
+        return first >= 0 ? first : cpu;
+    }
+    return cpu;
+}
+
+void topology_cores(const struct topology_cpus *cpus, struct topology_cpus *cores) {
+    struct topology_cpus found = {{0}};
+    for (int cpu = topology_cpus_next(cpus, -1); cpu >= 0; cpu = topology_cpus_next(cpus, cpu)) {
+        topology_cpus_add(&found, topology_core_of(cpu));
+    }
+    *cores = found;
+}
+
+size_t topology_first_cpus(const struct topology_cpus *cpus, int *first, size_t capacity) {
+    struct topology_cpus seen = {{0}};
+    size_t count = 0;
+    for (int cpu = topology_cpus_next(cpus, -1); cpu >= 0; cpu = topology_cpus_next(cpus, cpu)) {
+        int core = topology_core_of(cpu);
+        if (topology_cpus_has(&seen, core)) {
+            continue;
+        }
+        topology_cpus_add(&seen, core);
+        if (count < capacity) {
+            first[count] = cpu;
+        }
+        count++;
+    }
+    return count;
+}
+
+static bool read_thread(int64_t id, struct topology_thread *thread) {
+    char path[128];
+    char text[4096];
+    *thread = (struct topology_thread){.id = id};
+    snprintf(path, sizeof path, "/proc/self/task/%" PRId64 "/status", id);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return false;
+    }
+    while (fgets(text, sizeof text, file) != NULL) {
+        text[strcspn(text, "\n")] = '\0';
+        if (strncmp(text, "Name:\t", 6) == 0) {
+            snprintf(thread->name, sizeof thread->name, "%.31s", text + 6);
+        } else if (strncmp(text, "Cpus_allowed_list:", 18) == 0) {
+            topology_cpus_parse(text + 18, &thread->cpus);
+        }
+    }
+    fclose(file);
+    return true;
+}
+
+void topology_list_threads(struct topology_threads *list) {
+    *list = (struct topology_threads){0};
+    DIR *directory = opendir("/proc/self/task");
+    if (directory == NULL) {
+        return;
+    }
+    for (const struct dirent *entry = readdir(directory); entry != NULL; entry = readdir(directory)) {
+        struct topology_thread thread;
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+            read_thread(strtoll(entry->d_name, NULL, 10), &thread)) {
+            list->threads = fail_realloc(list->threads, list->count + 1, sizeof *list->threads);
+            list->threads[list->count++] = thread;
+        }
+    }
+    closedir(directory);
+}
+
+void topology_new_threads(const struct topology_threads *before, struct topology_threads *after) {
+    size_t kept = 0;
+    for (size_t i = 0; i < after->count; i++) {
+        bool old = false;
+        for (size_t j = 0; j < before->count; j++) {
+            old = old || before->threads[j].id == after->threads[i].id;
+        }
+        if (!old) {
+            after->threads[kept++] = after->threads[i];
+        }
+    }
+    after->count = kept;
+}
+
+void topology_free_threads(struct topology_threads *list) {
+    free(list->threads);
+    *list = (struct topology_threads){0};
+}
+
+int64_t topology_thread_cpu_ns(int64_t id) {
+    char path[128];
+    char text[4096];
+    snprintf(path, sizeof path, "/proc/self/task/%" PRId64 "/schedstat", id);
+    if (read_line(path, text, sizeof text)) {
+        return strtoll(text, NULL, 10); /* first field: time on a CPU, ns */
+    }
+    /* A kernel without schedstat: ticks of user and system time, fields 14 and 15; the name may hold spaces and brackets. */
+    snprintf(path, sizeof path, "/proc/self/task/%" PRId64 "/stat", id);
+    const char *fields = read_line(path, text, sizeof text) ? strrchr(text, ')') : NULL;
+    unsigned long user = 0;
+    unsigned long system = 0;
+    long ticks = sysconf(_SC_CLK_TCK);
+    if (fields == NULL || ticks <= 0 ||
+        sscanf(fields + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2) {
+        return 0;
+    }
+    return (int64_t)(((double)user + (double)system) * 1e9 / (double)ticks);
+}
+
+uint64_t topology_available_memory(void) {
+    char text[256];
+    uint64_t available = 0;
+    FILE *file = fopen("/proc/meminfo", "r");
+    if (file != NULL) {
+        while (fgets(text, sizeof text, file) != NULL) {
+            if (strncmp(text, "MemAvailable:", 13) == 0) {
+                available = strtoull(text + 13, NULL, 10) * 1024;
+            }
+        }
+        fclose(file);
+    }
+    if (available == 0) {
+        long pages = sysconf(_SC_PHYS_PAGES);
+        long size = sysconf(_SC_PAGESIZE);
+        available = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 2 : 0;
+    }
+    /* Inside a container the limit is that of the root of its own cgroup namespace; version 2, then 1. */
+    static const char *const pairs[][2] = {
+        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
+        {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
+    for (size_t i = 0; i < 2; i++) {
+        if (read_line(pairs[i][0], text, sizeof text) && isdigit((unsigned char)text[0])) {
+            uint64_t limit = strtoull(text, NULL, 10);
+            uint64_t used = read_line(pairs[i][1], text, sizeof text) ? strtoull(text, NULL, 10) : 0;
+            uint64_t left = limit > used ? limit - used : 1;
+            available = left < available ? left : available;
+        }
+    }
+    return available;
+}

@@ -1,0 +1,73 @@
+/*
+ * topology - what the kernel says about this process: CPUs, physical cores, threads. No MPI.
+ *
+ * Read from sched_getaffinity, /proc/self/task and /sys/devices/system/cpu. Where /proc or /sys is absent, every CPU counts as a core
+ * and no threads are seen; nothing fails.
+ */
+#ifndef CAMPAIGN_TOPOLOGY_H
+#define CAMPAIGN_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TOPOLOGY_MOST_CPUS 8192
+#define TOPOLOGY_WORDS (TOPOLOGY_MOST_CPUS / 64)
+
+/* A set of CPUs; of fixed size, so that ranks can send it to each other as TOPOLOGY_WORDS integers. */
+struct topology_cpus {
+    uint64_t words[TOPOLOGY_WORDS];
+};
+
+void topology_cpus_add(struct topology_cpus *cpus, int cpu);
+bool topology_cpus_has(const struct topology_cpus *cpus, int cpu);
+size_t topology_cpus_count(const struct topology_cpus *cpus);
+/* Smallest member above previous (-1 to begin), -1 at the end. */
+int topology_cpus_next(const struct topology_cpus *cpus, int previous);
+
+/* As the kernel lists them: "0-3,8"; empty for none. Free with free(). */
+char *topology_cpus_format(const struct topology_cpus *cpus);
+
+/* The reverse; false where text is no such list. */
+bool topology_cpus_parse(const char *text, struct topology_cpus *cpus);
+
+/* CPUs that the calling thread may use; empty where the system does not say. */
+void topology_own_cpus(struct topology_cpus *cpus);
+
+/* Binds the calling thread. false where the system refuses. */
+bool topology_bind_thread(const struct topology_cpus *cpus);
+
+/* The physical core of a CPU, named by its lowest sibling; the CPU itself where /sys does not say. */
+int topology_core_of(int cpu);
+
+/* The physical cores of a set of CPUs. */
+void topology_cores(const struct topology_cpus *cpus, struct topology_cpus *cores);
+
+/* First CPU of cpus on each of its cores, ascending; at most capacity; returns how many cores there are. */
+size_t topology_first_cpus(const struct topology_cpus *cpus, int *first, size_t capacity);
+
+struct topology_thread {
+    int64_t id;               /* the kernel's */
+    char name[32];
+    struct topology_cpus cpus;
+};
+
+struct topology_threads {
+    struct topology_thread *threads;
+    size_t count;
+};
+
+/* The threads of this process. Free with topology_free_threads. */
+void topology_list_threads(struct topology_threads *list);
+
+/* Leaves in *after only those that are not in before. */
+void topology_new_threads(const struct topology_threads *before, struct topology_threads *after);
+void topology_free_threads(struct topology_threads *list);
+
+/* CPU time that a thread of this process has had, ns; 0 when it is gone or not known. */
+int64_t topology_thread_cpu_ns(int64_t id);
+
+/* Memory that could be had now without swapping, bytes, cgroup limit included; 0 when not known. */
+uint64_t topology_available_memory(void);
+
+#endif

@@ -1,0 +1,124 @@
+#include "exchange.h"
+
+#include "fail.h"
+#include "fail_mpi.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE ((size_t)4096)
+
+struct buffer {
+    void *memory;
+    size_t bytes;
+};
+
+struct exchange {
+    MPI_Comm comm;
+    uint64_t seed;
+    uint64_t repetition;
+    const struct collective *collective;
+    struct buffer send;
+    struct buffer receive;
+    bool filled;
+    bool filled_sums; /* kind of what the send buffer holds */
+    struct collective_call call;
+    MPI_Request request;
+    uint64_t faults;
+    char fault_text[512];
+};
+
+exchange *exchange_create(MPI_Comm world, uint64_t seed) {
+    exchange *x = fail_alloc(1, sizeof *x);
+    x->seed = seed;
+    MPI_CHECK(MPI_Comm_dup(world, &x->comm));
+    MPI_CHECK(MPI_Comm_rank(x->comm, &x->call.rank));
+    MPI_CHECK(MPI_Comm_size(x->comm, &x->call.ranks));
+    return x;
+}
+
+void exchange_destroy(exchange *x) {
+    if (x != NULL) {
+        MPI_CHECK(MPI_Comm_free(&x->comm));
+        free(x->send.memory);
+        free(x->receive.memory);
+        free(x);
+    }
+}
+
+/* true: new memory, its contents are lost. */
+static bool grow(struct buffer *buffer, size_t bytes) {
+    if (bytes <= buffer->bytes) {
+        return false;
+    }
+    size_t rounded = (bytes + bytes / 8 + PAGE - 1) / PAGE * PAGE;
+    free(buffer->memory);
+    buffer->memory = aligned_alloc(PAGE, rounded);
+    if (buffer->memory == NULL) {
+        fail_die("out of memory: a buffer of %zu bytes; set a lower --max-message-bytes", rounded);
+    }
+    memset(buffer->memory, 0, rounded); /* every page touched before anything is timed */
+    buffer->bytes = rounded;
+    return true;
+}
+
+void exchange_prepare(exchange *x, const struct collective *collective, uint64_t message_bytes) {
+    size_t count = (size_t)(message_bytes / COLLECTIVE_ELEMENT);
+    size_t send_blocks = collective->send_blocks(x->call.rank, x->call.ranks);
+    size_t receive_blocks = collective->receive_blocks(x->call.rank, x->call.ranks);
+    bool lost = grow(&x->send, (send_blocks * count + PATTERN_PADDING) * COLLECTIVE_ELEMENT);
+    if (send_blocks > 0 && (lost || !x->filled || x->filled_sums != collective->sums)) {
+        collective->fill(x->send.memory, x->send.bytes / COLLECTIVE_ELEMENT, x->seed, x->call.rank);
+        x->filled = true;
+        x->filled_sums = collective->sums;
+    } else if (lost) {
+        x->filled = false;
+    }
+    grow(&x->receive, receive_blocks * count * COLLECTIVE_ELEMENT);
+    x->repetition++;
+    x->collective = collective;
+    x->call.first = pattern_first(x->repetition);
+    x->call.send = (const char *)x->send.memory + x->call.first * COLLECTIVE_ELEMENT;
+    x->call.receive = x->receive.memory;
+    x->call.count = (int)count;
+    x->call.comm = x->comm;
+    x->call.seed = x->seed;
+}
+
+void exchange_call(exchange *x) {
+    MPI_CHECK(x->collective->start(&x->call, &x->request));
+}
+
+void exchange_wait(exchange *x) {
+    MPI_CHECK(MPI_Wait(&x->request, MPI_STATUS_IGNORE));
+}
+
+void exchange_check(exchange *x) {
+    struct pattern_fault fault = {0};
+    MPI_CHECK(MPI_Barrier(x->comm));
+    uint64_t wrong = x->collective->check(&x->call, &fault);
+    if (wrong > 0 && x->faults == 0) {
+        int put = snprintf(x->fault_text, sizeof x->fault_text,
+                           "rank %d received wrong data from %s: %" PRIu64 " wrong elements, the first at position %zu of %zu: ",
+                           x->call.rank, x->collective->mpi_name, wrong, fault.position,
+                           (size_t)x->call.count * x->collective->receive_blocks(x->call.rank, x->call.ranks));
+        if (x->collective->sums) {
+            snprintf(x->fault_text + put, sizeof x->fault_text - (size_t)put, "got %.17g, expected %.17g", fault.got_sum,
+                     fault.expected_sum);
+        } else {
+            snprintf(x->fault_text + put, sizeof x->fault_text - (size_t)put, "got 0x%016" PRIx64 ", expected 0x%016" PRIx64,
+                     fault.got_word, fault.expected_word);
+        }
+    }
+    x->faults += wrong;
+}
+
+uint64_t exchange_faults(const exchange *x) {
+    return x->faults;
+}
+
+const char *exchange_fault_text(const exchange *x) {
+    return x->fault_text;
+}

@@ -1,0 +1,31 @@
+/*
+ * exchange - one collective's buffers, its calls and the check of what arrived.
+ *
+ * Between start and wait nothing is allocated, filled or printed: exchange_prepare does what a call needs before it is timed,
+ * exchange_check looks at the received data after.
+ */
+#ifndef CAMPAIGN_EXCHANGE_H
+#define CAMPAIGN_EXCHANGE_H
+
+#include "collectives.h"
+
+typedef struct exchange exchange;
+
+exchange *exchange_create(MPI_Comm world, uint64_t seed);
+void exchange_destroy(exchange *x);
+
+/* Makes room for a collective of this size and prepares the next repetition: the same on all ranks, in the same order. */
+void exchange_prepare(exchange *x, const struct collective *collective, uint64_t message_bytes);
+
+/* The nonblocking call, and its wait. Errors end the group. */
+void exchange_call(exchange *x);
+void exchange_wait(exchange *x);
+
+/* Collective (a barrier first: a rank that is done must not load the memory of one that is not). Wrong elements here are added up. */
+void exchange_check(exchange *x);
+
+/* Wrong elements that this rank has found so far; one line about the first of them. */
+uint64_t exchange_faults(const exchange *x);
+const char *exchange_fault_text(const exchange *x);
+
+#endif

@@ -1,0 +1,54 @@
+#include "table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void table_print_head(void) {
+    printf("%-10s %8s %8s %11s %6s %9s %9s %9s %7s %7s %7s %4s  %s\n", "collective", "comm/ms", "comp/ms", "bytes", "matrix",
+           "comm_ref", "comp_ref", "measured", "r_ovhd", "r_comm", "r_comp", "reps", "stop");
+    fflush(stdout);
+}
+
+static double largest_ratio(const int64_t *above, const int64_t *below, size_t count) {
+    double largest = 0;
+    for (size_t i = 0; i < count; i++) {
+        double ratio = below[i] > 0 ? (double)above[i] / (double)below[i] : 0;
+        largest = ratio > largest ? ratio : largest;
+    }
+    return largest;
+}
+
+
+void table_print_row(const struct record_point *point, int64_t t_measured, int64_t t_comm_ref, int64_t t_comp_ref) {
+    printf("%-10s %8.4g %8.4g %11" PRId64 " %6" PRId64, point->collective, (double)point->comm_target_ns / 1e6,
+           (double)point->comp_target_ns / 1e6, point->message_bytes, point->matrix_size);
+    if (point->repetitions == 0) {
+        printf(" %9s %9s %9s %7s %7s %7s %4d  %s", "-", "-", "-", "-", "-", "-", 0, point->stop_reason);
+    } else {
+        int64_t longer = t_comm_ref > t_comp_ref ? t_comm_ref : t_comp_ref;
+        int64_t shorter = t_comm_ref > t_comp_ref ? t_comp_ref : t_comm_ref;
+        double overhead = shorter > 0 ? (double)(t_measured - longer) / (double)shorter : 0;
+        printf(" %9.3f %9.3f %9.3f %7.3f %7.3f %7.3f %4zu  %s", (double)t_comm_ref / 1e6, (double)t_comp_ref / 1e6,
+               (double)t_measured / 1e6, overhead,
+               largest_ratio(point->median_t_call_plus_wait_ns, point->median_t_comm_ref_ns, point->ranks),
+               largest_ratio(point->median_t_comp_ns, point->median_t_comp_ref_ns, point->ranks), point->repetitions,
+               point->stop_reason);
+        if (point->interval_relative_reached >= 0) {
+            printf(" (+-%.1f%%)", 50 * point->interval_relative_reached);
+        }
+    }
+    if (point->comm.status != CALIBRATE_CONVERGED && point->comm.status != CALIBRATE_GIVEN) {
+        printf(" comm:%s", calibrate_status_name(point->comm.status));
+    }
+    if (point->comp.status != CALIBRATE_CONVERGED && point->comp.status != CALIBRATE_GIVEN) {
+        printf(" comp:%s", calibrate_status_name(point->comp.status));
+    }
+    if (point->late_repetitions > 0) {
+        printf(" late:%" PRId64, point->late_repetitions);
+    }
+    if (point->data_errors > 0) {
+        printf(" WRONG-DATA");
+    }
+    printf("\n");
+    fflush(stdout);
+}
