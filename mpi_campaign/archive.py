@@ -10,6 +10,7 @@ A run folder holds manifest.json, records/, logs/, points.parquet and samples.pa
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
@@ -73,6 +74,8 @@ class RunFolder:
 
 def start(root: Path, system: str) -> RunFolder:
     """A new run folder. Raises CampaignError where it cannot be made."""
+    if re.search(r"[$`\n]", str(root)):
+        raise CampaignError(f"{root} holds $ or `, which ReFrame would execute: give another folder with --output DIR")
     stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     folder = RunFolder(root, system, f"{stamp}-{secrets.token_hex(3)}")
     try:

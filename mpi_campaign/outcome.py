@@ -6,9 +6,9 @@ from pathlib import Path
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import CampaignError
 from postprocess.load import RecordError, Run, load_run
-from postprocess.points import points_as_json, points_frame, write_parquet
+from postprocess.points import points_as_json, points_of, write_parquet
 from postprocess.report import write_report as render
-from postprocess.table import points_table, summary_table
+from postprocess.table import points_table_text, summary_table
 
 
 def load(folder: RunFolder) -> Run:
@@ -39,14 +39,14 @@ def write_report(folder: RunFolder, target: Path | None = None) -> Path:
 
 def short_table(folder: RunFolder) -> str:
     """What `run` ends with."""
-    return summary_table(points_frame(load(folder)))
+    return summary_table(points_of(load(folder)))
 
 
 def full_table(folder: RunFolder) -> str:
     """What `show` prints."""
-    return points_table(points_frame(load(folder)))
+    return points_table_text(points_of(load(folder)))
 
 
 def as_json(folder: RunFolder) -> str:
     """What `show --json` prints: a list of objects, one per point."""
-    return json.dumps(points_as_json(points_frame(load(folder))), indent=1, ensure_ascii=False, allow_nan=False)
+    return json.dumps(points_as_json(points_of(load(folder))), indent=1, ensure_ascii=False, allow_nan=False)

@@ -1,5 +1,6 @@
 """What a run is asked to do, and what of it can be: options checked, ranks placed, cases planned or skipped."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -84,6 +85,8 @@ def available_systems() -> list[str]:
 
 def check(options: Options) -> None:
     """Refuse what cannot be meant, before anything is installed. Raises CampaignError."""
+    if re.search(r"[$`\n]", str(ROOT)):
+        raise CampaignError(f"this clone's path, {ROOT}, holds $ or `, which ReFrame would execute: move the clone")
 
     def among(what: str, values: Iterable[str], legal: Iterable[str]) -> None:
         for value in values:

@@ -79,18 +79,20 @@ def command(
     tests: str,
     environments: list[str],
     mode: str,
+    policy: str,
     variables: dict[str, str],
 ) -> list[str]:
-    """The ReFrame command line of a run; it works as well when it is typed.
+    """The ReFrame command line of a session; it works as well when it is typed.
 
     folder: where the session stages, writes its report and its JUnit file.  tests: pattern of display names.
+    policy: serial for everything that is timed.
     """
     return [
         str(ROOT / ".venv" / "bin" / "reframe"), "-C", str(settings), "-c", str(ROOT / "reframe"),
         f"--system={partition}", f"--mode={mode}", f"--name={tests}",
         *(f"--prgenv=^{environment}$" for environment in environments),
         *(f"--setvar={name}={value}" for name, value in variables.items()),
-        "--exec-policy=serial", "--keep-stage-files", "--nocolor",
+        f"--exec-policy={policy}", "--keep-stage-files", "--nocolor",
         f"--stage={folder / 'stage'}", f"--output={folder / 'output'}",
         f"--report-file={folder / REPORT}", f"--report-junit={folder / 'junit.xml'}",
     ]

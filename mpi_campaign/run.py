@@ -16,7 +16,7 @@ from mpi_campaign.results import results
 from mpi_campaign.toolchains import Toolchain
 from mpi_campaign.watch import Watch
 
-STEPS = 5
+STEPS = 6
 
 
 class Campaign:
@@ -62,11 +62,29 @@ class Campaign:
     def _say(self, text: str) -> None:
         self.progress.line(f"      {text}")
 
+    def _session(self, folder: RunFolder, plan: Plan, tests: str, policy: str, variables: dict[str, str]) -> list[str]:
+        """ReFrame's command line, all but what it is to do."""
+        return reframe_session.command(
+            settings=SYSTEMS / self.options.system / "settings.py",
+            folder=folder.partial,
+            partition=f"{self.options.system}:{plan.network.partition(':')[0]}",
+            tests=tests,
+            environments=list(dict.fromkeys(case.environment for case in plan.to_measure)),
+            mode=self.options.suite,
+            policy=policy,
+            variables=variables,
+        )
+
+    def _build(self, folder: RunFolder, plan: Plan, watch: Watch) -> Session:
+        """All builds, several at once, before anything is measured. One that fails is told when its cases are."""
+        words = [*self._session(folder, plan, "^build_benchmarks", "async", {}), "--run"]
+        return reframe_session.run(words, watch.on_event, watch.on_tick)
+
     def _command(self, folder: RunFolder, plan: Plan, repeat: int = 1) -> list[str]:
-        """ReFrame's command line for one session, all but what it is to do."""
+        """The command line that measures."""
         configurations = "|".join(self.options.configurations or libraries.CONFIGURATIONS)
         collectives = "|".join(self.options.collectives or suites.COLLECTIVES)
-        kind, _, rate = plan.network.partition(":")
+        rate = plan.network.partition(":")[2]
         variables = {
             "ranks": str(plan.placement.ranks),
             "threads_per_rank": str(plan.placement.threads_per_rank),
@@ -82,15 +100,8 @@ class Campaign:
             variables["resume_from"] = str(folder.partial / "records")
         if repeat > 1:
             variables["repeat"] = str(repeat)
-        return reframe_session.command(
-            settings=SYSTEMS / self.options.system / "settings.py",
-            folder=folder.partial,
-            partition=f"{self.options.system}:{kind}",
-            tests=f"nbc_overlap%configuration=({configurations})%basic.collective=({collectives})$",
-            environments=list(dict.fromkeys(case.environment for case in plan.cases)),
-            mode=self.options.suite,
-            variables=variables,
-        )
+        tests = f"nbc_overlap%configuration=({configurations})%basic.collective=({collectives})$"
+        return self._session(folder, plan, tests, "serial", variables)
 
     def _dry_run(self, folder: RunFolder, plan: Plan) -> int:
         words = [*self._command(folder, plan), "--dry-run"]
@@ -110,12 +121,15 @@ class Campaign:
         archive.write_manifest(folder, manifest)
         facts = {name: manifest[name] for name in ("run", "system", "suite", "campaign")}
         archive.write_atomically(folder.partial / "metadata.json", json.dumps(facts) + "\n")
+        watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
+        self.progress.step("building the benchmarks")
+        if self._build(folder, plan, watch).interrupted:
+            return self._close(folder, {**manifest, "cases": list(results(folder, plan, []))}, interrupted=True)
         launches, points = len(plan.to_measure), suites.SUITES[self.options.suite].points
         budget = plan.case_budget_seconds
         time = f", about {duration((budget + LAUNCH_SECONDS) * launches)}" if budget else ""
         self.progress.step(f"measuring {launches} cases of {points} points{time}")
         self._say(str(manifest["reframe_command"]))
-        watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
         outcomes: list[Outcome] = []
         interrupted = False
         for repeat in range(1, self.options.repeat + 1):

@@ -41,7 +41,7 @@ class Watch:
     def on_event(self, event: Event) -> None:
         case = self._case(event)
         if case is None:
-            if event.test.startswith("BuildBenchmarks"):
+            if event.test.startswith("build_benchmarks"):
                 tell = self.progress.status if event.what == "RUN" else self.progress.line
                 tell(f"      {BUILDS[event.what]} {event.environment}")
             return

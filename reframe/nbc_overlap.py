@@ -24,9 +24,9 @@ class NbcOverlap(MeasuredTest):
         options = ["--grid", self.grid]
         if self.budget_seconds:
             options += ["--budget-seconds", str(self.budget_seconds)]
-        if self.basic_test() is not None:
-            options += ["--sizes", str(self.basic_test().staged(archive.SIZES))]
-        return options
+        basic = self.basic_test()
+        sizes = ["--save-sizes", archive.SIZES] if basic is None else ["--sizes", str(basic.staged(archive.SIZES))]
+        return options + sizes
 
     @run_before("performance")
     def metrics(self):

@@ -5,11 +5,11 @@ A benchmark's check file derives from `MeasuredTest`, says which executable and 
 
 import json
 import shlex
-import shutil
 from pathlib import Path
 
 import reframe as rfm
 import reframe.utility.sanity as sn
+import scipy_openblas32
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
@@ -33,8 +33,6 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
     @run_before("compile")
     def configure(self):
         extras = self.current_environ.extras
-        openblas = Path(shutil.which("python", path=str(ROOT / ".venv" / "bin"))).parent.parent
-        pkg_config = ":".join(str(one) for one in openblas.glob("lib/python3*/site-packages/scipy_openblas32/lib/pkgconfig"))
         self.build_system.builddir = shlex.quote(str(self.build_folder))
         self.build_system.configuredir = shlex.quote(str(ROOT / "benchmarks"))
         self.build_system.flags_from_environ = False
@@ -42,11 +40,11 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         self.build_system.config_opts = [
             "-G Ninja",
             "-DCMAKE_BUILD_TYPE=Release",
-            "-DBUILD_TESTING=OFF",
+            "-DCAMPAIGN_TESTS=OFF",
+            shlex.quote(f"-DBLAS_ROOT={Path(scipy_openblas32.__file__).parent}"),
             shlex.quote(f"-DCMAKE_C_COMPILER={machine.compiler()}"),
             shlex.quote(f"-DMPI_C_COMPILER={extras['mpicc']}"),
         ]
-        self.env_vars["PKG_CONFIG_PATH"] = shlex.quote(pkg_config)
         request = libraries.Request(
             Path(extras["prefix"]), extras["version"], "basic", "native", libraries.Placement(1, 1)
         )
@@ -171,8 +169,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         options = [
             "--toolchain", case.toolchain, "--provider", case.provider, "--configuration", case.configuration,
             "--network", case.network, "--threads", str(self.threads_per_rank), "--collective", case.collective,
-            "--record", archive.RECORD, "--metadata", "metadata.json", "--save-sizes", archive.SIZES,
-            *self.benchmark_options(),
+            "--record", archive.RECORD, "--metadata", "metadata.json", *self.benchmark_options(),
         ]
         self.executable_opts = [shlex.quote(option) for option in options]
 
@@ -185,8 +182,10 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
 
     def record_files(self):
         """What a measurement leaves: {its name here: suffix in the archive}."""
-        wire = self.network.startswith("wire")
-        return {name: suffix for name, suffix in archive.RECORD_FILES.items() if wire or name != archive.WIRE_REPORT}
+        without = set() if self.network.startswith("wire") else {archive.WIRE_REPORT}
+        if self.basic_test() is not None:
+            without.add(archive.SIZES)
+        return {name: suffix for name, suffix in archive.RECORD_FILES.items() if name not in without}
 
     def finished_record(self):
         """Where a complete record of this very case is to be had without measuring: {file: its name here}.

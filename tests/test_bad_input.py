@@ -34,6 +34,7 @@ from mpi_campaign import ROOT, machine
         (["run", "--toolchain", "mvapich2@2.3.7"], ["openmpi, mpich, intel", "mvapich2@2.3.7=PREFIX"]),
         (["run", "--toolchain", "openmpi@4.1=/nonexistent"], ["mpicc", "/nonexistent/bin"]),
         (["run", "--output", "/proc/nowhere"], ["/proc/nowhere", "--output"]),
+        (["run", "--output", "/tmp/$(touch pwned)"], ["$(touch pwned)", "--output"]),
         (["run", "--resume", "nonesuch"], ["nonesuch", "last"]),
         (["run", "--resume", "last", "--suite", "full"], ["leave out suite"]),
         (["show", "nonesuch"], ["nonesuch", "last"]),

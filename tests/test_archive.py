@@ -1,0 +1,93 @@
+"""Run folders: gathered as they grow, renamed into place once, found again."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from mpi_campaign import archive
+from mpi_campaign.archive import RunFolder
+from mpi_campaign.cases import Case
+from mpi_campaign.errors import CampaignError
+
+WHOLE = '{"type": "header"}\n{"type": "footer", "complete": true}\n'
+CUT = '{"type": "header"}\n{"type": "po'
+
+
+def case(collective: str = "ibcast", repeat: int = 1) -> Case:
+    return Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "basic", "nbc_overlap", collective, repeat)
+
+
+def stage(folder: RunFolder, one: Case, record: str) -> Path:
+    place = folder.partial / "stage" / "local" / "wire" / one.environment / one.stem
+    place.mkdir(parents=True, exist_ok=True)
+    (place / archive.CASE).write_text(json.dumps(one.as_dict()))
+    (place / archive.RECORD).write_text(record)
+    (place / archive.STDOUT).write_text("a table\n")
+    return place
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    started = archive.start(tmp_path, "local")
+    archive.write_manifest(started, {"run": started.run, "cases": []})
+    return started
+
+
+def test_stems_tell_every_case_apart_and_suit_a_file_system() -> None:
+    stems = {case(collective, repeat).stem for collective in ("ibcast", "ireduce") for repeat in (1, 2)}
+    assert len(stems) == 4
+    assert all("/" not in stem and ":" not in stem for stem in stems)
+
+
+def test_harvest_takes_what_is_there_and_keeps_what_is_whole(folder: RunFolder) -> None:
+    place = stage(folder, case(), CUT)
+    archive.harvest(folder)
+    kept = folder.records / f"{case().stem}.jsonl"
+    assert kept.read_text() == CUT
+    assert not archive.is_complete(kept)
+    (place / archive.RECORD).write_text(WHOLE)
+    archive.harvest(folder)
+    assert archive.is_complete(kept)
+    (place / archive.RECORD).write_text(CUT)
+    archive.harvest(folder)
+    assert kept.read_text() == WHOLE
+    assert (folder.partial / "logs" / f"{case().stem}.out").read_text() == "a table\n"
+
+
+def test_a_case_whose_description_was_cut_off_is_missing_not_fatal(folder: RunFolder) -> None:
+    place = stage(folder, case(), WHOLE)
+    (place / archive.CASE).write_text('{"toolchain": "mpi')
+    assert archive.harvest(folder) == {}
+
+
+def test_finish_renames_once_with_checksums_and_leaves_no_stage(folder: RunFolder) -> None:
+    stage(folder, case(), WHOLE)
+    archive.harvest(folder)
+    manifest = archive.read_manifest(folder)
+    archive.finish(folder, manifest)
+    assert folder.path == folder.archived
+    assert not folder.partial.exists()
+    assert not (folder.archived / "stage").exists()
+    sums = archive.read_manifest(folder)["checksums"]
+    name = f"records/{case().stem}.jsonl"
+    assert sums[name] == "sha256:" + hashlib.sha256((folder.archived / name).read_bytes()).hexdigest()
+    assert set(sums) == {str(path.relative_to(folder.archived)) for path in folder.archived.rglob("*.*")} - {"manifest.json"}
+
+
+def test_a_run_is_found_by_folder_by_name_and_as_the_last(folder: RunFolder, tmp_path: Path) -> None:
+    for reference in (str(folder.partial), folder.run, "last"):
+        assert archive.find(reference, tmp_path) == folder
+    archive.finish(folder, archive.read_manifest(folder))
+    for reference in (str(folder.archived), folder.run, "last"):
+        assert archive.find(reference, tmp_path) == folder
+    with pytest.raises(CampaignError, match=folder.run):
+        archive.find("another", tmp_path)
+
+
+def test_a_foreign_manifest_is_refused_in_one_line(folder: RunFolder) -> None:
+    for text in ("[]", "{", "\x00"):
+        (folder.partial / archive.MANIFEST).write_text(text)
+        with pytest.raises(CampaignError, match="manifest"):
+            archive.read_manifest(folder)

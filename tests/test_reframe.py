@@ -1,0 +1,69 @@
+"""The checks are ordinary ReFrame tests: listed, described and dry-run by hand on every system."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mpi_campaign import ROOT, libraries, suites, toolchains
+
+SYSTEMS = sorted(path.parent.name for path in (ROOT / "systems").glob("*/settings.py"))
+
+
+def reframe(system: str, stage: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(ROOT / ".venv" / "bin" / "reframe"), "-C", f"systems/{system}/settings.py", "-c", "reframe", "--nocolor",
+         f"--system={system}", f"--prefix={stage}", f"--report-file={stage / 'report.json'}", *words],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+    )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def toolchain() -> None:
+    """At least one environment for the tests to run in."""
+    toolchains.resolve(toolchains.parse(toolchains.DEFAULT_TOOLCHAINS[0]), print)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_case_is_listed(system: str, tmp_path: Path) -> None:
+    done = reframe(system, tmp_path, "-l")
+    assert done.returncode == 0, done.stdout
+    for configuration in libraries.CONFIGURATIONS:
+        for collective in suites.COLLECTIVES:
+            assert f"nbc_overlap %configuration={configuration} %basic.collective={collective}" in done.stdout
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_dry_run_of_every_test(system: str, tmp_path: Path) -> None:
+    done = reframe(system, tmp_path, "--mode=smoke", "--dry-run")
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("suite", suites.SUITES)
+def test_a_suite_is_a_mode_that_sets_its_grid(suite: str, tmp_path: Path) -> None:
+    done = reframe("local", tmp_path, f"--mode={suite}", f"--tag={suite}", "-n", "ibcast", "--dry-run")
+    assert done.returncode == 0, done.stdout
+    scripts = [path.read_text() for path in tmp_path.glob("stage/**/rfm_job.sh")]
+    assert any(f"--grid {suites.SUITES[suite].grid}" in script for script in scripts)
+
+
+def test_fixtures_say_what_depends_on_what(tmp_path: Path) -> None:
+    done = reframe("local", tmp_path, "--describe", "-n", "nbc_overlap%configuration=async%basic.collective=ibcast$")
+    assert done.returncode == 0, done.stdout
+    described = json.loads(done.stdout)
+    assert [one["configuration"] for one in described] == ["async"]
+    assert {"+mpi"} == set(described[0]["valid_systems"])
+
+
+def test_the_launch_line_quotes_what_a_shell_would_read(tmp_path: Path) -> None:
+    place = tmp_path / "it's a \"place\""
+    done = reframe("local", place, "--mode=smoke", "--dry-run", "-n", "ibcast")
+    assert done.returncode == 0, done.stdout
+    for script in place.glob("stage/**/rfm_job.sh"):
+        checked = subprocess.run(["bash", "-n", str(script)], capture_output=True, text=True, check=False)
+        assert checked.returncode == 0, checked.stderr
+
+
+def test_reframe_folder_does_not_shadow_the_package() -> None:
+    assert not (ROOT / "reframe" / "__init__.py").exists()
