@@ -49,8 +49,8 @@ def _scaled(value: float, units: tuple[tuple[int, str], ...]) -> str:
     if not math.isfinite(value):
         return "-"
     for scale, unit in units:
-        if abs(value) >= scale or scale == 1:
-            number = value / scale
+        number = value / scale
+        if float(f"{abs(number):.3g}") >= 1 or scale == 1:
             digits = max(0, 2 - math.floor(math.log10(abs(number)))) if number else 0
             shown = f"{number:.{digits}f}"
             return f"{shown.rstrip('0').rstrip('.') if '.' in shown else shown} {unit}"

@@ -1,0 +1,326 @@
+"""The report and the maps: everything is in them, nothing from outside escapes into markup, files appear whole."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import math
+import re
+import xml.etree.ElementTree as ET
+from base64 import b64encode
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import matplotlib.image
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postprocess import colour, text
+from postprocess.load import load_run
+from postprocess.maps import sweeps_of
+from postprocess.plot import write_maps
+from postprocess.points import points_of
+from postprocess.report import write_report
+from tests.postprocess import synthetic
+from tests.postprocess.synthetic import sweep
+
+HOSTILE = "<script>alert(1)</script>\"'\u2028$x^{$\x1b[2J</style>&amp;{{7*7}}"
+VOID = {"meta", "br", "link"}
+
+
+class Page(HTMLParser):
+    """What a test asks of a page: elements with their attributes, text, ids, and whether every tag is closed."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.texts: list[str] = []
+        self.open: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] != "style":
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+    def all(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def report(run_dir: Path, output: Path) -> str:
+    paths = write_report(run_dir, output / "report.html")
+    assert paths[0] == output / "report.html"
+    assert all(path.stat().st_size for path in paths)
+    assert not list(output.rglob(".*"))
+    return paths[0].read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    folder = tmp_path_factory.mktemp("smoke")
+    return folder, report(synthetic.smoke_run(folder / "run"), folder / "out")
+
+
+def test_report_is_well_formed_and_self_contained(smoke: tuple[Path, str]) -> None:
+    page = Page(smoke[1])
+    assert page.open == []
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    assert not {"script", "img", "iframe", "link", "object", "form"} & {tag for tag, _ in page.elements}
+    assert not [a for _, a in page.elements if "src" in a or "style" in a or any(name.startswith("on") for name in a)]
+    for link in page.all("a"):
+        href = link["href"]
+        assert href[1:] in ids if href.startswith("#") else (smoke[0] / "out" / href).is_file()
+    policy = next(a["content"] for a in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    (style,) = re.findall(r"<style>(.*?)</style>", smoke[1], flags=re.DOTALL)
+    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'")
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "prefers-color-scheme: dark" in style
+    assert "@media print" in style
+    assert "@media (max-width" in style
+
+
+def test_report_holds_every_point_and_every_trouble(smoke: tuple[Path, str]) -> None:
+    folder, source = smoke
+    page = Page(source)
+    points = points_of(load_run(folder / "run"))
+    rows = [a for a in page.all("tr") if a.get("id", "").startswith("p")]
+    assert len(rows) == len(points) == 53
+    for expected in (
+        "Incomplete: what follows is what there is. records/003.jsonl: no footer: the measurement was cut off",
+        "serialises ibcast : median r_overhead 1.00 over 9 reliable points (1.00 to 1.00)",
+        "skipped: Open MPI's progress thread serves TCP only",
+        "failed: sanity: rank 1 received wrong data",
+        "openmpi@5.0.11 shm async ibcast skip Open MPI's progress thread serves TCP only",
+        "Turbo is on: computation times may drift.",
+        "unreliable: interval too wide (",
+        "not valid: not measured: the budget ran out",
+        "communication reference moved by 40 % against basic",
+        "MPICH Version: 5.0.2",
+        "funneled asked, multiple given",
+        "async on 0-1: 3.2 s of CPU in 12.5 s",
+        "ab" * 32,
+        "OMP_NUM_THREADS=1",
+        "reframe -C systems/local/settings.py",
+        "OpenBLAS 0.3",
+        "doi:10.1002/cpe.7168",
+    ):
+        assert expected in page.text
+
+
+def test_cells_are_accessible(smoke: tuple[Path, str]) -> None:
+    page = Page(smoke[1])
+    ids = {a["id"]: tag for tag, a in page.elements if "id" in a}
+    cells = [a for a in page.all("td") if "headers" in a]
+    buttons = page.all("button")
+    assert len(cells) == len(buttons) == 9 * (3 + 3 * 2)
+    for cell in cells:
+        assert [ids[name] for name in cell["headers"].split()] == ["th", "th"]
+    assert all(ids[button["aria-describedby"]] == "div" for button in buttons)
+    assert len(page.all("caption")) == 9
+    assert page.all("html")[0]["lang"] == "en"
+
+
+def test_the_origin_of_a_map_is_at_the_bottom_left(smoke: tuple[Path, str]) -> None:
+    first = smoke[1].split('<table class="map">')[1].split("</table>")[0]
+    heads = re.findall(r"<th[^>]*>([^<]*)</th>", first)
+    assert heads == ["32 ms", "16 ms", "8 ms", "comp. ↑ &nbsp;comm. →", "8 ms", "16 ms", "32 ms"]
+
+
+def hostile_run(folder: Path) -> Path:
+    """Every string that comes from outside is hostile, the keys of open mappings too."""
+    keys = ("benchmark", "toolchain", "provider", "network", "mpi_library_version", "mpi_standard")
+    names: dict[str, Any] = dict.fromkeys(keys, HOSTILE)
+    records = [sweep(grid=(8, 16), host=HOSTILE, **names)]
+    records.append(sweep(grid=(8, 16), host=HOSTILE, configuration=HOSTILE, collective=HOSTILE, **names))
+    for lines in records:
+        lines[0]["command_line"] = [HOSTILE]
+        lines[0]["environment"] = {HOSTILE: HOSTILE}
+        lines[0]["build"] |= {"compiler": HOSTILE, "flags": HOSTILE}
+        lines[0]["placement"][0] |= {"cpuset": HOSTILE, "compute_cpusets": [HOSTILE]}
+        lines[0]["placement"][0]["mpi_threads"] = [{"name": HOSTILE, "cpuset": HOSTILE}]
+        lines[1]["stop_reason"] = HOSTILE
+        lines[2]["comm_calibration"]["status"] = HOSTILE
+        lines[-1] |= {"complete": False, "reason": HOSTILE}
+    trouble = synthetic.case(sweep(toolchain=HOSTILE, network="shm"), None, HOSTILE, HOSTILE)
+    changes = ("run", "system", "suite", "status", "started_utc", "reframe_command")
+    return synthetic.run_folder(
+        folder,
+        records,
+        [trouble],
+        **dict.fromkeys(changes, HOSTILE),
+        notes=[HOSTILE],
+        host={HOSTILE: HOSTILE, "name": HOSTILE},
+        campaign={HOSTILE: HOSTILE},
+        toolchains=[{"toolchain": HOSTILE, "packages": [{"name": HOSTILE, "sha256": HOSTILE}]}],
+        checksums={HOSTILE: HOSTILE},
+    )
+
+
+def test_hostile_names_stay_text(tmp_path: Path) -> None:
+    source = report(hostile_run(tmp_path / "run"), tmp_path / "out")
+    page = Page(source)
+    assert page.open == []
+    assert page.all("script") == []
+    assert source.count("</style>") == 1
+    assert "alert(1)" not in html.unescape(re.sub(r"<style>.*?</style>|&lt;script&gt;alert\(1\)", "", source))
+    assert "<script>alert(1)</script>" in page.text
+    assert "{{7*7}}" in page.text
+    assert not [c for c in source if not c.isprintable() and c != "\n"]
+    assert {tag for tag, a in page.elements if any(name.startswith("on") for name in a)} == set()
+
+
+def test_hostile_names_are_drawn(tmp_path: Path) -> None:
+    run = load_run(hostile_run(tmp_path / "run"))
+    written = write_maps(run, points_of(run), tmp_path / "maps")
+    files = [file for paths in written.values() for file in paths]
+    assert len(files) == len(set(files)) == 6
+    for file in files:
+        assert re.fullmatch(r"[A-Za-z0-9.-]+\.(svg|png)", file.name)
+        if file.suffix == ".svg":
+            drawing = ET.parse(file)
+            assert not [e for e in drawing.iter() if e.tag.endswith("script")]
+            if file.name.startswith("overview"):
+                assert "$x^{$" in "".join(drawing.getroot().itertext())
+
+
+def test_maps_are_pictures_and_the_same_every_time(smoke: tuple[Path, str], tmp_path: Path) -> None:
+    run = load_run(smoke[0] / "run")
+    written = write_maps(run, points_of(run), tmp_path)
+    assert len(written) == 7
+    for files in written.values():
+        svg, png = files
+        assert svg.read_bytes() == (smoke[0] / "out" / "maps" / svg.name).read_bytes()
+        pixels = matplotlib.image.imread(png)
+        assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 20
+    shown = (tmp_path / "openmpi-5.0.11-wire-2gbit-async-ibcast.svg").read_text()
+    for label in ("0.18", "-0.20", "measured", "8 ms", "communication time", "shared core: "):
+        assert label in shown
+
+
+def test_a_grid_of_microseconds_to_a_second(tmp_path: Path) -> None:
+    grid = [500_000 * 2**i for i in range(12)]
+    lines = sweep(grid=(1,))
+    points = [synthetic.point(i, comm_ns=x, comp_ns=y) for i, (x, y) in enumerate((x, y) for x in grid for y in grid)]
+    lines[0]["plan"] |= {"comm_targets_ns": grid, "comp_targets_ns": grid, "points": 144}
+    run_dir = synthetic.run_folder(tmp_path / "run", [[lines[0], *points, synthetic.footer(144)]])
+    source = report(run_dir, tmp_path / "out")
+    assert source.count("<button") == 144
+    for label in ("500 µs", "1.02 s", "64 ms"):
+        assert label in source
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: (folder / "manifest.json").unlink(),
+        lambda folder: (folder / "manifest.json").write_text('{"schema": "mpi-campaign.manifest"}'),
+        lambda folder: (folder / "manifest.json").write_text(
+            json.dumps(
+                {"schema": "mpi-campaign.manifest"}
+                | dict.fromkeys(("cases", "toolchains", "notes", "host", "campaign", "checksums", "command_line"), 7)
+            )
+        ),
+        lambda folder: (folder / "manifest.json").write_text(
+            json.dumps(
+                {"schema": "mpi-campaign.manifest", "host": {"name": None}}
+                | {key: [None, {}, "x", [1]] for key in ("cases", "toolchains", "notes", "command_line")}
+            )
+        ),
+        lambda folder: [file.unlink() for file in folder.glob("records/*")],
+        lambda folder: [file.write_text("nonsense\n") for file in folder.glob("records/*")],
+        lambda folder: [file.write_text(file.read_text().split("\n")[0]) for file in folder.glob("records/*")],
+    ],
+)
+def test_any_run_folder_has_a_report(tmp_path: Path, damage: Any) -> None:
+    run_dir = synthetic.run_folder(tmp_path / "run", [sweep(grid=(8, 16))])
+    damage(run_dir)
+    page = Page(report(run_dir, tmp_path / "out"))
+    assert page.open == []
+    assert "How to read this" in page.text
+
+
+def test_a_complete_run_has_no_banner(tmp_path: Path) -> None:
+    source = report(synthetic.run_folder(tmp_path / "run", [sweep(grid=(8,))]), tmp_path / "out")
+    assert 'class="banner"' not in source
+    assert 'id="not-measured"' not in source
+
+
+def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
+    missing = synthetic.case(sweep(collective="ireduce"), None, "missing", "interrupted")
+    run_dir = synthetic.run_folder(tmp_path / "run", [sweep(grid=(8,))], [missing], status="incomplete")
+    text_of = Page(report(run_dir, tmp_path / "out")).text
+    assert "the run is marked incomplete" in text_of
+    assert "1 case is missing" in text_of
+    assert "missing: interrupted" in text_of
+
+
+def test_cells_without_value_and_marks(smoke: tuple[Path, str]) -> None:
+    run = load_run(smoke[0] / "run")
+    sweeps = {sweep.title: sweep for sweep in sweeps_of(run, points_of(run))}
+    cells = sweeps["openmpi@5.0.11 wire:2gbit async ibcast"].cells
+    ms = synthetic.MS
+    assert (cells[8 * ms, 8 * ms].label("r_overhead"), cells[8 * ms, 8 * ms].marks) == ("0.50", "?S")
+    assert (cells[8 * ms, 16 * ms].label("r_overhead"), cells[8 * ms, 16 * ms].marks) == ("not measured", "")
+    cut = sweeps["openmpi@5.0.11 wire:2gbit async ireduce"].cells
+    assert cut[32 * ms, 32 * ms].label("r_overhead") == "missing"
+    assert cut[8 * ms, 8 * ms].marks == "SI"
+
+
+@given(st.floats(-1e9, 1e9))
+def test_every_colour_carries_readable_text(value: float) -> None:
+    background = colour.colour(value)
+    assert all(0 <= part <= 1 for part in background)
+    assert colour.contrast(colour.text_colour(background), background) >= 4.5
+
+
+def test_colours_of_the_paper() -> None:
+    below, overlap, serialised, slower = map(colour.colour, (-0.5, 0, 1, 2))
+    assert max(below) == below[2]  # blue
+    assert max(overlap) == overlap[1]  # green
+    assert serialised[0] > 0.9 < serialised[1] + 0.1  # yellow
+    assert max(slower) == slower[0]  # red
+    assert colour.hexadecimal((0, 0.5, 1)) == "#0080ff"
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "shown"),
+    [
+        (500_000, "500 µs"),
+        (8_000_000, "8 ms"),
+        (1_024_000_000, "1.02 s"),
+        (16_384_000, "16.4 ms"),
+        (0, "0 ns"),
+        (999, "999 ns"),
+        (999_600, "1 ms"),
+        (100_000_000, "100 ms"),
+        (7.5, "7.5 ns"),
+        (math.nan, "-"),
+    ],
+)
+def test_durations(nanoseconds: float, shown: str) -> None:
+    assert text.duration(nanoseconds) == shown
+
+
+def test_sizes_and_ratios() -> None:
+    assert [text.size(n) for n in (0, 12, 1024, 1536 * 1024, 3 << 30)] == ["0 B", "12 B", "1 KiB", "1.5 MiB", "3 GiB"]
+    assert [text.ratio(x) for x in (-0.001, 0.184, 1.0, 123.4, math.nan)] == ["0.00", "0.18", "1.00", "123", "-"]
+    assert text.clean("a\x00b\nc\u202e") == "a\ufffdb c\ufffd"
