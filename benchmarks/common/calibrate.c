@@ -4,11 +4,12 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { MOST_POINTS = 128 };
+enum { MOST_POINTS = 128, MOST_REPEATS = 9 };
 
 struct measured {
     uint64_t size;
-    double time; /* mean of its measurements */
+    double time; /* median of its measurements: one of them may have been disturbed */
+    double times[MOST_REPEATS]; /* ascending */
     unsigned count;
 };
 
@@ -74,14 +75,19 @@ static struct measured *measure(struct search *search, uint64_t size) {
         at++;
     }
     struct measured *point = &search->points[at];
-    if (at < search->count && point->size == size) {
-        point->count++;
-        point->time += (time - point->time) / point->count;
-        return point;
+    if (!(at < search->count && point->size == size)) {
+        memmove(point + 1, point, (search->count - at) * sizeof *point);
+        *point = (struct measured){.size = size};
+        search->count++;
     }
-    memmove(point + 1, point, (search->count - at) * sizeof *point);
-    *point = (struct measured){.size = size, .time = time, .count = 1};
-    search->count++;
+    if (point->count < MOST_REPEATS) {
+        unsigned i = point->count++;
+        for (; i > 0 && point->times[i - 1] > time; i--) {
+            point->times[i] = point->times[i - 1];
+        }
+        point->times[i] = time;
+    }
+    point->time = (point->times[(point->count - 1) / 2] + point->times[point->count / 2]) / 2;
     return point;
 }
 
@@ -237,7 +243,7 @@ struct calibrate_result calibrate_search(const struct calibrate_request *request
             continue;
         }
 
-        /* The bracket has closed on a jump, or noise has closed it in the wrong place: measure its ends again (their means may
+        /* The bracket has closed on a jump, or noise has closed it in the wrong place: measure its ends again (their medians may
          * open it), then look once beyond, where a time that falls again would show. */
         if (left->count < 3 || right->count < 3) {
             size = left->count < right->count ? left->size : right->size;

@@ -41,7 +41,7 @@ struct calibrate_request {
 struct calibrate_result {
     enum calibrate_status status;
     uint64_t size;         /* the closest size found; the smallest or largest when unreachable. Never 0 if anything was measured. */
-    double time_ns;        /* its time, mean over its measurements; 0 if nothing could be measured */
+    double time_ns;        /* its time, median over its measurements; 0 if nothing could be measured */
     double error_relative; /* (time_ns - target_ns) / target_ns */
     unsigned measurements; /* sizes tried, each counted as often as it was measured */
 };

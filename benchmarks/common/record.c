@@ -77,11 +77,12 @@ bool record_environment_allowed(const char *variable) {
     static const char *const allowed[] = {"OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "MPICH_", "MPIR_",     "I_MPI_", "FI_",
                                           "UCX_",      "MV2_",      "PSM2_",     "OMP_",   "GOMP_",     "KMP_",   "OPENBLAS_",
                                           "BLIS_",     "MKL_",      "VECLIB_",   "GOTO_"};
-    /* What launchers hand to their own ranks: addresses, job numbers, keys. */
-    static const char *const internal[] = {"OMPI_MCA_orte_", "OMPI_MCA_ess",     "OMPI_MCA_initial_wdir", "OMPI_MCA_pmix",
-                                           "OMPI_MCA_plm_",  "PRTE_MCA_prte_",   "I_MPI_HYDRA_",          "I_MPI_MPIRUN",
-                                           "I_MPI_ROOT",     "OMPI_MCA_shmem_RUNTIME"};
-    static const char *const secret[] = {"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL"};
+    /* What launchers and libraries tell themselves: addresses, job numbers, what they found out about the machine. */
+    static const char *const internal[] = {"OMPI_MCA_orte_",     "OMPI_MCA_ess",      "OMPI_MCA_initial_wdir", "OMPI_MCA_pmix",
+                                           "OMPI_MCA_plm_",      "OMPI_MCA_shmem_RUNTIME", "OMPI_MCA_PREFIXES", "OMPI_MCA_num_procs",
+                                           "OMPI_MCA_cpu_type",  "PRTE_MCA_prte_",    "PMIX_MCA_mca_base_",    "I_MPI_HYDRA_",
+                                           "I_MPI_MPIRUN",       "I_MPI_ROOT",        "I_MPI_INFO_",           "I_MPI_INTERNAL_"};
+    static const char *const secret[] = {"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "UUID", "HOSTNAME"};
     size_t name_length = strcspn(variable, "=");
     bool good = false;
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {

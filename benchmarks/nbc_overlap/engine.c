@@ -180,9 +180,16 @@ struct calibration {
     engine *e;
     const struct collective *collective; /* NULL: the computation */
     int64_t target_ns;
-    int64_t deadline; /* rank 0: no further size after it; 0: none */
+    int64_t deadline;    /* rank 0: time to come to an end; 0: none */
+    unsigned asked;      /* rank 0: sizes measured, and the best error so far */
+    double least_error;
     bool data_errors;
 };
+
+/* When its time is up a search still goes on until it is near the target or has asked this often: a size that is wrong by factors would
+ * make every repetition of its points worthless. */
+enum { ASK_AT_LEAST = 12 };
+#define NEAR_TARGET 0.1
 
 /* Collective: the median time of a size on all ranks, over a few repetitions. */
 static double measure_size(struct calibration *c, uint64_t size) {
@@ -195,7 +202,7 @@ static double measure_size(struct calibration *c, uint64_t size) {
         compute_reserve(e->team, size);
     }
     start_begin(e->line, late_tolerance(c->target_ns));
-    for (int attempt = -1; valid < wanted && attempt < 20 * wanted; attempt++) {
+    for (int attempt = -1; valid < wanted && attempt < 4 * wanted; attempt++) {
         struct repetition r = {{0}};
         if (c->collective != NULL) {
             exchange_prepare(e->x, c->collective, size);
@@ -215,12 +222,14 @@ static double measure_size(struct calibration *c, uint64_t size) {
             c->data_errors = true;
             return 1;
         }
-        /* Attempt -1 warms up. Where every start is late, late ones are better than none. */
-        if (attempt >= 0 && (all[3] == 0 || attempt >= 10 * wanted)) {
+        /* Attempt -1 warms up. Where nearly every start is late, late ones are better than none: what they distort, the median
+         * forgives, and the point itself is measured with starts that are not late. */
+        if (attempt >= 0 && (all[3] == 0 || attempt >= 2 * wanted)) {
             times[valid++] = c->collective != NULL ? all[0] + all[1] : all[2];
         }
-        /* Far off: one look is enough to send the search elsewhere. */
-        if (valid == 1 && times[0] > 20 * c->target_ns) {
+        /* Far off: two looks are enough to send the search elsewhere. */
+        if (valid == 2 && ((times[0] > 4 * c->target_ns && times[1] > 4 * c->target_ns) ||
+                           (times[0] < c->target_ns / 4 && times[1] < c->target_ns / 4))) {
             break;
         }
     }
@@ -231,11 +240,15 @@ static double measure_size(struct calibration *c, uint64_t size) {
 /* The search's callback, on rank 0. */
 static bool ask_size(void *context, uint64_t size, double *time_ns) {
     struct calibration *c = context;
-    if (c->data_errors || (c->deadline != 0 && timer_now_ns() > c->deadline)) {
+    bool late = c->deadline != 0 && timer_now_ns() > c->deadline;
+    if (c->data_errors || (late && c->asked > 0 && (c->asked >= ASK_AT_LEAST || c->least_error <= NEAR_TARGET))) {
         return false;
     }
     MPI_CHECK(MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));
     *time_ns = measure_size(c, size);
+    double error = fabs(*time_ns / (double)c->target_ns - 1);
+    c->least_error = c->asked == 0 || error < c->least_error ? error : c->least_error;
+    c->asked++;
     return !c->data_errors;
 }
 

@@ -1,0 +1,44 @@
+#include "check.h"
+#include "topology.h"
+
+#include <stdint.h>
+
+static void round_trip(const char *text) {
+    struct topology_cpus cpus;
+    CHECK(topology_cpus_parse(text, &cpus));
+    char *again = topology_cpus_format(&cpus);
+    CHECK_TEXT(again, text);
+    free(again);
+}
+
+int main(void) {
+    round_trip("");
+    round_trip("0");
+    round_trip("0-3,8");
+    round_trip("1,3,5-7,63-65,8191");
+    struct topology_cpus cpus;
+    CHECK(topology_cpus_parse(" 0-1\n", &cpus) && topology_cpus_count(&cpus) == 2);
+    CHECK(topology_cpus_has(&cpus, 1) && !topology_cpus_has(&cpus, 2) && !topology_cpus_has(&cpus, -1));
+    CHECK(!topology_cpus_parse("a", &cpus) && !topology_cpus_parse("3-1", &cpus) && !topology_cpus_parse("1-", &cpus));
+
+    /* This machine: at least one CPU, no more cores than CPUs, a core for each; where the kernel says nothing, nothing fails. */
+    topology_own_cpus(&cpus);
+    size_t count = topology_cpus_count(&cpus);
+    struct topology_cpus cores;
+    topology_cores(&cpus, &cores);
+    int first[4];
+    CHECK(topology_cpus_count(&cores) <= count);
+    CHECK(topology_first_cpus(&cpus, first, 4) == topology_cpus_count(&cores));
+    struct topology_threads before;
+    struct topology_threads after;
+    topology_list_threads(&before);
+    topology_list_threads(&after);
+    topology_new_threads(&before, &after);
+    CHECK(after.count == 0);
+    if (before.count > 0) {
+        CHECK(topology_thread_cpu_ns(before.threads[0].id) >= 0 && topology_thread_cpu_ns(INT64_C(999999999)) == 0);
+    }
+    topology_free_threads(&before);
+    topology_free_threads(&after);
+    return 0;
+}
