@@ -27,7 +27,10 @@ def campaign() -> None:
 
 def output_option(function: Function) -> Function:
     return click.option(
-        "--output", type=click.Path(path_type=Path, file_okay=False), default=archive.RESULTS, show_default="results/",
+        "--output",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=archive.RESULTS,
+        show_default="results/",
         help="Folder of the archive.",
     )(function)
 
@@ -35,22 +38,49 @@ def output_option(function: Function) -> Function:
 @campaign.command()
 @click.option("--system", default="local", show_default=True, help="A folder of systems/.")
 @click.option("--suite", default="smoke", show_default=True, help=f"One of {', '.join(suites.SUITES)}.")
-@click.option("--toolchain", "toolchains", multiple=True, metavar="NAME@VERSION[=PREFIX]",
-              help="An MPI library from its wheels, or an installed one under PREFIX. May be repeated.")
-@click.option("--configuration", "configurations", multiple=True,
-              help=f"One of {', '.join(libraries.CONFIGURATIONS)}. May be repeated. Default: all.")
+@click.option(
+    "--toolchain",
+    "toolchains",
+    multiple=True,
+    metavar="NAME@VERSION[=PREFIX]",
+    help="An MPI library from its wheels, or an installed one under PREFIX. May be repeated.",
+)
+@click.option(
+    "--configuration",
+    "configurations",
+    multiple=True,
+    help=f"One of {', '.join(libraries.CONFIGURATIONS)}. May be repeated. Default: all.",
+)
 @click.option("--benchmark", "benchmarks", multiple=True, help="May be repeated. Default: all.")
-@click.option("--collective", "collectives", multiple=True,
-              help=f"One of {', '.join(suites.COLLECTIVES)}. May be repeated. Default: all.")
-@click.option("--network", default="", metavar="shm|wire[:RATE]|native",
-              help="Default: a wire of 2gbit where this machine allows one, else shm.")
+@click.option(
+    "--collective",
+    "collectives",
+    multiple=True,
+    help=f"One of {', '.join(suites.COLLECTIVES)}. May be repeated. Default: all.",
+)
+@click.option(
+    "--network",
+    default="",
+    metavar="shm|wire[:RATE]|native",
+    help="Default: a wire of 2gbit where this machine allows one, else shm.",
+)
 @click.option("--repeat", type=int, default=1, help="Launch every case this many times.")
 @click.option("--ranks", type=int, default=2, show_default=True, help="MPI ranks.")
 @click.option("--threads-per-rank", type=int, default=0, help="Computing threads of each rank. Default: all cores.")
-@click.option("--budget-seconds", type=float, default=-1, show_default="the suite's",
-              help="Wall time of the whole run, divided among the points; 0: no bound.")
-@click.option("--case-limit-seconds", type=float, default=0, show_default="from the budget",
-              help="A case that takes longer than this is hung and is ended.")
+@click.option(
+    "--budget-seconds",
+    type=float,
+    default=-1,
+    show_default="the suite's",
+    help="Wall time of the whole run, divided among the points; 0: no bound.",
+)
+@click.option(
+    "--case-limit-seconds",
+    type=float,
+    default=0,
+    show_default="from the budget",
+    help="A case that takes longer than this is hung and is ended.",
+)
 @click.option("--oversubscribe", is_flag=True, help="Run with too few cores, marked as oversubscribed.")
 @click.option("--dry-run", is_flag=True, help="Show what would run; measure nothing.")
 @click.option("--resume", metavar="RUN", help="Go on with an interrupted run: its folder, its name or `last`.")
@@ -80,9 +110,10 @@ def _was_given(name: str) -> bool:
 def _options_of(folder: archive.RunFolder) -> Any:
     from mpi_campaign.plan import Options  # noqa: PLC0415
 
-    asked = archive.read_manifest(folder).get("options")
+    asked = archive.read_manifest(folder).get("options", {})
     try:
-        return Options(**{name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()})
+        known: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in asked.items()}
+        return Options(**known)
     except (TypeError, AttributeError) as error:
         raise CampaignError(f"{folder.path / archive.MANIFEST}: its options cannot be read: {error}") from error
 
@@ -137,8 +168,12 @@ def doctor(*, as_json: bool) -> int:
 
 @campaign.command(context_settings={"ignore_unknown_options": True})
 @click.option("--quick", is_flag=True, help="Leave out what launches MPI or a browser.")
-@click.option("--require", default="", metavar="LIST",
-              help="Parts that must be here, by comma (browser, clang, wire, mpi, system-mpi): lacking one fails.")
+@click.option(
+    "--require",
+    default="",
+    metavar="LIST",
+    help="Parts that must be here, by comma (browser, clang, wire, mpi, system-mpi): lacking one fails.",
+)
 @click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
 def test(require: str, pytest_options: tuple[str, ...], *, quick: bool) -> int:
     """The whole test suite. What this machine lacks is skipped by name."""

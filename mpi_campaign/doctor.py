@@ -43,7 +43,9 @@ def _cores() -> Iterator[Finding]:
         yield Finding("cores", "lacking", seen, "two ranks need two cores: --oversubscribe runs them, marked as such")
     elif cores < 4:
         yield Finding(
-            "cores", "note", seen,
+            "cores",
+            "note",
+            seen,
             "a progress thread always shares a core with computation here; below 4 ms its figures mean little",
         )
     else:
@@ -59,7 +61,9 @@ def _quota() -> Iterator[Finding]:
     allowed = int(quota) / int(period)
     state = "note" if allowed < machine.cores().physical else "good"
     yield Finding(
-        "cgroup limit", state, f"{allowed:g} cores' worth of time",
+        "cgroup limit",
+        state,
+        f"{allowed:g} cores' worth of time",
         "ranks will be stopped in mid-measurement: raise the limit" if state == "note" else "",
     )
 
@@ -68,7 +72,9 @@ def _siblings() -> Iterator[Finding]:
     threads = machine.cores().threads_per_core
     if threads > 1:
         yield Finding(
-            "SMT", "note", f"{threads} hardware threads per core",
+            "SMT",
+            "note",
+            f"{threads} hardware threads per core",
             "one computing thread per physical core is used; other load on the siblings disturbs it",
         )
     else:
@@ -89,7 +95,9 @@ def _load() -> Iterator[Finding]:
     load = os.getloadavg()[0]
     busy = load > 0.5
     yield Finding(
-        "other load", "note" if busy else "good", f"load average {load:.2f} over the last minute",
+        "other load",
+        "note" if busy else "good",
+        f"load average {load:.2f} over the last minute",
         "wait for it to end, or stop it: it takes time from the ranks" if busy else "",
     )
 
@@ -106,7 +114,9 @@ def _disk() -> Iterator[Finding]:
     free = shutil.disk_usage(STATE.parent).free
     low = free < SETUP_BYTES
     yield Finding(
-        "disk", "note" if low else "good", f"{free / 1e9:.1f} GB free at {STATE.parent}",
+        "disk",
+        "note" if low else "good",
+        f"{free / 1e9:.1f} GB free at {STATE.parent}",
         f"set-up, toolchains and runs take up to {SETUP_BYTES / 1e9:.0f} GB" if low else "",
     )
 

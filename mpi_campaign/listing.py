@@ -24,10 +24,7 @@ def everything() -> dict[str, list[dict[str, Any]]]:
         "benchmarks": [_entry(name, what) for name, what in plan.BENCHMARKS.items()],
         "collectives": [_entry(name, "MPI_" + name.capitalize()) for name in suites.COLLECTIVES],
         "configurations": [_configuration(name, what) for name, what in libraries.CONFIGURATIONS.items()],
-        "suites": [
-            _entry(name, f"{suite.purpose}; {_time(suite)}")
-            for name, suite in suites.SUITES.items()
-        ],
+        "suites": [_entry(name, f"{suite.purpose}; {_time(suite)}") for name, suite in suites.SUITES.items()],
     }
 
 

@@ -85,7 +85,7 @@ def compiler() -> Path:
         raise CampaignError(f"{what}: install one (Debian, Ubuntu: gcc and libc6-dev) or set CC")
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "probe.c"
-        source.write_text("#include <stdio.h>\n#include <omp.h>\nint main(void) { return puts(\"\") == EOF; }\n")
+        source.write_text('#include <stdio.h>\n#include <omp.h>\nint main(void) { return puts("") == EOF; }\n')
         command = [found, "-fopenmp", str(source), "-o", str(source.with_suffix(""))]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -110,6 +110,7 @@ def wire_refusal() -> str | None:
 
 def git_state() -> tuple[str, bool | None]:
     """Commit of the clone and whether it has changes; ("unknown", None) outside git."""
+
     def git(*arguments: str) -> str | None:
         try:
             done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)

@@ -59,7 +59,6 @@ class Plan:
         wanted = [case for case in self.cases if case.stem not in self.skipped]
         return list({case.stem: case for case in [*(one.basic for one in wanted), *wanted]}.values())
 
-
     @property
     def case_budget_seconds(self) -> float:
         """The run's budget, divided among the launches; 0 where there is none."""
@@ -162,8 +161,13 @@ def make_plan(options: Options, resolved: list[Toolchain], network: str, placeme
             answer = libraries.launch(toolchain.family, request)
             for collective in options.collectives or suites.COLLECTIVES:
                 first = Case(
-                    toolchain.toolchain, toolchain.provider, toolchain.environment, network, configuration,
-                    "nbc_overlap", collective,
+                    toolchain.toolchain,
+                    toolchain.provider,
+                    toolchain.environment,
+                    network,
+                    configuration,
+                    "nbc_overlap",
+                    collective,
                 )
                 for case in (replace(first, repeat=repeat) for repeat in range(1, options.repeat + 1)):
                     cases.append(case)

@@ -88,13 +88,23 @@ def command(
     policy: serial for everything that is timed.
     """
     return [
-        str(ROOT / ".venv" / "bin" / "reframe"), "-C", str(settings), "-c", str(ROOT / "reframe"),
-        f"--system={partition}", f"--mode={mode}", f"--name={tests}",
+        str(ROOT / ".venv" / "bin" / "reframe"),
+        "-C",
+        str(settings),
+        "-c",
+        str(ROOT / "reframe"),
+        f"--system={partition}",
+        f"--mode={mode}",
+        f"--name={tests}",
         *(f"--prgenv=^{environment}$" for environment in environments),
         *(f"--setvar={name}={value}" for name, value in variables.items()),
-        f"--exec-policy={policy}", "--keep-stage-files", "--nocolor",
-        f"--stage={folder / 'stage'}", f"--output={folder / 'output'}",
-        f"--report-file={folder / REPORT}", f"--report-junit={folder / 'junit.xml'}",
+        f"--exec-policy={policy}",
+        "--keep-stage-files",
+        "--nocolor",
+        f"--stage={folder / 'stage'}",
+        f"--output={folder / 'output'}",
+        f"--report-file={folder / REPORT}",
+        f"--report-junit={folder / 'junit.xml'}",
     ]
 
 
@@ -106,8 +116,14 @@ def run(words: list[str], on_event: Callable[[Event], None], on_tick: Callable[[
     guard.adopt_orphans()
     process = subprocess.Popen(
         [sys.executable, "-m", "mpi_campaign.guard", str(os.getpid()), "--", *words],
-        cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace", start_new_session=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
     lines: queue.Queue[str | None] = queue.Queue()
 

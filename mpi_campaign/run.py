@@ -152,9 +152,7 @@ class Campaign:
         manifest["finished_utc"] = archive.now_utc()
         return self._close(folder, manifest, interrupted=interrupted)
 
-    def _manifest(
-        self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]
-    ) -> dict[str, Any]:
+    def _manifest(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]) -> dict[str, Any]:
         commit, dirty = machine.git_state()
         before = archive.read_manifest(folder) if self.resume else {}
         return {

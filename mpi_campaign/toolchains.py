@@ -182,8 +182,14 @@ def _from_wheels(spec: Spec, say: Callable[[str], None]) -> Toolchain:
             raise CampaignError(f"{spec.toolchain}: its wheel has no bin/{program}, so nothing can be built with it")
     bin_folder = prefix / "bin"
     return Toolchain(
-        spec.toolchain, spec.family, spec.version, "wheels", str(prefix), str(bin_folder / "mpicc"),
-        str(bin_folder / "mpiexec"), installed,
+        spec.toolchain,
+        spec.family,
+        spec.version,
+        "wheels",
+        str(prefix),
+        str(bin_folder / "mpicc"),
+        str(bin_folder / "mpiexec"),
+        installed,
     )
 
 
@@ -203,9 +209,26 @@ def _pip_install(requirements: list[str], prefix: Path, spec: Spec, scratch: Pat
     listing.write_text("".join(f"{requirement} {' '.join(hashes)}\n" for requirement, hashes in pins.items()))
     report = scratch / "report.json"
     command = [
-        sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--retries", "2",
-        "--quiet", "--no-deps", "--only-binary", ":all:", "--ignore-installed", "--no-warn-script-location",
-        "--prefix", str(prefix), "--report", str(report), "-r", str(listing),
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--no-input",
+        "--retries",
+        "2",
+        "--quiet",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "--ignore-installed",
+        "--no-warn-script-location",
+        "--prefix",
+        str(prefix),
+        "--report",
+        str(report),
+        "-r",
+        str(listing),
     ]
     if all(pins.values()):
         command.append("--require-hashes")
@@ -257,7 +280,7 @@ def path_folder(toolchain: Toolchain) -> Path:
     shims.mkdir(parents=True, exist_ok=True)
     for name, target in (("mpicc", mpicc), ("mpiexec", mpiexec)):
         shim = shims / name
-        text = f"#!/bin/sh\nexec {shlex.quote(str(target))} \"$@\"\n"
+        text = f'#!/bin/sh\nexec {shlex.quote(str(target))} "$@"\n'
         if not shim.exists() or shim.read_text() != text:
             shim.write_text(text)
             shim.chmod(0o755)

@@ -90,8 +90,15 @@ def limit_loopback(rate: str) -> None:
         with IPRoute() as netlink:
             loopback = netlink.link_lookup(ifname="lo")[0]
             netlink.link("set", index=loopback, state="up")
-            netlink.tc("add", "tbf", loopback, 0x10000, rate=rate_bytes_per_second(rate), burst=BURST_BYTES,
-                       latency=QUEUE_LATENCY)
+            netlink.tc(
+                "add",
+                "tbf",
+                loopback,
+                0x10000,
+                rate=rate_bytes_per_second(rate),
+                burst=BURST_BYTES,
+                latency=QUEUE_LATENCY,
+            )
         for buffers in ("tcp_wmem", "tcp_rmem"):
             Path("/proc/sys/net/ipv4", buffers).write_text(TCP_BUFFERS)
     except Exception as error:  # pyroute2 has a class of errors per netlink family

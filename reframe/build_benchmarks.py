@@ -1,6 +1,6 @@
 """Build the benchmarks for every environment, so that no build is left when the first measurement begins.
 
-    build_benchmarks                   with --exec-policy=async several toolchains build at once
+build_benchmarks                   with --exec-policy=async several toolchains build at once
 """
 
 import reframe as rfm

@@ -6,6 +6,8 @@ Every configuration takes message and matrix sizes from `basic` of the identical
 which is a fixture: measured once, whatever depends on it.
 """
 
+from pathlib import Path
+
 import reframe as rfm
 import reframe.utility.sanity as sn
 from overlap_base import MeasuredTest
@@ -20,7 +22,7 @@ class NbcOverlap(MeasuredTest):
 
     benchmark = "nbc_overlap"
 
-    def benchmark_options(self):
+    def benchmark_options(self) -> list[str]:
         options = ["--grid", self.grid]
         if self.budget_seconds:
             options += ["--budget-seconds", str(self.budget_seconds)]
@@ -29,7 +31,7 @@ class NbcOverlap(MeasuredTest):
         return options + sizes
 
     @run_before("performance")
-    def metrics(self):
+    def metrics(self) -> None:
         """Everything that `postprocess` makes of the record, as performance variables."""
         if self.is_dry_run():
             return
@@ -47,7 +49,7 @@ class nbc_overlap_basic(NbcOverlap):
     descr = "overlap of a nonblocking collective, the library as it comes"
     collective = parameter(list(suites.COLLECTIVES))
 
-    def identify(self):
+    def identify(self) -> tuple[str, str]:
         return "basic", self.collective
 
 
@@ -62,13 +64,13 @@ class nbc_overlap(NbcOverlap):
     basic = fixture(nbc_overlap_basic, scope="environment")
     tags = set(suites.SUITES)
 
-    def identify(self):
+    def identify(self) -> tuple[str, str]:
         return self.configuration, self.basic.collective
 
-    def basic_test(self):
+    def basic_test(self) -> MeasuredTest | None:
         return None if self.configuration == "basic" else self.basic
 
-    def finished_record(self):
+    def finished_record(self) -> dict[Path, str] | None:
         if self.configuration == "basic":
             return {self.basic.staged(name): name for name in self.record_files()}
         return super().finished_record()

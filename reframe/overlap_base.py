@@ -6,6 +6,7 @@ A benchmark's check file derives from `MeasuredTest`, says which executable and 
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -22,16 +23,16 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
     """The one CMake project, built once per environment, in a folder that stays: a second run compiles nothing."""
 
     descr = "build the benchmarks"
-    build_system = "CMake"
+    build_system: Any = "CMake"  # ReFrame makes an object of it
     sourcesdir = None
     build_time_limit = "10m"
 
     @property
-    def build_folder(self):
-        return STATE / "build" / self.current_environ.name
+    def build_folder(self) -> Path:
+        return STATE / "build" / str(self.current_environ.name)
 
     @run_before("compile")
-    def configure(self):
+    def configure(self) -> None:
         extras = self.current_environ.extras
         self.build_system.builddir = shlex.quote(str(self.build_folder))
         self.build_system.configuredir = shlex.quote(str(ROOT / "benchmarks"))
@@ -53,7 +54,7 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
             self.env_vars[name] = shlex.quote(value)
 
     @sanity_function
-    def executables_exist(self):
+    def executables_exist(self) -> Any:
         return sn.path_isfile(self.build_folder / "nbc_overlap")
 
 
@@ -90,36 +91,43 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     benchmark = ""
     build = fixture(BuildBenchmarks, scope="environment")
 
-    def identify(self):
-        """The configuration and the collective of this test. Returns (str, str)."""
+    def identify(self) -> tuple[str, str]:
+        """The configuration and the collective of this test."""
         raise NotImplementedError
 
-    def benchmark_options(self):
-        """The benchmark's own options. Returns a list of str."""
+    def benchmark_options(self) -> list[str]:
+        """The benchmark's own options."""
         raise NotImplementedError
 
-    def basic_test(self):
+    def basic_test(self) -> "MeasuredTest | None":
         """The test that measured `basic` of the identical case; None for `basic` itself."""
+        return None
 
     @property
-    def network(self):
+    def network(self) -> str:
         kind = self.current_partition.extras["network"]
         return f"wire:{self.wire_rate}" if kind == "wire" else kind
 
     @property
-    def case(self):
+    def case(self) -> Case:
         extras = self.current_environ.extras
         configuration, collective = self.identify()
         return Case(
-            extras["toolchain"], extras["provider"], self.current_environ.name, self.network, configuration,
-            self.benchmark, collective, self.repeat,
+            extras["toolchain"],
+            extras["provider"],
+            self.current_environ.name,
+            self.network,
+            configuration,
+            self.benchmark,
+            collective,
+            self.repeat,
         )
 
-    def staged(self, name):
+    def staged(self, name: str) -> Path:
         return Path(self.stagedir) / name
 
     @run_after("setup")
-    def place(self):
+    def place(self) -> None:
         """How many ranks, on how many cores each; skipped with the reason where that cannot be."""
         self.case_stem = self.case.stem
         cores = self.current_partition.processor.num_cores or 1
@@ -143,10 +151,11 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         answer = libraries.launch(extras["family"], request)
         if isinstance(answer, libraries.Impossible):
             self.skip(answer.reason)
-        self.launch = answer
+        else:
+            self.launch = answer
 
     @run_before("run")
-    def prepare(self):
+    def prepare(self) -> None:
         """The command line: launcher, its environment, the benchmark and its options, all quoted."""
         self.staged("case.json").write_text(json.dumps(self.case.as_dict()) + "\n")
         finished = self.finished_record()
@@ -161,33 +170,53 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         if self.network.startswith("wire"):
             self.job.launcher.modifier = site.python_command()
             self.job.launcher.modifier_options = [
-                "-m", "mpi_campaign.wire", "--rate", shlex.quote(self.wire_rate), "--report", archive.WIRE_REPORT, "--",
+                "-m",
+                "mpi_campaign.wire",
+                "--rate",
+                shlex.quote(self.wire_rate),
+                "--report",
+                archive.WIRE_REPORT,
+                "--",
             ]
         self.staged("metadata.json").write_text(json.dumps(self.metadata()) + "\n")
         case = self.case
         self.executable = shlex.quote(str(self.build.build_folder / self.benchmark))
         options = [
-            "--toolchain", case.toolchain, "--provider", case.provider, "--configuration", case.configuration,
-            "--network", case.network, "--threads", str(self.threads_per_rank), "--collective", case.collective,
-            "--record", archive.RECORD, "--metadata", "metadata.json", *self.benchmark_options(),
+            "--toolchain",
+            case.toolchain,
+            "--provider",
+            case.provider,
+            "--configuration",
+            case.configuration,
+            "--network",
+            case.network,
+            "--threads",
+            str(self.threads_per_rank),
+            "--collective",
+            case.collective,
+            "--record",
+            archive.RECORD,
+            "--metadata",
+            "metadata.json",
+            *self.benchmark_options(),
         ]
         self.executable_opts = [shlex.quote(option) for option in options]
 
-    def metadata(self):
+    def metadata(self) -> dict[str, Any]:
         """Provenance for the record's header."""
         extras = self.current_environ.extras
         given = Path(self.metadata_file)
         facts = json.loads(given.read_text()) if given.is_file() else {}  # gone when a run's command is typed again
         return {**facts, "prefix": extras["prefix"], "packages": extras["packages"], "case": self.case.as_dict()}
 
-    def record_files(self):
+    def record_files(self) -> dict[str, str]:
         """What a measurement leaves: {its name here: suffix in the archive}."""
         without = set() if self.network.startswith("wire") else {archive.WIRE_REPORT}
         if self.basic_test() is not None:
             without.add(archive.SIZES)
         return {name: suffix for name, suffix in archive.RECORD_FILES.items() if name not in without}
 
-    def finished_record(self):
+    def finished_record(self) -> dict[Path, str] | None:
         """Where a complete record of this very case is to be had without measuring: {file: its name here}.
 
         On resuming, the interrupted run has it. None where it must be measured.
@@ -197,7 +226,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             return {folder / f"{self.case.stem}{suffix}": name for name, suffix in self.record_files().items()}
         return None
 
-    def adopt(self, files):
+    def adopt(self, files: dict[Path, str]) -> None:
         """Instead of a measurement, copy what another one wrote: {source: name here}."""
         copies = [f"cp {shlex.quote(str(source))} {name}" for source, name in files.items()]
         self.job.launcher = getlauncher("local")()
@@ -205,12 +234,16 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         self.postrun_cmds = copies[1:]
 
     @sanity_function
-    def what_was_asked_is_what_ran(self):
+    def what_was_asked_is_what_ran(self) -> bool:
         extras = self.current_environ.extras
         basic = self.basic_test()
         found = verify.faults_of_file(
-            self.staged(archive.RECORD), self.case, extras["family"], extras["version"],
-            None if basic is None else basic.staged(archive.RECORD), self.staged(archive.WIRE_REPORT),
+            self.staged(archive.RECORD),
+            self.case,
+            extras["family"],
+            extras["version"],
+            None if basic is None else basic.staged(archive.RECORD),
+            self.staged(archive.WIRE_REPORT),
         )
         if self.job.exitcode:
             found.append(f"it ended with exit code {self.job.exitcode}")

@@ -11,8 +11,7 @@ import pytest
 
 from mpi_campaign import ROOT, machine
 from mpi_campaign.testing import PARTS
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.support import Command
 
 
 def _browser() -> str | None:
@@ -61,8 +60,13 @@ def campaign() -> Command:
 
     def call(*words: str, env: dict[str, str] | None = None, timeout: float = 300) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, str(ROOT / "campaign"), *words], capture_output=True, text=True, cwd=ROOT,
-            env={**os.environ, **(env or {})}, timeout=timeout, check=False,
+            [sys.executable, str(ROOT / "campaign"), *words],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, **(env or {})},
+            timeout=timeout,
+            check=False,
         )
 
     return call
@@ -77,13 +81,3 @@ def clone(tmp_path: Path) -> Path:
         shutil.copy(ROOT / name, folder / name)
     shutil.copytree(ROOT / "mpi_campaign", folder / "mpi_campaign", ignore=shutil.ignore_patterns("__pycache__"))
     return folder
-
-
-def refused(done: subprocess.CompletedProcess[str], *fragments: str) -> None:
-    """Bad input: exit code 2, one line on standard error that has the fragments, no traceback."""
-    assert done.returncode == 2, done.stderr
-    lines = [line for line in done.stderr.splitlines() if not line.startswith("set-up")]
-    assert len(lines) == 1, done.stderr
-    assert lines[0].startswith("campaign: ")
-    for fragment in fragments:
-        assert fragment in lines[0]

@@ -73,7 +73,9 @@ def test_finish_renames_once_with_checksums_and_leaves_no_stage(folder: RunFolde
     sums = archive.read_manifest(folder)["checksums"]
     name = f"records/{case().stem}.jsonl"
     assert sums[name] == "sha256:" + hashlib.sha256((folder.archived / name).read_bytes()).hexdigest()
-    assert set(sums) == {str(path.relative_to(folder.archived)) for path in folder.archived.rglob("*.*")} - {"manifest.json"}
+    assert set(sums) == {str(path.relative_to(folder.archived)) for path in folder.archived.rglob("*.*")} - {
+        "manifest.json"
+    }
 
 
 def test_a_run_is_found_by_folder_by_name_and_as_the_last(folder: RunFolder, tmp_path: Path) -> None:

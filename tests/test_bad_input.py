@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Command, refused
-from test_start import NOWHERE
 
 from mpi_campaign import ROOT, machine
+from tests.support import NOWHERE, Command, refused
 
 
 @pytest.mark.parametrize(
@@ -89,7 +88,8 @@ def test_no_permission_for_a_namespace_is_said_and_shared_memory_is_offered() ->
     words = without_namespaces(sys.executable, "-m", "mpi_campaign", "run", "--network", "wire")
     refused(
         subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False),
-        "no network namespace", "--network shm",
+        "no network namespace",
+        "--network shm",
     )
 
 

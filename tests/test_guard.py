@@ -16,8 +16,9 @@ FAMILY = """
 import os, signal, subprocess, sys, time
 marker = sys.argv[1]
 for _ in range(2):
-    subprocess.Popen([sys.executable, "-c", f"import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
-                      f"signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(300) # {marker}"], start_new_session=True)
+    ignore = "signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    rank = f"import signal, time; {ignore}; time.sleep(300) # {marker}"
+    subprocess.Popen([sys.executable, "-c", rank], start_new_session=True)
 print("started", flush=True)
 time.sleep(float(sys.argv[2]))
 """

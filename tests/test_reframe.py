@@ -13,9 +13,22 @@ SYSTEMS = sorted(path.parent.name for path in (ROOT / "systems").glob("*/setting
 
 def reframe(system: str, stage: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(ROOT / ".venv" / "bin" / "reframe"), "-C", f"systems/{system}/settings.py", "-c", "reframe", "--nocolor",
-         f"--system={system}", f"--prefix={stage}", f"--report-file={stage / 'report.json'}", *words],
-        capture_output=True, text=True, cwd=ROOT, check=False,
+        [
+            str(ROOT / ".venv" / "bin" / "reframe"),
+            "-C",
+            f"systems/{system}/settings.py",
+            "-c",
+            "reframe",
+            "--nocolor",
+            f"--system={system}",
+            f"--prefix={stage}",
+            f"--report-file={stage / 'report.json'}",
+            *words,
+        ],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
     )
 
 
@@ -57,7 +70,7 @@ def test_fixtures_say_what_depends_on_what(tmp_path: Path) -> None:
 
 
 def test_the_launch_line_quotes_what_a_shell_would_read(tmp_path: Path) -> None:
-    place = tmp_path / "it's a \"place\""
+    place = tmp_path / 'it\'s a "place"'
     done = reframe("local", place, "--mode=smoke", "--dry-run", "-n", "ibcast")
     assert done.returncode == 0, done.stdout
     for script in place.glob("stage/**/rfm_job.sh"):

@@ -7,17 +7,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import refused
 
 from mpi_campaign import ROOT
-
-NOWHERE = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_FIND_LINKS": "", "PIP_RETRIES": "0", "PIP_EXTRA_INDEX_URL": ""}
+from tests.support import NOWHERE, refused
 
 
 def start(clone: Path, before: str = "", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Run the clone's `campaign list` in a Python where `before` was executed first."""
     script = clone / "campaign"
-    code = f"import sys, runpy\n{before}\nsys.argv = [{str(script)!r}, 'list']\nrunpy.run_path({str(script)!r}, run_name='__main__')"
+    start_it = f"sys.argv = [{str(script)!r}, 'list']; runpy.run_path({str(script)!r}, run_name='__main__')"
+    code = f"import sys, runpy\n{before}\n{start_it}"
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **(env or {})}, check=False
     )

@@ -26,11 +26,17 @@ client.sendall(bytes(1_000_000)); client.close(); reader.join()
 """
 
 
-def over_wire(*words: str, report: Path | None = None, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def over_wire(
+    *words: str, report: Path | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     options = ["--report", str(report)] if report else []
     return subprocess.run(
         [sys.executable, "-m", "mpi_campaign.wire", "--rate", "1gbit", *options, "--", *words],
-        capture_output=True, text=True, cwd=ROOT, env=env, check=False,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=env,
+        check=False,
     )
 
 
@@ -79,7 +85,11 @@ def test_an_ordinary_user_gets_a_wire_through_a_user_namespace(tmp_path: Path) -
     site = next(path for path in sys.path if path.endswith("site-packages"))
     words = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", python, "-m", "mpi_campaign.wire"]
     done = subprocess.run(
-        [*words, "--rate", "1gbit", "--", "id", "-u"], capture_output=True, text=True, cwd="/", check=False,
+        [*words, "--rate", "1gbit", "--", "id", "-u"],
+        capture_output=True,
+        text=True,
+        cwd="/",
+        check=False,
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{ROOT}:{site}", "HOME": str(tmp_path)},
     )
     if "PermissionError" in done.stderr or "No module named" in done.stderr:
