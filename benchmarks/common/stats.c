@@ -112,6 +112,8 @@ static int compare_values(const void *left, const void *right) {
 }
 
 int64_t stats_median_of(int64_t *values, size_t count) {
-    qsort(values, count, sizeof *values, compare_values);
+    if (count > 0) { /* values may be NULL otherwise */
+        qsort(values, count, sizeof *values, compare_values);
+    }
     return middle_of(values, count);
 }

@@ -251,6 +251,28 @@ static struct size_table create_sizes(const struct settings *s, int ranks) {
     return table;
 }
 
+/* What a sizes file may say but no message or matrix can be. */
+static void check_sizes(const struct settings *s, const struct size_table *table, char *error, size_t error_size) {
+    const uint64_t most = (uint64_t)INT32_MAX * COLLECTIVE_ELEMENT;
+    for (size_t i = 0; i < table->collective_count; i++) {
+        for (size_t j = 0; j < table->collectives[i].count; j++) {
+            uint64_t bytes = table->collectives[i].entries[j].size;
+            if (bytes % COLLECTIVE_ELEMENT != 0 || bytes > most) {
+                snprintf(error, error_size, "sizes file '%s': %llu bytes of %s; a multiple of %d up to %llu is needed", s->sizes,
+                         (unsigned long long)bytes, table->collectives[i].name, COLLECTIVE_ELEMENT, (unsigned long long)most);
+                return;
+            }
+        }
+    }
+    for (size_t i = 0; i < table->computation.count; i++) {
+        if (table->computation.entries[i].size > 100000) {
+            snprintf(error, error_size, "sizes file '%s': a matrix of order %llu; at most 100000 is possible", s->sizes,
+                     (unsigned long long)table->computation.entries[i].size);
+            return;
+        }
+    }
+}
+
 static void destroy_sizes(struct size_table *table) {
     for (size_t i = 0; i < table->collective_count; i++) {
         free(table->collectives[i].entries);
@@ -491,7 +513,9 @@ static int prepare_and_measure(struct run *run, struct settings *s) {
         run->metadata = read_metadata(s->metadata, error, sizeof error);
     }
     if (run->rank == 0 && error[0] == '\0' && s->sizes != NULL) {
-        sizes_read(s->sizes, &run->sizes, error, sizeof error);
+        if (sizes_read(s->sizes, &run->sizes, error, sizeof error)) {
+            check_sizes(s, &run->sizes, error, sizeof error);
+        }
     }
     if (error[0] == '\0') {
         run->team = compute_create((int)s->threads, error, sizeof error);

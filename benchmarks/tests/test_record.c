@@ -185,9 +185,9 @@ static void test_sizes(void) {
     CHECK(!read_sizes("s.json", 2, 9000000, &entry, error) && strstr(error, "no size of ibcast for 9000000 ns") != NULL);
     CHECK(!read_sizes("none.json", 2, 8000000, &entry, error) && strstr(error, "No such file") != NULL);
     CHECK(!read_sizes(".", 2, 8000000, &entry, error));
-    static const char *const bad[] = {"", "[]", "{}", "{\"schema\":\"mpi-campaign.sizes\",\"schema_version\":2}",
-                                      "{\"schema\":\"mpi-campaign.sizes\",\"schema_version\":1,\"ranks\":2,\"threads_per_rank\":1,"
-                                      "\"collectives\":{\"ibcast\":[{\"target_ns\":8000000,\"message_bytes\":0,\"status\":\"converged\"}]}}"};
+    static const char zero_bytes[] = "{\"schema\":\"mpi-campaign.sizes\",\"schema_version\":1,\"ranks\":2,\"threads_per_rank\":1,"
+                                     "\"collectives\":{\"ibcast\":[{\"target_ns\":8000000,\"message_bytes\":0,\"status\":\"converged\"}]}}";
+    static const char *const bad[] = {"", "[]", "{}", "{\"schema\":\"mpi-campaign.sizes\",\"schema_version\":2}", zero_bytes};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         CHECK(file_replace(place("bad.json"), bad[i], strlen(bad[i]), error, sizeof error));
         CHECK(!read_sizes("bad.json", 2, 8000000, &entry, error) && strchr(error, '\n') == NULL);
