@@ -34,6 +34,7 @@ _STYLE: Any = {
 }
 _TICKS = {_LOW: "-0.5", 0: "0 overlap", 0.5: "0.5", 1: "1 serialised", 1.5: "1.5", _HIGH: "2 slower"}
 _PNG_DPI = 150
+_VALUE_POINTS, _MARK_POINTS = 9.5, 7.0
 
 
 def map_figure(sweep: Sweep) -> Figure:
@@ -98,10 +99,9 @@ def _figure(panels: Sequence[tuple[Sweep, str, str]], title: str, columns: int) 
 
 def _draw(ax: Axes, sweep: Sweep, metric: str, title: str) -> None:
     columns, rows = len(sweep.comm_targets_ns), len(sweep.comp_targets_ns)
-    fontsize = 9.5 if max(columns, rows) <= 6 else 6.5
     for x, comm in enumerate(sweep.comm_targets_ns):
         for y, comp in enumerate(sweep.comp_targets_ns):
-            _draw_cell(ax, x, y, sweep.cells[comm, comp], metric, fontsize)
+            _draw_cell(ax, x, y, sweep.cells[comm, comp], metric)
     ax.set_xlim(0, columns)
     ax.set_ylim(0, rows)
     ax.set_aspect("equal")
@@ -115,7 +115,7 @@ def _draw(ax: Axes, sweep: Sweep, metric: str, title: str) -> None:
     ax.set_title("\n".join(clean(line) for line in title.split("\n")), fontsize="medium", parse_math=False)
 
 
-def _draw_cell(ax: Axes, x: int, y: int, cell: Cell, metric: str, fontsize: float) -> None:
+def _draw_cell(ax: Axes, x: int, y: int, cell: Cell, metric: str) -> None:
     value = cell.value(metric)
     background = colour(value) if math.isfinite(value) else NO_VALUE
     ink = text_colour(background)
@@ -124,12 +124,12 @@ def _draw_cell(ax: Axes, x: int, y: int, cell: Cell, metric: str, fontsize: floa
         ax.add_patch(Rectangle((x, y), 1, 1, fill=False, edgecolor=(*ink, 0.35), hatch="////", linewidth=0))
     style: dict[str, Any] = {"ha": "center", "va": "center", "color": ink, "parse_math": False}
     if not math.isfinite(value):
-        ax.text(x + 0.5, y + 0.5, cell.label(metric).replace(" ", "\n"), fontsize=fontsize * 0.72, **style)
+        ax.text(x + 0.5, y + 0.5, cell.label(metric).replace(" ", "\n"), fontsize=_MARK_POINTS, **style)
         return
     box = {"facecolor": background, "edgecolor": "none", "pad": 1.0} if "?" in cell.marks else None
-    ax.text(x + 0.5, y + (0.58 if cell.marks else 0.5), cell.label(metric), fontsize=fontsize, bbox=box, **style)
+    ax.text(x + 0.5, y + (0.58 if cell.marks else 0.5), cell.label(metric), fontsize=_VALUE_POINTS, bbox=box, **style)
     if cell.marks:
-        ax.text(x + 0.5, y + 0.22, " ".join(cell.marks), fontsize=fontsize * 0.72, bbox=box, **style)
+        ax.text(x + 0.5, y + 0.22, " ".join(cell.marks), fontsize=_MARK_POINTS, bbox=box, **style)
 
 
 def _scale() -> ScalarMappable:

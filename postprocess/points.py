@@ -141,6 +141,12 @@ def usable(points: pd.DataFrame) -> pd.DataFrame:
     return chosen
 
 
+def median(values: pd.Series[Any]) -> float:
+    """The median of what is finite in a column; NaN, without a warning, where nothing is."""
+    numbers = values.to_numpy(dtype=np.float64)
+    return as_float(median_estimate(numbers[np.isfinite(numbers)]).value)
+
+
 def record_metrics(path: Path | str, basic_path: Path | str | None = None) -> dict[str, float]:
     """A record in a few numbers, for ReFrame's performance variables; a number that cannot be had is left out.
 
@@ -157,13 +163,11 @@ def record_metrics(path: Path | str, basic_path: Path | str | None = None) -> di
     points = everything.iloc[len(everything) - len(record.points) :]
     chosen = usable(points)
     ratios = ["r_overhead", "r_overhead_vs_basic", "speedup_vs_basic", "r_comm", "r_comp_slowdown"]
-    found = {name: float(chosen[name].median()) for name in ratios}
+    found = {name: median(chosen[name]) for name in ratios}
     diagonal = usable(points[points["comm_target_ns"] == points["comp_target_ns"]])
-    found["r_overhead_diagonal"] = float(diagonal["r_overhead"].median())
+    found["r_overhead_diagonal"] = median(diagonal["r_overhead"])
     for term in ("comm", "comp"):
-        found[f"t_{term}_ref_ratio_to_target"] = float(
-            (chosen[f"t_{term}_ref_ns"] / chosen[f"{term}_target_ns"]).median()
-        )
+        found[f"t_{term}_ref_ratio_to_target"] = median(chosen[f"t_{term}_ref_ns"] / chosen[f"{term}_target_ns"])
     found |= {
         "points": float(len(points)),
         "points_valid": float(points["valid"].sum()),

@@ -38,7 +38,7 @@ class _CellView:
     label: str
     marks: str
     css: str
-    aria: str
+    spoken: str
     details: Details
     row: int | None
 
@@ -299,7 +299,7 @@ def _cell_view(cell: Cell, metric: str, numbers: Mapping[tuple[str, int], int]) 
         label=cell.label(metric),
         marks=cell.marks,
         css=_css_class(cell.value(metric)),
-        aria=", ".join(MARKS[letter].partition(":")[0] for letter in cell.marks),
+        spoken=", ".join(MARKS[letter].partition(":")[0] for letter in cell.marks),
         details=_details(point) if point is not None else [("No value", "the record ends before this point")],
         row=numbers[point["record"], point["index"]] if point is not None else None,
     )
@@ -329,7 +329,7 @@ def _details(point: Mapping[str, Any]) -> Details:
         ]
     if found := remarks(dict(point)):
         facts.append(("remarks", "; ".join(found)))
-    return facts
+    return [(term, value) for term, value in facts if value != "-"]
 
 
 def _repetitions(point: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.points import CASE, usable
+from postprocess.points import CASE, median, usable
 from postprocess.text import clean, ratio
 
 OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (
@@ -123,11 +123,11 @@ def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
         points=len(points),
         valid=int(points["valid"].sum()),
         reliable=int(points["reliable"].sum()),
-        r_overhead=float(overhead.median()),
+        r_overhead=median(overhead),
         r_overhead_min=float(overhead.min()),
         r_overhead_max=float(overhead.max()),
-        r_overhead_vs_basic=float(chosen["r_overhead_vs_basic"].median()),
-        speedup_vs_basic=float(chosen["speedup_vs_basic"].median()),
+        r_overhead_vs_basic=median(chosen["r_overhead_vs_basic"]),
+        speedup_vs_basic=median(chosen["speedup_vs_basic"]),
         verdicts=Counter(_deciding_verdict(row) for row in points[points["reliable"]].to_dict("records")),
         notes=_notes(points),
     )

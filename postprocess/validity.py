@@ -32,7 +32,7 @@ CLOCK_LIMIT = 0.10
 def invalid_reasons(point: Point) -> list[str]:
     """Why a point's medians cannot be used at all; empty when they can."""
     if point.stop_reason == "not_measured":
-        return ["not measured: the budget ran out" if not point.repetitions else "not measured"]
+        return ["not measured"]
     reasons = []
     if point.repetitions < MIN_REPETITIONS:
         reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
@@ -43,16 +43,19 @@ def invalid_reasons(point: Point) -> list[str]:
 
 def unreliable_reasons(point: Point, overhead: Estimate, shorter_ref_ns: float) -> list[str]:
     """Why a point's r_overhead does not answer the question at its cell, the reasons of `invalid_reasons` included."""
-    reasons = invalid_reasons(point)
+    calibration = [
+        *_calibration_reasons("message size", "communication size", point.comm_calibration),
+        *_calibration_reasons("matrix size", "computation size", point.comp_calibration),
+    ]
     if point.stop_reason == "not_measured":
-        return reasons
+        return invalid_reasons(point) + calibration
+    reasons = invalid_reasons(point)
     width = as_float(overhead.high) - as_float(overhead.low)
     if width > WIDEST_INTERVAL:
         reasons.append(f"interval too wide ({ratio(width) if math.isfinite(width) else 'unbounded'})")
     elif math.isnan(width) and point.repetitions >= MIN_REPETITIONS:
         reasons.append("no ratio: a reference time is 0")
-    reasons += _calibration_reasons("message size", "communication size", point.comm_calibration)
-    reasons += _calibration_reasons("matrix size", "computation size", point.comp_calibration)
+    reasons += calibration
     if point.clock_residual_ns > CLOCK_LIMIT * shorter_ref_ns:
         reasons.append(f"clocks disagree by {duration(point.clock_residual_ns)}")
     return reasons

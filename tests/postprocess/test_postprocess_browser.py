@@ -130,8 +130,8 @@ def test_screen_readers_are_given_the_details(browser: webdriver.Chrome, reports
     nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     buttons = [n for n in nodes if n.get("role", {}).get("value") == "button"]
     assert len(buttons) == 81
-    unreliable = next(n for n in buttons if "?" in n["name"]["value"])
-    assert "0.50" in unreliable["name"]["value"]
+    unreliable = next(n for n in buttons if "unreliable" in n["name"]["value"])
+    assert unreliable["name"]["value"].replace(" ", "") == "0.50,unreliable,sharedcore"
     assert "interval too wide" in unreliable["description"]["value"]
     roles = {n.get("role", {}).get("value") for n in nodes}
     assert {"rowheader", "columnheader", "table", "main", "navigation"} <= roles
@@ -154,8 +154,11 @@ def test_looks(browser: webdriver.Chrome, reports: dict[str, Path], scheme: str,
 
 def test_print_shows_all_points_and_no_panel(browser: webdriver.Chrome, reports: dict[str, Path]) -> None:
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    a4_landscape = {"width": 1030, "height": 700, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", a4_landscape)
     browser.get(reports["smoke"].as_uri())
     region = browser.find_element(By.CSS_SELECTOR, "#points .tall")
     assert browser.execute_script("return arguments[0].scrollHeight - arguments[0].clientHeight", region) <= 1
+    assert region.size["width"] >= region.find_element(By.TAG_NAME, "table").size["width"]
     assert not browser.find_element(By.TAG_NAME, "nav").is_displayed()
     assert len(browser.print_page()) > 10_000

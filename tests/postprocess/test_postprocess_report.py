@@ -112,7 +112,7 @@ def test_report_holds_every_point_and_every_trouble(smoke: tuple[Path, str]) -> 
         "openmpi@5.0.11 shm async ibcast skip Open MPI's progress thread serves TCP only",
         "Turbo is on: computation times may drift.",
         "unreliable: interval too wide (",
-        "not valid: not measured: the budget ran out",
+        "not valid: not measured",
         "communication reference moved by 40 % against basic",
         "MPICH Version: 5.0.2",
         "funneled asked, multiple given",
@@ -141,8 +141,8 @@ def test_cells_are_accessible(smoke: tuple[Path, str]) -> None:
 
 def test_the_origin_of_a_map_is_at_the_bottom_left(smoke: tuple[Path, str]) -> None:
     first = smoke[1].split('<table class="map">')[1].split("</table>")[0]
-    heads = re.findall(r"<th[^>]*>([^<]*)</th>", first)
-    assert heads == ["32 ms", "16 ms", "8 ms", "comp. ↑ &nbsp;comm. →", "8 ms", "16 ms", "32 ms"]
+    heads = re.findall(r"([^<>]*)</th>", first)
+    assert heads == ["32 ms", "16 ms", "8 ms", "comm. →", "8 ms", "16 ms", "32 ms"]
 
 
 def hostile_run(folder: Path) -> Path:
