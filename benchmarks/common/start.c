@@ -7,21 +7,28 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#define FIRST_SLACK_NS 50e3
-#define LEAST_SLACK_NS 5e3
-#define MOST_SLACK_NS 100e6
+#define FIRST_NEED_NS INT64_C(25000)
+#define LEAST_SLACK_NS INT64_C(5000)
+#define MOST_SLACK_NS INT64_C(20000000)
 #define MOST_TOLERANCE_NS 50e6
 
 /* Further from the deadline than this, other threads on this core may go first. */
 #define YIELD_NS INT64_C(200000)
 
+/* Starts that the slack is learnt from, and the one of them, by size, that it must cover twice. The largest few are preemptions: a slack
+ * that covered them would make every start wait for what happens to some. */
+enum { HISTORY = 32, COVERED = 26 };
+
 struct start_line {
     MPI_Comm comm;
     const clock_model *clock;
-    double slack;
+    int64_t needs[HISTORY]; /* of the latest starts, largest over ranks: the same on all ranks */
+    size_t next;
+    int64_t agreed;         /* global: when the last rank had come to the agreement */
+    int64_t own_need;       /* from then until this rank stood at the line, at the last start */
     double tolerance;
     double least_tolerance;
-    int64_t deadline; /* local */
+    int64_t deadline;       /* local */
     bool late;
 };
 
@@ -29,7 +36,10 @@ start_line *start_create(MPI_Comm world, const clock_model *clock) {
     start_line *line = fail_alloc(1, sizeof *line);
     MPI_CHECK(MPI_Comm_dup(world, &line->comm));
     line->clock = clock;
-    line->slack = FIRST_SLACK_NS;
+    line->own_need = FIRST_NEED_NS;
+    for (size_t i = 0; i < HISTORY; i++) {
+        line->needs[i] = FIRST_NEED_NS;
+    }
     return line;
 }
 
@@ -48,16 +58,34 @@ void start_begin(start_line *line, int64_t tolerance_ns) {
     line->late = false;
 }
 
+/* From numbers that all ranks have alike. */
+static int64_t slack_of(const start_line *line) {
+    int64_t sorted[HISTORY];
+    for (size_t i = 0; i < HISTORY; i++) {
+        size_t j = i;
+        for (; j > 0 && sorted[j - 1] > line->needs[i]; j--) {
+            sorted[j] = sorted[j - 1];
+        }
+        sorted[j] = line->needs[i];
+    }
+    int64_t slack = 2 * sorted[COVERED];
+    return slack < LEAST_SLACK_NS ? LEAST_SLACK_NS : slack > MOST_SLACK_NS ? MOST_SLACK_NS : slack;
+}
+
 bool start_agree(start_line *line) {
-    int64_t proposal[2] = {clock_to_global(line->clock, timer_now_ns()) + (int64_t)line->slack, line->late};
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, proposal, 2, MPI_INT64_T, MPI_MAX, line->comm));
-    line->deadline = clock_to_local(line->clock, proposal[0]);
+    int64_t all[3] = {clock_to_global(line->clock, timer_now_ns()), line->late, line->own_need};
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_INT64_T, MPI_MAX, line->comm));
+    line->agreed = all[0];
+    line->needs[line->next] = all[2];
+    line->next = (line->next + 1) % HISTORY;
+    line->deadline = clock_to_local(line->clock, line->agreed + slack_of(line));
     line->late = false;
-    return proposal[1] == 0;
+    return all[1] == 0;
 }
 
 int64_t start_spin(start_line *line) {
     int64_t now = timer_now_ns();
+    line->own_need = clock_to_global(line->clock, now) - line->agreed;
     bool missed = now > line->deadline;
     while (line->deadline - now > YIELD_NS) {
         sched_yield();
@@ -66,18 +94,12 @@ int64_t start_spin(start_line *line) {
     while (now < line->deadline) {
         now = timer_now_ns();
     }
-    bool left_late = (double)(now - line->deadline) > line->tolerance;
-    if (missed) {
-        line->slack = line->slack * 2 < MOST_SLACK_NS ? line->slack * 2 : MOST_SLACK_NS;
-    } else {
-        line->slack = line->slack * 0.98 > LEAST_SLACK_NS ? line->slack * 0.98 : LEAST_SLACK_NS;
-    }
-    if (left_late && !missed) {
+    line->late = (double)(now - line->deadline) > line->tolerance;
+    if (line->late && !missed) {
         line->tolerance = line->tolerance * 2 < MOST_TOLERANCE_NS ? line->tolerance * 2 : MOST_TOLERANCE_NS;
-    } else if (!left_late) {
+    } else if (!line->late) {
         line->tolerance = line->tolerance * 0.9 > line->least_tolerance ? line->tolerance * 0.9 : line->least_tolerance;
     }
-    line->late = left_late;
     return now;
 }
 

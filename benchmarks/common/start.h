@@ -6,9 +6,10 @@
  * too long after it (a preemption); the repetition is then thrown away by all, that one alone. Never a fixed period: one preemption would
  * make all later starts late.
  *
- * Slack (how far ahead the deadline is) is each rank's own and the largest counts: it doubles after a late arrival, decays slowly. The
- * tolerance for leaving late adapts in the same way, because on an oversubscribed machine a spinning rank is descheduled most of the
- * time and no repetition would ever count; what it let through shows in the samples' start_imbalance_ns.
+ * Slack (how far ahead the deadline is) is learnt, alike on all ranks, from how long the latest starts took from the last rank's coming
+ * to the slowest one's standing at the line: twice what most of them needed. The tolerance for leaving late doubles after every time that
+ * it was exceeded and decays to what start_begin was given: on an oversubscribed machine a spinning rank is descheduled most of the
+ * time, and no repetition would ever count. What it let through shows in the samples' start_imbalance_ns.
  */
 #ifndef CAMPAIGN_START_H
 #define CAMPAIGN_START_H
