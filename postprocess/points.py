@@ -136,8 +136,9 @@ def points_as_json(points: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def usable(points: pd.DataFrame) -> pd.DataFrame:
-    """The points that a summary is made of: the reliable ones, or the valid ones where none is reliable."""
-    chosen: pd.DataFrame = points[points["reliable" if points["reliable"].any() else "valid"]]
+    """The points that a summary is made of: the reliable ones, or all valid ones where less than half are reliable."""
+    enough = 2 * points["reliable"].sum() >= points["valid"].sum()
+    chosen: pd.DataFrame = points[points["reliable" if enough else "valid"]]
     return chosen
 
 

@@ -10,9 +10,11 @@ thread itself slowed down, everything looks like overlap.
     serialises               it is entirely above 0.5 and reaches 1
     slower than serialised   it is entirely above 1.1
 
-A case has the verdict that at least three quarters of its reliable points share. Where overlap of both degrees makes
-up the three quarters it is `partly overlaps`, with `serialises` and `slower` it is `serialises`; otherwise `mixed`.
-Without reliable points nothing can be told. A diagnosis of causes is not attempted here.
+Where at least half of the valid points are reliable, a case has the verdict that three quarters of these share. Where
+overlap of both degrees makes up the three quarters it is `partly overlaps`, with `serialises` and `slower than
+serialised` it is `serialises`; otherwise `mixed`. Where fewer are reliable, each by itself says too little, and all
+valid points are taken together: the verdict is that of the distribution-free 95 % interval of the median of their
+ratios, as if they were repetitions of one (6 points at least). A diagnosis of causes is not attempted here.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ from typing import Any
 
 import pandas as pd
 
+from postprocess.metrics import as_float, median_estimate
 from postprocess.points import CASE, median, usable
-from postprocess.text import clean, ratio
+from postprocess.text import clean, interval, ratio
 
 OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (
     "overlaps",
@@ -53,13 +56,20 @@ class Summary:
     r_overhead_max: float
     r_overhead_vs_basic: float
     speedup_vs_basic: float
+    together_low: float
+    together_high: float
     verdicts: Counter[str]
     notes: tuple[str, ...]
 
     @property
+    def together(self) -> bool:
+        """Whether all valid points are taken together, because less than half of them are reliable."""
+        return 2 * self.reliable < self.valid
+
+    @property
     def verdict(self) -> str:
-        """The verdict of the case, from those of its reliable points."""
-        return case_verdict(self.verdicts)
+        """The verdict of the case."""
+        return point_verdict(self.together_low, self.together_high) if self.together else case_verdict(self.verdicts)
 
     @property
     def name(self) -> str:
@@ -69,7 +79,7 @@ class Summary:
     @property
     def because(self) -> str:
         """What the verdict rests on, in words."""
-        kind, count = ("reliable", self.reliable) if self.reliable else ("valid", self.valid)
+        kind, count = ("valid", self.valid) if self.together else ("reliable", self.reliable)
         if not count:
             return f"none of {self.points} points is valid"
         text = (
@@ -85,7 +95,10 @@ class Summary:
             )
         if self.verdict == MIXED:
             text += "; " + ", ".join(f"{name} at {number}" for name, number in self.verdicts.most_common())
-        return text if self.reliable else f"no point is reliable; {text}"
+        if self.together:
+            bounds = interval(self.together_low, self.together_high)
+            text += f"; {self.reliable or 'none'} of them reliable by itself, together {bounds}"
+        return text
 
 
 def summarise(points: pd.DataFrame) -> list[Summary]:
@@ -118,6 +131,7 @@ def case_verdict(verdicts: Counter[str]) -> str:
 def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
     chosen = usable(points)
     overhead = chosen["r_overhead"]
+    together = median_estimate([row[_deciding_metric(row)] for row in points[points["valid"]].to_dict("records")])
     return Summary(
         case=case,
         points=len(points),
@@ -128,14 +142,20 @@ def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
         r_overhead_max=float(overhead.max()),
         r_overhead_vs_basic=median(chosen["r_overhead_vs_basic"]),
         speedup_vs_basic=median(chosen["speedup_vs_basic"]),
+        together_low=as_float(together.low),
+        together_high=as_float(together.high),
         verdicts=Counter(_deciding_verdict(row) for row in points[points["reliable"]].to_dict("records")),
         notes=_notes(points),
     )
 
 
-def _deciding_verdict(row: dict[Any, Any]) -> str:
+def _deciding_metric(row: dict[Any, Any]) -> str:
     against_basic = row["configuration"] != "basic" and math.isfinite(row["r_overhead_vs_basic"])
-    metric = "r_overhead_vs_basic" if against_basic else "r_overhead"
+    return "r_overhead_vs_basic" if against_basic else "r_overhead"
+
+
+def _deciding_verdict(row: dict[Any, Any]) -> str:
+    metric = _deciding_metric(row)
     return point_verdict(row[f"{metric}_ci95_low"], row[f"{metric}_ci95_high"])
 
 

@@ -14,7 +14,7 @@ from postprocess.text import clean, duration, interval, percent, ratio, size
 def summary_table(points: pd.DataFrame) -> str:
     """One line per toolchain, network, configuration and collective of `points_of(run)`, without a final newline.
 
-    r_overhead is the median over reliable points (over valid ones where none is reliable), with [minimum maximum];
+    r_overhead is the median over reliable points (over all valid ones where less than half are), with [min, max];
     "reliable" counts reliable / valid / all points.
     """
     heads = [

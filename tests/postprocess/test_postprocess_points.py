@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from postprocess import metrics
 from postprocess.load import load_record, load_run
 from postprocess.points import (
     COLUMNS,
@@ -275,13 +276,34 @@ def test_verdict_of_a_point(low: float, high: float, verdict: str) -> None:
         (Behaviour(0.7), "partly overlaps"),
         (synthetic.CONTENTION, "slower than serialised"),
         (synthetic.NEGATIVE, "overlaps"),
-        (synthetic.NOISY, "cannot tell"),
     ],
 )
 def test_verdict_of_a_case(tmp_path: Path, behaviour: Behaviour, verdict: str) -> None:
     (summary,) = summarise(table(tmp_path, sweep(behaviour)))
     assert summary.verdict == verdict
     assert summary.name == "openmpi@5.0.11, wire:2gbit, basic"
+
+
+def test_noisy_points_are_taken_together(tmp_path: Path) -> None:
+    (summary,) = summarise(table(tmp_path, sweep(Behaviour(1.0, noise=0.4), grid=(14, 16, 18))))
+    assert (summary.reliable, summary.valid, summary.verdict) == (0, 9, "serialises")
+    assert summary.because == (
+        "median r_overhead 1.00 over 9 valid points (1.00 to 1.00); "
+        "none of them reliable by itself, together [1.00, 1.00]"
+    )
+    (few,) = summarise(table(tmp_path, sweep(Behaviour(1.0, noise=0.4), grid=(14, 16))))
+    assert (few.valid, few.verdict) == (4, "cannot tell")
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.3])
+@pytest.mark.parametrize(("truth", "wrong"), [(0.0, {"serialises", "slower than serialised"}), (1.0, {"overlaps"})])
+def test_points_taken_together_do_not_say_the_opposite(truth: float, wrong: set[str], noise: float) -> None:
+    """Nine noisy points of 7 repetitions, all on the diagonal, 2000 times."""
+    rng = np.random.default_rng(7)
+    times = [np.median(t * (1 + noise * rng.standard_normal((2000, 9, 7))), axis=-1) for t in (1 + truth, 1, 1)]
+    together = metrics.median_estimate(metrics.r_overhead(*times))
+    verdicts = [point_verdict(low, high) for low, high in zip(together.low, together.high, strict=True)]
+    assert sum(verdict in wrong for verdict in verdicts) <= 0.01 * len(verdicts)
 
 
 def test_verdict_is_against_basic_where_there_is_one(tmp_path: Path) -> None:
