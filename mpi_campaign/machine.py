@@ -83,18 +83,26 @@ def compiler() -> Path:
     if found is None:
         what = f"CC={asked} is not on PATH" if asked else "no C compiler (cc, gcc or clang) is on PATH"
         raise CampaignError(f"{what}: install one (Debian, Ubuntu: gcc and libc6-dev) or set CC")
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "probe.c"
-        source.write_text('#include <stdio.h>\n#include <omp.h>\nint main(void) { return puts("") == EOF; }\n')
-        command = [found, "-fopenmp", str(source), "-o", str(source.with_suffix(""))]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["?"]
+    trouble = build_trouble(found)
+    if trouble is not None:
         raise CampaignError(
-            f"{found} cannot build an OpenMP program ({lines[0].strip()}): install the C library's headers and OpenMP "
+            f"{found} cannot build an OpenMP program ({trouble}): install the C library's headers and OpenMP "
             "(Debian, Ubuntu: gcc and libc6-dev; for clang also libomp-dev) or set CC"
         )
     return Path(found)
+
+
+def build_trouble(compiler_path: str) -> str | None:
+    """The first error of a compiler that builds a small OpenMP program; None where it can."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "probe.c"
+        source.write_text('#include <stdio.h>\n#include <omp.h>\nint main(void) { return puts("") == EOF; }\n')
+        command = [compiler_path, "-fopenmp", str(source), "-o", str(source.with_suffix(""))]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return None
+    lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["?"]
+    return lines[0].strip()
 
 
 @lru_cache(maxsize=1)

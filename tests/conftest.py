@@ -19,7 +19,8 @@ def _browser() -> str | None:
 
 
 def _clang() -> str | None:
-    return None if shutil.which("clang") else "no clang on PATH"
+    path = shutil.which("clang")
+    return machine.build_trouble(path) if path else "no clang on PATH"
 
 
 def _mpi() -> str | None:

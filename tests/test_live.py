@@ -1,0 +1,277 @@
+"""End to end on real MPI libraries: run, archive, show, report; and everything that can interrupt it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpi_campaign import ROOT, archive, guard, machine
+from postprocess.load import validate_record
+from tests.support import Command
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
+
+QUICK = ("--collective", "ibcast", "--budget-seconds", "45")
+FIELDS = {
+    "benchmark", "collective", "toolchain", "configuration", "network", "ranks", "comm_target_ns", "comp_target_ns",
+    "message_bytes", "t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns", "r_overhead", "r_overhead_ci95",
+    "r_overhead_vs_basic", "speedup_vs_basic", "r_comm", "r_comp_slowdown", "repetitions", "valid", "reliable",
+    "oversubscribed", "shared_core",
+}  # fmt: skip
+
+
+def last_line(text: str) -> str:
+    return text.strip().splitlines()[-1]
+
+
+def run_path(stdout: str) -> Path:
+    """The archived run: what the last line of `run` names."""
+    line = last_line(stdout)
+    assert line.startswith("run: "), stdout
+    return Path(line.removeprefix("run: "))
+
+
+def points(campaign: Command, run: Path) -> list[dict[str, Any]]:
+    shown = campaign("show", str(run), "--json")
+    assert shown.returncode == 0, shown.stderr
+    found: list[dict[str, Any]] = json.loads(shown.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def two_libraries(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """Both default libraries, both configurations, over the default network, into a folder with an awkward name."""
+    output = tmp_path_factory.mktemp("it's an archive")
+    return subprocess.run(
+        [sys.executable, str(ROOT / "campaign"), "run", *QUICK, "--output", str(output)],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+    )  # fmt: skip
+
+
+def test_two_libraries_end_to_end(two_libraries: subprocess.CompletedProcess[str], campaign: Command) -> None:
+    assert two_libraries.returncode == 0, two_libraries.stdout + two_libraries.stderr
+    run = run_path(two_libraries.stdout)
+    found = points(campaign, run)
+    assert {point["toolchain"] for point in found} == {"openmpi@5.0.11", "mpich@5.0.2"}
+    network = "shm" if machine.wire_refusal() else "wire:2gbit"
+    assert {point["network"] for point in found} == {network}
+    expected = {("openmpi@5.0.11", "basic"), ("mpich@5.0.2", "basic"), ("mpich@5.0.2", "async")}
+    if network != "shm":
+        expected.add(("openmpi@5.0.11", "async"))
+    assert {(point["toolchain"], point["configuration"]) for point in found} == expected
+    assert len(found) == 9 * len(expected)
+    for point in found:
+        assert set(point) >= FIELDS
+        assert len(point["r_overhead_ci95"]) == 2
+        assert point["oversubscribed"] is False
+        assert point["shared_core"] is (point["configuration"] == "async")
+
+
+def test_every_record_conforms_and_the_sizes_are_those_of_basic(
+    two_libraries: subprocess.CompletedProcess[str], campaign: Command
+) -> None:
+    run = run_path(two_libraries.stdout)
+    for record in (run / "records").glob("*.jsonl"):
+        validate_record(record)
+    sizes: dict[tuple[str, int, int], set[tuple[int, int]]] = {}
+    for point in points(campaign, run):
+        key = (point["toolchain"], point["comm_target_ns"], point["comp_target_ns"])
+        sizes.setdefault(key, set()).add((point["message_bytes"], point["matrix_size"]))
+    assert all(len(used) == 1 for used in sizes.values())
+
+
+def test_the_report_and_its_maps_are_where_the_run_says(two_libraries: subprocess.CompletedProcess[str]) -> None:
+    line = next(line for line in two_libraries.stdout.splitlines() if line.startswith("report: "))
+    report = Path(line.removeprefix("report: "))
+    assert "openmpi@5.0.11" in report.read_text()
+    assert list((report.parent / "maps").glob("*.svg"))
+    assert list((report.parent / "maps").glob("*.png"))
+
+
+def test_the_printed_reframe_line_works_when_it_is_typed(two_libraries: subprocess.CompletedProcess[str]) -> None:
+    line = next(line for line in two_libraries.stdout.splitlines() if "/reframe -C" in line)
+    done = subprocess.run(
+        line.strip().removesuffix("--run") + "-l", shell=True, capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    assert "nbc_overlap %configuration=async %basic.collective=ibcast" in done.stdout
+
+
+def test_the_archived_run_keeps_its_checksums(two_libraries: subprocess.CompletedProcess[str]) -> None:
+    run = run_path(two_libraries.stdout)
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["status"] == "complete"
+    assert {case["result"] for case in manifest["cases"]} <= {"pass", "skip"}
+    assert {"points.parquet", "samples.parquet", "junit.xml"} <= set(manifest["checksums"])
+    assert all(package["sha256"] for toolchain in manifest["toolchains"] for package in toolchain["packages"])
+
+
+# -- what interrupts it ------------------------------------------------------------------------------------------------
+
+ONE = ("--toolchain", "openmpi@5.0.11", "--network", "shm", "--configuration", "basic")
+
+
+def started(output: Path, *words: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "campaign"), "run", *ONE, "--output", str(output), *words], cwd=ROOT, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}, start_new_session=True,
+    )  # fmt: skip
+
+
+def wait_for_points(output: Path, count: int, process: subprocess.Popen[str]) -> Path:
+    """Until a case has measured that many points. Returns its record in the stage folder."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        for record in output.glob(f"*/.partial/*/stage/**/{archive.RECORD}"):
+            if record.read_bytes().count(b'"type":"point"') >= count:
+                return record
+        time.sleep(0.1)
+    raise AssertionError(f"no record with {count} points: {process.communicate()[0]}")
+
+
+def benchmark_processes(record: Path) -> list[int]:
+    """Ranks that write into a record's folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if (entry / "cwd").readlink() == record.parent and b"nbc_overlap" in (entry / "comm").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+@pytest.fixture
+def no_one_left() -> Iterator[None]:
+    yield
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and any(_is_ours(pid) for pid in _pids()):
+        time.sleep(0.1)
+    assert not [pid for pid in _pids() if _is_ours(pid)]
+
+
+def _pids() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def _is_ours(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        name = Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return False
+    return state != "Z" and name in ("nbc_overlap", "prterun", "mpiexec", "hydra_pmi_proxy", "prted", "reframe")
+
+
+@pytest.mark.usefixtures("no_one_left")
+def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(tmp_path: Path, campaign: Command) -> None:
+    process = started(tmp_path, "--collective", "ibcast", "--collective", "ireduce", "--budget-seconds", "60")
+    wait_for_points(tmp_path, 2, process)
+    process.send_signal(signal.SIGINT)
+    stdout, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, stdout
+    run = run_path(stdout)
+    assert run.parent.name == ".partial"
+    assert "incomplete" in stdout
+    assert len(points(campaign, run)) >= 2
+    again = campaign("run", "--resume", run.name, "--output", str(tmp_path))
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert run_path(again.stdout) == tmp_path / "local" / run.name
+    assert len(points(campaign, run_path(again.stdout))) == 18
+    assert len(json.loads((run_path(again.stdout) / "manifest.json").read_text())["sessions"]) == 2
+    assert campaign("run", "--resume", run.name, "--output", str(tmp_path)).returncode == 2
+
+
+@pytest.mark.usefixtures("no_one_left")
+def test_kill_9_leaves_no_process_and_what_was_measured(tmp_path: Path, campaign: Command) -> None:
+    process = started(tmp_path, "--collective", "ibcast", "--budget-seconds", "60")
+    record = wait_for_points(tmp_path, 2, process)
+    below = guard.descendants(process.pid)
+    assert benchmark_processes(record)
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and any(Path(f"/proc/{pid}").exists() for pid in below):
+        time.sleep(0.1)
+    assert not [pid for pid in below if Path(f"/proc/{pid}").exists()]
+    found = points(campaign, next(tmp_path.glob("local/.partial/*")))
+    assert len(found) >= 2
+
+
+@pytest.mark.usefixtures("no_one_left")
+def test_a_killed_rank_fails_its_case_alone_with_a_line(tmp_path: Path) -> None:
+    process = started(tmp_path, "--collective", "ibcast", "--collective", "ireduce", "--budget-seconds", "60")
+    record = wait_for_points(tmp_path, 1, process)
+    os.kill(max(benchmark_processes(record)), signal.SIGKILL)
+    stdout, _ = process.communicate(timeout=300)
+    assert process.returncode == 1, stdout
+    manifest = json.loads((run_path(stdout) / "manifest.json").read_text())
+    assert sorted(case["result"] for case in manifest["cases"]) == ["fail", "pass"]
+    assert manifest["status"] == "incomplete"
+    assert len([line for line in stdout.splitlines() if line.startswith("FAIL ")]) == 1
+
+
+@pytest.mark.usefixtures("no_one_left")
+def test_a_hang_is_ended_by_its_limit(tmp_path: Path) -> None:
+    process = started(tmp_path, "--collective", "ibcast", "--budget-seconds", "60", "--case-limit-seconds", "20")
+    record = wait_for_points(tmp_path, 1, process)
+    os.kill(max(benchmark_processes(record)), signal.SIGSTOP)
+    stdout, _ = process.communicate(timeout=120)
+    assert process.returncode == 1, stdout
+    assert "it hung: no end within its limit of 20 s" in stdout
+
+
+@pytest.mark.usefixtures("no_one_left")
+def test_an_mpi_that_does_not_start(tmp_path: Path, campaign: Command) -> None:
+    """A launcher that fails as a broken installation does."""
+    good = next((ROOT / ".campaign" / "toolchains").glob("openmpi-5.0.11"))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "mpicc").symlink_to(good / "bin" / "mpicc")
+    launcher = tmp_path / "bin" / "mpiexec"
+    launcher.write_text("#!/bin/sh\necho 'mpiexec: cannot load libpmix.so' >&2\nexit 127\n")
+    launcher.chmod(0o755)
+    done = campaign(
+        "run", "--toolchain", f"openmpi@5.0.11={tmp_path}", "--network", "shm", *QUICK, "--configuration", "basic",
+        "--output", str(tmp_path / "archive"),
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "cannot load libpmix.so" in next(line for line in done.stdout.splitlines() if line.startswith("FAIL "))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own needs root")
+@pytest.mark.usefixtures("no_one_left")
+def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
+    inside = (
+        f"mount -t tmpfs -o size=96k tmpfs '{tmp_path}' && "
+        f"'{sys.executable}' campaign run {' '.join(ONE)} {' '.join(QUICK)} --output '{tmp_path}'; "
+        f"code=$?; find '{tmp_path}' -name '*.jsonl' | xargs head -qc 20; exit $code"
+    )
+    done = subprocess.run(
+        ["unshare", "--mount", "--propagation", "private", "sh", "-c", inside], capture_output=True, text=True,
+        cwd=ROOT, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "No space left on device" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    assert '{"type":"header"' in done.stdout
+
+
+@pytest.mark.needs("system-mpi")
+def test_an_installed_mpi_is_used_by_its_prefix(tmp_path: Path, campaign: Command) -> None:
+    said = subprocess.run(["mpiexec", "--version"], capture_output=True, text=True, check=False).stdout
+    family = "openmpi" if "Open" in said else "mpich"
+    version = next(word for word in said.split() if word[0].isdigit() and "." in word)
+    done = campaign(
+        "run", "--toolchain", f"{family}@{version}=/usr", "--network", "shm", *QUICK, "--configuration", "basic",
+        "--output", str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {point["provider"] for point in points(campaign, run_path(done.stdout))} == {"prefix"}
