@@ -102,20 +102,35 @@ static const struct measured *closest(const struct search *search) {
     return best;
 }
 
-/* A larger size that was clearly faster: by more than the noise that the tolerance allows for. */
-static bool falls_somewhere(const struct search *search) {
-    double fall = fmax(0.05, 2.5 * search->request->tolerance);
-    double highest = 0;
+/* A larger size that was faster than a smaller one, by more than the noise that the tolerance allows for. */
+struct fall {
+    struct measured *peak;  /* NULL: there is none */
+    struct measured *after;
+};
+
+static struct fall find_fall(struct search *search) {
+    double depth = fmax(0.05, 2.5 * search->request->tolerance);
+    struct measured *peak = NULL;
     for (size_t i = 0; i < search->count; i++) {
-        if (search->points[i].time < highest * (1 - fall)) {
-            return true;
+        struct measured *point = &search->points[i];
+        if (peak != NULL && point->time < peak->time * (1 - depth)) {
+            return (struct fall){peak, point};
         }
-        highest = fmax(highest, search->points[i].time);
+        if (peak == NULL || point->time > peak->time) {
+            peak = point;
+        }
     }
-    return false;
+    return (struct fall){NULL, NULL};
 }
 
-static struct calibrate_result finish(const struct search *search, const struct measured *chosen, bool unreachable) {
+/* A fall that noise does not explain: both were measured more than once, and every reading of the larger is below every one of the
+ * smaller. */
+static bool fall_is_certain(const struct fall *fall) {
+    return fall->peak != NULL && fall->peak->count >= 2 && fall->after->count >= 2 &&
+           fall->after->times[fall->after->count - 1] < fall->peak->times[0];
+}
+
+static struct calibrate_result finish(struct search *search, const struct measured *chosen, bool unreachable) {
     struct calibrate_result result = {.status = CALIBRATE_OFF_TARGET,
                                       .size = search->request->min_size,
                                       .error_relative = -1,
@@ -131,8 +146,11 @@ static struct calibrate_result finish(const struct search *search, const struct 
         result.status = CALIBRATE_CONVERGED;
     } else if (unreachable) {
         result.status = CALIBRATE_UNREACHABLE;
-    } else if (falls_somewhere(search)) {
-        result.status = CALIBRATE_NOT_MONOTONIC;
+    } else {
+        const struct fall fall = find_fall(search);
+        if (fall_is_certain(&fall)) {
+            result.status = CALIBRATE_NOT_MONOTONIC;
+        }
     }
     return result;
 }
@@ -256,6 +274,12 @@ struct calibrate_result calibrate_search(const struct calibrate_request *request
                 size = beyond;
                 continue;
             }
+        }
+        /* A larger size seems faster: is it so? */
+        const struct fall fall = find_fall(&search);
+        if (fall.peak != NULL && (fall.peak->count < 3 || fall.after->count < 3)) {
+            size = fall.peak->count < fall.after->count ? fall.peak->size : fall.after->size;
+            continue;
         }
         return finish(&search, NULL, false);
     }
