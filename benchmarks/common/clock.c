@@ -2,11 +2,13 @@
 
 #include "fail.h"
 #include "fail_mpi.h"
+#include "group.h"
 #include "timer.h"
+#include "topology.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Round trips of one measurement: as many as fit the time, between these bounds. On a quiet node 50 take 50 us; where ranks share a
  * core, each can take a time slice. */
@@ -96,33 +98,31 @@ static double measure_to_leader(MPI_Comm comm, double *shortest, int64_t *at) {
     return 0;
 }
 
-static void split_by_host(MPI_Comm node, const char *host, MPI_Comm *out) {
-    int own = 0;
-    int size = 0;
-    MPI_CHECK(MPI_Comm_rank(node, &own));
-    MPI_CHECK(MPI_Comm_size(node, &size));
-    char name[256] = "";
-    strncpy(name, host, sizeof name - 1);
-    char *names = fail_alloc((size_t)size, sizeof name);
-    MPI_CHECK(MPI_Allgather(name, sizeof name, MPI_CHAR, names, sizeof name, MPI_CHAR, node));
-    int color = 0;
-    while (memcmp(names + (size_t)color * sizeof name, name, sizeof name) != 0) {
-        color++;
+/* Ranks that read one clock: one boot of one kernel, whatever network is between them. Where the kernel does not tell: one node. */
+static void split_by_kernel(MPI_Comm world, MPI_Comm node, const char *host, MPI_Comm *out) {
+    char id[128];
+    char text[GROUP_MOST_TEXT];
+    int leader = 0;
+    MPI_CHECK(MPI_Comm_rank(world, &leader));
+    MPI_CHECK(MPI_Bcast(&leader, 1, MPI_INT, 0, node));
+    if (topology_clock_id(id, sizeof id)) {
+        snprintf(text, sizeof text, "clock %s", id);
+    } else {
+        snprintf(text, sizeof text, "node of rank %d on %s", leader, host);
     }
-    free(names);
-    MPI_CHECK(MPI_Comm_split(node, color, own, out));
-    MPI_CHECK(MPI_Comm_set_errhandler(*out, MPI_ERRORS_RETURN));
+    group_split(world, text, out);
 }
 
-/* Ranks of one node whose clock differs from the leader's all the same (a time namespace) are on their own. */
-static void split_by_clock(MPI_Comm host_comm, MPI_Comm *out) {
+/* Ranks whose clock differs from the leader's all the same (virtual machines that are copies of one) are on their own. An answer lies
+ * between its question and its receipt: of one clock no offset above half the trip can be seen. */
+static void split_by_clock(MPI_Comm kernel_comm, MPI_Comm *out) {
     int own = 0;
     double shortest = 0;
     int64_t at = 0;
-    MPI_CHECK(MPI_Comm_rank(host_comm, &own));
-    double offset = measure_to_leader(host_comm, &shortest, &at);
+    MPI_CHECK(MPI_Comm_rank(kernel_comm, &own));
+    double offset = measure_to_leader(kernel_comm, &shortest, &at);
     int color = fabs(offset) <= shortest / 2 + SHARED_NS ? 0 : own;
-    MPI_CHECK(MPI_Comm_split(host_comm, color, own, out));
+    MPI_CHECK(MPI_Comm_split(kernel_comm, color, own, out));
     MPI_CHECK(MPI_Comm_set_errhandler(*out, MPI_ERRORS_RETURN));
 }
 
@@ -131,10 +131,10 @@ clock_model *clock_create(MPI_Comm world, MPI_Comm node, const char *host) {
     MPI_CHECK(MPI_Comm_dup(world, &model->world));
     MPI_CHECK(MPI_Comm_rank(world, &model->rank));
     MPI_CHECK(MPI_Comm_size(world, &model->ranks));
-    MPI_Comm same_host = MPI_COMM_NULL;
-    split_by_host(node, host, &same_host);
-    split_by_clock(same_host, &model->group);
-    MPI_CHECK(MPI_Comm_free(&same_host));
+    MPI_Comm same_kernel = MPI_COMM_NULL;
+    split_by_kernel(world, node, host, &same_kernel);
+    split_by_clock(same_kernel, &model->group);
+    MPI_CHECK(MPI_Comm_free(&same_kernel));
     MPI_CHECK(MPI_Comm_rank(model->group, &model->group_rank));
 
     int reference = model->rank == 0;
@@ -187,15 +187,15 @@ double clock_synchronise(clock_model *model) {
     } else if (model->group_rank == 0 && !model->reference) {
         now.offset = measure_offset(model->world, 0, &shortest, &now.local);
     }
-    /* Within a group: verified, not corrected. */
+    /* Within a group: verified, not corrected. Up to half the trip an offset contradicts nothing. */
     int64_t at = 0;
-    double seen = measure_to_leader(model->group, &shortest, &at);
+    double seen = fabs(measure_to_leader(model->group, &shortest, &at)) - shortest / 2;
     MPI_CHECK(MPI_Bcast(&now.local, 1, MPI_INT64_T, 0, model->group));
     MPI_CHECK(MPI_Bcast(&now.offset, 1, MPI_DOUBLE, 0, model->group));
     if (model->began && !model->reference) {
         disagreement = fabs(now.offset - predict(model, now.local));
     }
-    disagreement = fmax(disagreement, fabs(seen));
+    disagreement = fmax(disagreement, seen);
     model->previous = model->last;
     model->last = now;
     if (!model->began) {

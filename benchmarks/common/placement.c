@@ -2,9 +2,11 @@
 
 #include "fail.h"
 #include "fail_mpi.h"
+#include "group.h"
 #include "record.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,6 +50,24 @@ static void number_nodes(placement *place) {
     MPI_CHECK(MPI_Allreduce(&first, &place->node_count, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
 }
 
+/* The ranks of this node; what MPI says of shared memory where the kernel does not tell its boot. */
+static void find_node(placement *place) {
+    char boot[64];
+    char text[GROUP_MOST_TEXT];
+    int leader = place->rank;
+    MPI_Comm shared = MPI_COMM_NULL;
+    MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, place->rank, MPI_INFO_NULL, &shared));
+    MPI_CHECK(MPI_Comm_set_errhandler(shared, MPI_ERRORS_RETURN));
+    MPI_CHECK(MPI_Bcast(&leader, 1, MPI_INT, 0, shared));
+    MPI_CHECK(MPI_Comm_free(&shared));
+    if (topology_boot_id(boot, sizeof boot)) {
+        snprintf(text, sizeof text, "boot %s of %s", boot, place->host);
+    } else {
+        snprintf(text, sizeof text, "memory of rank %d on %s", leader, place->host);
+    }
+    group_split(MPI_COMM_WORLD, text, &place->node_comm);
+}
+
 static void find_twins(placement *place) {
     int size = 0;
     int own = 0;
@@ -69,8 +89,7 @@ void placement_complete(placement *place) {
     topology_new_threads(&place->before, &place->mpi_threads);
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &place->rank));
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &place->ranks));
-    MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, place->rank, MPI_INFO_NULL, &place->node_comm));
-    MPI_CHECK(MPI_Comm_set_errhandler(place->node_comm, MPI_ERRORS_RETURN));
+    find_node(place);
     number_nodes(place);
     find_twins(place);
 }

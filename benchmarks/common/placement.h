@@ -15,7 +15,8 @@ typedef struct placement placement;
 /* Before MPI_Init: the cpuset and the threads that main starts with. */
 placement *placement_create(void);
 
-/* After MPI_Init (collective): threads that appeared, nodes (MPI_COMM_TYPE_SHARED), the rank's share of cores. */
+/* After MPI_Init (collective): threads that appeared, nodes, the rank's share of cores. A node is a host name and a
+ * boot of a kernel, not MPI_COMM_TYPE_SHARED: a library that was told to use the network within a node denies that memory is shared. */
 void placement_complete(placement *place);
 void placement_destroy(placement *place);
 

@@ -247,6 +247,32 @@ int64_t topology_thread_cpu_ns(int64_t id) {
     return (int64_t)(((double)user + (double)system) * 1e9 / (double)ticks);
 }
 
+bool topology_boot_id(char *text, size_t size) {
+    char line[64];
+    text[0] = '\0';
+    if (!read_line("/proc/sys/kernel/random/boot_id", line, sizeof line)) {
+        return false;
+    }
+    line[strcspn(line, "\n")] = '\0';
+    snprintf(text, size, "%s", line);
+    return text[0] != '\0';
+}
+
+bool topology_clock_id(char *text, size_t size) {
+    char boot[64];
+    char name_space[64] = "";
+    text[0] = '\0';
+    if (!topology_boot_id(boot, sizeof boot)) {
+        return false;
+    }
+    /* a kernel without time namespaces has one clock: no text is a text too */
+    if (readlink("/proc/self/ns/time", name_space, sizeof name_space - 1) < 0) {
+        name_space[0] = '\0';
+    }
+    snprintf(text, size, "%s %s", boot, name_space);
+    return true;
+}
+
 uint64_t topology_available_memory(void) {
     char text[256];
     uint64_t available = 0;

@@ -67,6 +67,12 @@ void topology_free_threads(struct topology_threads *list);
 /* CPU time that a thread of this process has had, ns; 0 when it is gone or not known. */
 int64_t topology_thread_cpu_ns(int64_t id);
 
+/* Which boot of which kernel this process runs on; false (text empty) where the system does not say. */
+bool topology_boot_id(char *text, size_t size);
+
+/* The same with the time namespace, in which a container may see another CLOCK_MONOTONIC: equal texts, one clock. */
+bool topology_clock_id(char *text, size_t size);
+
 /* Memory that could be had now without swapping, bytes, cgroup limit included; 0 when not known. */
 uint64_t topology_available_memory(void);
 

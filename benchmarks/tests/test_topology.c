@@ -40,5 +40,17 @@ int main(void) {
     }
     topology_free_threads(&before);
     topology_free_threads(&after);
+
+    /* The same answer every time, without the newline; short buffers are not overrun. */
+    char boot[64];
+    char clock[128];
+    char again[128];
+    bool known = topology_boot_id(boot, sizeof boot);
+    CHECK(topology_clock_id(clock, sizeof clock) == known && topology_clock_id(again, sizeof again) == known);
+    CHECK_TEXT(clock, again);
+    CHECK(known == (boot[0] != '\0') && strchr(clock, '\n') == NULL && strncmp(clock, boot, strlen(boot)) == 0);
+    char little[8];
+    topology_boot_id(little, sizeof little);
+    CHECK(strncmp(boot, little, strlen(little)) == 0);
     return 0;
 }

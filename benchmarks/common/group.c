@@ -1,0 +1,42 @@
+#include "group.h"
+
+#include "fail.h"
+#include "fail_mpi.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* FNV-1a: a colour that all ranks compute alike. */
+static int colour_of(const char *text) {
+    uint32_t hash = UINT32_C(2166136261);
+    for (; *text != '\0'; text++) {
+        hash = (hash ^ (unsigned char)*text) * UINT32_C(16777619);
+    }
+    return (int)(hash & INT_MAX);
+}
+
+void group_split(MPI_Comm comm, const char *text, MPI_Comm *out) {
+    int rank = 0;
+    int size = 0;
+    char own[GROUP_MOST_TEXT] = "";
+    MPI_Comm alike = MPI_COMM_NULL;
+    snprintf(own, sizeof own, "%s", text);
+    MPI_CHECK(MPI_Comm_rank(comm, &rank));
+    /* By hash first, so that the texts of a whole machine need not be gathered anywhere; then by the texts themselves. */
+    MPI_CHECK(MPI_Comm_split(comm, colour_of(own), rank, &alike));
+    MPI_CHECK(MPI_Comm_set_errhandler(alike, MPI_ERRORS_RETURN));
+    MPI_CHECK(MPI_Comm_size(alike, &size));
+    char *all = fail_alloc((size_t)size, sizeof own);
+    MPI_CHECK(MPI_Allgather(own, sizeof own, MPI_CHAR, all, sizeof own, MPI_CHAR, alike));
+    int colour = 0;
+    while (memcmp(all + (size_t)colour * sizeof own, own, sizeof own) != 0) {
+        colour++;
+    }
+    free(all);
+    MPI_CHECK(MPI_Comm_split(alike, colour, rank, out));
+    MPI_CHECK(MPI_Comm_set_errhandler(*out, MPI_ERRORS_RETURN));
+    MPI_CHECK(MPI_Comm_free(&alike));
+}

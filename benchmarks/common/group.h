@@ -1,0 +1,14 @@
+/*
+ * group - ranks that have something in common: a node, a clock.
+ */
+#ifndef CAMPAIGN_GROUP_H
+#define CAMPAIGN_GROUP_H
+
+#include <mpi.h>
+
+/* Collective over comm: the ranks whose text (shorter than GROUP_MOST_TEXT, cut there) equals this rank's, in comm's order. Errors on *out
+ * are returned. */
+#define GROUP_MOST_TEXT 512
+void group_split(MPI_Comm comm, const char *text, MPI_Comm *out);
+
+#endif
