@@ -10,7 +10,6 @@ A run folder holds manifest.json, records/, logs/, points.parquet and samples.pa
 import hashlib
 import json
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
@@ -19,7 +18,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import ROOT
+from mpi_campaign import ROOT, STATE
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
 
@@ -64,6 +63,12 @@ class RunFolder:
         return self.archived if self.archived.is_dir() else self.partial
 
     @property
+    def session(self) -> Path:
+        """Where ReFrame stages while the run grows: beside the clone's other state, since ReFrame takes no blanks and
+        quotes in its paths, and an archive may lie anywhere."""
+        return STATE / "sessions" / self.run
+
+    @property
     def report(self) -> Path:
         return self.root / self.system / "reports" / self.run / "report.html"
 
@@ -74,13 +79,11 @@ class RunFolder:
 
 def start(root: Path, system: str) -> RunFolder:
     """A new run folder. Raises CampaignError where it cannot be made."""
-    if re.search(r"[$`\n]", str(root)):
-        raise CampaignError(f"{root} holds $ or `, which ReFrame would execute: give another folder with --output DIR")
     stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     folder = RunFolder(root, system, f"{stamp}-{secrets.token_hex(3)}")
     try:
-        for name in ("records", "logs", "stage"):
-            (folder.partial / name).mkdir(parents=True)
+        for place in (folder.records, folder.partial / "logs", folder.session):
+            place.mkdir(parents=True)
     except OSError as error:
         raise CampaignError(
             f"{root} cannot be written ({error.strerror}): give another folder with --output DIR"
@@ -150,7 +153,7 @@ def write_atomically(path: Path, text: str) -> None:
 def harvest(folder: RunFolder) -> dict[str, Case]:
     """Take records and logs out of the stage folders. Returns every case that got as far as a stage folder, by stem."""
     found: dict[str, Case] = {}
-    for description in sorted((folder.partial / "stage").glob(f"**/{CASE}")):
+    for description in sorted((folder.session / "stage").glob(f"**/{CASE}")):
         try:
             case = Case(**json.loads(description.read_text()))
         except (OSError, ValueError, TypeError):
@@ -176,8 +179,10 @@ def is_complete(record: Path) -> bool:
 
 def finish(folder: RunFolder, manifest: dict[str, Any]) -> None:
     """Put the run in its place, complete, with checksums of everything in it."""
-    shutil.rmtree(folder.partial / "stage", ignore_errors=True)
-    shutil.rmtree(folder.partial / "output", ignore_errors=True)
+    for name in ("reframe-report.json", "junit.xml"):
+        if (folder.session / name).exists():
+            shutil.copyfile(folder.session / name, folder.partial / name)
+    shutil.rmtree(folder.session, ignore_errors=True)
     manifest["checksums"] = {
         str(path.relative_to(folder.partial)): "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.partial.rglob("*"))

@@ -84,8 +84,12 @@ def available_systems() -> list[str]:
 
 def check(options: Options) -> None:
     """Refuse what cannot be meant, before anything is installed. Raises CampaignError."""
-    if re.search(r"[$`\n]", str(ROOT)):
-        raise CampaignError(f"this clone's path, {ROOT}, holds $ or `, which ReFrame would execute: move the clone")
+    awkward = re.sub(r"[\w./+@%,:=~-]", "", str(ROOT))
+    if awkward:
+        raise CampaignError(
+            f"the path of this clone, {ROOT}, holds '{awkward}', which ReFrame and the compiler wrappers of MPI do not "
+            "take: move the clone to a path without it"
+        )
 
     def among(what: str, values: Iterable[str], legal: Iterable[str]) -> None:
         for value in values:

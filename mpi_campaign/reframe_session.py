@@ -96,7 +96,8 @@ def command(
         f"--system={partition}",
         f"--mode={mode}",
         f"--name={tests}",
-        *(f"--prgenv=^{environment}$" for environment in environments),
+        # Not --prgenv: its patterns are added to its default, which is everything.
+        f"--setvar=valid_prog_environs={','.join(environments)}",
         *(f"--setvar={name}={value}" for name, value in variables.items()),
         f"--exec-policy={policy}",
         "--keep-stage-files",
@@ -143,24 +144,27 @@ def run(words: list[str], on_event: Callable[[Event], None], on_tick: Callable[[
     before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     threading.Thread(target=read, daemon=True).start()
     output: list[str] = []
-    ended = False
-    while not ended:
-        try:
-            line = lines.get(timeout=POLL_SECONDS)
-        except queue.Empty:
-            on_tick()
-            continue
-        if line is None:
-            ended = True
-        else:
+    try:
+        while True:
+            try:
+                line = lines.get(timeout=POLL_SECONDS)
+            except queue.Empty:
+                on_tick()
+                continue
+            if line is None:
+                break
             output.append(line)
             match = EVENT.match(line)
             if match:
                 on_event(Event(match["what"], match["test"], match["environment"], match["reason"] or ""))
-    exit_code = process.wait()
-    guard.sweep()  # nothing is left unless the guard itself was killed
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    except BaseException:
+        process.send_signal(signal.SIGTERM)  # a full disk while gathering, say: the session must not go on unseen
+        raise
+    finally:
+        exit_code = process.wait()
+        guard.sweep()  # nothing is left unless the guard itself was killed
+        for number, handler in before.items():
+            signal.signal(number, handler)
     return Session(exit_code, interrupted, output)
 
 

@@ -63,7 +63,7 @@ def _why(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
 
 
 def _build_error(outcome: Outcome) -> str:
-    said = [line for path in sorted(Path(outcome.folder).glob("rfm_build.*")) for line in lines(path)]
+    said = [line for name in ("rfm_build.err", "rfm_build.out") for line in lines(Path(outcome.folder) / name)]
     errors = [line for line in said if "rror" in line]
     return (errors or said or [outcome.fail_reason])[0][:LONGEST_QUOTE]
 

@@ -66,7 +66,7 @@ class Campaign:
         """ReFrame's command line, all but what it is to do."""
         return reframe_session.command(
             settings=SYSTEMS / self.options.system / "settings.py",
-            folder=folder.partial,
+            folder=folder.session,
             partition=f"{self.options.system}:{plan.network.partition(':')[0]}",
             tests=tests,
             environments=list(dict.fromkeys(case.environment for case in plan.to_measure)),
@@ -90,7 +90,7 @@ class Campaign:
             "threads_per_rank": str(plan.placement.threads_per_rank),
             "budget_seconds": f"{plan.case_budget_seconds:.1f}",
             "time_limit": f"{plan.case_limit_seconds:.0f}s",
-            "metadata_file": str(folder.partial / "metadata.json"),
+            "metadata_file": str(folder.session / "metadata.json"),
         }
         if rate:
             variables["wire_rate"] = rate
@@ -108,6 +108,7 @@ class Campaign:
         self._say(reframe_session.typed(words))
         session = reframe_session.run(words, lambda _event: None, lambda: None)
         shutil.rmtree(folder.partial)
+        shutil.rmtree(folder.session)
         for case in plan.cases:
             reason = plan.skipped.get(case.stem)
             self._say(f"skip {case.label}: {reason}" if reason else f"run  {case.label}")
@@ -120,7 +121,7 @@ class Campaign:
         manifest = self._manifest(folder, plan, resolved, notes)
         archive.write_manifest(folder, manifest)
         facts = {name: manifest[name] for name in ("run", "system", "suite", "campaign")}
-        archive.write_atomically(folder.partial / "metadata.json", json.dumps(facts) + "\n")
+        archive.write_atomically(folder.session / "metadata.json", json.dumps(facts) + "\n")
         watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
         self.progress.step("building the benchmarks")
         if self._build(folder, plan, watch).interrupted:
@@ -137,7 +138,7 @@ class Campaign:
             began = archive.now_utc()
             words = [*self._command(folder, plan, repeat), "--run"]
             session = reframe_session.run(words, watch.on_event, watch.on_tick)
-            said = reframe_session.outcomes(folder.partial / reframe_session.REPORT)
+            said = reframe_session.outcomes(folder.session / reframe_session.REPORT)
             outcomes += said
             manifest["sessions"].append(
                 {"began_utc": began, "ended_utc": archive.now_utc(), "exit_code": session.exit_code}

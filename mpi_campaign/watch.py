@@ -62,7 +62,7 @@ class Watch:
     def on_tick(self) -> None:
         if self.running is None:
             return
-        records = (self.folder.partial / "stage").glob(f"**/{archive.RECORD}")
+        records = (self.folder.session / "stage").glob(f"**/{archive.RECORD}")
         newest = max(records, key=lambda record: record.stat().st_mtime, default=None)
         points = max(0, newest.read_bytes().count(b"\n") - 1) if newest else 0
         self.progress.status(

@@ -4,11 +4,11 @@ A point's verdict comes from the 95 % interval of its overhead ratio, never from
 other than basic it is the ratio against basic's references, where there is one: against references that the progress
 thread itself slowed down, everything looks like overlap.
 
-    overlaps                 the interval is entirely below 0.5
-    partly overlaps          it reaches 0.5 or more, and is entirely below 1
-    cannot tell              it reaches from 0.5 or less to 1 or more
-    serialises               it is entirely above 0.5 and reaches 1
-    slower than serialised   it is entirely above 1.1
+    slower than serialised   the interval is entirely above 1.1
+    partly overlaps          it is entirely between 0.25 and 0.75
+    overlaps                 otherwise, it is entirely below 0.5: more than half of the shorter activity is hidden
+    serialises               otherwise, it is entirely above 0.5: less than half is hidden
+    cannot tell              it holds 0.5
 
 Where at least half of the valid points are reliable, a case has the verdict that three quarters of these share. Where
 overlap of both degrees makes up the three quarters it is `partly overlaps`, with `serialises` and `slower than
@@ -40,6 +40,7 @@ OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (
 )
 SHARE = 0.75
 SLOWER_LIMIT = 1.1
+PARTLY_LIMITS = (0.25, 0.75)
 GROUP = [name for name in CASE if name != "launch"]
 
 
@@ -108,11 +109,15 @@ def summarise(points: pd.DataFrame) -> list[Summary]:
 
 def point_verdict(low: float, high: float) -> str:
     """The verdict of one interval of an overhead ratio, as the module says; `cannot tell` for NaN."""
-    if not (math.isfinite(low) and math.isfinite(high)) or (low <= 0.5 and high >= 1):
+    if not (math.isfinite(low) and math.isfinite(high)):
         return CANNOT_TELL
-    if high < 1:
-        return OVERLAPS if high < 0.5 else PARTLY
-    return SLOWER if low > SLOWER_LIMIT else SERIALISES
+    if low > SLOWER_LIMIT:
+        return SLOWER
+    if PARTLY_LIMITS[0] < low and high < PARTLY_LIMITS[1]:
+        return PARTLY
+    if high < 0.5:
+        return OVERLAPS
+    return SERIALISES if low > 0.5 else CANNOT_TELL
 
 
 def case_verdict(verdicts: Counter[str]) -> str:

@@ -20,7 +20,7 @@ def case(collective: str = "ibcast", repeat: int = 1) -> Case:
 
 
 def stage(folder: RunFolder, one: Case, record: str) -> Path:
-    place = folder.partial / "stage" / "local" / "wire" / one.environment / one.stem
+    place = folder.session / "stage" / "local" / "wire" / one.environment / one.stem
     place.mkdir(parents=True, exist_ok=True)
     (place / archive.CASE).write_text(json.dumps(one.as_dict()))
     (place / archive.RECORD).write_text(record)
@@ -29,8 +29,9 @@ def stage(folder: RunFolder, one: Case, record: str) -> Path:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> RunFolder:
-    started = archive.start(tmp_path, "local")
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    monkeypatch.setattr(archive, "STATE", tmp_path / "state")
+    started = archive.start(tmp_path / "results", "local")
     archive.write_manifest(started, {"run": started.run, "cases": []})
     return started
 
@@ -69,7 +70,7 @@ def test_finish_renames_once_with_checksums_and_leaves_no_stage(folder: RunFolde
     archive.finish(folder, manifest)
     assert folder.path == folder.archived
     assert not folder.partial.exists()
-    assert not (folder.archived / "stage").exists()
+    assert not folder.session.exists()
     sums = archive.read_manifest(folder)["checksums"]
     name = f"records/{case().stem}.jsonl"
     assert sums[name] == "sha256:" + hashlib.sha256((folder.archived / name).read_bytes()).hexdigest()
@@ -80,12 +81,12 @@ def test_finish_renames_once_with_checksums_and_leaves_no_stage(folder: RunFolde
 
 def test_a_run_is_found_by_folder_by_name_and_as_the_last(folder: RunFolder, tmp_path: Path) -> None:
     for reference in (str(folder.partial), folder.run, "last"):
-        assert archive.find(reference, tmp_path) == folder
+        assert archive.find(reference, tmp_path / "results") == folder
     archive.finish(folder, archive.read_manifest(folder))
     for reference in (str(folder.archived), folder.run, "last"):
-        assert archive.find(reference, tmp_path) == folder
+        assert archive.find(reference, tmp_path / "results") == folder
     with pytest.raises(CampaignError, match=folder.run):
-        archive.find("another", tmp_path)
+        archive.find("another", tmp_path / "results")
 
 
 def test_a_foreign_manifest_is_refused_in_one_line(folder: RunFolder) -> None:

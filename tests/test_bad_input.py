@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mpi_campaign import ROOT, machine
+from mpi_campaign import ROOT, machine, plan
+from mpi_campaign.errors import CampaignError
 from tests.support import NOWHERE, Command, refused
 
 
@@ -33,7 +34,6 @@ from tests.support import NOWHERE, Command, refused
         (["run", "--toolchain", "mvapich2@2.3.7"], ["openmpi, mpich, intel", "mvapich2@2.3.7=PREFIX"]),
         (["run", "--toolchain", "openmpi@4.1=/nonexistent"], ["mpicc", "/nonexistent/bin"]),
         (["run", "--output", "/proc/nowhere"], ["/proc/nowhere", "--output"]),
-        (["run", "--output", "/tmp/$(touch pwned)"], ["$(touch pwned)", "--output"]),
         (["run", "--resume", "nonesuch"], ["nonesuch", "last"]),
         (["run", "--resume", "last", "--suite", "full"], ["leave out suite"]),
         (["show", "nonesuch"], ["nonesuch", "last"]),
@@ -102,3 +102,9 @@ def test_without_a_namespace_the_default_goes_on_over_shared_memory_and_says_so(
     assert done.returncode == 0, done.stderr
     assert "no wire on this machine" in done.stdout
     assert "network shm" in done.stdout
+
+
+def test_a_clone_in_a_place_that_the_wrappers_do_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "ROOT", Path("/home/me/my projects/campaign"))
+    with pytest.raises(CampaignError, match="my projects/campaign, holds ' '.*move the clone"):
+        plan.check(plan.Options())

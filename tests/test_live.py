@@ -48,7 +48,7 @@ def points(campaign: Command, run: Path) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def two_libraries(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
     """Both default libraries, both configurations, over the default network, into a folder with an awkward name."""
-    output = tmp_path_factory.mktemp("it's an archive")
+    output = tmp_path_factory.mktemp("it's an $(archive)")
     return subprocess.run(
         [sys.executable, str(ROOT / "campaign"), "run", *QUICK, "--output", str(output)],
         capture_output=True, text=True, cwd=ROOT, check=False,
@@ -125,11 +125,17 @@ def started(output: Path, *words: str, env: dict[str, str] | None = None) -> sub
     )  # fmt: skip
 
 
+def session_of(output: Path) -> Path:
+    """Where ReFrame stages the one run under a results folder."""
+    run = next(output.glob("local/.partial/*"), None)
+    return archive.STATE / "sessions" / (run.name if run else "none yet")
+
+
 def wait_for_points(output: Path, count: int, process: subprocess.Popen[str]) -> Path:
     """Until a case has measured that many points. Returns its record in the stage folder."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and process.poll() is None:
-        for record in output.glob(f"*/.partial/*/stage/**/{archive.RECORD}"):
+        for record in session_of(output).glob(f"stage/**/{archive.RECORD}"):
             if record.read_bytes().count(b'"type":"point"') >= count:
                 return record
         time.sleep(0.1)

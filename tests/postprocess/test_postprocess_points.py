@@ -254,8 +254,11 @@ def test_expected_wire_bytes(tmp_path: Path) -> None:
     [
         (0.0, 0.3, "overlaps"),
         (-0.4, -0.1, "overlaps"),
-        (0.2, 0.6, "partly overlaps"),
-        (0.6, 0.9, "partly overlaps"),
+        (0.2, 0.45, "overlaps"),
+        (0.3, 0.6, "partly overlaps"),
+        (0.26, 0.45, "partly overlaps"),
+        (0.2, 0.6, "cannot tell"),
+        (0.6, 0.9, "serialises"),
         (0.5, 1.0, "cannot tell"),
         (0.1, 2.0, "cannot tell"),
         (0.9, 1.2, "serialises"),
@@ -273,7 +276,7 @@ def test_verdict_of_a_point(low: float, high: float, verdict: str) -> None:
     [
         (synthetic.SERIALISED, "serialises"),
         (synthetic.PERFECT, "overlaps"),
-        (Behaviour(0.7), "partly overlaps"),
+        (Behaviour(0.5), "partly overlaps"),
         (synthetic.CONTENTION, "slower than serialised"),
         (synthetic.NEGATIVE, "overlaps"),
     ],
