@@ -16,6 +16,9 @@
 /* Fewest samples for which a 95 % interval of the median exists. */
 #define STATS_FEWEST_FOR_INTERVAL 6
 
+/* Fewest for which that interval leaves out the smallest and the largest: one disturbed sample cannot widen it. */
+#define STATS_FEWEST_WITHOUT_EXTREMES 9
+
 typedef struct stats_series stats_series;
 
 /* An empty series of integers (nanoseconds). Never NULL. */

@@ -20,6 +20,9 @@ enum { MOST_RANKS_WITH_SAMPLES = 64 };
 #define CALIBRATION_SHARE 0.3
 #define HARD_LIMIT_FACTOR 3.0
 
+/* What the end takes: the footer and MPI_Finalize. */
+#define CLOSING_SECONDS 0.1
+
 /* A calibrated message is at least one cache line and grows by lines. */
 #define MESSAGE_STEP 64
 #define MOST_MESSAGE_BYTES (UINT64_C(1) << 30)
@@ -95,7 +98,7 @@ engine *engine_create(const struct engine_plan *plan, clock_model *clock, comput
     e->comm_ref = stats_create();
     e->comp_ref = stats_create();
     e->result.reason = e->reason;
-    e->began = timer_now_ns();
+    e->began = plan->began_ns;
     return e;
 }
 
@@ -371,14 +374,17 @@ bool engine_calibrate(engine *e) {
         return true;
     }
     double axes = (double)plan->collective_count + 1;
-    double budget = plan->budget_seconds * CALIBRATION_SHARE / axes;
+    /* of what the start of MPI and of the threads has left; measured from here on */
+    const int64_t begin = timer_now_ns();
+    const double share = fmax(plan->budget_seconds - seconds_since(e->began), 0.1) * CALIBRATION_SHARE;
+    double budget = plan->budget_seconds > 0 ? share / axes : 0;
     if (!calibrate_axis(e, NULL, plan->comp_targets_ns, plan->comp_target_count, budget, e->comp)) {
         return false;
     }
     store_sizes(&e->sizes->computation, e->comp);
     for (size_t i = 0; i < plan->collective_count; i++) {
         const struct collective *collective = &collective_table[plan->collectives[i]];
-        double left = (plan->budget_seconds * CALIBRATION_SHARE - seconds_since(e->began)) / (double)(plan->collective_count - i);
+        double left = (share - seconds_since(begin)) / (double)(plan->collective_count - i);
         budget = plan->budget_seconds > 0 ? fmax(left, 0.1) : 0;
         if (!calibrate_axis(e, collective, plan->comm_targets_ns, plan->comm_target_count, budget, e->comm[i])) {
             return false;
@@ -797,7 +803,7 @@ void engine_measure(engine *e) {
         for (size_t i = 0; i < plan->comm_target_count; i++) {
             for (size_t j = 0; j < plan->comp_target_count; j++) {
                 double weight = point_weight(e, i, j);
-                double left = plan->budget_seconds - seconds_since(e->began);
+                double left = plan->budget_seconds - CLOSING_SECONDS - seconds_since(e->began);
                 p = (struct point){.index = index++, .collective = c, .comm_target = i, .comp_target = j};
                 if (plan->budget_seconds > 0) {
                     /* the remaining time is divided over the remaining points; what one does not need goes to the others */

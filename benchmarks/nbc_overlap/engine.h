@@ -24,6 +24,7 @@ struct engine_plan {
     const int64_t *comp_targets_ns;
     size_t comp_target_count;
     double budget_seconds; /* 0: none */
+    int64_t began_ns;      /* local time from which the budget counts: the start of the process */
     double interval_relative;
     int64_t min_repetitions;
     int64_t max_repetitions;

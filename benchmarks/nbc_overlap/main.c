@@ -92,14 +92,15 @@ static void describe_options(struct settings *s, struct option_entry entries[MOS
         {.name = "threads", .kind = OPTION_INTEGER, .target = &s->threads, .minimum = 1, .maximum = 4096, .value_name = "N",
          .help = "computing threads of each rank; default: OMP_NUM_THREADS, else the physical cores of the rank's share of its node"},
         {.name = "budget-seconds", .kind = OPTION_REAL, .target = &s->budget_seconds, .minimum = 0, .maximum = 1e7, .value_name = "S",
-         .help = "time for the whole run: up to 30 % of it for calibration, the rest is divided over the remaining points as the run "
-                 "goes. --min-repetitions takes precedence; but after 3 times the budget nothing more is measured: the "
+         .help = "time for the whole run, MPI_Init included: up to 30 % of it for calibration, the rest is divided over the remaining "
+                 "points as the run goes. --min-repetitions takes precedence; but after 3 times the budget nothing more is measured: the "
                  "point at hand ends with what it has, the remaining ones are written as not_measured. 0: no budget (default)"},
         {.name = "interval", .kind = OPTION_REAL, .target = &s->interval, .minimum = 1e-4, .maximum = 10, .value_name = "W",
          .help = "a point is done when the 95 % intervals of the medians of its three times are at most this wide, relative to the "
                  "median; default: 0.02"},
         {.name = "min-repetitions", .kind = OPTION_INTEGER, .target = &s->min_repetitions, .minimum = 1, .maximum = 100000, .value_name = "N",
-         .help = "at least this many valid repetitions per point; default: 6, the fewest that have a 95 % interval"},
+         .help = "at least this many valid repetitions per point; default: 9, the fewest whose 95 % interval of the median leaves out "
+                 "the smallest and the largest, or --max-repetitions where that is less"},
         {.name = "max-repetitions", .kind = OPTION_INTEGER, .target = &s->max_repetitions, .minimum = 1, .maximum = 100000, .value_name = "N",
          .help = "at most this many; default: 100"},
         {.name = "sizes", .kind = OPTION_TEXT, .target = &s->sizes, .value_name = "FILE",
@@ -452,6 +453,7 @@ static int measure(struct run *run) {
         .comp_targets_ns = s->comp_times.values,
         .comp_target_count = s->comp_times.count,
         .budget_seconds = s->budget_seconds,
+        .began_ns = run->began,
         .interval_relative = s->interval,
         .min_repetitions = s->min_repetitions,
         .max_repetitions = s->max_repetitions,
@@ -498,6 +500,9 @@ static int prepare_and_measure(struct run *run, struct settings *s) {
     if (!all_good(error)) {
         return EXIT_WRONG_USE;
     }
+    if (s->min_repetitions == 0) {
+        s->min_repetitions = s->max_repetitions < STATS_FEWEST_WITHOUT_EXTREMES ? s->max_repetitions : STATS_FEWEST_WITHOUT_EXTREMES;
+    }
     if (s->threads == 0) {
         s->threads = default_threads(run->place);
     }
@@ -538,7 +543,6 @@ static int prepare_and_measure(struct run *run, struct settings *s) {
 int main(int argc, char **argv) {
     struct run run = {.argc = argc, .argv = argv};
     struct settings settings = {.interval = 0.02,
-                                .min_repetitions = STATS_FEWEST_FOR_INTERVAL,
                                 .max_repetitions = 100,
                                 .toolchain = "unknown",
                                 .provider = "unknown",

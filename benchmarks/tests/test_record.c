@@ -29,7 +29,7 @@ static struct record_header header_example(char *const *placements, char *const 
                                   .build_compiler = "GNU 12", .build_flags = "-O3", .build_commit = "unknown", .build_dirty = -1,
                                   .build_blas = "OpenBLAS", .environment = environment, .collectives = collectives, .collective_count = 1,
                                   .comm_targets_ns = times, .comm_target_count = 2, .comp_targets_ns = times, .comp_target_count = 2,
-                                  .interval_relative = 0.02, .min_repetitions = 6, .max_repetitions = 100, .metadata = "{\"a\":[1]}"};
+                                  .interval_relative = 0.02, .min_repetitions = 9, .max_repetitions = 100, .metadata = "{\"a\":[1]}"};
 }
 
 static json_value *parse_line(const char *text, size_t length) {

@@ -30,6 +30,8 @@ static void test_interval_ranks(void) {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         CHECK(stats_interval_rank(known[i].count) == known[i].rank);
     }
+    CHECK(stats_interval_rank(STATS_FEWEST_FOR_INTERVAL - 1) == 0 && stats_interval_rank(STATS_FEWEST_FOR_INTERVAL) == 1);
+    CHECK(stats_interval_rank(STATS_FEWEST_WITHOUT_EXTREMES - 1) == 1 && stats_interval_rank(STATS_FEWEST_WITHOUT_EXTREMES) == 2);
     /* The normal approximation for many: n/2 - 0.98 sqrt(n), within a rank or two. */
     for (size_t n = 1000; n <= 1000000; n *= 10) {
         double expected = (double)n / 2 - 0.98 * sqrt((double)n);
