@@ -284,3 +284,34 @@ struct calibrate_result calibrate_search(const struct calibrate_request *request
         return finish(&search, NULL, false);
     }
 }
+
+struct calibrate_result calibrate_recheck(const struct calibrate_request *request, const struct calibrate_result *found) {
+    enum { LOOKS = 3 };
+    double times[LOOKS];
+    struct calibrate_result result = *found;
+    for (size_t looks = 0; looks < LOOKS; looks++) {
+        double time = 0;
+        if (!request->measure(request->context, found->size, &time)) {
+            return result; /* no time to search again either */
+        }
+        result.measurements++;
+        if (fabs(time - found->time_ns) <= request->tolerance * request->target_ns) {
+            return result;
+        }
+        size_t i = looks;
+        for (; i > 0 && times[i - 1] > time; i--) {
+            times[i] = times[i - 1];
+        }
+        times[i] = time;
+    }
+    struct calibrate_request again = *request;
+    double guess = (double)found->size * pow(request->target_ns / times[LOOKS / 2], 1 / request->exponent);
+    again.initial_size = round_size(request, guess);
+    unsigned before = result.measurements;
+    struct calibrate_result searched = calibrate_search(&again);
+    if (searched.time_ns > 0) {
+        result = searched;
+        result.measurements += before;
+    }
+    return result;
+}

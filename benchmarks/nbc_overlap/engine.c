@@ -183,6 +183,7 @@ struct calibration {
     engine *e;
     const struct collective *collective; /* NULL: the computation */
     int64_t target_ns;
+    int64_t begin;
     int64_t deadline;    /* rank 0: time to come to an end; 0: none */
     unsigned asked;      /* rank 0: sizes measured, and the best error so far */
     double least_error;
@@ -193,6 +194,7 @@ struct calibration {
  * make every repetition of its points worthless. */
 enum { ASK_AT_LEAST = 12 };
 #define NEAR_TARGET 0.1
+#define NEAR_ENOUGH_TARGET 0.2 /* when it has taken twice its time */
 
 /* Collective: the median time of a size on all ranks, over a few repetitions. */
 static double measure_size(struct calibration *c, uint64_t size) {
@@ -243,8 +245,10 @@ static double measure_size(struct calibration *c, uint64_t size) {
 /* The search's callback, on rank 0. */
 static bool ask_size(void *context, uint64_t size, double *time_ns) {
     struct calibration *c = context;
-    bool late = c->deadline != 0 && timer_now_ns() > c->deadline;
-    if (c->data_errors || (late && c->asked > 0 && (c->asked >= ASK_AT_LEAST || c->least_error <= NEAR_TARGET))) {
+    int64_t now = timer_now_ns();
+    bool late = c->deadline != 0 && now > c->deadline;
+    double near = now - c->deadline > c->deadline - c->begin ? NEAR_ENOUGH_TARGET : NEAR_TARGET;
+    if (c->data_errors || (late && c->asked > 0 && (c->asked >= ASK_AT_LEAST || c->least_error <= near))) {
         return false;
     }
     MPI_CHECK(MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));
@@ -255,13 +259,13 @@ static bool ask_size(void *context, uint64_t size, double *time_ns) {
     return !c->data_errors;
 }
 
-/* Collective. false: wrong data. */
-static bool calibrate_one(engine *e, struct calibration *c, struct calibrate_request *request, struct calibrate_result *result) {
+/* Collective: a search, or a second look at what one found (*result). false: wrong data. */
+static bool calibrate_one(engine *e, struct calibration *c, struct calibrate_request *request, bool found, struct calibrate_result *result) {
     uint64_t size = 0;
     if (e->rank == 0) {
         request->measure = ask_size;
         request->context = c;
-        *result = calibrate_search(request);
+        *result = found ? calibrate_recheck(request, result) : calibrate_search(request);
         MPI_CHECK(MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));
     } else {
         for (;;) {
@@ -306,6 +310,18 @@ static void say_progress(const engine *e, const char *what, int64_t target_ns, c
     }
 }
 
+static struct calibrate_request request_of(const engine *e, const struct collective *collective, int64_t target, double guess) {
+    struct calibrate_request request = {.target_ns = (double)target,
+                                        .tolerance = e->plan->tolerance,
+                                        .min_size = collective != NULL ? MESSAGE_STEP : 2,
+                                        .max_size = collective != NULL ? message_limit(e, collective) : order_limit(e),
+                                        .step = collective != NULL ? MESSAGE_STEP : 1,
+                                        .exponent = collective != NULL ? 1 : 3,
+                                        .max_measurements = 30};
+    request.initial_size = guess < (double)request.max_size ? (uint64_t)guess : request.max_size;
+    return request;
+}
+
 /* One axis: the sizes of all targets of a collective, or of the computation. Each target starts from the one before. */
 static bool calibrate_axis(engine *e, const struct collective *collective, const int64_t *targets, size_t count,
                            double budget, struct calibrate_result *results) {
@@ -317,28 +333,44 @@ static bool calibrate_axis(engine *e, const struct collective *collective, const
     for (size_t i = 0; i < count; i++) {
         double share = (budget - seconds_since(begin)) * (double)targets[i] / left_weight;
         left_weight -= (double)targets[i];
-        struct calibration c = {.e = e, .collective = collective, .target_ns = targets[i]};
+        struct calibration c = {.e = e, .collective = collective, .target_ns = targets[i], .begin = timer_now_ns()};
         if (budget > 0) {
             c.deadline = timer_now_ns() + (int64_t)(fmax(share, 0.05) * 1e9);
         }
-        double exponent = collective != NULL ? 1 : 3;
         double guess = collective != NULL ? 64 * 1024 : 200;
         if (i > 0 && results[i - 1].time_ns > 0) {
-            guess = (double)results[i - 1].size * pow((double)targets[i] / results[i - 1].time_ns, 1 / exponent);
+            guess = (double)results[i - 1].size * pow((double)targets[i] / results[i - 1].time_ns, collective != NULL ? 1 : 1.0 / 3);
         }
-        struct calibrate_request request = {.target_ns = (double)targets[i],
-                                            .tolerance = e->plan->tolerance,
-                                            .min_size = collective != NULL ? MESSAGE_STEP : 2,
-                                            .max_size = collective != NULL ? message_limit(e, collective) : order_limit(e),
-                                            .step = collective != NULL ? MESSAGE_STEP : 1,
-                                            .exponent = exponent,
-                                            .max_measurements = 30};
-        request.initial_size = guess < (double)request.max_size ? (uint64_t)guess : request.max_size;
-        if (!calibrate_one(e, &c, &request, &results[i])) {
+        struct calibrate_request request = request_of(e, collective, targets[i], guess);
+        if (!calibrate_one(e, &c, &request, false, &results[i])) {
             report_data_errors(e);
             return false;
         }
         say_progress(e, collective != NULL ? collective->name : "the computation", targets[i], &results[i]);
+    }
+    return true;
+}
+
+/* Collective. The second look at an axis. deadline (rank 0): nothing new is begun after it; 0: none. false: wrong data. */
+static bool recheck_axis(engine *e, const struct collective *collective, const int64_t *targets, size_t count, int64_t deadline,
+                         struct calibrate_result *results) {
+    for (size_t i = 0; i < count; i++) {
+        const struct calibrate_result found = results[i];
+        int look = found.status != CALIBRATE_UNREACHABLE && found.time_ns > 0 && (deadline == 0 || timer_now_ns() < deadline);
+        MPI_CHECK(MPI_Bcast(&look, 1, MPI_INT, 0, MPI_COMM_WORLD));
+        if (look == 0) {
+            continue;
+        }
+        struct calibration c = {
+            .e = e, .collective = collective, .target_ns = targets[i], .begin = timer_now_ns(), .deadline = deadline};
+        struct calibrate_request request = request_of(e, collective, targets[i], (double)found.size);
+        if (!calibrate_one(e, &c, &request, true, &results[i])) {
+            report_data_errors(e);
+            return false;
+        }
+        if (results[i].size != found.size) {
+            say_progress(e, collective != NULL ? collective->name : "the computation", targets[i], &results[i]);
+        }
     }
     return true;
 }
@@ -381,12 +413,22 @@ bool engine_calibrate(engine *e) {
     if (!calibrate_axis(e, NULL, plan->comp_targets_ns, plan->comp_target_count, budget, e->comp)) {
         return false;
     }
-    store_sizes(&e->sizes->computation, e->comp);
     for (size_t i = 0; i < plan->collective_count; i++) {
         const struct collective *collective = &collective_table[plan->collectives[i]];
         double left = (share - seconds_since(begin)) / (double)(plan->collective_count - i);
         budget = plan->budget_seconds > 0 ? fmax(left, 0.1) : 0;
         if (!calibrate_axis(e, collective, plan->comm_targets_ns, plan->comm_target_count, budget, e->comm[i])) {
+            return false;
+        }
+    }
+    const int64_t deadline = plan->budget_seconds > 0 ? begin + (int64_t)(share * 1e9) : 0;
+    if (!recheck_axis(e, NULL, plan->comp_targets_ns, plan->comp_target_count, deadline, e->comp)) {
+        return false;
+    }
+    store_sizes(&e->sizes->computation, e->comp);
+    for (size_t i = 0; i < plan->collective_count; i++) {
+        const struct collective *collective = &collective_table[plan->collectives[i]];
+        if (!recheck_axis(e, collective, plan->comm_targets_ns, plan->comm_target_count, deadline, e->comm[i])) {
             return false;
         }
         store_sizes(&e->sizes->collectives[i], e->comm[i]);

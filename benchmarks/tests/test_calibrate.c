@@ -184,6 +184,46 @@ static void test_out_of_time(void) {
     CHECK(result.status == CALIBRATE_OFF_TARGET && result.size == 64 && result.measurements == 0);
 }
 
+/* The machine was slow while the search ran, and is not any more; or is slow now for a moment. */
+static double slow_at_first(double size, struct machine *self) {
+    return message_time(size, self) * (self->calls <= 12 ? 2 : 1);
+}
+
+static struct calibrate_result recheck(struct machine *machine, const struct calibrate_result *found) {
+    const struct calibrate_request request = {.target_ns = 8e6, .tolerance = 0.02, .min_size = 64, .max_size = (uint64_t)1 << 30, .step = 64,
+                                              .initial_size = 64, .exponent = 1, .max_measurements = 30, .measure = measure,
+                                              .context = machine};
+    return calibrate_recheck(&request, found);
+}
+
+static void test_recheck(void) {
+    struct machine machine = machine_of(message_time);
+    const struct calibrate_result right = search(&machine, 8e6, 64);
+    CHECK(right.status == CALIBRATE_CONVERGED);
+    /* nothing has changed: one look, the same answer */
+    struct calibrate_result again = recheck(&machine, &right);
+    CHECK(again.size == right.size && again.status == CALIBRATE_CONVERGED && again.measurements == right.measurements + 1);
+    /* two disturbed looks are forgiven */
+    struct machine busy = {.time = slow_at_first, .state = 7, .calls = 10};
+    again = recheck(&busy, &right);
+    CHECK(again.size == right.size && again.measurements == right.measurements + 3);
+    /* what was found under load is corrected */
+    struct machine slow = {.time = message_time, .state = 7};
+    struct calibrate_result wrong = right;
+    wrong.size = right.size / 2 / 64 * 64;
+    wrong.time_ns = 8e6;
+    again = recheck(&slow, &wrong);
+    CHECK(again.status == CALIBRATE_CONVERGED && fabs((2e4 + (double)again.size / 8) / 8e6 - 1) <= 0.02);
+    CHECK(again.measurements > wrong.measurements + 3 && again.measurements <= wrong.measurements + 3 + 8);
+    /* no time: it stays; off target and still so: it stays without a search */
+    struct machine none = {.time = message_time, .state = 7, .calls = 1, .limit = 1};
+    again = recheck(&none, &wrong);
+    CHECK(again.size == wrong.size && again.measurements == wrong.measurements);
+    struct calibrate_result off = {.status = CALIBRATE_OFF_TARGET, .size = 80000000, .time_ns = 1.002e7, .error_relative = 0.2525};
+    again = recheck(&slow, &off);
+    CHECK(again.status == CALIBRATE_OFF_TARGET && again.size == off.size && again.measurements == 1);
+}
+
 static void test_names(void) {
     enum calibrate_status status;
     CHECK_TEXT(calibrate_status_name(CALIBRATE_NOT_MONOTONIC), "not_monotonic");
@@ -199,6 +239,7 @@ int main(void) {
     test_leap();
     test_noise();
     test_out_of_time();
+    test_recheck();
     test_names();
     return 0;
 }
