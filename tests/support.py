@@ -2,6 +2,11 @@
 
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
+
+import scipy_openblas32
+
+from mpi_campaign import ROOT, machine, toolchains
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -22,3 +27,22 @@ def refused(done: subprocess.CompletedProcess[str], *fragments: str) -> None:
     assert lines[0].startswith("campaign: ")
     for fragment in fragments:
         assert fragment in lines[0]
+
+
+def succeed(*words: str) -> None:
+    """Run a command that must end well."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def build_benchmarks(folder: Path, toolchain: str, *options: str, compiler: str | None = None) -> Path:
+    """Configure and build the CMake project with its unit tests for one toolchain. Returns the build folder."""
+    programs = ROOT / ".venv" / "bin"
+    mpi = toolchains.resolve(toolchains.parse(toolchain), print)
+    succeed(
+        str(programs / "cmake"), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={programs / 'ninja'}",
+        "-S", str(ROOT / "benchmarks"), "-B", str(folder), f"-DCMAKE_C_COMPILER={compiler or machine.compiler()}",
+        f"-DMPI_C_COMPILER={mpi.mpicc}", f"-DBLAS_ROOT={Path(scipy_openblas32.__file__).parent}", *options,
+    )  # fmt: skip
+    succeed(str(programs / "cmake"), "--build", str(folder))
+    return folder

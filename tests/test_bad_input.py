@@ -106,5 +106,5 @@ def test_without_a_namespace_the_default_goes_on_over_shared_memory_and_says_so(
 
 def test_a_clone_in_a_place_that_the_wrappers_do_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "ROOT", Path("/home/me/my projects/campaign"))
-    with pytest.raises(CampaignError, match="my projects/campaign, holds ' '.*move the clone"):
+    with pytest.raises(CampaignError, match=r"my projects/campaign, holds ' '.*move the clone"):
         plan.check(plan.Options())

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign import ROOT, archive, guard, machine
+from mpi_campaign import ROOT, STATE, archive, guard, machine
 from postprocess.load import validate_record
 from tests.support import Command
 
@@ -128,7 +128,7 @@ def started(output: Path, *words: str, env: dict[str, str] | None = None) -> sub
 def session_of(output: Path) -> Path:
     """Where ReFrame stages the one run under a results folder."""
     run = next(output.glob("local/.partial/*"), None)
-    return archive.STATE / "sessions" / (run.name if run else "none yet")
+    return STATE / "sessions" / (run.name if run else "none yet")
 
 
 def wait_for_points(output: Path, count: int, process: subprocess.Popen[str]) -> Path:
