@@ -1,5 +1,6 @@
 #include "collectives.h"
 
+#include <limits.h>
 
 static size_t one_block(int rank, int ranks) {
     (void)rank;
@@ -151,5 +152,28 @@ const struct collective collective_table[COLLECTIVE_COUNT] = {
         .check = check_iallreduce,
     },
 };
+
+/* Root or not: there are no other roles. */
+enum { ROLES = 2 };
+
+size_t collective_most_blocks(const struct collective *collective, int ranks) {
+    size_t most = 1;
+    for (int rank = 0; rank < ROLES; rank++) {
+        size_t own = collective->send_blocks(rank, ranks) + collective->receive_blocks(rank, ranks);
+        most = own > most ? own : most;
+    }
+    return most;
+}
+
+uint64_t collective_most_bytes(const struct collective *collective, int ranks) {
+    size_t longest = 1;
+    for (int rank = 0; rank < ROLES; rank++) {
+        size_t send = collective->send_blocks(rank, ranks);
+        size_t receive = collective->receive_blocks(rank, ranks);
+        longest = send > longest ? send : longest;
+        longest = receive > longest ? receive : longest;
+    }
+    return (uint64_t)INT_MAX / longest * COLLECTIVE_ELEMENT;
+}
 
 const char *const collective_names[COLLECTIVE_COUNT + 1] = {"ibcast", "ireduce", "iallgather", "ialltoall", "iallreduce", NULL};

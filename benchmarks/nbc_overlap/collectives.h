@@ -47,6 +47,12 @@ struct collective {
 #define COLLECTIVE_COUNT 5
 extern const struct collective collective_table[COLLECTIVE_COUNT];
 
+/* Buffers, in multiples of message_bytes, of the rank that has most of them. */
+size_t collective_most_blocks(const struct collective *collective, int ranks);
+
+/* Largest message whose counts, those of all blocks of a buffer together, are ints: some libraries add them up as such. */
+uint64_t collective_most_bytes(const struct collective *collective, int ranks);
+
 /* The names, NULL-terminated: for the options table. */
 extern const char *const collective_names[COLLECTIVE_COUNT + 1];
 

@@ -280,17 +280,13 @@ static bool calibrate_one(engine *e, struct calibration *c, struct calibrate_req
     return !c->data_errors;
 }
 
-/* Largest message that fits into half of the rank's memory. */
+/* Largest message that the calibration may try: what the user allows, what half of the rank's memory holds, what an int counts. */
 static uint64_t message_limit(const engine *e, const struct collective *collective) {
-    /* the rank with the largest buffers: some other than the root, or the root */
-    size_t blocks = 1;
-    for (int rank = 0; rank < 2; rank++) {
-        size_t own = collective->send_blocks(rank, e->ranks) + collective->receive_blocks(rank, e->ranks);
-        blocks = own > blocks ? own : blocks;
-    }
     uint64_t limit = e->plan->max_message_bytes > 0 ? e->plan->max_message_bytes : MOST_MESSAGE_BYTES;
-    if (e->plan->max_message_bytes == 0 && e->plan->memory_bytes > 0) {
-        uint64_t fits = e->plan->memory_bytes / 2 / blocks;
+    uint64_t counted = collective_most_bytes(collective, e->ranks);
+    limit = counted < limit ? counted : limit;
+    if (e->plan->memory_bytes > 0) {
+        uint64_t fits = e->plan->memory_bytes / 2 / collective_most_blocks(collective, e->ranks);
         limit = fits < limit ? fits : limit;
     }
     return limit > MESSAGE_STEP ? limit : MESSAGE_STEP;

@@ -57,7 +57,7 @@ static bool grow(struct buffer *buffer, size_t bytes) {
     free(buffer->memory);
     buffer->memory = aligned_alloc(PAGE, rounded);
     if (buffer->memory == NULL) {
-        fail_die("out of memory: a buffer of %zu bytes; set a lower --max-message-bytes", rounded);
+        fail_die("out of memory: a buffer of %zu bytes; set a lower --max-message-bytes, or use smaller --sizes", rounded);
     }
     memset(buffer->memory, 0, rounded); /* every page touched before anything is timed */
     buffer->bytes = rounded;

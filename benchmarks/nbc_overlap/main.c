@@ -121,7 +121,7 @@ static void describe_options(struct settings *s, struct option_entry entries[MOS
          .help = "of the contents of messages; default: 1"},
         {.name = "max-message-bytes", .kind = OPTION_INTEGER, .target = &s->max_message_bytes, .minimum = 64, .maximum = 17179869176.0,
          .value_name = "N",
-         .help = "largest message that the calibration tries; default: what half of the rank's share of memory holds, at most 1 GiB"},
+         .help = "largest message that the calibration tries, never more than half of the rank's share of memory holds; default: 1 GiB"},
         {.name = "rank-samples", .kind = OPTION_FLAG, .target = &s->rank_samples,
          .help = "record every rank's samples above 64 ranks as well"},
         {.name = "quiet", .kind = OPTION_FLAG, .target = &s->quiet, .help = "no table, no progress"},
@@ -253,9 +253,22 @@ static struct size_table create_sizes(const struct settings *s, int ranks) {
 }
 
 /* What a sizes file may say but no message or matrix can be. */
-static void check_sizes(const struct settings *s, const struct size_table *table, char *error, size_t error_size) {
-    const uint64_t most = (uint64_t)INT32_MAX * COLLECTIVE_ELEMENT;
+static void check_sizes(const struct settings *s, const struct size_table *table, int ranks, uint64_t memory, char *error,
+                        size_t error_size) {
+    uint64_t most_order = 0;
+    for (size_t i = 0; i < table->computation.count; i++) {
+        uint64_t order = table->computation.entries[i].size;
+        if (order > 100000) {
+            snprintf(error, error_size, "sizes file '%s': a matrix of order %llu; at most 100000 is possible", s->sizes,
+                     (unsigned long long)order);
+            return;
+        }
+        most_order = order > most_order ? order : most_order;
+    }
+    const double matrices = 3.0 * sizeof(double) * (double)most_order * (double)most_order * (double)s->threads;
     for (size_t i = 0; i < table->collective_count; i++) {
+        const struct collective *collective = &collective_table[s->collectives.values[i]];
+        const uint64_t most = collective_most_bytes(collective, ranks);
         for (size_t j = 0; j < table->collectives[i].count; j++) {
             uint64_t bytes = table->collectives[i].entries[j].size;
             if (bytes % COLLECTIVE_ELEMENT != 0 || bytes > most) {
@@ -263,13 +276,14 @@ static void check_sizes(const struct settings *s, const struct size_table *table
                          (unsigned long long)bytes, table->collectives[i].name, COLLECTIVE_ELEMENT, (unsigned long long)most);
                 return;
             }
-        }
-    }
-    for (size_t i = 0; i < table->computation.count; i++) {
-        if (table->computation.entries[i].size > 100000) {
-            snprintf(error, error_size, "sizes file '%s': a matrix of order %llu; at most 100000 is possible", s->sizes,
-                     (unsigned long long)table->computation.entries[i].size);
-            return;
+            double needed = (double)bytes * (double)collective_most_blocks(collective, ranks) + matrices;
+            if (memory > 0 && needed > (double)memory) {
+                snprintf(error, error_size,
+                         "sizes file '%s': %llu bytes of %s and matrices of order %llu need %.0f MiB on a rank, whose share of memory is "
+                         "%.0f MiB", s->sizes, (unsigned long long)bytes, table->collectives[i].name, (unsigned long long)most_order,
+                         needed / 1048576, (double)memory / 1048576);
+                return;
+            }
         }
     }
 }
@@ -514,12 +528,13 @@ static int prepare_and_measure(struct run *run, struct settings *s) {
         run->collectives[i] = (int)s->collectives.values[i];
     }
     run->sizes = create_sizes(s, run->ranks);
+    const uint64_t memory = placement_memory_share(run->place);
     if (run->rank == 0 && s->metadata != NULL) {
         run->metadata = read_metadata(s->metadata, error, sizeof error);
     }
     if (run->rank == 0 && error[0] == '\0' && s->sizes != NULL) {
         if (sizes_read(s->sizes, &run->sizes, error, sizeof error)) {
-            check_sizes(s, &run->sizes, error, sizeof error);
+            check_sizes(s, &run->sizes, run->ranks, memory, error, sizeof error);
         }
     }
     if (error[0] == '\0') {
