@@ -404,7 +404,7 @@ static bool write_header(const struct run *run) {
         };
         good = record_write_header(run->record, &header);
         if (!s->quiet) {
-            printf(PROGRAM ": %d ranks x %lld threads on %d node%s, %lld physical cores%s%s\n", run->ranks, (long long)s->threads,
+            printf("# " PROGRAM ": %d ranks x %lld threads on %d node%s, %lld physical cores%s%s\n", run->ranks, (long long)s->threads,
                    summary.nodes, summary.nodes == 1 ? "" : "s", (long long)summary.physical_cores,
                    summary.oversubscribed ? ", OVERSUBSCRIBED" : "", summary.shared_core ? ", progress thread on a SHARED CORE" : "");
             fflush(stdout);

@@ -4,8 +4,11 @@
 #include <stdio.h>
 
 void table_print_head(void) {
-    printf("%-10s %8s %8s %11s %6s %9s %9s %9s %7s %7s %7s %4s  %s\n", "collective", "comm/ms", "comp/ms", "bytes", "matrix",
-           "comm_ref", "comp_ref", "measured", "r_ovhd", "r_comm", "r_comp", "reps", "stop");
+    printf("# comm, comp: target times; comm_ref, comp_ref: each alone; measured: both together; all in ms, medians\n"
+           "# r_overhead 0: overlap is perfect, 1: serialised; +-: half of the widest 95 %% interval of the three medians\n"
+           "%-10s %8s %8s %11s %6s %9s %9s %9s %10s %7s %7s %4s  %s\n",
+           "collective", "comm", "comp", "bytes", "matrix", "comm_ref", "comp_ref", "measured", "r_overhead", "r_comm", "r_comp", "reps",
+           "stop");
     fflush(stdout);
 }
 
@@ -18,17 +21,16 @@ static double largest_ratio(const int64_t *above, const int64_t *below, size_t c
     return largest;
 }
 
-
 void table_print_row(const struct record_point *point, int64_t t_measured, int64_t t_comm_ref, int64_t t_comp_ref) {
     printf("%-10s %8.4g %8.4g %11" PRId64 " %6" PRId64, point->collective, (double)point->comm_target_ns / 1e6,
            (double)point->comp_target_ns / 1e6, point->message_bytes, point->matrix_size);
     if (point->repetitions == 0) {
-        printf(" %9s %9s %9s %7s %7s %7s %4d  %s", "-", "-", "-", "-", "-", "-", 0, point->stop_reason);
+        printf(" %9s %9s %9s %10s %7s %7s %4d  %s", "-", "-", "-", "-", "-", "-", 0, point->stop_reason);
     } else {
         int64_t longer = t_comm_ref > t_comp_ref ? t_comm_ref : t_comp_ref;
         int64_t shorter = t_comm_ref > t_comp_ref ? t_comp_ref : t_comm_ref;
         double overhead = shorter > 0 ? (double)(t_measured - longer) / (double)shorter : 0;
-        printf(" %9.3f %9.3f %9.3f %7.3f %7.3f %7.3f %4zu  %s", (double)t_comm_ref / 1e6, (double)t_comp_ref / 1e6,
+        printf(" %9.3f %9.3f %9.3f %10.3f %7.3f %7.3f %4zu  %s", (double)t_comm_ref / 1e6, (double)t_comp_ref / 1e6,
                (double)t_measured / 1e6, overhead,
                largest_ratio(point->median_t_call_plus_wait_ns, point->median_t_comm_ref_ns, point->ranks),
                largest_ratio(point->median_t_comp_ns, point->median_t_comp_ref_ns, point->ranks), point->repetitions,
