@@ -166,7 +166,14 @@ LIBRARIES: Mapping[str, Library] = {
         networks={
             "shm": _nothing,
             # NOLOCAL keeps ranks of one node off shared memory.
-            "wire": _same(MPIR_CVAR_NOLOCAL="1", MPIR_CVAR_CH4_NETMOD="ofi", FI_PROVIDER="tcp"),
+            # A build with UCX alone goes round it, and is told by UCX's own variables.
+            "wire": _same(
+                MPIR_CVAR_NOLOCAL="1",
+                MPIR_CVAR_CH4_NETMOD="ofi",
+                FI_PROVIDER="tcp",
+                UCX_TLS="tcp,self",
+                UCX_NET_DEVICES="lo",
+            ),
             "native": _nothing,
         },
         configurations={"basic": _nothing, "async": _same(MPIR_CVAR_ASYNC_PROGRESS="1")},

@@ -17,7 +17,7 @@ from types import FrameType
 from mpi_campaign import ROOT, guard
 
 EVENT = re.compile(
-    r"\[\s*(?P<what>RUN|OK|FAIL|SKIP)\s*\] (?:\(\d+/\d+\) )?(?P<test>.*?) /[0-9a-f]+ "
+    r"\[\s*(?P<what>RUN|OK|FAIL|SKIP)\s*\] (?:\(\s*\d+/\d+\) )?(?P<test>.*?) /[0-9a-f]+ "
     r"@[^:\s]+:[^+\s]+\+(?P<environment>\S+)(?: \[(?P<reason>.*)\])?$"
 )
 POLL_SECONDS = 0.5

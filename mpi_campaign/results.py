@@ -54,12 +54,12 @@ def _why(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
     reframe_says = outcome.fail_reason.removeprefix("sanity error: ").strip()
     if "timed out" in reframe_says:
         return f"it hung: no end within its limit of {duration(plan.case_limit_seconds)}"
-    own = [line for line in said if line.startswith((f"{case.benchmark}:", "wire:"))]
+    if archive.is_complete(folder.partial / "records" / f"{case.stem}.jsonl"):
+        return reframe_says  # it ran to its end: what was wrong is what verification found
+    own = [line for line in said if line.startswith((f"{case.benchmark}: ", "wire: "))]
     if own:
-        return own[0][:LONGEST_QUOTE]
-    if said and not archive.is_complete(folder.partial / "records" / f"{case.stem}.jsonl"):
-        return f"{reframe_says}; the launcher said: {said[-1][:LONGEST_QUOTE]}"
-    return reframe_says
+        return own[-1][:LONGEST_QUOTE]
+    return f"{reframe_says}; the launcher said: {said[-1][:LONGEST_QUOTE]}" if said else reframe_says
 
 
 def _build_error(outcome: Outcome) -> str:

@@ -1,0 +1,116 @@
+"""What ReFrame prints, as events; what became of a case, in one line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mpi_campaign import archive, libraries, results
+from mpi_campaign.archive import RunFolder
+from mpi_campaign.cases import Case
+from mpi_campaign.plan import Options, Plan
+from mpi_campaign.reframe_session import EVENT, Event, Outcome, outcomes
+
+CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_overlap", "ibcast")
+PLAN = Plan(Options(), "wire:2gbit", libraries.Placement(2, 1), (CASE,), {})
+WHOLE = '{"type": "header"}\n{"type": "footer", "complete": true}\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "reason"),
+    [
+        (
+            "[ RUN      ] nbc_overlap %configuration=async %basic.collective=ibcast /d8 @local:wire+mpich-5_0_2",
+            "RUN",
+            "",
+        ),
+        (
+            "[       OK ] ( 1/20) nbc_overlap %configuration=async %basic.collective=ibcast /d8 @a:b+mpich-5_0_2",
+            "OK",
+            "",
+        ),
+        (
+            "[     SKIP ] (4/8) nbc_overlap %configuration=async %basic.collective=ibcast /d8 @a:b+mpich-5_0_2 [no, why]",
+            "SKIP",
+            "no, why",
+        ),
+    ],
+)
+def test_events(line: str, what: str, reason: str) -> None:
+    match = EVENT.match(line)
+    assert match is not None
+    event = Event(match["what"], match["test"], match["environment"], match["reason"] or "")
+    assert (event.what, event.environment, event.reason) == (what, "mpich-5_0_2", reason)
+    assert (event.parameter("configuration"), event.parameter("collective")) == ("async", "ibcast")
+    assert event.parameter("repeat") is None
+
+
+def test_a_report_that_was_never_written_has_no_outcomes(tmp_path: Path) -> None:
+    assert outcomes(tmp_path / "report.json") == []
+    (tmp_path / "report.json").write_text('{"runs": [')
+    assert outcomes(tmp_path / "report.json") == []
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    monkeypatch.setattr(archive, "STATE", tmp_path / "state")
+    return archive.start(tmp_path / "results", "local")
+
+
+def judged(folder: RunFolder, *said: Outcome) -> tuple[str, str]:
+    (found,) = results.results(folder, PLAN, list(said))
+    json.dumps(found)
+    return found["result"], found["reason"]
+
+
+def failed(reason: str, stem: str = CASE.stem, where: str = "") -> Outcome:
+    return Outcome(stem, CASE.environment, False, "fail", "sanity", reason, where)
+
+
+def record(folder: RunFolder, text: str) -> None:
+    (folder.records / f"{CASE.stem}.jsonl").write_text(text)
+
+
+def log(folder: RunFolder, text: str) -> None:
+    (folder.partial / "logs" / f"{CASE.stem}.err").write_text(text)
+
+
+def test_a_whole_record_passes(folder: RunFolder) -> None:
+    record(folder, WHOLE)
+    assert judged(folder) == ("pass", "")
+
+
+def test_nothing_measured_is_missing(folder: RunFolder) -> None:
+    assert judged(folder)[0] == "missing"
+
+
+def test_what_verification_found_is_the_reason_of_a_whole_record(folder: RunFolder) -> None:
+    record(folder, WHOLE)
+    log(folder, "nbc_overlap: calibrated this and that\n")
+    assert judged(folder, failed("sanity error: the wire carried 1 byte")) == ("fail", "the wire carried 1 byte")
+
+
+def test_the_benchmarks_own_last_line_is_the_reason_of_a_cut_one(folder: RunFolder) -> None:
+    log(folder, "nbc_overlap: calibrated this\nnbc_overlap: rank 1: MPI_Wait: no memory\nmpiexec: aborted\n")
+    assert judged(folder, failed("no footer")) == ("fail", "nbc_overlap: rank 1: MPI_Wait: no memory")
+
+
+def test_a_launcher_that_failed_is_quoted(folder: RunFolder) -> None:
+    log(folder, "-----\ncannot load libpmix.so\n")
+    assert judged(folder, failed("cannot be read"))[1].endswith("the launcher said: cannot load libpmix.so")
+
+
+def test_a_hang_names_its_limit(folder: RunFolder) -> None:
+    assert judged(folder, failed("job timed out (170.1s > 170s)"))[1].startswith("it hung: no end within its limit of")
+
+
+def test_without_basic_a_configuration_is_missing(folder: RunFolder) -> None:
+    assert judged(folder, failed("x", CASE.basic.stem)) == ("missing", "basic, whose sizes it needs, failed")
+
+
+def test_a_build_that_failed_quotes_the_compiler(folder: RunFolder, tmp_path: Path) -> None:
+    (tmp_path / "rfm_build.out").write_text("[1/2] cc\nengine.c:3: error: no such thing\nninja: stopped\n")
+    assert judged(folder, failed("exit 1", "", str(tmp_path))) == (
+        "fail",
+        "the build failed: engine.c:3: error: no such thing",
+    )
