@@ -288,30 +288,33 @@ struct calibrate_result calibrate_search(const struct calibrate_request *request
 struct calibrate_result calibrate_recheck(const struct calibrate_request *request, const struct calibrate_result *found) {
     enum { LOOKS = 3 };
     double times[LOOKS];
+    size_t looks = 0;
+    bool agrees = false;
     struct calibrate_result result = *found;
-    for (size_t looks = 0; looks < LOOKS; looks++) {
+    while (looks < LOOKS && !agrees) {
         double time = 0;
         if (!request->measure(request->context, found->size, &time)) {
             return result; /* no time to search again either */
         }
         result.measurements++;
-        if (fabs(time - found->time_ns) <= request->tolerance * request->target_ns) {
-            return result;
-        }
-        size_t i = looks;
+        agrees = fabs(time - found->time_ns) <= request->tolerance * request->target_ns;
+        size_t i = looks++;
         for (; i > 0 && times[i - 1] > time; i--) {
             times[i] = times[i - 1];
         }
         times[i] = time;
     }
-    struct calibrate_request again = *request;
-    double guess = (double)found->size * pow(request->target_ns / times[LOOKS / 2], 1 / request->exponent);
-    again.initial_size = round_size(request, guess);
-    unsigned before = result.measurements;
-    struct calibrate_result searched = calibrate_search(&again);
-    if (searched.time_ns > 0) {
-        result = searched;
-        result.measurements += before;
+    if (agrees && found->status != CALIBRATE_OFF_TARGET) {
+        return result;
     }
+    struct calibrate_request again = *request;
+    double guess = (double)found->size * pow(request->target_ns / times[looks / 2], 1 / request->exponent);
+    again.initial_size = round_size(request, guess);
+    struct calibrate_result searched = calibrate_search(&again);
+    unsigned measurements = result.measurements + searched.measurements;
+    if (searched.time_ns > 0 && (!agrees || fabs(searched.error_relative) < fabs(found->error_relative))) {
+        result = searched;
+    }
+    result.measurements = measurements;
     return result;
 }

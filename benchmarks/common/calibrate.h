@@ -51,7 +51,8 @@ struct calibrate_result calibrate_search(const struct calibrate_request *request
 /*
  * A second look at what a search found, some time later: noise that lasted as long as the search has misled it. Measures the size once, or
  * up to three times while no reading agrees, within the tolerance, with what was found. If none does, searches once more, from the
- * size that the readings point at. initial_size and max_measurements of the request are not used for the looks.
+ * size that the readings point at. A search that ended off target is repeated even if a reading agrees, and the nearer of the two
+ * results counts: noise keeps a search from its target as well as a jump in the times does. initial_size and max_measurements of the request are not used for the looks.
  */
 struct calibrate_result calibrate_recheck(const struct calibrate_request *request, const struct calibrate_result *found);
 

@@ -189,6 +189,11 @@ static double slow_at_first(double size, struct machine *self) {
     return message_time(size, self) * (self->calls <= 12 ? 2 : 1);
 }
 
+static double leap_at_target(double size, struct machine *self) {
+    (void)self;
+    return size < 1048576 ? 7e6 : 1e7;
+}
+
 static struct calibrate_result recheck(struct machine *machine, const struct calibrate_result *found) {
     const struct calibrate_request request = {.target_ns = 8e6, .tolerance = 0.02, .min_size = 64, .max_size = (uint64_t)1 << 30, .step = 64,
                                               .initial_size = 64, .exponent = 1, .max_measurements = 30, .measure = measure,
@@ -215,13 +220,18 @@ static void test_recheck(void) {
     again = recheck(&slow, &wrong);
     CHECK(again.status == CALIBRATE_CONVERGED && fabs((2e4 + (double)again.size / 8) / 8e6 - 1) <= 0.02);
     CHECK(again.measurements > wrong.measurements + 3 && again.measurements <= wrong.measurements + 3 + 8);
-    /* no time: it stays; off target and still so: it stays without a search */
+    /* no time: it stays */
     struct machine none = {.time = message_time, .state = 7, .calls = 1, .limit = 1};
     again = recheck(&none, &wrong);
     CHECK(again.size == wrong.size && again.measurements == wrong.measurements);
+    /* off target by noise: the second search finds it; by a jump: it stays so, and the nearer side counts */
     struct calibrate_result off = {.status = CALIBRATE_OFF_TARGET, .size = 80000000, .time_ns = 1.002e7, .error_relative = 0.2525};
     again = recheck(&slow, &off);
-    CHECK(again.status == CALIBRATE_OFF_TARGET && again.size == off.size && again.measurements == 1);
+    CHECK(again.status == CALIBRATE_CONVERGED && again.measurements > 1);
+    struct machine jump = machine_of(leap_at_target);
+    off = (struct calibrate_result){.status = CALIBRATE_OFF_TARGET, .size = 1024, .time_ns = 7e6, .error_relative = -0.125};
+    again = recheck(&jump, &off);
+    CHECK(again.status == CALIBRATE_OFF_TARGET && again.time_ns == 7e6 && again.measurements <= 31);
 }
 
 static void test_names(void) {
