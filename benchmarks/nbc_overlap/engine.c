@@ -137,6 +137,11 @@ static int64_t report_data_errors(engine *e) {
     return faults;
 }
 
+/* Rank 0: so far beyond the budget that nothing more is measured. */
+static bool hard_limit_passed(const engine *e) {
+    return e->plan->budget_seconds > 0 && seconds_since(e->began) > HARD_LIMIT_FACTOR * e->plan->budget_seconds;
+}
+
 /* ---- the timed parts ---- */
 
 static void time_communication(engine *e, struct repetition *r) {
@@ -248,7 +253,7 @@ static bool ask_size(void *context, uint64_t size, double *time_ns) {
     int64_t now = timer_now_ns();
     bool late = c->deadline != 0 && now > c->deadline;
     double near = now - c->deadline > c->deadline - c->begin ? NEAR_ENOUGH_TARGET : NEAR_TARGET;
-    if (c->data_errors || (late && c->asked > 0 && (c->asked >= ASK_AT_LEAST || c->least_error <= near))) {
+    if (c->data_errors || hard_limit_passed(c->e) || (late && c->asked > 0 && (c->asked >= ASK_AT_LEAST || c->least_error <= near))) {
         return false;
     }
     MPI_CHECK(MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));
@@ -487,7 +492,7 @@ static enum decision decide(const engine *e, const struct point *p) {
     const struct engine_plan *plan = e->plan;
     int64_t now = timer_now_ns();
     int64_t valid = (int64_t)e->count;
-    if (plan->budget_seconds > 0 && seconds_since(e->began) > HARD_LIMIT_FACTOR * plan->budget_seconds) {
+    if (hard_limit_passed(e)) {
         return STOP_BUDGET;
     }
     if (valid < plan->min_repetitions) {
@@ -757,7 +762,7 @@ static bool measure_point(engine *e, struct point *p) {
     stats_clear(e->comp_ref);
 
     int measure = comm->status != CALIBRATE_UNREACHABLE && comp->status != CALIBRATE_UNREACHABLE;
-    if (plan->budget_seconds > 0 && seconds_since(e->began) > HARD_LIMIT_FACTOR * plan->budget_seconds) {
+    if (hard_limit_passed(e)) {
         measure = 0;
     }
     MPI_CHECK(MPI_Bcast(&measure, 1, MPI_INT, 0, MPI_COMM_WORLD));
