@@ -16,24 +16,16 @@ PLAN = Plan(Options(), "wire:2gbit", libraries.Placement(2, 1), (CASE,), {})
 WHOLE = '{"type": "header"}\n{"type": "footer", "complete": true}\n'
 
 
+TEST = "nbc_overlap %configuration=async %basic.collective=ibcast /d8 @local:wire+mpich-5_0_2"
+
+
 @pytest.mark.parametrize(
     ("line", "what", "reason"),
     [
-        (
-            "[ RUN      ] nbc_overlap %configuration=async %basic.collective=ibcast /d8 @local:wire+mpich-5_0_2",
-            "RUN",
-            "",
-        ),
-        (
-            "[       OK ] ( 1/20) nbc_overlap %configuration=async %basic.collective=ibcast /d8 @a:b+mpich-5_0_2",
-            "OK",
-            "",
-        ),
-        (
-            "[     SKIP ] (4/8) nbc_overlap %configuration=async %basic.collective=ibcast /d8 @a:b+mpich-5_0_2 [no, why]",
-            "SKIP",
-            "no, why",
-        ),
+        (f"[ RUN      ] {TEST}", "RUN", ""),
+        (f"[       OK ] ( 1/20) {TEST}", "OK", ""),
+        (f"[     FAIL ] (20/20) {TEST}", "FAIL", ""),
+        (f"[     SKIP ] (4/8) {TEST} [no, why]", "SKIP", "no, why"),
     ],
 )
 def test_events(line: str, what: str, reason: str) -> None:
