@@ -96,7 +96,7 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
     given = [name for name in asked if _was_given(name)]
     if given:
         raise CampaignError(f"--resume goes on with what was asked for then: leave out {', '.join(given)}")
-    folder = archive.find(resume, output.resolve())
+    folder = archive.readable(resume, output.resolve())
     if folder.archived.is_dir():
         raise CampaignError(f"run '{folder.run}' is complete: there is nothing to go on with")
     return Campaign(_options_of(folder), folder.root, words, resume=folder).run(dry_run=dry_run)

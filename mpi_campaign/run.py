@@ -1,12 +1,15 @@
 """`campaign run`: resolve, plan, measure through ReFrame, archive, report."""
 
+import fcntl
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import __version__, archive, libraries, machine, reframe_session, suites, toolchains
+from mpi_campaign import STATE, __version__, archive, libraries, machine, reframe_session, suites, toolchains
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.plan import LAUNCH_SECONDS, SYSTEMS, Options, Plan, check, choose_network, make_plan, place
@@ -53,11 +56,23 @@ class Campaign:
         try:
             if dry_run:
                 return self._dry_run(folder, plan)
-            return self._measure(folder, plan, resolved, notes)
+            with self._nobody_else():
+                return self._measure(folder, plan, resolved, notes)
         except OSError as error:
             self._say(f"{error.filename or folder.path}: {error.strerror}; what was measured is kept")
             print(f"run: {folder.path}")
             return EXIT_FAILED
+
+    @contextmanager
+    def _nobody_else(self) -> Iterator[None]:
+        """One measurement at a time: wait until no other campaign of this clone builds or measures."""
+        with (STATE / "measuring.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._say("another campaign of this clone is measuring: waiting until it has ended")
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def _say(self, text: str) -> None:
         self.progress.line(f"      {text}")
@@ -119,13 +134,14 @@ class Campaign:
 
     def _measure(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]) -> int:
         manifest = self._manifest(folder, plan, resolved, notes)
+        manifest["cases"] = list(results(folder, plan, []))
         archive.write_manifest(folder, manifest)
         facts = {name: manifest[name] for name in ("run", "system", "suite", "campaign")}
         archive.write_atomically(folder.session / "metadata.json", json.dumps(facts) + "\n")
         watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
         self.progress.step("building the benchmarks")
         if self._build(folder, plan, watch).interrupted:
-            return self._close(folder, {**manifest, "cases": list(results(folder, plan, []))}, interrupted=True)
+            return self._close(folder, manifest, interrupted=True)
         launches, points = len(plan.to_measure), suites.SUITES[self.options.suite].points
         budget = plan.case_budget_seconds
         time = f", about {duration((budget + LAUNCH_SECONDS) * launches)}" if budget else ""
@@ -137,6 +153,7 @@ class Campaign:
             watch.repeat = repeat
             began = archive.now_utc()
             words = [*self._command(folder, plan, repeat), "--run"]
+            (folder.session / reframe_session.REPORT).unlink(missing_ok=True)
             session = reframe_session.run(words, watch.on_event, watch.on_tick)
             said = reframe_session.outcomes(folder.session / reframe_session.REPORT)
             outcomes += said
