@@ -73,6 +73,11 @@ class Summary:
         return point_verdict(self.together_low, self.together_high) if self.together else case_verdict(self.verdicts)
 
     @property
+    def shown_verdict(self) -> str:
+        """The verdict as people read it: with a question mark where points are unreliable that it rests on."""
+        return f"{self.verdict}?" if self.together and self.verdict != CANNOT_TELL else self.verdict
+
+    @property
     def name(self) -> str:
         """Library, network and configuration, ``openmpi@5.0.11, wire:2gbit, async``, without control characters."""
         return clean(", ".join(str(self.case[key]) for key in ("toolchain", "network", "configuration")))
@@ -166,6 +171,8 @@ def _deciding_verdict(row: dict[Any, Any]) -> str:
 
 def _notes(points: pd.DataFrame) -> tuple[str, ...]:
     notes = []
+    if 2 * int(points["reliable"].sum()) < int(points["valid"].sum()):
+        notes.append("few points reliable")
     if points["oversubscribed"].any():
         notes.append("oversubscribed")
     if points["shared_core"].any():

@@ -32,7 +32,7 @@ def summary_table(points: pd.DataFrame) -> str:
                 "" if plain else ratio(s.r_overhead_vs_basic),
                 "" if plain else ratio(s.speedup_vs_basic),
                 f"{s.reliable}/{s.valid}/{s.points}",
-                s.verdict,
+                s.shown_verdict,
                 ", ".join(s.notes),
             ]
         )
