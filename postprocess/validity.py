@@ -31,10 +31,10 @@ CLOCK_LIMIT = 0.10
 
 def invalid_reasons(point: Point) -> list[str]:
     """Why a point's medians cannot be used at all; empty when they can."""
-    if point.stop_reason == "not_measured":
-        return ["not measured"]
     reasons = []
-    if point.repetitions < MIN_REPETITIONS:
+    if point.stop_reason == "not_measured":
+        reasons.append("not measured")
+    elif point.repetitions < MIN_REPETITIONS:
         reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
     if point.data_errors:
         reasons.append(f"wrong data received ({point.data_errors} errors)")

@@ -176,4 +176,10 @@ uint64_t collective_most_bytes(const struct collective *collective, int ranks) {
     return (uint64_t)INT_MAX / longest * COLLECTIVE_ELEMENT;
 }
 
-const char *const collective_names[COLLECTIVE_COUNT + 1] = {"ibcast", "ireduce", "iallgather", "ialltoall", "iallreduce", NULL};
+const char *const *collective_names(void) {
+    static const char *names[COLLECTIVE_COUNT + 1]; /* the last stays NULL */
+    for (size_t i = 0; i < COLLECTIVE_COUNT; i++) {
+        names[i] = collective_table[i].name;
+    }
+    return names;
+}

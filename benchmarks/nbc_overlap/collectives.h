@@ -53,7 +53,7 @@ size_t collective_most_blocks(const struct collective *collective, int ranks);
 /* Largest message whose counts, those of all blocks of a buffer together, are ints: some libraries add them up as such. */
 uint64_t collective_most_bytes(const struct collective *collective, int ranks);
 
-/* The names, NULL-terminated: for the options table. */
-extern const char *const collective_names[COLLECTIVE_COUNT + 1];
+/* The table's names in its order, NULL-terminated: for the options. */
+const char *const *collective_names(void);
 
 #endif

@@ -384,12 +384,13 @@ static void store_sizes(struct size_list *list, const struct calibrate_result *r
     }
 }
 
-/* Sizes from a file: their status is "given", except that what could not be reached stays so. */
+/* Sizes from a file: their status is "given", except that what no size was found for stays known as that. */
 static void take_sizes(const struct size_list *list, struct calibrate_result *results) {
     for (size_t i = 0; i < list->count; i++) {
         const struct size_entry *entry = &list->entries[i];
         results[i] = (struct calibrate_result){
-            .status = entry->status == CALIBRATE_UNREACHABLE ? CALIBRATE_UNREACHABLE : CALIBRATE_GIVEN,
+            .status = entry->status == CALIBRATE_UNREACHABLE || entry->status == CALIBRATE_NOT_MONOTONIC ? entry->status
+                                                                                                         : CALIBRATE_GIVEN,
             .size = entry->size,
             .time_ns = (double)entry->time_ns,
             .error_relative =

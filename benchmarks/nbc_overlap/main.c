@@ -80,7 +80,7 @@ struct settings {
 /* The table of options: what --help prints and the parser knows is this. */
 static void describe_options(struct settings *s, struct option_entry entries[MOST_OPTIONS]) {
     const struct option_entry table[] = {
-        {.name = "collective", .kind = OPTION_CHOICES, .target = &s->collectives, .choices = collective_names, .value_name = "LIST",
+        {.name = "collective", .kind = OPTION_CHOICES, .target = &s->collectives, .choices = collective_names(), .value_name = "LIST",
          .help = "collectives to measure, comma-separated, may be repeated; default: all"},
         {.name = "grid", .kind = OPTION_CHOICE, .target = &s->grid, .choices = grid_names, .value_name = "NAME",
          .help = "target times of both axes: smoke 8,16,32ms; nightly 1ms to 32ms doubling (6 x 6); full 500us to 1.024s doubling "
@@ -356,7 +356,7 @@ static bool write_header(const struct run *run) {
         snprintf(standard, sizeof standard, "%d.%d", version, subversion);
         const char **names = fail_alloc(s->collectives.count, sizeof *names);
         for (size_t i = 0; i < s->collectives.count; i++) {
-            names[i] = collective_names[s->collectives.values[i]];
+            names[i] = collective_names()[s->collectives.values[i]];
         }
         const struct record_header header = {
             .benchmark = PROGRAM,
@@ -597,7 +597,7 @@ int main(int argc, char **argv) {
             print_help(entries);
         } else if (run.rank == 0 && settings.list) {
             for (int i = 0; i < COLLECTIVE_COUNT; i++) {
-                printf("%s\n", collective_names[i]);
+                printf("%s\n", collective_names()[i]);
             }
         } else if (run.rank == 0) {
             printf(PROGRAM " " BUILD_VERSION " (commit " BUILD_COMMIT ")\n");
