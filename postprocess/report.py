@@ -374,7 +374,7 @@ def _verified_of(name: str, records: Sequence[Record]) -> _Verified:
         return "; ".join(dict.fromkeys(map(str, texts)))
 
     facts = [
-        ("MPI library", values(h.mpi_library_version.strip() for h in headers)),
+        ("MPI library", values(h.mpi_library_version.strip().partition("\n")[0] for h in headers)),  # MPICH says a page
         ("MPI standard", values(h.mpi_standard for h in headers)),
         ("thread level", values(f"{h.thread_level_required} asked, {h.thread_level_provided} given" for h in headers)),
         ("processes", values(f"{h.ranks} on {h.nodes} node(s), {h.threads_per_rank} thread(s) each" for h in headers)),
