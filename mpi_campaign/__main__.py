@@ -1,6 +1,6 @@
 """`python -m mpi_campaign`, which `./campaign` starts in its environment."""
 
-import os
+import signal
 import sys
 
 import click
@@ -11,6 +11,10 @@ from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, Cam
 
 def main() -> int:
     """Run the command; every way out is an exit code and, where it is not good, one line."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    if sys.argv[1:2] != ["run"]:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `campaign list | head` ends as other commands do
     try:
         result = campaign.main(prog_name="campaign", standalone_mode=False)
     except CampaignError as error:
@@ -18,6 +22,9 @@ def main() -> int:
         return error.exit_code
     except click.exceptions.Exit as done:
         return done.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.ctx.get_help() if error.ctx else error.format_message())
+        return EXIT_WRONG_USE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "campaign"
         print(f"campaign: {' '.join(error.format_message().split())} See: {command} --help", file=sys.stderr)
@@ -25,9 +32,6 @@ def main() -> int:
     except (KeyboardInterrupt, click.Abort):
         print("campaign: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone; nothing is left to say
-        return EXIT_GOOD
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         print(f"campaign: {where}{error.strerror or error}", file=sys.stderr)

@@ -91,6 +91,7 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
     from mpi_campaign.run import Campaign  # noqa: PLC0415
 
     words = ["./campaign", *sys.argv[1:]]
+    asked = {name: tuple(dict.fromkeys(one)) if isinstance(one, tuple) else one for name, one in asked.items()}
     if resume is None:
         return Campaign(Options(**asked), output.resolve(), words).run(dry_run=dry_run)
     given = [name for name in asked if _was_given(name)]
@@ -110,12 +111,10 @@ def _was_given(name: str) -> bool:
 def _options_of(folder: archive.RunFolder) -> Any:
     from mpi_campaign.plan import Options  # noqa: PLC0415
 
-    asked = archive.read_manifest(folder).get("options", {})
     try:
-        known: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in asked.items()}
-        return Options(**known)
-    except (TypeError, AttributeError) as error:
-        raise CampaignError(f"{folder.path / archive.MANIFEST}: its options cannot be read: {error}") from error
+        return Options.from_manifest(archive.read_manifest(folder))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CampaignError(f"{folder.path / archive.MANIFEST}: what was asked for cannot be read: {error}") from error
 
 
 @campaign.command("list")
@@ -139,6 +138,8 @@ def show(run: str, output: Path, *, as_json: bool) -> int:
     from mpi_campaign import outcome  # noqa: PLC0415
 
     print(outcome.as_json(folder) if as_json else outcome.full_table(folder))
+    for problem in outcome.load(folder).problems:
+        print(f"campaign: {problem}", file=sys.stderr)
     return EXIT_GOOD
 
 

@@ -22,9 +22,15 @@ from types import FrameType
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 GRACE_SECONDS = 8.0
 SWEEPS = 200
+QUIET_LOOKS = 5
 SWEEP_SECONDS = 0.02
+
+
+class Stop(Exception):
+    """The guard was told to end."""
 
 
 def adopt_orphans() -> None:
@@ -35,6 +41,7 @@ def adopt_orphans() -> None:
 def descendants(root: int) -> set[int]:
     """Pids of all living processes below `root`, zombies not counted."""
     children: dict[int, list[int]] = {}
+    zombies: set[int] = set()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -43,22 +50,28 @@ def descendants(root: int) -> set[int]:
             fields = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
         except OSError:
             continue  # it ended while we looked
-        if fields[0] != "Z":
-            children.setdefault(int(fields[1]), []).append(int(entry.name))
+        children.setdefault(int(fields[1]), []).append(int(entry.name))
+        if fields[0] == "Z":
+            zombies.add(int(entry.name))
 
     def below(pid: int) -> Iterator[int]:
         for child in children.get(pid, []):
             yield child
-            yield from below(child)
+            yield from below(child)  # below a zombie too: the kernel may not have given its children away yet
 
-    return set(below(root))
+    return set(below(root)) - zombies
 
 
 def sweep() -> None:
-    """Kill everything below this process, again and again until nothing is left."""
+    """Kill everything below this process, again and again until nothing is seen QUIET_LOOKS times in a row.
+
+    One look proves nothing: /proc is read entry by entry while processes are given from a dying parent to another.
+    """
+    quiet = 0
     for _ in range(SWEEPS):
         left = descendants(os.getpid())
-        if not left:
+        quiet = 0 if left else quiet + 1
+        if quiet == QUIET_LOOKS:
             break
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
@@ -82,24 +95,22 @@ def main(command: list[str], parent: int) -> int:
     prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     if os.getppid() != parent:  # it died before the kernel was asked
         return 1
-    stopping = False
 
     def stop(_number: int, _frame: FrameType | None) -> None:
-        nonlocal stopping
-        stopping = True
+        for number in STOPPING:
+            signal.signal(number, signal.SIG_IGN)
+        raise Stop
 
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, stop)
     # This process has one thread, so that code between fork and exec is safe.
     child = subprocess.Popen(command, preexec_fn=lambda: prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # noqa: PLW1509
-    deadline = None
-    while child.poll() is None:
-        if stopping and deadline is None:
-            deadline = time.monotonic() + GRACE_SECONDS
-            child.send_signal(signal.SIGINT)
-        if deadline is not None and time.monotonic() > deadline:
-            break
-        time.sleep(SWEEP_SECONDS)
+    try:
+        for number in STOPPING:
+            signal.signal(number, stop)
+        child.wait()  # asleep, so that it takes no time from what is measured
+    except Stop:
+        child.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(GRACE_SECONDS)
     sweep()
     status = child.wait()
     return status if status >= 0 else 128 - status

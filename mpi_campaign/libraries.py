@@ -74,6 +74,7 @@ class Library:
     """One MPI library family.
 
     reports: pattern of MPI_Get_library_version; its group 1 is the version.
+    launcher_reports: the same of what `mpiexec --version` prints.
     always: settings of every launch.  binding: places the ranks.
     networks, configurations: by name, what selects each; a name that is missing is impossible, for the reason in
     `without`.
@@ -81,6 +82,7 @@ class Library:
 
     title: str
     reports: str
+    launcher_reports: str
     always: Callable[[Request], Settings]
     binding: Callable[[Request], Settings]
     networks: Mapping[str, Rule]
@@ -153,6 +155,7 @@ LIBRARIES: Mapping[str, Library] = {
     "openmpi": Library(
         title="Open MPI",
         reports=r"Open MPI v(\d[\w.]*)",
+        launcher_reports=r"\((?:Open MPI|OpenRTE)\) (\d[\w.]*)",
         always=_openmpi_always,
         binding=_openmpi_binding,
         networks={"shm": _openmpi_shm, "wire": _openmpi_wire, "native": _nothing},
@@ -161,6 +164,7 @@ LIBRARIES: Mapping[str, Library] = {
     "mpich": Library(
         title="MPICH",
         reports=r"MPICH Version:\s*(\d[\w.]*)",
+        launcher_reports=r"HYDRA build details:\s+Version:\s+(\d[\w.]*)",
         always=_nothing,
         binding=_hydra_binding,
         networks={
@@ -181,6 +185,7 @@ LIBRARIES: Mapping[str, Library] = {
     "intel": Library(
         title="Intel MPI",
         reports=r"Intel\(R\) MPI Library (\d[\w.]*)",
+        launcher_reports=r"Intel\(R\) MPI Library.* Version (\d[\w.]*)",
         always=_intel_always,
         binding=_intel_binding,
         networks={"shm": _same(I_MPI_FABRICS="shm"), "wire": _intel_wire, "native": _nothing},
@@ -191,6 +196,7 @@ LIBRARIES: Mapping[str, Library] = {
 UNKNOWN = Library(
     title="an MPI library that the campaign does not know",
     reports=r"",
+    launcher_reports=r"",
     always=_nothing,
     binding=_nothing,
     networks={"shm": _nothing, "native": _nothing},
@@ -236,6 +242,18 @@ def reported_version(family: str, library_version: str) -> str | None:
         return ""
     match = re.search(pattern, library_version)
     return match.group(1) if match else None
+
+
+def launcher_version(family: str, text: str) -> str | None:
+    """The version in what a family's `mpiexec --version` prints; None where it says none, or the family is unknown."""
+    pattern = library(family).launcher_reports
+    match = re.search(pattern, text) if pattern else None
+    return match.group(1) if match else None
+
+
+def same_version(asked: str, reported: str) -> bool:
+    """A library may leave out the end of its version (Intel MPI's 2021.18 of 2021.18.1; a wheel's .post1)."""
+    return asked == reported or asked.startswith(f"{reported}.")
 
 
 def limits(configuration: str) -> dict[str, str]:

@@ -1,9 +1,12 @@
 """What a run is asked to do, and what of it can be: options checked, ranks placed, cases planned or skipped."""
 
+import math
 import re
+import runpy
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from mpi_campaign import ROOT, libraries, machine, site, suites, toolchains, wire
 from mpi_campaign.cases import Case
@@ -13,6 +16,7 @@ from mpi_campaign.toolchains import Toolchain
 BENCHMARKS: Mapping[str, str] = {"nbc_overlap": "overlap of nonblocking collectives (Denis et al. 2022)"}
 
 SYSTEMS = ROOT / "systems"
+MANIFEST_VERSION = 1
 
 # What a run takes beside its measurements, and a case beside its points; they come off the budget.
 FIXED_SECONDS = 20.0
@@ -41,6 +45,20 @@ class Options:
     budget_seconds: float = -1.0
     case_limit_seconds: float = 0.0
     oversubscribe: bool = False
+
+    @classmethod
+    def from_manifest(cls, manifest: Mapping[str, Any]) -> "Options":
+        """What a run was asked for. Raises KeyError, TypeError or ValueError where the manifest does not say it."""
+        if manifest["schema_version"] != MANIFEST_VERSION:
+            raise ValueError(f"schema version {manifest['schema_version']}, not {MANIFEST_VERSION}")
+        asked: dict[str, Any] = {}
+        for name, one in manifest["options"].items():
+            asked[name] = tuple(one) if isinstance(one, list) else one
+        for field in fields(cls):
+            wanted = (int, float) if isinstance(field.default, float) else type(field.default)
+            if not isinstance(asked[field.name], wanted):
+                raise TypeError(f"{field.name} is {asked[field.name]!r}")
+        return cls(**asked)
 
 
 @dataclass(frozen=True)
@@ -90,39 +108,56 @@ def check(options: Options) -> None:
             f"the path of this clone, {ROOT}, holds '{awkward}', which ReFrame and the compiler wrappers of MPI do not "
             "take: move the clone to a path without it"
         )
+    _check_names(options)
+    _check_numbers(options)
+    for text in options.toolchains:
+        toolchains.parse(text)
 
-    def among(what: str, values: Iterable[str], legal: Iterable[str]) -> None:
+
+def _check_names(options: Options) -> None:
+    kind, _, rate = options.network.partition(":")
+    named: list[tuple[str, tuple[str, ...], Iterable[str]]] = [
+        ("system", (options.system,), available_systems()),
+        ("suite", (options.suite,), suites.SUITES),
+        ("configuration", options.configurations, libraries.CONFIGURATIONS),
+        ("benchmark", options.benchmarks, BENCHMARKS),
+        ("collective", options.collectives, suites.COLLECTIVES),
+        ("network", (kind,) if options.network else (), libraries.NETWORKS),
+    ]
+    for what, values, legal in named:
         for value in values:
             if value not in legal:
                 raise CampaignError(f"there is no {what} '{value}'; there are: {', '.join(legal)}")
+    there = partitions_of(options.system)
+    if kind and kind not in there:
+        raise CampaignError(f"system '{options.system}' has no partition for '{kind}'; it has: {', '.join(there)}")
+    if rate and kind != "wire":
+        raise CampaignError(f"network '{options.network}': only wire has a rate, e.g. wire:{site.WIRE_RATE}")
+    if rate:
+        try:
+            wire.rate_bytes_per_second(rate)
+        except ValueError as error:
+            raise CampaignError(f"network '{options.network}': {error}") from error
 
-    among("system", (options.system,), available_systems())
-    among("suite", (options.suite,), suites.SUITES)
-    among("configuration", options.configurations, libraries.CONFIGURATIONS)
-    among("benchmark", options.benchmarks, BENCHMARKS)
-    among("collective", options.collectives, suites.COLLECTIVES)
-    kind, _, rate = options.network.partition(":")
-    if options.network:
-        among("network", (kind,), libraries.NETWORKS)
-        if rate and kind != "wire":
-            raise CampaignError(f"network '{options.network}': only wire has a rate, e.g. wire:{site.WIRE_RATE}")
-        if rate:
-            try:
-                wire.rate_bytes_per_second(rate)
-            except ValueError as error:
-                raise CampaignError(f"network '{options.network}': {error}") from error
-    if options.repeat < 1:
-        raise CampaignError(f"--repeat {options.repeat}: a whole number from 1")
-    if options.ranks < 2:
-        raise CampaignError(f"--ranks {options.ranks}: a collective needs at least 2 ranks")
-    if options.case_limit_seconds < 0:
-        raise CampaignError(f"--case-limit-seconds {options.case_limit_seconds:g}: a number of seconds")
-    if options.threads_per_rank < 0:
-        raise CampaignError(f"--threads-per-rank {options.threads_per_rank}: a whole number from 1, or 0 for all cores")
-    if options.budget_seconds != -1 and options.budget_seconds < 0:
-        raise CampaignError(f"--budget-seconds {options.budget_seconds:g}: a number of seconds, or 0 for no bound")
-    for text in options.toolchains:
-        toolchains.parse(text)
+
+def _check_numbers(options: Options) -> None:
+    budget, limit = options.budget_seconds, options.case_limit_seconds
+    wrong = {
+        f"--repeat {options.repeat}: a whole number from 1": options.repeat < 1,
+        f"--ranks {options.ranks}: a collective needs at least 2 ranks": options.ranks < 2,
+        f"--threads-per-rank {options.threads_per_rank}: a whole number from 1, or 0 for all cores": (
+            options.threads_per_rank < 0
+        ),
+        f"--budget-seconds {budget:g}: a number of seconds, or 0 for no bound": (
+            not math.isfinite(budget) or (budget < 0 and budget != Options.budget_seconds)
+        ),
+        f"--case-limit-seconds {limit:g}: a number of seconds from 1": (
+            not math.isfinite(limit) or (limit < 1 and limit != Options.case_limit_seconds)
+        ),
+    }
+    for message, applies in wrong.items():
+        if applies:
+            raise CampaignError(message)
 
 
 def place(options: Options) -> libraries.Placement:
@@ -138,11 +173,24 @@ def place(options: Options) -> libraries.Placement:
     return libraries.Placement(options.ranks, threads, oversubscribed=wanted > cores)
 
 
+def partitions_of(system: str) -> dict[str, str]:
+    """A system's partitions by network, as its settings file has them."""
+    settings = runpy.run_path(str(SYSTEMS / system / "settings.py"))["site_configuration"]
+    return {one["extras"]["network"]: one["name"] for one in settings["systems"][0]["partitions"]}
+
+
 def choose_network(options: Options) -> tuple[str, list[str]]:
     """The network, and what must be said about it. Raises CampaignError where the one that was asked for cannot be."""
     kind, _, rate = options.network.partition(":")
+    there = partitions_of(options.system)
+    if kind and kind not in there:
+        raise CampaignError(
+            f"system '{options.system}' has no partition for network '{kind}'; it has: {', '.join(there)}"
+        )
     if kind in ("shm", "native"):
         return kind, []
+    if not kind and "wire" not in there:
+        return next(iter(there)), []
     network = f"wire:{rate or site.WIRE_RATE}"
     refusal = machine.wire_refusal()
     if refusal is None:
@@ -152,18 +200,28 @@ def choose_network(options: Options) -> tuple[str, list[str]]:
     return "shm", [f"no wire on this machine ({refusal}): shared memory instead, over which every library serialises"]
 
 
+def _name(toolchain: Toolchain) -> tuple[str, str]:
+    return toolchain.toolchain, toolchain.provider
+
+
 def make_plan(options: Options, resolved: list[Toolchain], network: str, placement: libraries.Placement) -> Plan:
     """All cases that were asked for; what the registry knows to be impossible is skipped with its reason.
 
     Raises CampaignError where nothing is left to run.
     """
+    twice = [one for one in resolved if [(two.toolchain, two.provider) for two in resolved].count(_name(one)) > 1]
+    if twice:
+        raise CampaignError(
+            f"{twice[0].toolchain} is asked for from several prefixes ({', '.join(one.prefix for one in twice)}): "
+            "no record could tell them apart, run them one after the other"
+        )
     cases = []
     skipped = {}
     for toolchain in resolved:
         for configuration in options.configurations or tuple(libraries.CONFIGURATIONS):
             request = libraries.Request(Path(toolchain.prefix), toolchain.version, configuration, network, placement)
             answer = libraries.launch(toolchain.family, request)
-            for collective in options.collectives or suites.COLLECTIVES:
+            for collective in options.collectives or suites.SUITES[options.suite].collectives:
                 first = Case(
                     toolchain.toolchain,
                     toolchain.provider,

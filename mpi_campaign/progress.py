@@ -1,5 +1,7 @@
 """What a person sees while a run goes on: the step, what runs, n of m, time left."""
 
+import os
+import shutil
 import sys
 import time
 from typing import TextIO
@@ -20,7 +22,7 @@ class Progress:
 
     def __init__(self, steps: int, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
-        self._live = self._stream.isatty()
+        self.live = self._stream.isatty()
         self._steps = steps
         self._step = 0
         self._status_shown = False
@@ -33,20 +35,21 @@ class Progress:
 
     def line(self, text: str) -> None:
         """A line that stays."""
-        self._clear()
-        print(text, file=self._stream, flush=True)
+        self._print(text + "\n")
 
     def status(self, text: str) -> None:
         """A line that the next one replaces; nothing in a log."""
-        if self._live:
-            self._clear()
-            print(text[:110], end="", file=self._stream, flush=True)
+        if self.live:
+            self._print(text[: shutil.get_terminal_size().columns - 1])
             self._status_shown = True
 
-    def _clear(self) -> None:
-        if self._status_shown:
-            print("\r\033[K", end="", file=self._stream)
-            self._status_shown = False
+    def _print(self, text: str) -> None:
+        try:
+            self._stream.write("\r\033[K" + text if self._status_shown else text)
+            self._stream.flush()
+        except BrokenPipeError:  # nobody reads any more: what is being measured goes on
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+        self._status_shown = False
 
 
 class Countdown:
@@ -72,6 +75,8 @@ class Countdown:
     @property
     def left(self) -> str:
         each = self._spent / self.done if self.done else self._expected
-        running = min(each, time.monotonic() - self._began)
+        running = min(0.9 * each, time.monotonic() - self._began)  # late is not done
         left = each * (self.total - self.done) - running
+        if self.done == self.total:
+            return "nothing left"
         return f"about {duration(left)} left" if each > 0 else "time left not known"

@@ -1,5 +1,6 @@
 """What became of each planned case: pass, fail, skip or missing, with the one line that says why."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,23 @@ from mpi_campaign.progress import duration
 from mpi_campaign.reframe_session import Outcome
 
 LONGEST_QUOTE = 300
+# What a launcher says that tells why its ranks ended, among its banners and advice.
+TELLING = re.compile(r"signal|killed|cannot|could not|not found|no such|error|abort|denied|fail", re.IGNORECASE)
 
 
-def results(folder: RunFolder, plan: Plan, outcomes: list[Outcome]) -> Iterator[dict[str, Any]]:
+def results(
+    folder: RunFolder, plan: Plan, outcomes: list[Outcome], *, interrupted: bool = False
+) -> Iterator[dict[str, Any]]:
     """The manifest's `cases`: each planned case with its result, reason and record.
 
-    `missing` is a case that has no whole record because the run was cut off, or because what it needs failed.
+    `missing` is a case that has no whole record because the run was cut off, or because what it needs failed. What an
+    interrupt ended did not fail.
     """
+    if interrupted:
+        whole = {case.stem for case in plan.to_measure if archive.is_complete(_record(folder, case))}
+        outcomes = [one for one in outcomes if one.stem in whole]
     for case in plan.cases:
-        record = folder.partial / "records" / f"{case.stem}.jsonl"
+        record = _record(folder, case)
         result, reason = _judge(folder, plan, case, outcomes)
         yield {
             **case.as_dict(),
@@ -29,6 +38,10 @@ def results(folder: RunFolder, plan: Plan, outcomes: list[Outcome]) -> Iterator[
             "reason": reason,
             "record": str(record.relative_to(folder.partial)) if record.exists() else None,
         }
+
+
+def _record(folder: RunFolder, case: Case) -> Path:
+    return folder.partial / "records" / f"{case.stem}.jsonl"
 
 
 def _judge(folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome]) -> tuple[str, str]:
@@ -42,7 +55,7 @@ def _judge(folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome]) -
         return "fail", _why(folder, plan, case, own)
     if any(one.failed and one.stem == case.basic.stem for one in outcomes):
         return "missing", "basic, whose sizes it needs, failed"
-    if archive.is_complete(folder.partial / "records" / f"{case.stem}.jsonl"):
+    if archive.is_complete(_record(folder, case)):
         return "pass", ""
     return "missing", "it was not measured: the run was cut off"
 
@@ -54,12 +67,13 @@ def _why(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
     reframe_says = outcome.fail_reason.removeprefix("sanity error: ").strip()
     if "timed out" in reframe_says:
         return f"it hung: no end within its limit of {duration(plan.case_limit_seconds)}"
-    if archive.is_complete(folder.partial / "records" / f"{case.stem}.jsonl"):
+    if archive.is_complete(_record(folder, case)):
         return reframe_says  # it ran to its end: what was wrong is what verification found
     own = [line for line in said if line.startswith((f"{case.benchmark}: ", "wire: "))]
     if own:
         return own[-1][:LONGEST_QUOTE]
-    return f"{reframe_says}; the launcher said: {said[-1][:LONGEST_QUOTE]}" if said else reframe_says
+    telling = [line for line in said if TELLING.search(line)] or said[-1:]
+    return f"it ended early; the launcher said: {telling[0][:LONGEST_QUOTE]}" if telling else reframe_says
 
 
 def _build_error(outcome: Outcome) -> str:

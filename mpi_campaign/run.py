@@ -3,6 +3,8 @@
 import fcntl
 import json
 import shutil
+import signal
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -12,7 +14,18 @@ from typing import Any
 from mpi_campaign import STATE, __version__, archive, libraries, machine, reframe_session, suites, toolchains
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
-from mpi_campaign.plan import LAUNCH_SECONDS, SYSTEMS, Options, Plan, check, choose_network, make_plan, place
+from mpi_campaign.plan import (
+    LAUNCH_SECONDS,
+    MANIFEST_VERSION,
+    SYSTEMS,
+    Options,
+    Plan,
+    check,
+    choose_network,
+    make_plan,
+    partitions_of,
+    place,
+)
 from mpi_campaign.progress import Progress, duration
 from mpi_campaign.reframe_session import Outcome, Session
 from mpi_campaign.results import results
@@ -52,11 +65,16 @@ class Campaign:
         notes += [f"skipped: {reason}" for reason in dict.fromkeys(plan.skipped.values())]
         for note in notes:
             self._say(note)
+        if dry_run:
+            with tempfile.TemporaryDirectory() as scratch:
+                return self._dry_run(archive.start(Path(scratch), self.options.system), plan)
         folder = self.resume or archive.start(self.output, self.options.system)
         try:
-            if dry_run:
-                return self._dry_run(folder, plan)
             with self._nobody_else():
+                if folder.archived.is_dir():
+                    raise CampaignError(
+                        f"run '{folder.run}' has been completed meanwhile: there is nothing to go on with"
+                    )
                 return self._measure(folder, plan, resolved, notes)
         except OSError as error:
             self._say(f"{error.filename or folder.path}: {error.strerror}; what was measured is kept")
@@ -82,7 +100,7 @@ class Campaign:
         return reframe_session.command(
             settings=SYSTEMS / self.options.system / "settings.py",
             folder=folder.session,
-            partition=f"{self.options.system}:{plan.network.partition(':')[0]}",
+            partition=f"{self.options.system}:{partitions_of(self.options.system)[plan.network.partition(':')[0]]}",
             tests=tests,
             environments=list(dict.fromkeys(case.environment for case in plan.to_measure)),
             mode=self.options.suite,
@@ -98,7 +116,7 @@ class Campaign:
     def _command(self, folder: RunFolder, plan: Plan, repeat: int = 1) -> list[str]:
         """The command line that measures."""
         configurations = "|".join(self.options.configurations or libraries.CONFIGURATIONS)
-        collectives = "|".join(self.options.collectives or suites.COLLECTIVES)
+        collectives = "|".join(self.options.collectives or suites.SUITES[self.options.suite].collectives)
         rate = plan.network.partition(":")[2]
         variables = {
             "ranks": str(plan.placement.ranks),
@@ -112,7 +130,7 @@ class Campaign:
         if self.options.oversubscribe:
             variables["oversubscribe"] = "yes"
         if self.resume:
-            variables["resume_from"] = str(folder.partial / "records")
+            variables["resume_from"] = str(self.resume.partial / "records")
         if repeat > 1:
             variables["repeat"] = str(repeat)
         tests = f"nbc_overlap%configuration=({configurations})%basic.collective=({collectives})$"
@@ -122,7 +140,6 @@ class Campaign:
         words = [*self._command(folder, plan), "--dry-run"]
         self._say(reframe_session.typed(words))
         session = reframe_session.run(words, lambda _event: None, lambda: None)
-        shutil.rmtree(folder.partial)
         shutil.rmtree(folder.session)
         for case in plan.cases:
             reason = plan.skipped.get(case.stem)
@@ -140,8 +157,9 @@ class Campaign:
         archive.write_atomically(folder.session / "metadata.json", json.dumps(facts) + "\n")
         watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
         self.progress.step("building the benchmarks")
-        if self._build(folder, plan, watch).interrupted:
-            return self._close(folder, manifest, interrupted=True)
+        build = self._build(folder, plan, watch)
+        if build.interrupted or self._broken(build, reframe_session.outcomes(folder.session / reframe_session.REPORT)):
+            return self._close(folder, manifest, interrupted=build.interrupted)
         launches, points = len(plan.to_measure), suites.SUITES[self.options.suite].points
         budget = plan.case_budget_seconds
         time = f", about {duration((budget + LAUNCH_SECONDS) * launches)}" if budget else ""
@@ -166,7 +184,7 @@ class Campaign:
             interrupted = session.interrupted
             if interrupted or self._broken(session, said):
                 break
-        manifest["cases"] = list(results(folder, plan, outcomes))
+        manifest["cases"] = list(results(folder, plan, outcomes, interrupted=interrupted))
         manifest["finished_utc"] = archive.now_utc()
         return self._close(folder, manifest, interrupted=interrupted)
 
@@ -175,7 +193,7 @@ class Campaign:
         before = archive.read_manifest(folder) if self.resume else {}
         return {
             "schema": "mpi-campaign.manifest",
-            "schema_version": 1,
+            "schema_version": MANIFEST_VERSION,
             "run": folder.run,
             "system": folder.system,
             "suite": self.options.suite,
@@ -204,6 +222,9 @@ class Campaign:
     def _close(self, folder: RunFolder, manifest: dict[str, Any], *, interrupted: bool) -> int:
         from mpi_campaign import outcome  # noqa: PLC0415 - pandas and matplotlib take a second to load
 
+        # A few seconds, and then everything is in its place: an interrupt here would only leave it half told.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
         self.progress.step("archiving")
         cases = manifest["cases"]
         complete = all(

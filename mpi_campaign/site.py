@@ -84,7 +84,15 @@ def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> d
         ],
         "environments": environments(),
         "modes": [
-            {"name": suite, "options": [f"--setvar=grid={entry.grid}"]} for suite, entry in suites.SUITES.items()
+            {
+                "name": suite,
+                "options": [
+                    f"--setvar=grid={entry.grid}",
+                    f"--setvar=budget_seconds={entry.case_seconds}",
+                    f"--setvar=time_limit={entry.limit}",
+                ],
+            }
+            for suite, entry in suites.SUITES.items()
         ],
         "storage": [{"enable": True, "backend": "sqlite", "sqlite_db_file": str(reframe_state / "sessions.db")}],
         "logging": [_logging(str(reframe_state / "perflogs"))],

@@ -8,6 +8,7 @@ What is resolved is kept in .campaign/toolchains.json, which the ReFrame setting
 """
 
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -21,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from mpi_campaign import STATE
+from mpi_campaign import STATE, libraries
 from mpi_campaign.errors import CampaignError
 
 TOOLCHAINS = STATE / "toolchains"
@@ -68,9 +69,11 @@ class Toolchain:
 
     @property
     def environment(self) -> str:
-        """Name of the ReFrame environment, which takes neither dots nor @; the provider keeps two of a name apart."""
+        """Name of the ReFrame environment, which takes neither dots nor @; prefixes are told apart by a hash."""
         plain = re.sub(r"[^A-Za-z0-9-]", "_", self.toolchain.replace("@", "-"))
-        return plain if self.provider == "wheels" else f"{plain}-{self.provider}"
+        if self.provider == "wheels":
+            return plain
+        return f"{plain}-{hashlib.sha256(self.prefix.encode()).hexdigest()[:6]}"
 
 
 @dataclass(frozen=True)
@@ -100,11 +103,12 @@ def resolve(spec: Spec, say: Callable[[str], None]) -> Toolchain:
 
     Raises CampaignError where it does not exist or cannot be installed.
     """
-    known = next((one for one in load() if _answers(one, spec)), None)
-    if known is not None and Path(known.mpicc).exists() and Path(known.mpiexec).exists():
-        return known
-    found = _from_prefix(spec, spec.prefix) if spec.prefix else _from_wheels(spec, say)
-    _remember(found)
+    with _locked():  # a second campaign waits here, and finds the work done
+        known = next((one for one in load() if _answers(one, spec)), None)
+        if known is not None and Path(known.mpicc).exists() and Path(known.mpiexec).exists():
+            return known
+        found = _from_prefix(spec, spec.prefix) if spec.prefix else _from_wheels(spec, say)
+        _remember(found)
     return found
 
 
@@ -115,16 +119,15 @@ def _answers(one: Toolchain, spec: Spec) -> bool:
 
 def load() -> list[Toolchain]:
     """Every toolchain that was resolved in this clone and is still there."""
+    found = []
     try:
-        entries = json.loads(STORE.read_text())
+        for entry in json.loads(STORE.read_text()):
+            packages = tuple(Package(**package) for package in entry["packages"])
+            found.append(Toolchain(**{**entry, "packages": packages}))
     except FileNotFoundError:
         return []
-    except (OSError, ValueError) as error:
-        raise CampaignError(f"{STORE} cannot be read ({error}): remove it and start again") from error
-    found = []
-    for entry in entries:
-        packages = tuple(Package(**package) for package in entry["packages"])
-        found.append(Toolchain(**{**entry, "packages": packages}))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise CampaignError(f"{STORE} cannot be read ({error!r}): remove it and start again") from error
     return [one for one in found if Path(one.prefix).is_dir()]
 
 
@@ -137,12 +140,11 @@ def _locked() -> Iterator[None]:
 
 
 def _remember(toolchain: Toolchain) -> None:
-    with _locked():
-        others = [one for one in load() if one.environment != toolchain.environment]
-        entries = sorted((asdict(one) for one in [*others, toolchain]), key=lambda entry: str(entry["toolchain"]))
-        fresh = STORE.with_suffix(".json.new")
-        fresh.write_text(json.dumps(entries, indent=1) + "\n")
-        fresh.replace(STORE)
+    others = [one for one in load() if one.environment != toolchain.environment]
+    entries = sorted((asdict(one) for one in [*others, toolchain]), key=lambda entry: str(entry["toolchain"]))
+    fresh = STORE.with_suffix(".json.new")
+    fresh.write_text(json.dumps(entries, indent=1) + "\n")
+    fresh.replace(STORE)
 
 
 def _from_prefix(spec: Spec, prefix: Path) -> Toolchain:
@@ -158,6 +160,13 @@ def _from_prefix(spec: Spec, prefix: Path) -> Toolchain:
         )
 
     mpicc, mpiexec = find("mpicc"), find("mpiexec")
+    done = subprocess.run([str(mpiexec), "--version"], capture_output=True, text=True, check=False)
+    says = libraries.launcher_version(spec.family, done.stdout + done.stderr)
+    if says is not None and not libraries.same_version(spec.version, says):
+        raise CampaignError(
+            f"toolchain {spec.toolchain}={prefix}: {mpiexec} says that it is version {says}; ask for "
+            f"{spec.family}@{says}={prefix}"
+        )
     return Toolchain(spec.toolchain, spec.family, spec.version, "prefix", str(prefix), str(mpicc), str(mpiexec))
 
 
@@ -170,13 +179,14 @@ def _from_wheels(spec: Spec, say: Callable[[str], None]) -> Toolchain:
         )
     prefix = TOOLCHAINS / f"{spec.family}-{spec.version}"
     say(f"installing {spec.toolchain} from its wheels")
-    with _locked():
-        TOOLCHAINS.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=TOOLCHAINS, prefix=".new-") as folder:
-            fresh = Path(folder) / "prefix"
-            installed = _pip_install([f"{name}=={spec.version}" for name in packages], fresh, spec, Path(folder))
-            shutil.rmtree(prefix, ignore_errors=True)
-            fresh.rename(prefix)
+    TOOLCHAINS.mkdir(exist_ok=True)
+    for left_over in TOOLCHAINS.glob(".new-*"):  # of one that was killed
+        shutil.rmtree(left_over, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=TOOLCHAINS, prefix=".new-") as folder:
+        fresh = Path(folder) / "prefix"
+        installed = _pip_install([f"{name}=={spec.version}" for name in packages], fresh, spec, Path(folder))
+        shutil.rmtree(prefix, ignore_errors=True)
+        fresh.rename(prefix)
     for program in ("mpicc", "mpiexec"):
         if not (prefix / "bin" / program).exists():
             raise CampaignError(f"{spec.toolchain}: its wheel has no bin/{program}, so nothing can be built with it")

@@ -13,6 +13,7 @@ from mpi_campaign import libraries
 from mpi_campaign.cases import Case
 from postprocess.load import Header, Record, RecordError, load_record
 from postprocess.points import expected_wire_bytes
+from postprocess.validity import invalid_reasons
 
 
 def faults_of_file(
@@ -48,6 +49,9 @@ def _of_completeness(record: Record) -> Iterator[str]:
     errors = sum(point.data_errors for point in record.points)
     if errors:
         yield f"{errors} wrong values were received"
+    elif record.complete and all(invalid_reasons(point) for point in record.points):
+        reasons = dict.fromkeys(reason for point in record.points for reason in invalid_reasons(point))
+        yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
 
 
 def _of_identity(header: Header, case: Case, family: str, version: str) -> Iterator[str]:
@@ -58,13 +62,8 @@ def _of_identity(header: Header, case: Case, family: str, version: str) -> Itera
     first_line = header.mpi_library_version.strip().splitlines()[0] if header.mpi_library_version.strip() else "nothing"
     if reported is None:
         yield f"the library says that it is not {libraries.library(family).title}: {first_line}"
-    elif reported and not _same_version(version, reported):
+    elif reported and not libraries.same_version(version, reported):
         yield f"the library says that it is version {reported}, not {version}"
-
-
-def _same_version(asked: str, reported: str) -> bool:
-    """A library may leave out the end of its version (Intel MPI's 2021.18 of 2021.18.1; a wheel's .post1)."""
-    return asked == reported or asked.startswith(f"{reported}.")
 
 
 def _of_placement(header: Header) -> Iterator[str]:

@@ -60,7 +60,7 @@ class Watch:
         )
 
     def on_tick(self) -> None:
-        if self.running is None:
+        if self.running is None or not self.progress.live:
             return
         records = (self.folder.session / "stage").glob(f"**/{archive.RECORD}")
         newest = max(records, key=lambda record: record.stat().st_mtime, default=None)

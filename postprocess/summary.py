@@ -101,7 +101,7 @@ class Summary:
             )
         if self.verdict == MIXED:
             text += "; " + ", ".join(f"{name} at {number}" for name, number in self.verdicts.most_common())
-        if self.together:
+        if self.together and math.isfinite(self.together_low):
             bounds = interval(self.together_low, self.together_high)
             text += f"; {self.reliable or 'none'} of them reliable by itself, together {bounds}"
         return text

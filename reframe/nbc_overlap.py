@@ -11,7 +11,7 @@ from pathlib import Path
 import reframe as rfm
 import reframe.utility.sanity as sn
 from overlap_base import MeasuredTest
-from reframe.core.builtins import fixture, parameter, run_before
+from reframe.core.builtins import fixture, parameter, run_after, run_before
 
 from mpi_campaign import archive, libraries, suites
 from postprocess.points import record_metrics
@@ -38,7 +38,7 @@ class NbcOverlap(MeasuredTest):
         basic = self.basic_test()
         found = record_metrics(self.staged(archive.RECORD), None if basic is None else basic.staged(archive.RECORD))
         self.perf_variables = {
-            name: sn.make_performance_function(sn.defer(value), "count" if name.endswith("points") else "ratio")
+            name: sn.make_performance_function(sn.defer(value), "points" if name.startswith("points") else "ratio")
             for name, value in found.items()
         }
 
@@ -62,7 +62,10 @@ class nbc_overlap(NbcOverlap):
     valid_prog_environs = ["+mpi"]
     configuration = parameter(list(libraries.CONFIGURATIONS))
     basic = fixture(nbc_overlap_basic, scope="environment")
-    tags = set(suites.SUITES)
+
+    @run_after("init")
+    def tag_suites(self) -> None:
+        self.tags = {name for name, suite in suites.SUITES.items() if self.basic.collective in suite.collectives}
 
     def identify(self) -> tuple[str, str]:
         return self.configuration, self.basic.collective

@@ -3,6 +3,7 @@
 A benchmark's check file derives from `MeasuredTest`, says which executable and which options, and nothing else.
 """
 
+import hashlib
 import json
 import shlex
 from pathlib import Path
@@ -29,7 +30,9 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
 
     @property
     def build_folder(self) -> Path:
-        return STATE / "build" / str(self.current_environ.name)
+        # A build folder cannot be moved, nor used for another compiler: both are in its name.
+        made_of = f"{ROOT} {self.current_environ.extras['mpicc']}"
+        return STATE / "build" / f"{self.current_environ.name}-{hashlib.sha256(made_of.encode()).hexdigest()[:6]}"
 
     @run_before("compile")
     def configure(self) -> None:

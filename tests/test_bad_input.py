@@ -1,8 +1,10 @@
 """What a person gets wrong, or what a machine lacks: one line, the legal values, exit code 2."""
 
+import json
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,10 @@ from tests.support import NOWHERE, Command, refused
         (["run", "--benchmark", "osu"], ["osu", "nbc_overlap"]),
         (["run", "--collective", "bcast"], ["bcast", "ibcast", "ialltoall"]),
         (["run", "--network", "carrier-pigeon"], ["carrier-pigeon", "shm", "wire", "native"]),
+        (["run", "--network", "native"], ["native", "shm, wire"]),
+        (["run", "--budget-seconds", "inf"], ["--budget-seconds inf"]),
+        (["run", "--budget-seconds", "nan"], ["--budget-seconds nan"]),
+        (["run", "--case-limit-seconds", "0.4"], ["--case-limit-seconds 0.4"]),
         (["run", "--network", "wire:fast"], ["fast", "2gbit"]),
         (["run", "--network", "shm:2gbit"], ["only wire has a rate"]),
         (["run", "--repeat", "0"], ["--repeat 0"]),
@@ -108,3 +114,34 @@ def test_a_clone_in_a_place_that_the_wrappers_do_not_take(monkeypatch: pytest.Mo
     monkeypatch.setattr(plan, "ROOT", Path("/home/me/my projects/campaign"))
     with pytest.raises(CampaignError, match=r"my projects/campaign, holds ' '.*move the clone"):
         plan.check(plan.Options())
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {},
+        {"schema_version": 99, "options": {}},
+        {"schema_version": 1, "options": {**asdict(plan.Options()), "ranks": "two"}},
+        {"schema_version": 1, "options": {**asdict(plan.Options()), "collectives": "ibcast"}},
+        {"schema_version": 1, "options": None},
+    ],
+)
+def test_a_run_whose_manifest_does_not_say_what_was_asked(
+    campaign: Command, tmp_path: Path, manifest: dict[str, object]
+) -> None:
+    partial = tmp_path / "local" / ".partial" / "20260101T000000Z-abcdef"
+    partial.mkdir(parents=True)
+    (partial / "manifest.json").write_text(json.dumps(manifest))
+    refused(campaign("run", "--resume", "last", "--output", str(tmp_path)), "manifest.json", "cannot be read")
+
+
+def test_no_command_shows_the_help(campaign: Command) -> None:
+    done = campaign()
+    assert done.returncode == 2
+    assert "Commands:\n" in done.stdout
+
+
+def test_a_reader_that_has_gone_is_no_failure_of_ours() -> None:
+    line = f"{sys.executable} {ROOT / 'campaign'} list --json | head -1"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("{\n", "")

@@ -188,6 +188,9 @@ def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(tmp_path: Path, campaign:
     assert run.parent.name == ".partial"
     assert "incomplete" in stdout
     assert len(points(campaign, run)) >= 2
+    looked = campaign("run", "--resume", run.name, "--output", str(tmp_path), "--dry-run")
+    assert looked.returncode == 0, looked.stderr
+    assert len(points(campaign, run)) >= 2
     again = campaign("run", "--resume", run.name, "--output", str(tmp_path))
     assert again.returncode == 0, again.stdout + again.stderr
     assert run_path(again.stdout) == tmp_path / "local" / run.name

@@ -82,6 +82,16 @@ def test_what_verification_found_is_the_reason_of_a_whole_record(folder: RunFold
     assert judged(folder, failed("sanity error: the wire carried 1 byte")) == ("fail", "the wire carried 1 byte")
 
 
+def test_what_an_interrupt_ended_did_not_fail(folder: RunFolder) -> None:
+    (found,) = results.results(folder, PLAN, [failed("keyboard interrupt")], interrupted=True)
+    assert found["result"] == "missing"
+
+
+def test_a_killed_rank_is_told_by_the_launcher(folder: RunFolder) -> None:
+    log(folder, "# calibrated ibcast\n=====\nKILLED BY SIGNAL: 9 (Killed)\nThis typically refers to a problem\n")
+    assert judged(folder, failed("no footer"))[1] == "it ended early; the launcher said: KILLED BY SIGNAL: 9 (Killed)"
+
+
 def test_the_benchmarks_own_last_line_is_the_reason_of_a_cut_one(folder: RunFolder) -> None:
     log(folder, "nbc_overlap: calibrated this\nnbc_overlap: rank 1: MPI_Wait: no memory\nmpiexec: aborted\n")
     assert judged(folder, failed("no footer")) == ("fail", "nbc_overlap: rank 1: MPI_Wait: no memory")

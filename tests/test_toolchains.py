@@ -71,7 +71,7 @@ def test_programs_with_a_family_suffix_win_and_get_their_plain_name(
         program(prefix / "bin" / name, "another")
         program(prefix / "bin" / f"{name}.openmpi", "the right one")
     found = toolchains.resolve(toolchains.parse(f"openmpi@4.1.4={prefix}"), print)
-    assert found.environment == "openmpi-4_1_4-prefix"
+    assert found.environment.startswith("openmpi-4_1_4-")
     assert toolchains.load() == [found]
     folder = toolchains.path_folder(found)
     for name in ("mpicc", "mpiexec"):
@@ -95,3 +95,23 @@ def test_a_toolchain_that_has_gone_is_forgotten(tmp_path: Path, monkeypatch: pyt
     assert toolchains.load() == []
     with pytest.raises(CampaignError, match="no mpicc under"):
         toolchains.resolve(spec, print)
+
+
+def test_a_prefix_that_holds_another_version_is_told_before_anything_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toolchains, "STATE", tmp_path / "state")
+    monkeypatch.setattr(toolchains, "STORE", tmp_path / "state" / "toolchains.json")
+    program(tmp_path / "bin" / "mpicc", "")
+    program(tmp_path / "bin" / "mpiexec", "'mpiexec (OpenRTE) 4.1.4'")
+    with pytest.raises(CampaignError, match=r"version 4\.1\.4; ask for openmpi@4\.1\.4="):
+        toolchains.resolve(toolchains.parse(f"openmpi@9.9={tmp_path}"), print)
+    assert toolchains.resolve(toolchains.parse(f"openmpi@4.1.4={tmp_path}"), print).version == "4.1.4"
+
+
+@pytest.mark.parametrize("text", ["null", "[1]", '[{"a": 1}]', "{", "[[]]"])
+def test_a_damaged_store_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(toolchains, "STORE", tmp_path / "toolchains.json")
+    (tmp_path / "toolchains.json").write_text(text)
+    with pytest.raises(CampaignError, match="remove it"):
+        toolchains.load()

@@ -41,6 +41,11 @@ def test_a_record_that_was_cut_off(tmp_path: Path) -> None:
     assert "cut off" in judge(tmp_path, synthetic.sweep(grid=(16,))[:-1])[0]
 
 
+def test_a_record_without_one_valid_point(tmp_path: Path) -> None:
+    lines = synthetic.sweep(repetitions=3, grid=(16,))
+    assert "none of its 1 points is valid: fewer than 6 repetitions (3)" in judge(tmp_path, lines)[0]
+
+
 def test_wrong_values_received(tmp_path: Path) -> None:
     lines = synthetic.sweep(grid=(16,))
     lines[1]["data_errors"] = 3

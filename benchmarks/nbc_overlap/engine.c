@@ -305,7 +305,7 @@ static uint64_t order_limit(const engine *e) {
 
 static void say_progress(const engine *e, const char *what, int64_t target_ns, const struct calibrate_result *result) {
     if (e->rank == 0 && !e->plan->quiet) {
-        fail_report("calibrated %s for %g ms: size %llu takes %.3f ms (%+.1f %%, %s, %u measurements)", what,
+        fprintf(stderr, "# calibrated %s for %g ms: size %llu takes %.3f ms (%+.1f %%, %s, %u measurements)\n", what,
                     (double)target_ns / 1e6, (unsigned long long)result->size, result->time_ns / 1e6,
                     100 * result->error_relative, calibrate_status_name(result->status), result->measurements);
     }
