@@ -81,13 +81,15 @@ def start(root: Path, system: str) -> RunFolder:
     """A new run folder. Raises CampaignError where it cannot be made."""
     stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     folder = RunFolder(root, system, f"{stamp}-{secrets.token_hex(3)}")
-    try:
-        for place in (folder.records, folder.partial / "logs", folder.session):
+    for place in (folder.session, folder.partial / "logs", folder.records):
+        try:
             place.mkdir(parents=True)
-    except OSError as error:
-        raise CampaignError(
-            f"{root} cannot be written ({error.strerror}): give another folder with --output DIR"
-        ) from error
+        except OSError as error:
+            raise CampaignError(
+                f"{place} cannot be made ({error.strerror}): give a folder that can be written with --output DIR"
+                if place != folder.session
+                else f"{place} cannot be made ({error.strerror}): this clone must be writable"
+            ) from error
     return folder
 
 

@@ -56,7 +56,7 @@ def output_option(function: Function) -> Function:
     "--collective",
     "collectives",
     multiple=True,
-    help=f"One of {', '.join(suites.COLLECTIVES)}. May be repeated. Default: all.",
+    help=f"One of {', '.join(suites.COLLECTIVES)}. May be repeated. Default: the suite's.",
 )
 @click.option(
     "--network",

@@ -81,7 +81,7 @@ def compiler() -> Path:
     names = [asked] if asked else ["cc", "gcc", "clang"]
     found = next((path for name in names if (path := shutil.which(name))), None)
     if found is None:
-        what = f"CC={asked} is not on PATH" if asked else "no C compiler (cc, gcc or clang) is on PATH"
+        what = f"CC='{asked}' is not one program on PATH" if asked else "no C compiler (cc, gcc or clang) is on PATH"
         raise CampaignError(f"{what}: install one (Debian, Ubuntu: gcc and libc6-dev) or set CC")
     trouble = build_trouble(found)
     if trouble is not None:

@@ -176,7 +176,12 @@ class Campaign:
             said = reframe_session.outcomes(folder.session / reframe_session.REPORT)
             outcomes += said
             manifest["sessions"].append(
-                {"began_utc": began, "ended_utc": archive.now_utc(), "exit_code": session.exit_code}
+                {
+                    "began_utc": began,
+                    "ended_utc": archive.now_utc(),
+                    "exit_code": session.exit_code,
+                    **self._provenance(),
+                }
             )
             with (folder.partial / "logs" / "reframe.log").open("a", encoding="utf-8") as log:
                 log.write("\n".join(session.output) + "\n")
@@ -189,8 +194,13 @@ class Campaign:
         return self._close(folder, manifest, interrupted=interrupted)
 
     def _manifest(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]) -> dict[str, Any]:
-        commit, dirty = machine.git_state()
         before = archive.read_manifest(folder) if self.resume else {}
+        kept = ("started_utc", "command_line", "campaign", "host")
+        began: dict[str, Any] = {name: before[name] for name in kept if name in before}
+        now = self._provenance()
+        moved = [name for name in ("campaign", "host") if name in began and began[name] != now[name]]
+        if moved:
+            notes = [*notes, f"resumed with another {' and another '.join(moved)}: see the sessions"]
         return {
             "schema": "mpi-campaign.manifest",
             "schema_version": MANIFEST_VERSION,
@@ -198,19 +208,24 @@ class Campaign:
             "system": folder.system,
             "suite": self.options.suite,
             "status": "incomplete",
-            "started_utc": before.get("started_utc", archive.now_utc()),
+            "started_utc": archive.now_utc(),
             "finished_utc": None,
-            "command_line": self.words,
+            **now,
             "reframe_command": reframe_session.typed([*self._command(folder, plan), "--run"]),
             "options": asdict(self.options),
-            "campaign": {"version": __version__, "commit": commit, "dirty": dirty},
-            "host": machine.host_facts(),
             "toolchains": [{**asdict(one), "environment": one.environment} for one in resolved],
             "case_budget_seconds": plan.case_budget_seconds,
             "cases": [],
             "sessions": before.get("sessions", []),
             "notes": notes,
+            **began,
         }
+
+    def _provenance(self) -> dict[str, Any]:
+        """What one session of a run was made with; a resumed run has several."""
+        commit, dirty = machine.git_state()
+        campaign = {"version": __version__, "commit": commit, "dirty": dirty}
+        return {"command_line": self.words, "campaign": campaign, "host": machine.host_facts()}
 
     def _broken(self, session: Session, said: list[Outcome]) -> bool:
         """Whether ReFrame itself failed, rather than a test."""
