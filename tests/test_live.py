@@ -230,12 +230,12 @@ def test_a_killed_rank_fails_its_case_alone_with_a_line(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_one_left")
 def test_a_hang_is_ended_by_its_limit(tmp_path: Path) -> None:
-    process = started(tmp_path, "--collective", "ibcast", "--budget-seconds", "60", "--case-limit-seconds", "20")
+    process = started(tmp_path, "--collective", "ibcast", "--budget-seconds", "40", "--case-limit-seconds", "30")
     record = wait_for_points(tmp_path, 1, process)
     os.kill(max(benchmark_processes(record)), signal.SIGSTOP)
     stdout, _ = process.communicate(timeout=120)
     assert process.returncode == 1, stdout
-    assert "it hung: no end within its limit of 20 s" in stdout
+    assert "it hung: no end within its limit of 30 s" in stdout
 
 
 @pytest.mark.usefixtures("no_one_left")
