@@ -25,6 +25,11 @@ from mpi_campaign.errors import CampaignError
 RESULTS = ROOT / "results"
 MANIFEST = "manifest.json"
 
+# What ReFrame writes about a session, and the archive keeps.
+REPORT = "reframe-report.json"
+JUNIT = "junit.xml"
+SESSION_FILES = (REPORT, JUNIT)
+
 # Files of a test in its stage folder.
 RECORD = "record.jsonl"
 SIZES = "sizes.json"
@@ -181,7 +186,7 @@ def is_complete(record: Path) -> bool:
 
 def finish(folder: RunFolder, manifest: dict[str, Any]) -> None:
     """Put the run in its place, complete, with checksums of everything in it."""
-    for name in ("reframe-report.json", "junit.xml"):
+    for name in SESSION_FILES:
         if (folder.session / name).exists():
             shutil.copyfile(folder.session / name, folder.partial / name)
     shutil.rmtree(folder.session, ignore_errors=True)

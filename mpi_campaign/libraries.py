@@ -41,6 +41,17 @@ class Placement:
     threads_per_rank: int
     oversubscribed: bool = False
 
+    @classmethod
+    def on(cls, cores: int, ranks: int, threads_per_rank: int) -> "Placement":
+        """On that many physical cores; 0 threads per rank: all cores, divided evenly."""
+        threads = threads_per_rank or max(1, cores // ranks)
+        return cls(ranks, threads, oversubscribed=ranks * threads > cores)
+
+    @property
+    def cores(self) -> int:
+        """Cores that it needs."""
+        return self.ranks * self.threads_per_rank
+
 
 @dataclass(frozen=True)
 class Request:

@@ -5,6 +5,7 @@ import re
 import runpy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -163,16 +164,17 @@ def _check_numbers(options: Options) -> None:
 def place(options: Options) -> libraries.Placement:
     """Ranks on this machine's cores. Raises CampaignError where there are too few."""
     cores = machine.cores().physical
-    threads = options.threads_per_rank or max(1, cores // options.ranks)
-    wanted = options.ranks * threads
-    if wanted > cores and not options.oversubscribe:
+    found = libraries.Placement.on(cores, options.ranks, options.threads_per_rank)
+    if found.oversubscribed and not options.oversubscribe:
         raise CampaignError(
-            f"{options.ranks} ranks of {threads} threads need {wanted} cores, this machine allows {cores}: "
-            "ask for less with --ranks or --threads-per-rank, or run it marked as oversubscribed with --oversubscribe"
+            f"{found.ranks} ranks of {found.threads_per_rank} threads need {found.cores} cores, this machine allows "
+            f"{cores}: ask for less with --ranks or --threads-per-rank, or run it marked as oversubscribed with "
+            "--oversubscribe"
         )
-    return libraries.Placement(options.ranks, threads, oversubscribed=wanted > cores)
+    return found
 
 
+@lru_cache
 def partitions_of(system: str) -> dict[str, str]:
     """A system's partitions by network, as its settings file has them."""
     settings = runpy.run_path(str(SYSTEMS / system / "settings.py"))["site_configuration"]

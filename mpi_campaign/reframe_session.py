@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from mpi_campaign import ROOT, guard
+from mpi_campaign import ROOT, archive, guard
 
 EVENT = re.compile(
     r"\[\s*(?P<what>RUN|OK|FAIL|SKIP)\s*\] (?:\(\s*\d+/\d+\) )?(?P<test>.*?) /[0-9a-f]+ "
     r"@[^:\s]+:[^+\s]+\+(?P<environment>\S+)(?: \[(?P<reason>.*)\])?$"
 )
 POLL_SECONDS = 0.5
-REPORT = "reframe-report.json"
 
 
 @dataclass(frozen=True)
@@ -104,8 +103,8 @@ def command(
         "--nocolor",
         f"--stage={folder / 'stage'}",
         f"--output={folder / 'output'}",
-        f"--report-file={folder / REPORT}",
-        f"--report-junit={folder / 'junit.xml'}",
+        f"--report-file={folder / archive.REPORT}",
+        f"--report-junit={folder / archive.JUNIT}",
     ]
 
 

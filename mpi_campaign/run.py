@@ -158,7 +158,7 @@ class Campaign:
         watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
         self.progress.step("building the benchmarks")
         build = self._build(folder, plan, watch)
-        if build.interrupted or self._broken(build, reframe_session.outcomes(folder.session / reframe_session.REPORT)):
+        if build.interrupted or self._broken(build, reframe_session.outcomes(folder.session / archive.REPORT)):
             return self._close(folder, manifest, interrupted=build.interrupted)
         launches, points = len(plan.to_measure), suites.SUITES[self.options.suite].points
         budget = plan.case_budget_seconds
@@ -171,9 +171,9 @@ class Campaign:
             watch.repeat = repeat
             began = archive.now_utc()
             words = [*self._command(folder, plan, repeat), "--run"]
-            (folder.session / reframe_session.REPORT).unlink(missing_ok=True)
+            (folder.session / archive.REPORT).unlink(missing_ok=True)
             session = reframe_session.run(words, watch.on_event, watch.on_tick)
-            said = reframe_session.outcomes(folder.session / reframe_session.REPORT)
+            said = reframe_session.outcomes(folder.session / archive.REPORT)
             outcomes += said
             manifest["sessions"].append(
                 {

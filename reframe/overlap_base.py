@@ -68,7 +68,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     options (`benchmark_options`). Metrics come from `postprocess`; here is no formula.
     """
 
-    #: Ranks, and computing threads of each. 0: one rank per half of the node's cores, all cores computing.
+    #: Ranks, and computing threads of each. 0: all cores of the node, divided evenly among the ranks.
     ranks = variable(int, value=2)
     threads_per_rank = variable(int, value=0)
     #: Run although there are too few cores; the record says so.
@@ -134,12 +134,11 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         """How many ranks, on how many cores each; skipped with the reason where that cannot be."""
         self.case_stem = self.case.stem
         cores = self.current_partition.processor.num_cores or 1
-        if self.threads_per_rank == 0:
-            self.threads_per_rank = max(1, cores // self.ranks)
-        wanted = self.ranks * self.threads_per_rank
+        placement = libraries.Placement.on(cores, self.ranks, self.threads_per_rank)
+        self.threads_per_rank = placement.threads_per_rank
         self.skip_if(
-            wanted > cores and not self.oversubscribe,
-            f"{self.ranks} ranks of {self.threads_per_rank} threads need {wanted} cores, there are {cores}",
+            placement.oversubscribed and not self.oversubscribe,
+            f"{self.ranks} ranks of {self.threads_per_rank} threads need {placement.cores} cores, there are {cores}",
         )
         self.num_tasks = self.ranks
         self.num_cpus_per_task = self.threads_per_rank
@@ -147,7 +146,6 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             refusal = machine.wire_refusal()
             self.skip_if(refusal is not None, refusal)
         extras = self.current_environ.extras
-        placement = libraries.Placement(self.ranks, self.threads_per_rank, oversubscribed=wanted > cores)
         request = libraries.Request(
             Path(extras["prefix"]), extras["version"], self.case.configuration, self.network, placement
         )
@@ -160,7 +158,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     @run_before("run")
     def prepare(self) -> None:
         """The command line: launcher, its environment, the benchmark and its options, all quoted."""
-        self.staged("case.json").write_text(json.dumps(self.case.as_dict()) + "\n")
+        self.staged(archive.CASE).write_text(json.dumps(self.case.as_dict()) + "\n")
         finished = self.finished_record()
         if finished is not None:
             self.adopt(finished)
