@@ -1,26 +1,18 @@
 """One ReFrame session: its command line, its life under the guard, and what it said about each test."""
 
 import json
-import os
-import queue
 import re
 import shlex
-import signal
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
-from mpi_campaign import ROOT, archive, guard
+from mpi_campaign import ROOT, archive, measuring
 
 EVENT = re.compile(
     r"\[\s*(?P<what>RUN|OK|FAIL|SKIP)\s*\] (?:\(\s*\d+/\d+\) )?(?P<test>.*?) /[0-9a-f]+ "
     r"@[^:\s]+:[^+\s]+\+(?P<environment>\S+)(?: \[(?P<reason>.*)\])?$"
 )
-POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -113,58 +105,14 @@ def run(words: list[str], on_event: Callable[[Event], None], on_tick: Callable[[
 
     Ctrl-C and SIGTERM end it: ReFrame is interrupted, its jobs die, what is on disk stays.
     """
-    guard.adopt_orphans()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mpi_campaign.guard", str(os.getpid()), "--", *words],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
-    lines: queue.Queue[str | None] = queue.Queue()
 
-    def read() -> None:
-        assert process.stdout is not None
-        for line in process.stdout:
-            lines.put(line.rstrip("\n"))
-        lines.put(None)
+    def on_line(line: str) -> None:
+        match = EVENT.match(line)
+        if match:
+            on_event(Event(match["what"], match["test"], match["environment"], match["reason"] or ""))
 
-    interrupted = False
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        nonlocal interrupted
-        interrupted = True
-        process.send_signal(signal.SIGTERM)
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    threading.Thread(target=read, daemon=True).start()
-    output: list[str] = []
-    try:
-        while True:
-            try:
-                line = lines.get(timeout=POLL_SECONDS)
-            except queue.Empty:
-                on_tick()
-                continue
-            if line is None:
-                break
-            output.append(line)
-            match = EVENT.match(line)
-            if match:
-                on_event(Event(match["what"], match["test"], match["environment"], match["reason"] or ""))
-    except BaseException:
-        process.send_signal(signal.SIGTERM)  # a full disk while gathering, say: the session must not go on unseen
-        raise
-    finally:
-        exit_code = process.wait()
-        guard.sweep()  # nothing is left unless the guard itself was killed
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    return Session(exit_code, interrupted, output)
+    ended = measuring.run(words, on_line, on_tick, env={"PYTHONUNBUFFERED": "1"})
+    return Session(ended.exit_code, ended.interrupted, ended.output)
 
 
 def outcomes(report: Path) -> list[Outcome]:

@@ -1,17 +1,14 @@
 """`campaign run`: resolve, plan, measure through ReFrame, archive, report."""
 
-import fcntl
 import json
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import STATE, __version__, archive, libraries, machine, reframe_session, suites, toolchains
+from mpi_campaign import __version__, archive, libraries, machine, measuring, reframe_session, suites, toolchains
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.plan import (
@@ -70,7 +67,7 @@ class Campaign:
                 return self._dry_run(archive.start(Path(scratch), self.options.system), plan)
         folder = self.resume or archive.start(self.output, self.options.system)
         try:
-            with self._nobody_else():
+            with measuring.alone(self._say):
                 if folder.archived.is_dir():
                     raise CampaignError(
                         f"run '{folder.run}' has been completed meanwhile: there is nothing to go on with"
@@ -80,17 +77,6 @@ class Campaign:
             self._say(f"{error.filename or folder.path}: {error.strerror}; what was measured is kept")
             print(f"run: {folder.path}")
             return EXIT_FAILED
-
-    @contextmanager
-    def _nobody_else(self) -> Iterator[None]:
-        """One measurement at a time: wait until no other campaign of this clone builds or measures."""
-        with (STATE / "measuring.lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self._say("another campaign of this clone is measuring: waiting until it has ended")
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
 
     def _say(self, text: str) -> None:
         self.progress.line(f"      {text}")

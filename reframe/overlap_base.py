@@ -3,7 +3,6 @@
 A benchmark's check file derives from `MeasuredTest`, says which executable and which options, and nothing else.
 """
 
-import hashlib
 import json
 import shlex
 from pathlib import Path
@@ -11,12 +10,11 @@ from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
-import scipy_openblas32
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from mpi_campaign import ROOT, STATE, archive, libraries, machine, site, verify
+from mpi_campaign import archive, builds, libraries, machine, site, verify
 from mpi_campaign.cases import Case
 
 
@@ -30,30 +28,17 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
 
     @property
     def build_folder(self) -> Path:
-        # A build folder cannot be moved, nor used for another compiler: both are in its name.
-        made_of = f"{ROOT} {self.current_environ.extras['mpicc']}"
-        return STATE / "build" / f"{self.current_environ.name}-{hashlib.sha256(made_of.encode()).hexdigest()[:6]}"
+        return builds.folder(self.current_environ.name, self.current_environ.extras["mpicc"])
 
     @run_before("compile")
     def configure(self) -> None:
         extras = self.current_environ.extras
         self.build_system.builddir = shlex.quote(str(self.build_folder))
-        self.build_system.configuredir = shlex.quote(str(ROOT / "benchmarks"))
+        self.build_system.configuredir = shlex.quote(str(builds.SOURCES))
         self.build_system.flags_from_environ = False
         self.build_system.max_concurrency = None
-        self.build_system.config_opts = [
-            "-G Ninja",
-            "-DCMAKE_BUILD_TYPE=Release",
-            "-DCAMPAIGN_TESTS=OFF",
-            shlex.quote(f"-DBLAS_ROOT={Path(scipy_openblas32.__file__).parent}"),
-            shlex.quote(f"-DCMAKE_C_COMPILER={machine.compiler()}"),
-            shlex.quote(f"-DMPI_C_COMPILER={extras['mpicc']}"),
-        ]
-        request = libraries.Request(
-            Path(extras["prefix"]), extras["version"], "basic", "native", libraries.Placement(1, 1)
-        )
-        settings = libraries.library(extras["family"]).always(request)
-        for name, value in settings.env.items():
+        self.build_system.config_opts = [shlex.quote(option) for option in builds.options(extras["mpicc"])]
+        for name, value in builds.environment(extras["family"], extras["version"], extras["prefix"]).items():
             self.env_vars[name] = shlex.quote(value)
 
     @sanity_function

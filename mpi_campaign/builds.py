@@ -1,0 +1,35 @@
+"""The one CMake project, built once per toolchain, in a folder that stays: a second build compiles nothing."""
+
+import hashlib
+from pathlib import Path
+
+import scipy_openblas32
+
+from mpi_campaign import ROOT, STATE, libraries, machine
+
+SOURCES = ROOT / "benchmarks"
+
+
+def folder(environment: str, mpicc: str) -> Path:
+    """Where a toolchain's programs lie. A build folder cannot be moved, nor used for another compiler: both are in
+    its name."""
+    made_of = f"{ROOT} {mpicc}"
+    return STATE / "build" / f"{environment}-{hashlib.sha256(made_of.encode()).hexdigest()[:6]}"
+
+
+def options(mpicc: str) -> list[str]:
+    """CMake's options, each a word. Raises CampaignError where there is no C compiler."""
+    return [
+        "-GNinja",
+        "-DCMAKE_BUILD_TYPE=Release",
+        "-DCAMPAIGN_TESTS=OFF",
+        f"-DBLAS_ROOT={Path(scipy_openblas32.__file__).parent}",
+        f"-DCMAKE_C_COMPILER={machine.compiler()}",
+        f"-DMPI_C_COMPILER={mpicc}",
+    ]
+
+
+def environment(family: str, version: str, prefix: str) -> dict[str, str]:
+    """Variables that the library's compiler wrapper needs."""
+    request = libraries.Request(Path(prefix), version, "basic", "native", libraries.Placement(1, 1))
+    return dict(libraries.library(family).always(request).env)
