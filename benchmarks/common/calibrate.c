@@ -18,7 +18,6 @@ struct search {
     struct measured points[MOST_POINTS]; /* by size, ascending */
     size_t count;
     unsigned measurements;
-    bool out_of_time;
 };
 
 static const char *const status_names[] = {
@@ -59,14 +58,17 @@ static uint64_t round_size(const struct calibrate_request *request, double size)
     return rounded < last ? rounded : last;
 }
 
+static bool take_measurement(const struct calibrate_request *request, uint64_t size, double *time) {
+    return (request->go_on == NULL || request->go_on(request->context)) && request->measure(request->context, size, time);
+}
+
 /* Measures a size and files the result; NULL when the bounds of the search are reached. */
 static struct measured *measure(struct search *search, uint64_t size) {
     if (search->measurements >= search->request->max_measurements || search->count == MOST_POINTS) {
         return NULL;
     }
     double time = 0;
-    if (!search->request->measure(search->request->context, size, &time)) {
-        search->out_of_time = true;
+    if (!take_measurement(search->request, size, &time)) {
         return NULL;
     }
     search->measurements++;
@@ -293,7 +295,7 @@ struct calibrate_result calibrate_recheck(const struct calibrate_request *reques
     struct calibrate_result result = *found;
     while (looks < LOOKS && !agrees) {
         double time = 0;
-        if (!request->measure(request->context, found->size, &time)) {
+        if (!take_measurement(request, found->size, &time)) {
             return result; /* no time to search again either */
         }
         result.measurements++;

@@ -35,6 +35,7 @@ struct calibrate_request {
     double exponent;           /* how the time is expected to grow: 1 for messages, 3 for DGEMM; a guess is enough */
     unsigned max_measurements; /* bound, repeated measurements of a size included */
     calibrate_measure *measure;
+    bool (*go_on)(void *context); /* asked before every measurement; false: no more time. NULL: go on */
     void *context;
 };
 

@@ -1,5 +1,6 @@
 #include "start.h"
 
+#include "barrier.h"
 #include "fail.h"
 #include "fail_mpi.h"
 #include "timer.h"
@@ -22,6 +23,7 @@ enum { HISTORY = 32, COVERED = 26 };
 struct start_line {
     MPI_Comm comm;
     const clock_model *clock;
+    enum start_method method;
     int64_t needs[HISTORY]; /* of the latest starts, largest over ranks: the same on all ranks */
     size_t next;
     int64_t agreed;         /* global: when the last rank had come to the agreement */
@@ -32,10 +34,15 @@ struct start_line {
     bool late;
 };
 
-start_line *start_create(MPI_Comm world, const clock_model *clock) {
+const char *start_method_name(enum start_method method) {
+    return method == START_DEADLINE ? "deadline" : "barrier";
+}
+
+start_line *start_create(MPI_Comm world, const clock_model *clock, enum start_method method) {
     start_line *line = fail_alloc(1, sizeof *line);
     MPI_CHECK(MPI_Comm_dup(world, &line->comm));
     line->clock = clock;
+    line->method = method;
     line->own_need = FIRST_NEED_NS;
     for (size_t i = 0; i < HISTORY; i++) {
         line->needs[i] = FIRST_NEED_NS;
@@ -48,6 +55,10 @@ void start_destroy(start_line *line) {
         MPI_CHECK(MPI_Comm_free(&line->comm));
         free(line);
     }
+}
+
+enum start_method start_method_of(const start_line *line) {
+    return clock_quality_of(line->clock).method == CLOCK_NONE ? START_BARRIER : line->method;
 }
 
 void start_begin(start_line *line, int64_t tolerance_ns) {
@@ -73,6 +84,9 @@ static int64_t slack_of(const start_line *line) {
 }
 
 bool start_agree(start_line *line) {
+    if (start_method_of(line) == START_BARRIER) {
+        return true;
+    }
     int64_t all[3] = {clock_to_global(line->clock, timer_now_ns()), line->late, line->own_need};
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_INT64_T, MPI_MAX, line->comm));
     line->agreed = all[0];
@@ -84,6 +98,10 @@ bool start_agree(start_line *line) {
 }
 
 int64_t start_spin(start_line *line) {
+    if (start_method_of(line) == START_BARRIER) {
+        barrier_disseminate(line->comm);
+        return timer_now_ns();
+    }
     int64_t now = timer_now_ns();
     line->own_need = clock_to_global(line->clock, now) - line->agreed;
     bool missed = now > line->deadline;

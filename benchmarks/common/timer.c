@@ -43,3 +43,28 @@ double timer_overhead_ns(void) {
     }
     return best;
 }
+
+bool timer_runs_backwards(size_t readings, int64_t *by_ns) {
+    *by_ns = 0;
+    int64_t last = timer_now_ns();
+    for (size_t i = 0; i < readings; i++) {
+        int64_t now = timer_now_ns();
+        if (last - now > *by_ns) {
+            *by_ns = last - now;
+        }
+        last = now;
+    }
+    return *by_ns > 0;
+}
+
+void timer_sleep(double seconds) {
+    if (!(seconds > 0)) {
+        return;
+    }
+    struct timespec left = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    while (nanosleep(&left, &left) != 0) {
+        if (errno != EINTR) {
+            fail_die("nanosleep failed: %s", strerror(errno));
+        }
+    }
+}
