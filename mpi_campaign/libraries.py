@@ -6,8 +6,8 @@ with the reason that users read. Nothing outside this module names a variable or
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 CONFIGURATIONS: Mapping[str, str] = {
@@ -78,6 +78,7 @@ class Impossible:
 
 Answer = Settings | Impossible
 Rule = Callable[[Request], Answer]
+Across = Callable[[Request, str, Sequence[str]], Answer]
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class Library:
     reports: pattern of MPI_Get_library_version; its group 1 is the version.
     launcher_reports: the same of what `mpiexec --version` prints.
     always: settings of every launch.  binding: places the ranks.
+    across: by whom its launcher starts processes, on which hosts, as many ranks on each, and TCP between them.
     networks, configurations: by name, what selects each; a name that is missing is impossible, for the reason in
     `without`.
     """
@@ -98,6 +100,7 @@ class Library:
     binding: Callable[[Request], Settings]
     networks: Mapping[str, Rule]
     configurations: Mapping[str, Rule]
+    across: Across
     without: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -132,6 +135,19 @@ def _openmpi_wire(_request: Request) -> Settings:
     return Settings(options=("--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"))
 
 
+def _openmpi_across(request: Request, agent: str, hosts: Sequence[str]) -> Answer:
+    if any(map(str.isspace, agent)):
+        return Impossible(f"Open MPI takes the agent '{agent}' apart at its spaces: use a clone whose path has none")
+    each = request.placement.ranks // len(hosts)
+    starter = ("--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", agent)
+    if request.major < 5:
+        starter = ("--mca", "plm", "rsh", "--mca", "plm_rsh_agent", agent)
+    placed = ("--host", ",".join(f"{host}:{each}" for host in hosts), "--map-by", f"ppr:{each}:node:OVERSUBSCRIBE")
+    shared_memory = "sm" if request.major >= 5 else "vader"
+    network = ("--mca", "pml", "ob1", "--mca", "btl", f"tcp,{shared_memory},self")
+    return Settings(options=(*starter, *placed, "--bind-to", "none", *network))
+
+
 def _openmpi_async(request: Request) -> Answer:
     if request.network == "shm":
         return Impossible("Open MPI has no progress thread for shared memory: only its TCP transport has one")
@@ -142,6 +158,16 @@ def _hydra_binding(request: Request) -> Settings:
     if request.placement.oversubscribed:
         return Settings(options=("-bind-to", "none"))
     return Settings(options=("-bind-to", f"core:{request.placement.threads_per_rank}"))
+
+
+def _hydra_hosts(request: Request, hosts: Sequence[str]) -> tuple[str, ...]:
+    return ("-hosts", ",".join(hosts), "-ppn", str(request.placement.ranks // len(hosts)))
+
+
+def _mpich_across(request: Request, agent: str, hosts: Sequence[str]) -> Answer:
+    network = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,sm,self"}
+    starter = ("-launcher", "ssh", "-launcher-exec", agent)
+    return Settings(network, (*starter, *_hydra_hosts(request, hosts), "-bind-to", "none"))
 
 
 def _intel_always(request: Request) -> Settings:
@@ -156,10 +182,20 @@ def _intel_binding(request: Request) -> Settings:
 
 
 def _intel_wire(request: Request) -> Settings:
-    env = {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"}
+    return _intel_tcp(request, "ofi")
+
+
+def _intel_tcp(request: Request, fabrics: str) -> Settings:
+    env = {"I_MPI_FABRICS": fabrics, "FI_PROVIDER": "tcp"}
     if (request.prefix / "lib" / "libtcp-fi.so").exists():  # the wheel keeps its providers beside the library
         env["FI_PROVIDER_PATH"] = str(request.prefix / "lib")
     return Settings(env)
+
+
+def _intel_across(request: Request, agent: str, hosts: Sequence[str]) -> Answer:
+    settings = _intel_tcp(request, "shm:ofi") + Settings({"I_MPI_PIN": "0"})
+    starter = ("-bootstrap", "ssh", "-bootstrap-exec", agent)
+    return settings + Settings(options=(*starter, *_hydra_hosts(request, hosts)))
 
 
 LIBRARIES: Mapping[str, Library] = {
@@ -171,6 +207,7 @@ LIBRARIES: Mapping[str, Library] = {
         binding=_openmpi_binding,
         networks={"shm": _openmpi_shm, "wire": _openmpi_wire, "native": _nothing},
         configurations={"basic": _nothing, "async": _openmpi_async},
+        across=_openmpi_across,
     ),
     "mpich": Library(
         title="MPICH",
@@ -192,6 +229,7 @@ LIBRARIES: Mapping[str, Library] = {
             "native": _nothing,
         },
         configurations={"basic": _nothing, "async": _same(MPIR_CVAR_ASYNC_PROGRESS="1")},
+        across=_mpich_across,
     ),
     "intel": Library(
         title="Intel MPI",
@@ -201,6 +239,7 @@ LIBRARIES: Mapping[str, Library] = {
         binding=_intel_binding,
         networks={"shm": _same(I_MPI_FABRICS="shm"), "wire": _intel_wire, "native": _nothing},
         configurations={"basic": _nothing, "async": _same(I_MPI_ASYNC_PROGRESS="1")},
+        across=_intel_across,
     ),
 }
 
@@ -212,6 +251,9 @@ UNKNOWN = Library(
     binding=_nothing,
     networks={"shm": _nothing, "native": _nothing},
     configurations={"basic": _nothing},
+    across=lambda *_: Impossible(
+        "how this library's launcher starts ranks on other nodes is not known: add it to mpi_campaign/libraries.py"
+    ),
     without={
         "wire": "how to keep this library on TCP is not known: add it to mpi_campaign/libraries.py",
         "async": "how to start this library's progress thread is not known: add it to mpi_campaign/libraries.py",
@@ -232,7 +274,31 @@ def launch(family: str, request: Request) -> Answer:
     entry = library(family)
     settings = entry.always(request) + entry.binding(request)
     kind = request.network.partition(":")[0]
-    for name, rules in ((kind, entry.networks), (request.configuration, entry.configurations)):
+    named = ((kind, entry.networks), (request.configuration, entry.configurations))
+    return _with_rules(entry, request, settings, named)
+
+
+def across_nodes(family: str, request: Request, agent: str, hosts: Sequence[str]) -> Answer:
+    """Like `launch`, for ranks on several hosts, reached by an agent that is used as ssh is; TCP between them.
+
+    `request.placement` counts the ranks of all hosts; its threads are not looked at: ranks are not bound, but stay on
+    the processors that the agent gives them. Nor is `request.network`.
+    """
+    if not hosts or request.placement.ranks % len(hosts):
+        return Impossible(f"{request.placement.ranks} ranks cannot be the same number on each of {len(hosts)} nodes")
+    entry = library(family)
+    request = replace(request, network="native")
+    answer = entry.across(request, agent, hosts)
+    if isinstance(answer, Impossible):
+        return answer
+    settings = entry.always(request) + answer
+    return _with_rules(entry, request, settings, ((request.configuration, entry.configurations),))
+
+
+def _with_rules(
+    entry: Library, request: Request, settings: Settings, named: Sequence[tuple[str, Mapping[str, Rule]]]
+) -> Answer:
+    for name, rules in named:
         rule = rules.get(name)
         if rule is None:
             return Impossible(entry.without.get(name, f"{entry.title} has no {name}"))

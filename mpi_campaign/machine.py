@@ -39,8 +39,15 @@ def _core_of(cpu: int) -> str:
 @lru_cache(maxsize=1)
 def cores() -> Cores:
     """CPUs of this process's cpuset and how many physical cores they are."""
-    cpus = tuple(sorted(os.sched_getaffinity(0)))
-    return Cores(cpus, len({_core_of(cpu) for cpu in cpus}))
+    return Cores(tuple(sorted(os.sched_getaffinity(0))), len(cores_of_process()))
+
+
+def cores_of_process() -> list[list[int]]:
+    """The CPUs of this process's cpuset, by physical core."""
+    found: dict[str, list[int]] = {}
+    for cpu in sorted(os.sched_getaffinity(0)):
+        found.setdefault(_core_of(cpu), []).append(cpu)
+    return list(found.values())
 
 
 def cpu_model() -> str:
@@ -108,12 +115,22 @@ def build_trouble(compiler_path: str) -> str | None:
 @lru_cache(maxsize=1)
 def wire_refusal() -> str | None:
     """Why a rate-limited loopback cannot be made here; None where it can. Tried for real, in a process of its own."""
-    command = [sys.executable, "-m", "mpi_campaign.wire", "--rate", "1gbit", "--", "true"]
+    return _refusal("wire", "--rate", "1gbit")
+
+
+@lru_cache(maxsize=1)
+def nodes_refusal() -> str | None:
+    """Why nodes with clocks of their own cannot be made here; None where they can. Tried for real, as above."""
+    return _refusal("nodes", "--rate", "1gbit")
+
+
+def _refusal(module: str, *options: str) -> str | None:
+    command = [sys.executable, "-m", f"mpi_campaign.{module}", *options, "--", "true"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     if done.returncode == 0:
         return None
     lines = done.stderr.strip().splitlines()
-    return lines[-1].removeprefix("wire: ") if lines else f"its trial ended with {done.returncode}"
+    return lines[-1].removeprefix(f"{module}: ") if lines else f"its trial ended with {done.returncode}"
 
 
 def git_state() -> tuple[str, bool | None]:

@@ -53,10 +53,34 @@ def _namespace() -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _unshare(flags: int) -> None:
+def unshare(flags: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(flags) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def unshare_as_any_user(flags: int, what: str) -> bool:
+    """Leave the namespaces of `flags` for new ones, by way of a user namespace (True) where not privileged.
+
+    Raises WireError where the machine does not allow it; `what` says in words what it does not allow.
+    """
+    try:
+        unshare(flags)
+    except OSError as refused:
+        uid, gid = os.getuid(), os.getgid()
+        try:
+            unshare(CLONE_NEWUSER | flags)
+            # The same user inside as outside: files keep their owner.
+            Path("/proc/self/setgroups").write_text("deny")
+            Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+            Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+        except OSError as error:
+            raise WireError(
+                f"no {what}: {refused.strerror} without privilege, and no user namespace: {error.strerror} "
+                "(an administrator can allow it: sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone)"
+            ) from error
+        return True
+    return False
 
 
 def enter() -> None:
@@ -65,23 +89,21 @@ def enter() -> None:
     Raises WireError where the machine does not allow it.
     """
     outside = _namespace()
-    try:
-        _unshare(CLONE_NEWNET)
-    except OSError as refused:
-        uid, gid = os.getuid(), os.getgid()
-        try:
-            _unshare(CLONE_NEWUSER | CLONE_NEWNET)
-            # The same user inside as outside: files keep their owner.
-            Path("/proc/self/setgroups").write_text("deny")
-            Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
-            Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
-        except OSError as error:
-            raise WireError(
-                f"no network namespace: {refused.strerror} without privilege, and no user namespace: {error.strerror} "
-                "(an administrator can allow it: sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone)"
-            ) from error
+    unshare_as_any_user(CLONE_NEWNET, "network namespace")
     if _namespace() == outside:
         raise WireError("the new network namespace is the old one: nothing was changed")
+
+
+def limit_link(netlink: IPRoute, index: int, rate: str) -> None:
+    """Limit what this link sends."""
+    bytes_per_second = rate_bytes_per_second(rate)
+    netlink.tc("add", "tbf", index, 0x10000, rate=bytes_per_second, burst=BURST_BYTES, latency=QUEUE_LATENCY)
+
+
+def bound_buffers() -> None:
+    """Bound the sockets' buffers of this network namespace."""
+    for buffers in ("tcp_wmem", "tcp_rmem"):
+        Path("/proc/sys/net/ipv4", buffers).write_text(TCP_BUFFERS)
 
 
 def limit_loopback(rate: str) -> None:
@@ -90,17 +112,8 @@ def limit_loopback(rate: str) -> None:
         with IPRoute() as netlink:
             loopback = netlink.link_lookup(ifname="lo")[0]
             netlink.link("set", index=loopback, state="up")
-            netlink.tc(
-                "add",
-                "tbf",
-                loopback,
-                0x10000,
-                rate=rate_bytes_per_second(rate),
-                burst=BURST_BYTES,
-                latency=QUEUE_LATENCY,
-            )
-        for buffers in ("tcp_wmem", "tcp_rmem"):
-            Path("/proc/sys/net/ipv4", buffers).write_text(TCP_BUFFERS)
+            limit_link(netlink, loopback, rate)
+        bound_buffers()
     except Exception as error:  # pyroute2 has a class of errors per netlink family
         raise WireError(f"the loopback's rate cannot be limited: {error}") from error
 

@@ -35,6 +35,7 @@ WHY_NOT: dict[str, Callable[[], str | None]] = {
     "browser": _browser,
     "clang": _clang,
     "mpi": _mpi,
+    "nodes": machine.nodes_refusal,
     "system-mpi": _system_mpi,
     "wire": machine.wire_refusal,
 }

@@ -1,0 +1,369 @@
+"""Nodes that are namespaces: each is a machine of its own to what runs there; the real machine is never touched."""
+
+import errno
+import json
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyroute2 import IPRoute
+
+from mpi_campaign import ROOT, libraries, node_agent, nodes, toolchains
+from mpi_campaign.libraries import Impossible, Placement, Request, Settings
+from tests.support import succeed
+from tests.test_guard import alive, gone
+
+OFFSET_SECONDS = 1000.25
+AGENT = str(nodes.AGENT)
+QUOTED_AGENT = shlex.quote(AGENT)
+
+# What a node is, as a program there sees it. Words: a folder that all nodes see, the node's name.
+LOOK = """
+import json, os, socket, sys, time
+from pathlib import Path
+folder, name = sys.argv[1:]
+Path("/dev/shm", name).touch()
+(Path(folder) / name).write_text(json.dumps({
+    "host": socket.gethostname(),
+    "address": socket.gethostbyname(name),
+    "clock": time.clock_gettime_ns(time.CLOCK_MONOTONIC),
+    "shm": sorted(os.listdir("/dev/shm")),
+    "temporary": os.environ["TMPDIR"],
+    "devices": sorted(os.listdir("/sys/class/net")),
+    "processors": sorted(os.sched_getaffinity(0)),
+    "namespaces": {entry.name: entry.stat().st_ino for entry in Path("/proc/self/ns").iterdir()},
+    "process": os.getpid() == int(Path("/proc/self").resolve().name),
+}))
+"""
+
+# On node0: send to a server on node1, and to the outside. Word: the outside's address.
+TALK = """
+import errno, shlex, socket, subprocess, sys
+server = ("import socket; s = socket.create_server(('', 7000)); print('up', flush=True); peer, _ = s.accept()\\n"
+          "while peer.recv(65536): pass")
+node1 = subprocess.Popen([sys.argv[1], "node1", shlex.join([sys.executable, "-c", server])], stdout=subprocess.PIPE)
+node1.stdout.readline()
+with socket.create_connection(("node1", 7000)) as client:
+    client.sendall(bytes(1_000_000))
+node1.wait()
+with socket.socket() as outside:
+    print(errno.errorcode[outside.connect_ex((sys.argv[2], 7000))])
+"""
+
+PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+static char payload[1 << 20];
+int main(int argc, char **argv)
+{
+    char host[64];
+    int given, rank, size, beside;
+    MPI_Comm node;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &beside);
+    gethostname(host, sizeof host);
+    MPI_Bcast(payload, sizeof payload, MPI_CHAR, 0, MPI_COMM_WORLD);
+    printf("rank %d of %d on %s with %d\\n", rank, size, host, beside);
+    MPI_Comm_free(&node);
+    return MPI_Finalize();
+}
+"""
+
+# Starts, on each node, a process in a session of its own that ignores what a terminal sends.
+# Words: agent, marker, seconds.
+FAMILY = """
+import shlex, subprocess, sys, time
+agent, marker, seconds = sys.argv[1:]
+ignore = "signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGINT, signal.SIG_IGN)"
+rank = f"import signal, time; {ignore}; print(flush=True); time.sleep(300) # {marker}"
+for host in ("node0", "node1"):
+    words = [agent, host, f"exec {shlex.quote(sys.executable)} -c '{rank}'"]
+    subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE).stdout.readline()
+print("started", flush=True)
+time.sleep(float(seconds))
+"""
+
+
+def on_nodes(*words: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "mpi_campaign.nodes", *options, "--", *words],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+
+
+def machine_state() -> dict[str, object]:
+    """What nodes could do harm to."""
+    with IPRoute() as netlink:
+        links = [
+            (link["index"], link.get_attr("IFLA_IFNAME"), link["flags"], link.get_attr("IFLA_QDISC"))
+            for link in netlink.get_links()
+        ]
+        addresses = [(found["index"], found.get_attr("IFA_ADDRESS")) for found in netlink.get_addr()]
+    return {
+        "links": links,
+        "addresses": addresses,
+        "mounts": Path("/proc/self/mountinfo").read_text(),
+        "host": socket.gethostname(),
+        "hosts": Path("/etc/hosts").read_text(),
+        "buffers": Path("/proc/sys/net/ipv4/tcp_wmem").read_text(),
+        "namespaces": {entry.name: entry.stat().st_ino for entry in Path("/proc/self/ns").iterdir()},
+    }
+
+
+def looks(folder: Path, *options: str) -> tuple[dict[str, dict[str, object]], int, int]:
+    """What LOOK sees on two nodes, and the machine's clock before and after."""
+    script = folder / "look.py"
+    script.write_text(LOOK)
+    look = shlex.join([sys.executable, str(script), str(folder)])
+    before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    done = on_nodes("sh", "-c", f"{look} node0 && {QUOTED_AGENT} node1 {shlex.quote(look)} node1", options=options)
+    after = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    assert done.returncode == 0, done.stderr
+    return {host: json.loads((folder / host).read_text()) for host in ("node0", "node1")}, before, after
+
+
+@pytest.mark.needs("nodes")
+def test_a_node_is_a_machine_to_what_runs_there(tmp_path: Path) -> None:
+    before = machine_state()
+    seen, start, end = looks(tmp_path, "--clock-offset-seconds", str(OFFSET_SECONDS), "--rate", "1gbit")
+    for number, host in enumerate(("node0", "node1")):
+        node = seen[host]
+        assert (node["host"], node["address"]) == (host, nodes.address(number))
+        assert node["shm"] == sorted([host, "tmp"])
+        assert node["temporary"] == "/dev/shm/tmp"
+        assert node["process"]
+        clock = node["clock"]
+        assert isinstance(clock, int)
+        assert start < clock - number * round(OFFSET_SECONDS * 1e9) < end
+    theirs = [seen[host]["namespaces"] for host in seen]
+    ours = {entry.name: entry.stat().st_ino for entry in Path("/proc/self/ns").iterdir()}
+    for kind in ("net", "uts", "ipc", "mnt", "time"):
+        assert len({inodes[kind] for inodes in [*theirs, ours]}) == 3, kind  # type: ignore[index]
+    assert machine_state() == before
+    assert not {"node0", "node1"} & set(os.listdir("/dev/shm"))  # noqa: PTH208
+
+
+@pytest.mark.needs("nodes")
+def test_nodes_may_share_the_machines_clock(tmp_path: Path) -> None:
+    seen, start, end = looks(tmp_path, "--clock-offset-seconds", "0")
+    for host in seen:
+        clock = seen[host]["clock"]
+        assert isinstance(clock, int)
+        assert start < clock < end
+
+
+@pytest.mark.needs("nodes")
+def test_nodes_reach_each_other_and_nothing_else(tmp_path: Path) -> None:
+    with IPRoute() as netlink:
+        addresses = [found.get_attr("IFA_ADDRESS") for found in netlink.get_addr(family=socket.AF_INET)]
+    outside = next((address for address in addresses if not address.startswith("127.")), "192.0.2.1")
+    report = tmp_path / "nodes.json"
+    script = tmp_path / "talk.py"
+    script.write_text(TALK)
+    done = on_nodes(sys.executable, str(script), AGENT, outside, options=("--report", str(report)))
+    assert done.stdout == f"{errno.errorcode[errno.ENETUNREACH]}\n", done.stderr
+    told = json.loads(report.read_text())
+    assert 1_000_000 < told["nodes"]["node0"]["sent_bytes"] < 2_000_000
+    assert 1_000_000 < told["nodes"]["node1"]["received_bytes"] < 2_000_000
+
+
+@pytest.mark.needs("nodes")
+def test_links_are_limited_where_that_was_asked_for() -> None:
+    look = (
+        "from pyroute2 import IPRoute; n = IPRoute(); i = n.link_lookup(ifname='e0')[0]; "
+        "print([m.get_attr('TCA_KIND') for m in n.get_qdiscs(index=i)])"
+    )
+    look_there = [AGENT, "node1", shlex.join([sys.executable, "-c", look])]
+    assert "tbf" in on_nodes(*look_there, options=("--rate", "1gbit")).stdout
+    assert "tbf" not in on_nodes(*look_there).stdout
+
+
+@pytest.mark.needs("nodes")
+def test_the_agent_is_like_ssh(tmp_path: Path) -> None:
+    words = f"{QUOTED_AGENT} -x -p 22 me@node1 'hostname; pwd; echo' '\"$WORD\"'"
+    here = on_nodes("sh", "-c", f"cd {shlex.quote(str(tmp_path))} && WORD='a  b' {words}")
+    assert here.stdout == f"node1\n{tmp_path}\na  b\n", here.stderr
+    assert on_nodes(AGENT, "node1", "exit 7").returncode == 7
+    assert on_nodes(AGENT, nodes.address(1), "hostname").stdout == "node1\n"
+    for wrong in (["node2", "true"], ["node1"], []):
+        refused = on_nodes(AGENT, *wrong)
+        assert refused.returncode == 255
+        assert refused.stderr.startswith("node-agent: ")
+        assert "node0, node1" in refused.stderr
+        assert refused.stderr.count("\n") == 1
+    outside = subprocess.run([AGENT, "node1", "true"], capture_output=True, text=True, check=False)
+    assert outside.returncode != 0
+    assert "mpi_campaign.nodes" in outside.stderr
+
+
+@pytest.mark.needs("nodes")
+def test_the_exit_code_is_the_commands() -> None:
+    assert on_nodes("sh", "-c", "exit 7").returncode == 7
+    assert on_nodes("sh", "-c", "kill -9 $$").returncode == 128 + 9
+    missing = on_nodes("/nonexistent/mpiexec")
+    assert missing.returncode == 127
+    assert missing.stderr.startswith("nodes: /nonexistent/mpiexec")
+
+
+@pytest.mark.needs("nodes")
+def test_more_nodes_than_two() -> None:
+    done = on_nodes(
+        "sh", "-c", f"for n in 0 1 2 3 4; do {QUOTED_AGENT} node$n hostname; done", options=("--count", "5")
+    )
+    assert done.stdout.split() == ["node0", "node1", "node2", "node3", "node4"], done.stderr
+
+
+@pytest.mark.needs("nodes")
+@pytest.mark.parametrize("end", ["command", "SIGTERM", "SIGKILL", "SIGKILL of its parent"])
+def test_nothing_is_left(end: str) -> None:
+    before = machine_state()
+    marker = f"on-nodes-{os.getpid()}-{end.replace(' ', '-')}"
+    layout = nodes.Layout()
+    words = layout.command([sys.executable, "-c", FAMILY, AGENT, marker, "0.2" if end == "command" else "300"])
+    if end == "SIGKILL of its parent":
+        words = [sys.executable, "-c", f"import subprocess; subprocess.call({words!r})"]
+    process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "started\n"
+    if end == "SIGTERM":
+        process.terminate()
+    elif end != "command":
+        assert len(alive(marker)) >= 4
+        process.kill()
+    process.wait(timeout=30)
+    assert gone(marker)
+    assert machine_state() == before
+
+
+@pytest.mark.needs("nodes")
+@pytest.mark.needs("mpi")
+@pytest.mark.slow
+@pytest.mark.parametrize("configuration", ["basic", "async"])
+@pytest.mark.parametrize("name", toolchains.DEFAULT_TOOLCHAINS)
+def test_an_mpi_library_runs_between_nodes(name: str, configuration: str, tmp_path: Path) -> None:
+    mpi = toolchains.resolve(toolchains.parse(name), print)
+    source = tmp_path / "program.c"
+    source.write_text(PROGRAM)
+    succeed(mpi.mpicc, str(source), "-o", str(tmp_path / "program"))
+    layout = nodes.Layout(rate="10gbit")
+    request = Request(Path(mpi.prefix), mpi.version, configuration, "native", Placement(2, 1))
+    settings = libraries.across_nodes(mpi.family, request, AGENT, layout.hosts)
+    if " " in AGENT and isinstance(settings, Impossible):
+        pytest.skip(settings.reason)
+    assert isinstance(settings, Settings), settings
+    report = tmp_path / "nodes.json"
+    words = [mpi.mpiexec, *settings.options, "-n", "2", str(tmp_path / "program")]
+    done = subprocess.run(
+        layout.command(words, report),
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, **settings.env},
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.splitlines()) == ["rank 0 of 2 on node0 with 1", "rank 1 of 2 on node1 with 1"]
+    assert json.loads(report.read_text())["nodes"]["node1"]["received_bytes"] > 1 << 20
+
+
+@pytest.mark.needs("nodes")
+@pytest.mark.skipif(os.geteuid() != 0, reason="this user is unprivileged already: the other tests show it")
+def test_an_ordinary_user_gets_nodes_through_a_user_namespace(tmp_path: Path) -> None:
+    python = shutil.which("python3", path="/usr/bin:/usr/local/bin")
+    setpriv = shutil.which("setpriv")
+    if python is None or setpriv is None:
+        pytest.skip("no Python that another user may start, or no setpriv")
+    site = next(path for path in sys.path if path.endswith("site-packages"))
+    words = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", python, "-m", "mpi_campaign.nodes"]
+    look = f"{QUOTED_AGENT} node1 'hostname; id -u; grep monotonic /proc/self/timens_offsets'"
+    done = subprocess.run(
+        [*words, "--rate", "1gbit", "--", "sh", "-c", look],
+        capture_output=True,
+        text=True,
+        cwd="/",
+        check=False,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{ROOT}:{site}", "HOME": str(tmp_path)},
+    )
+    if any(words in done.stderr for words in ("PermissionError", "No module named", "no user namespace")):
+        pytest.skip("the clone cannot be read by another user, or the kernel gives ordinary users no namespaces")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["node1", "65534", "monotonic", "100", "0"]
+
+
+@pytest.mark.parametrize(
+    ("options", "fragment"),
+    [
+        (("--count", "1"), "2 to 64"),
+        (("--count", "many"), "many"),
+        (("--rate", "fast"), "2gbit"),
+        (("--clock-offset-seconds", "-1"), "0 to 1000000"),
+        (("--clock-offset-seconds", "nan"), "0 to 1000000"),
+        (("--report", "/nonexistent/report.json"), "does not exist"),
+        (("--colour",), "--colour"),
+    ],
+)
+def test_bad_options_end_in_one_line(options: tuple[str, ...], fragment: str) -> None:
+    done = on_nodes("true", options=options)
+    assert done.returncode == 2
+    assert done.stderr.startswith("nodes: ")
+    assert fragment in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_nothing_to_run_ends_in_one_line() -> None:
+    done = on_nodes()
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "after --" in done.stderr
+
+
+@given(st.integers(1, 16), st.integers(1, 4), st.integers(2, 20))
+def test_nodes_share_no_core_unless_there_are_too_few(cores: int, threads: int, count: int) -> None:
+    cpus = [[core * threads + thread for thread in range(threads)] for core in range(cores)]
+    shares = nodes.shares(cpus, count)
+    assert len(shares) == count
+    assert len({len(share) for share in shares}) == 1
+    if cores >= count:
+        assert sum(map(len, shares)) == len(set.union(*shares))
+        assert all(len(share) >= threads for share in shares)
+    else:
+        assert all(share == {cpu for core in cpus for cpu in core} for share in shares)
+
+
+@given(st.lists(st.builds(node_agent.Node, st.sampled_from(["node0", "node12"]), st.just("10.213.0.1"),
+                          st.integers(1, 10**7), st.integers(1, 2**32), st.booleans())))  # fmt: skip
+def test_nodes_are_told_to_the_agent_in_a_variable(known: list[node_agent.Node]) -> None:
+    assert node_agent.nodes_of(",".join(map(str, known))) == known
+
+
+def test_the_registry_tells_launchers_about_nodes() -> None:
+    def across(family: str, version: str, ranks: int = 4, agent: str = "/opt/agent") -> libraries.Answer:
+        request = Request(Path("/opt/mpi"), version, "basic", "native", Placement(ranks, 1))
+        return libraries.across_nodes(family, request, agent, ["node0", "node1"])
+
+    for family, version, per_node in (
+        ("openmpi", "5.0.11", "ppr:2:node:OVERSUBSCRIBE"),
+        ("openmpi", "4.1.8", "ppr:2:node:OVERSUBSCRIBE"),
+        ("mpich", "5.0.2", "2"),
+        ("intel", "2021.18.1", "2"),
+    ):
+        answer = across(family, version)
+        assert isinstance(answer, Settings)
+        assert {"/opt/agent", per_node} <= set(answer.options)
+    for answer in (across("openmpi", "5.0.11", 3), across("openmpi", "5.0.11", 4, "/o p/agent"), across("mympi", "1")):
+        assert isinstance(answer, Impossible)
