@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from mpi_campaign import __version__, archive, libraries, suites
-from mpi_campaign.errors import EXIT_GOOD, CampaignError
+from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -157,14 +157,35 @@ def report(run: str, output: Path, target: Path | None) -> int:
 
 
 @campaign.command()
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
-def doctor(*, as_json: bool) -> int:
-    """What this machine lacks, or what disturbs it, and what to do about it."""
-    from mpi_campaign import doctor as examination  # noqa: PLC0415
+@click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
+@click.option("--no-timing", is_flag=True, help="Only look; measure nothing.")
+@click.option(
+    "--toolchain",
+    metavar="NAME@VERSION[=PREFIX]",
+    help="The MPI library to measure with. Default: the first of `run`'s.",
+)
+@click.option(
+    "--launches",
+    type=click.IntRange(min=1, max=1000),
+    default=10,
+    show_default=True,
+    help="How often the same work is launched, to see how launches differ.",
+)
+def doctor(toolchain: str | None, launches: int, *, as_json: bool, no_timing: bool) -> int:
+    """What this machine lacks, what disturbs it, and whether it can support conclusions.
 
-    findings = examination.examine()
-    print(json.dumps([vars(one) for one in findings], indent=1) if as_json else examination.as_text(findings))
-    return EXIT_GOOD
+    Takes about a minute and a half, in which nothing else should run; with --no-timing, seconds.
+    """
+    from mpi_campaign import doctor as examination  # noqa: PLC0415
+    from mpi_campaign import toolchains  # noqa: PLC0415
+    from mpi_campaign.progress import Progress  # noqa: PLC0415
+    from mpi_campaign.selfcheck import STEPS, Selfcheck  # noqa: PLC0415
+
+    spec = toolchains.parse(toolchain or toolchains.DEFAULT_TOOLCHAINS[0])
+    check = None if no_timing else Selfcheck(spec, launches, Progress(STEPS, sys.stderr))
+    found = examination.examine(check)
+    print(json.dumps(found.as_json(), indent=1) if as_json else found.as_text())
+    return EXIT_INTERRUPTED if found.interrupted else EXIT_GOOD
 
 
 @campaign.command(context_settings={"ignore_unknown_options": True})

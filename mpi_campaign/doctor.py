@@ -1,144 +1,298 @@
-"""`campaign doctor`: what this machine lacks for a run, or what disturbs one, and what to do about it."""
+"""`campaign doctor`: what this machine lacks for a run, what disturbs one, and whether it can support conclusions."""
 
-import os
+import math
 import shutil
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from mpi_campaign import STATE, machine, toolchains
+from mpi_campaign import STATE, disturbances, findings, machine, selfcheck, toolchains
+from mpi_campaign.disturbances import CpuTime, Throttling
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.findings import GOOD, LACKING, NOTE, Finding, finding
+from mpi_campaign.progress import duration
+from mpi_campaign.selfcheck import Measured, Selfcheck
+from postprocess import selfcheck as judgement
+from postprocess import text
+from postprocess.load import RecordError
+from postprocess.selfcheck import Summary, share
+from postprocess.selfcheck_record import Clock, load_selfcheck
 
-CGROUP = Path("/sys/fs/cgroup")
+MACHINE = Path("/")
 SETUP_BYTES = 3 * 10**9
+LOAD_SECONDS = 1.0
+WORST_CORES = 4
 
 
-@dataclass(frozen=True)
-class Finding:
-    """state: `good`; `note`, results need care; `lacking`, something cannot run. advice is empty when good."""
+@dataclass
+class Report:
+    """What was found. `timing` is None where nothing was measured, `measured` where nothing could be launched."""
 
-    subject: str
-    state: str
-    seen: str
-    advice: str = ""
+    findings: list[Finding] = field(default_factory=list)
+    timing: Summary | None = None
+    measured: Measured | None = None
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs: one object, whatever is lacking."""
+        timing = None
+        if self.timing and self.measured:
+            timing = {
+                "toolchain": self.measured.toolchain,
+                "network": selfcheck.NETWORK,
+                "ranks": self.measured.placement.ranks,
+                "threads_per_rank": self.measured.placement.threads_per_rank,
+                "seconds": round(self.seconds, 1),
+                "trouble": self.measured.trouble,
+                **judgement.as_json(self.timing),
+            }
+        return {
+            "findings": [vars(one) for one in self.findings],
+            "timing": timing,
+            "records": str(self.measured.folder) if self.measured else None,
+        }
+
+    def as_text(self) -> str:
+        """For people."""
+        parts = [findings.as_text(self.findings)]
+        if self.timing and self.measured:
+            parts.append(_conclusions(self.timing, self.measured, self.seconds))
+        if self.measured:
+            parts.append(f"records: {self.measured.folder}")
+        return "\n\n".join(parts)
 
 
-def examine() -> list[Finding]:
-    """Look at everything that a run depends on."""
-    looks = (_compiler, _cores, _quota, _siblings, _governor, _load, _wire, _disk, _toolchains)
-    return [finding for look in looks for finding in look()]
+def examine(check: Selfcheck | None) -> Report:
+    """Look at everything that a run depends on; with `check`, measure too. An interrupt ends it with what there is."""
+    report = Report()
+    watch = _Watch(machine.cores().cpus)
+    began = time.monotonic()
+    try:
+        report.findings += _lasting()
+        if check:
+            _measure(check, watch, report)
+        else:
+            watch.begin()
+    except KeyboardInterrupt:
+        report.interrupted = True
+        report.findings.append(Finding("timing", LACKING, "interrupted", "start again"))
+    report.seconds = time.monotonic() - began
+    report.findings += watch.findings()
+    if report.timing:
+        report.findings += _timing(report.timing)
+    return report
+
+
+def _measure(check: Selfcheck, watch: "_Watch", report: Report) -> None:
+    try:
+        measured = report.measured = check.measure(watch.begin)
+    except CampaignError as error:
+        report.findings.append(Finding("timing", LACKING, f"not measured: {error}", "this done, start again"))
+        watch.begin()
+        return
+    report.interrupted = measured.interrupted
+    records, troubles = [], [measured.trouble] if measured.trouble else []
+    for path in measured.records:
+        try:
+            records.append(load_selfcheck(path))
+        except RecordError as error:
+            troubles.append(str(error))
+    if troubles:
+        state = NOTE if records else LACKING
+        advice = "start again" if measured.interrupted else f"what it said is in {measured.folder}"
+        report.findings.append(Finding("timing", state, "; ".join(troubles), advice))
+    if records:
+        report.timing = judgement.summarise(records)
+
+
+class _Watch:
+    """What is taken from the cores between `begin` and `findings`; what others run just before."""
+
+    def __init__(self, cpus: tuple[int, ...]) -> None:
+        self.cpus = cpus
+        self.load: Finding | None = None
+        self.started = 0.0
+        self.time = CpuTime(0, 0, 0)
+        self.throttling = Throttling(0, 0.0)
+
+    def begin(self) -> None:
+        """Takes LOAD_SECONDS, in which this process sleeps."""
+        processes = disturbances.process_ticks(MACHINE)
+        before = disturbances.cpu_time(MACHINE, self.cpus)
+        time.sleep(LOAD_SECONDS)
+        self.time = disturbances.cpu_time(MACHINE, self.cpus)
+        self.load = disturbances.other_load(self.time - before, processes, disturbances.process_ticks(MACHINE))
+        self.throttling = disturbances.throttling(MACHINE)
+        self.started = time.monotonic()
+
+    def findings(self) -> Iterator[Finding]:
+        """Where hardly any time went by since `begin`, or it never was, since the machine started."""
+        if self.load:
+            yield self.load
+        passed = time.monotonic() - self.started
+        if self.load and passed > LOAD_SECONDS:
+            during, time_before, throttling_before = "meanwhile", self.time, self.throttling
+        else:
+            during, time_before, throttling_before = "since boot", CpuTime(0, 0, 0), Throttling(0, 0.0)
+        yield disturbances.steal(disturbances.cpu_time(MACHINE, self.cpus) - time_before, during)
+        yield disturbances.throttled(disturbances.throttling(MACHINE) - throttling_before, during)
+
+
+def _lasting() -> Iterator[Finding]:
+    """What is lacking, and what disturbs whenever something is measured."""
+    cores = machine.cores()
+    yield from _compiler()
+    yield from _cores()
+    yield from _wire()
+    yield from _disk()
+    yield from _toolchains()
+    yield disturbances.quota(MACHINE, cores.physical)
+    yield from disturbances.steady(MACHINE, cores.cpus)
 
 
 def _compiler() -> Iterator[Finding]:
     try:
-        yield Finding("compiler", "good", str(machine.compiler()))
+        yield Finding("compiler", GOOD, str(machine.compiler()))
     except CampaignError as error:
-        yield Finding("compiler", "lacking", str(error), "install a C compiler with OpenMP")
+        yield Finding("compiler", LACKING, str(error), "install a C compiler with OpenMP")
 
 
 def _cores() -> Iterator[Finding]:
     cores = machine.cores().physical
     seen = f"{machine.cpu_model()}, {cores} physical cores for this process"
     if cores < 2:
-        yield Finding("cores", "lacking", seen, "two ranks need two cores: --oversubscribe runs them, marked as such")
+        yield Finding("cores", LACKING, seen, "two ranks need two cores: --oversubscribe runs them, marked as such")
     elif cores < 4:
         yield Finding(
             "cores",
-            "note",
+            NOTE,
             seen,
             "a progress thread always shares a core with computation here; below 4 ms its figures mean little",
         )
     else:
-        yield Finding("cores", "good", seen)
-
-
-def _quota() -> Iterator[Finding]:
-    text = _read(CGROUP / "cpu.max")
-    quota, _, period = text.partition(" ")
-    if not quota or quota == "max":
-        yield Finding("cgroup limit", "good", "none")
-        return
-    allowed = int(quota) / int(period)
-    state = "note" if allowed < machine.cores().physical else "good"
-    yield Finding(
-        "cgroup limit",
-        state,
-        f"{allowed:g} cores' worth of time",
-        "ranks will be stopped in mid-measurement: raise the limit" if state == "note" else "",
-    )
-
-
-def _siblings() -> Iterator[Finding]:
-    threads = machine.cores().threads_per_core
-    if threads > 1:
-        yield Finding(
-            "SMT",
-            "note",
-            f"{threads} hardware threads per core",
-            "one computing thread per physical core is used; other load on the siblings disturbs it",
-        )
-    else:
-        yield Finding("SMT", "good", "one hardware thread per core")
-
-
-def _governor() -> Iterator[Finding]:
-    governor = _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
-    if governor in ("", "performance"):
-        yield Finding("frequency governor", "good", governor or "not visible (virtual, or no scaling)")
-    else:
-        yield Finding(
-            "frequency governor", "note", governor, "set it to performance: cpupower frequency-set -g performance"
-        )
-
-
-def _load() -> Iterator[Finding]:
-    load = os.getloadavg()[0]
-    busy = load > 0.5
-    yield Finding(
-        "other load",
-        "note" if busy else "good",
-        f"load average {load:.2f} over the last minute",
-        "wait for it to end, or stop it: it takes time from the ranks" if busy else "",
-    )
+        yield Finding("cores", GOOD, seen)
 
 
 def _wire() -> Iterator[Finding]:
     refusal = machine.wire_refusal()
     if refusal is None:
-        yield Finding("wire", "good", "a rate-limited loopback in a namespace of its own works")
+        yield Finding("wire", GOOD, "a rate-limited loopback in a namespace of its own works")
     else:
-        yield Finding("wire", "lacking", refusal, "runs use shared memory, over which every library serialises")
+        yield Finding("wire", LACKING, refusal, "runs use shared memory, over which every library serialises")
 
 
 def _disk() -> Iterator[Finding]:
     free = shutil.disk_usage(STATE.parent).free
-    low = free < SETUP_BYTES
-    yield Finding(
+    yield finding(
         "disk",
-        "note" if low else "good",
         f"{free / 1e9:.1f} GB free at {STATE.parent}",
-        f"set-up, toolchains and runs take up to {SETUP_BYTES / 1e9:.0f} GB" if low else "",
+        free < SETUP_BYTES,
+        f"set-up, toolchains and runs take up to {SETUP_BYTES / 1e9:.0f} GB",
     )
 
 
 def _toolchains() -> Iterator[Finding]:
     names = ", ".join(one.toolchain for one in toolchains.load())
-    yield Finding("toolchains", "good", names or "none yet: they are installed from their wheels when first used")
+    yield Finding("toolchains", GOOD, names or "none yet: they are installed from their wheels when first used")
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""
+def _timing(found: Summary) -> Iterator[Finding]:
+    """What was measured, against what is aimed at on a quiet machine."""
+    if found.timer:
+        timer = found.timer
+        seen = f"{timer.name}, resolution {_ns(timer.resolution_ns)}, a reading takes {_ns(timer.overhead_ns)}"
+        if timer.backwards_ns > 0:
+            seen += f", runs backwards by up to {_ns(timer.backwards_ns)}"
+            yield Finding("timer", LACKING, seen, "no time that is measured here can be trusted: another clock source")
+        else:
+            yield Finding("timer", GOOD, seen)
+    if found.clock:
+        yield _clock(found.clock)
+    if found.starts:
+        yield _start(found)
+    if found.cores:
+        yield _noise(found)
 
 
-def as_text(findings: list[Finding]) -> str:
-    """One line per finding, and one with the advice below it."""
-    width = max(len(one.subject) for one in findings)
-    lines = []
-    for one in findings:
-        lines.append(f"{one.state:<8}{one.subject:<{width}}  {one.seen}")
-        if one.advice:
-            lines.append(f"{'':<{8 + width}}  -> {one.advice}")
+def _clock(clock: Clock) -> Finding:
+    if clock.refusal or not clock.residuals:
+        return Finding(
+            "common clock",
+            NOTE,
+            clock.refusal or f"{clock.method}, its error is not known",
+            "ranks start by a barrier, and only their own durations are known",
+        )
+    errors = ", ".join(
+        f"{_ns(one.with_drift_ns)} {'at once' if one.after_seconds < 1 else f'after {one.after_seconds:.0f} s'}"
+        for one in clock.residuals
+    )
+    off = any(judgement.residual_is_large(clock, one) for one in clock.residuals)
+    how = "one for all ranks" if clock.method == "shared" else clock.method
+    return finding("common clock", f"{how}, off by {errors}", off, "times over ranks are uncertain by as much")
+
+
+def _start(found: Summary) -> Finding:
+    names = {"deadline": "deadline", "mpi_barrier": "MPI_Barrier", "dissemination": "dissemination"}
+    seen = "; ".join(
+        f"{names[one.method]} {_ns(one.p50_ns)}, {_ns(one.p95_ns)}, {_ns(one.p99_ns)}" for one in found.starts
+    )
+    deadline = next((one for one in found.starts if one.method == "deadline"), None)
+    p95 = deadline.p95_ns if deadline else math.nan
+    return finding(
+        "start",
+        f"ranks begin apart by (p50, p95, p99): {seen}",
+        not p95 <= judgement.START_AIM_NS,
+        f"p95 of a deadline should be at most {_ns(judgement.START_AIM_NS)}: something runs on the cores, see noise",
+    )
+
+
+def _noise(found: Summary) -> Finding:
+    cores = sorted(found.cores, key=lambda one: -one.share)
+    each = []
+    for one in cores[:WORST_CORES]:
+        tick = f", as often as a tick of {one.tick_hz} Hz" if one.tick_hz else ""
+        cpu = f"CPU {one.cpu}" if one.cpu >= 0 else f"rank {one.rank}"
+        each.append(
+            f"{cpu}: {share(one.share)} of its time, {one.detours_per_second:.0f} detours/s{tick}, "
+            f"p50 {_ns(one.p50_ns)}, p99 {_ns(one.p99_ns)}, longest {_ns(one.longest_ns)}"
+        )
+    if len(cores) > WORST_CORES:
+        each.append(f"{len(cores) - WORST_CORES} more with less")
+    return finding(
+        "noise",
+        "; ".join(each),
+        cores[0].share > judgement.YES_LIMIT,
+        "something runs beside the ranks: end it, or spare the ranks' cores (isolcpus=, nohz_full= of the kernel)",
+    )
+
+
+def _conclusions(found: Summary, measured: Measured, seconds: float) -> str:
+    place = measured.placement
+    lines = [
+        f"Can it support conclusions? {measured.toolchain} over {selfcheck.NETWORK}, {place.ranks} ranks x "
+        f"{place.threads_per_rank} threads, {found.launches} launches, {duration(seconds)}"
+    ]
+    rows = [("at", "", "smallest difference", "")]
+    rows += [
+        (text.duration(one.target_ns), one.word, share(one.smallest_difference_relative), "; ".join(one.reasons))
+        for one in found.verdicts
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for row, advice in zip(rows, ["", *(one.advice for one in found.verdicts)], strict=True):
+        lines.append("  ".join(f"{cell:<{width}}" for cell, width in zip(row, [*widths, 0], strict=True)).rstrip())
+        if advice:
+            lines.append(f"{'':<{widths[0] + 2}}-> {advice}")
+    lines += [
+        f"yes: interval of the median, and variation of the medians of launches, at most "
+        f"{share(judgement.YES_LIMIT)}; with care: at most {share(judgement.CARE_LIMIT)}.",
+        f"Smallest difference: of {judgement.COMPARED_LAUNCHES} launches against {judgement.COMPARED_LAUNCHES}; less "
+        "may be chance (95 %).",
+    ]
     return "\n".join(lines)
+
+
+def _ns(nanoseconds: float) -> str:
+    return text.duration(nanoseconds)

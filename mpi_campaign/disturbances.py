@@ -1,0 +1,321 @@
+"""What the kernel and the machine's other users take from a measurement, as /proc and /sys show it.
+
+Every look is a function of the folder that stands for `/`, and of the CPUs that ranks may use where that matters, so
+that it can be shown any machine. What is not visible is said to be so.
+
+Shares of time have one limit, DISTURBING_SHARE: the width that the interval of a median may have. Time that is taken
+away, up to that part, cannot move a median further.
+"""
+
+import gzip
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpi_campaign.findings import GOOD, Finding, finding
+from postprocess.selfcheck import YES_LIMIT as DISTURBING_SHARE
+from postprocess.selfcheck import share
+from postprocess.text import clean
+
+# Read by a few instructions of the processor; every other one takes a detour through a device or the hypervisor.
+FAST_CLOCKSOURCES = ("tsc", "arch_sys_counter", "timebase")
+SYS_CPU = "sys/devices/system/cpu"
+NAMED_PROCESSES = 3
+
+
+@dataclass(frozen=True)
+class CpuTime:
+    """Ticks of some CPUs since the machine started: all, those with work, those that the hypervisor gave to others."""
+
+    total: int
+    busy: int
+    stolen: int
+
+    def __sub__(self, before: "CpuTime") -> "CpuTime":
+        return CpuTime(self.total - before.total, self.busy - before.busy, self.stolen - before.stolen)
+
+
+@dataclass(frozen=True)
+class Throttling:
+    """How often, and how long, the kernel stopped this process's group because it had used up its allowance."""
+
+    times: int
+    seconds: float
+
+    def __sub__(self, before: "Throttling") -> "Throttling":
+        return Throttling(self.times - before.times, self.seconds - before.seconds)
+
+
+def steady(root: Path, cpus: Sequence[int]) -> list[Finding]:
+    """Everything that does not change while a measurement goes on."""
+    return [
+        siblings(root, cpus),
+        governor(root, cpus),
+        turbo(root),
+        tick(root, cpus),
+        autogroup(root),
+        huge_pages(root),
+        numa_balancing(root),
+        swap(root),
+        clocksource(root),
+    ]
+
+
+def quota(root: Path, cores: int) -> Finding:
+    """The tightest limit of CPU time of the control groups that this process is in, versions 1 and 2."""
+    limits = [limit for folder in cpu_groups(root) if (limit := _limit(folder)) is not None]
+    if not limits:
+        return Finding("cgroup limit", GOOD, "none")
+    return finding(
+        "cgroup limit",
+        f"{min(limits):g} cores' worth of time",
+        min(limits) < cores,
+        "ranks will be stopped in mid-measurement: raise the limit",
+    )
+
+
+def _limit(folder: Path) -> float | None:
+    numbers = read(folder / "cpu.max").split()  # "200000 100000", or "max 100000"
+    if not numbers:
+        numbers = [read(folder / name) for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")]  # quota -1: none
+    if len(numbers) == 2 and all(number.isdigit() for number in numbers) and int(numbers[1]):
+        return int(numbers[0]) / int(numbers[1])
+    return None
+
+
+def throttling(root: Path) -> Throttling:
+    """Until now, of the group that was stopped most often."""
+    found = [Throttling(0, 0.0)]
+    for folder in cpu_groups(root):
+        pairs = _pairs(read(folder / "cpu.stat"))
+        seconds = pairs.get("throttled_usec", 0) / 1e6 + pairs.get("throttled_time", 0) / 1e9
+        found.append(Throttling(pairs.get("nr_throttled", 0), seconds))
+    return max(found, key=lambda one: (one.times, one.seconds))
+
+
+def throttled(taken: Throttling, during: str) -> Finding:
+    """What was throttled between two looks."""
+    seen = f"stopped {taken.times} times, {taken.seconds:.2f} s in all" if taken.times else "never"
+    return finding(
+        "throttling", f"{seen} {during}", taken.times > 0, "raise the cgroup's CPU limit: what it stops is lost"
+    )
+
+
+def cpu_groups(root: Path) -> list[Path]:
+    """Folders of the control groups that limit this process's CPU time: its own and every one above it."""
+    found: dict[Path, None] = {}
+    for line in read(root / "proc/self/cgroup").splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        mounts = [controllers, "cpu", "cpu,cpuacct"] if controllers else ["", "unified"]
+        for mount in mounts:
+            top = root / "sys/fs/cgroup" / mount
+            here = top / path.strip("/")
+            # A container sees its host's path but not the folders on it: what exists counts.
+            found.update(
+                dict.fromkeys(one for one in (here, *here.parents) if one.is_relative_to(top) and one.is_dir())
+            )
+    return list(found)
+
+
+def siblings(root: Path, cpus: Sequence[int]) -> Finding:
+    """Hardware threads that share a core with one of these CPUs, whoever may use them."""
+    counts = {len(cpu_list(read(root / SYS_CPU / f"cpu{cpu}/topology/thread_siblings_list"))) for cpu in cpus}
+    most = max(counts, default=1)
+    return finding(
+        "SMT",
+        f"{most} hardware threads per core" if most > 1 else "one hardware thread per core",
+        most > 1,
+        "one computing thread per physical core is used; other load on the siblings disturbs it",
+    )
+
+
+def governor(root: Path, cpus: Sequence[int]) -> Finding:
+    """What chooses the cores' frequency."""
+    names = {read(root / SYS_CPU / f"cpu{cpu}/cpufreq/scaling_governor") for cpu in cpus} - {""}
+    return finding(
+        "frequency governor",
+        ", ".join(sorted(names)) or "not visible (virtual, or no scaling)",
+        bool(names - {"performance"}),
+        "set it to performance: cpupower frequency-set -g performance",
+    )
+
+
+def turbo(root: Path) -> Finding:
+    """Whether cores may run above their nominal frequency for as long as temperature and other cores let them."""
+    intel, others = read(root / SYS_CPU / "intel_pstate/no_turbo"), read(root / SYS_CPU / "cpufreq/boost")
+    name, off = ("intel_pstate/no_turbo", "1") if intel else ("cpufreq/boost", "0")
+    value = intel or others
+    if not value:
+        return Finding("turbo", GOOD, "not visible (virtual, or none)")
+    return finding(
+        "turbo",
+        "off" if value == off else "on",
+        value != off,
+        f"the frequency depends on how many cores are busy: echo {off} > /{SYS_CPU}/{name}",
+    )
+
+
+def tick(root: Path, cpus: Sequence[int]) -> Finding:
+    """How often the kernel interrupts a busy core, and which cores it spares. The noise profile shows the price."""
+    rate = re.search(r"^CONFIG_HZ=(\d+)$", kernel_configuration(root), re.MULTILINE)
+    spared = {
+        what: cpu_list(read(root / SYS_CPU / file)) & set(cpus)
+        for what, file in (("without tick (nohz_full)", "nohz_full"), ("isolated (isolcpus)", "isolated"))
+    }
+    seen = [f"{rate.group(1)} Hz" if rate else "rate not visible"]
+    seen += [f"{len(found)} of {len(cpus)} CPUs {what}" for what, found in spared.items() if found]
+    if not any(spared.values()):
+        seen.append("no CPU is spared (nohz_full, isolcpus)")
+    return Finding("tick", GOOD, ", ".join(seen))
+
+
+def kernel_configuration(root: Path) -> str:
+    """The text that the kernel was configured with; empty where it is not visible."""
+    try:
+        return gzip.decompress((root / "proc/config.gz").read_bytes()).decode(errors="replace")
+    except (OSError, EOFError):
+        return read(root / f"boot/config-{read(root / 'proc/sys/kernel/osrelease')}")
+
+
+def autogroup(root: Path) -> Finding:
+    """Whether the scheduler shares cores among sessions, rather than among processes."""
+    value = read(root / "proc/sys/kernel/sched_autogroup_enabled")
+    return finding(
+        "autogroup",
+        {"": "not there", "0": "off"}.get(value, "on"),
+        value not in ("", "0"),
+        "whatever runs in another session gets as much of a core as a whole rank, nice or not: "
+        "echo 0 > /proc/sys/kernel/sched_autogroup_enabled, or let nothing else run",
+    )
+
+
+def huge_pages(root: Path) -> Finding:
+    """Whether the kernel puts memory on huge pages unasked."""
+    match = re.search(r"\[(\w+)\]", read(root / "sys/kernel/mm/transparent_hugepage/enabled"))
+    chosen = match.group(1) if match else "not visible"
+    return finding(
+        "huge pages",
+        f"transparent: {chosen}",
+        chosen == "always",
+        "launches differ by which buffers get them: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+    )
+
+
+def numa_balancing(root: Path) -> Finding:
+    """Whether the kernel moves pages between memories while they are used."""
+    nodes = len(list((root / "sys/devices/system/node").glob("node[0-9]*")))
+    value = read(root / "proc/sys/kernel/numa_balancing")
+    on = value not in ("", "0")
+    return finding(
+        "NUMA balancing",
+        f"{'on' if on else 'off'}, {nodes or 1} memory {'nodes' if nodes > 1 else 'node'}",
+        on and nodes > 1,
+        "pages move in mid-measurement: echo 0 > /proc/sys/kernel/numa_balancing",
+    )
+
+
+def swap(root: Path) -> Finding:
+    """Whether memory has been put on a disk."""
+    rows = [line.split() for line in read(root / "proc/swaps").splitlines()[1:]]
+    there, used = (sum(int(row[column]) for row in rows if len(row) > 3) / 2**20 for column in (2, 3))
+    return finding(
+        "swap",
+        f"{used:.1f} of {there:.1f} GiB used" if there else "none",
+        used > 0,
+        "memory is or was short: end what fills it, then swapoff -a; swapon -a",
+    )
+
+
+def clocksource(root: Path) -> Finding:
+    """What the kernel reads the time from."""
+    folder = root / "sys/devices/system/clocksource/clocksource0"
+    current, others = read(folder / "current_clocksource"), read(folder / "available_clocksource").split()
+    better = next((one for one in FAST_CLOCKSOURCES if one in others), None)
+    return finding(
+        "clock source",
+        current or "not visible",
+        current not in ("", *FAST_CLOCKSOURCES),
+        f"reading the time is slow: echo {better} > /sys/devices/system/clocksource/clocksource0/current_clocksource"
+        if better
+        else "reading the time is slow, and no better source is offered here: see the timer's overhead",
+    )
+
+
+def cpu_time(root: Path, cpus: Sequence[int]) -> CpuTime:
+    """Until now, of these CPUs together."""
+    rows = [line.split() for line in read(root / "proc/stat").splitlines()]
+    found = CpuTime(0, 0, 0)
+    for name, *ticks in rows:
+        if re.fullmatch(r"cpu\d+", name) and int(name[3:]) in cpus:
+            # user nice system idle iowait irq softirq steal; guest time is in user and nice already
+            user, nice, system, idle, waiting, irq, softirq, stolen = (*map(int, ticks[:8]), *[0] * (8 - len(ticks)))
+            busy = user + nice + system + irq + softirq
+            found = CpuTime(found.total + busy + idle + waiting + stolen, found.busy + busy, found.stolen + stolen)
+    return found
+
+
+def steal(taken: CpuTime, during: str) -> Finding:
+    """What the hypervisor gave to others between two looks."""
+    part = taken.stolen / taken.total if taken.total > 0 else 0.0
+    return finding(
+        "steal",
+        f"{share(part)} of the cores' time {during}",
+        part > DISTURBING_SHARE,
+        "this virtual machine shares its cores: ask for dedicated ones, or measure when the host is quiet",
+    )
+
+
+def process_ticks(root: Path) -> dict[int, tuple[str, int]]:
+    """Name and CPU time until now, in ticks, of every process that is visible."""
+    found = {}
+    for entry in (root / "proc").glob("[0-9]*"):
+        # pid (name) state ppid ...; the name may hold anything, a parenthesis too
+        name, _, rest = read(entry / "stat").partition("(")[2].rpartition(")")
+        fields = rest.split()
+        if len(fields) > 12:
+            found[int(entry.name)] = name, int(fields[11]) + int(fields[12])
+    return found
+
+
+def other_load(taken: CpuTime, before: Mapping[int, tuple[str, int]], after: Mapping[int, tuple[str, int]]) -> Finding:
+    """What ran on these cores between two looks, between which the campaign slept."""
+    part = taken.busy / taken.total if taken.total > 0 else 0.0
+    used = {pid: ticks - before.get(pid, ("", 0))[1] for pid, (_, ticks) in after.items() if pid != os.getpid()}
+    busiest = sorted((pid for pid in used if used[pid] > 1), key=lambda pid: -used[pid])[:NAMED_PROCESSES]
+    names = ", ".join(f"{clean(after[pid][0])} (process {pid})" for pid in busiest) or "what is not visible from here"
+    return finding(
+        "other load",
+        f"{share(part)} of the cores' time",
+        part > DISTURBING_SHARE,
+        f"it takes time from the ranks: wait until it ends, or stop it: {names}",
+    )
+
+
+def cpu_list(text: str) -> set[int]:
+    """The CPUs of a list as the kernel writes it: 0-3,8."""
+    return set(_cpu_list(text))
+
+
+def _cpu_list(text: str) -> Iterator[int]:
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if first.isdigit():
+            yield from range(int(first), int(last or first) + 1)
+
+
+def _pairs(text: str) -> dict[str, int]:
+    rows = (line.split() for line in text.splitlines())
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}
+
+
+def read(path: Path) -> str:
+    """A small file's text; empty where it cannot be read."""
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,197 @@
+"""Build `timing_selfcheck` and launch it, as a benchmark is launched: same placement, same lock, same guard."""
+
+import os
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+
+from mpi_campaign import ROOT, STATE, builds, libraries, machine, measuring, toolchains
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries import Placement
+from mpi_campaign.progress import Countdown, Progress
+from mpi_campaign.toolchains import Toolchain
+
+PROGRAM = "timing_selfcheck"
+RECORDS = STATE / "selfcheck"
+SIZES = "sizes.json"
+NETWORK = "shm"
+RANKS = 2
+STEPS = 3
+
+# Expected of the first launch, which looks at everything, and of each after it; then what was seen counts.
+FIRST_SECONDS = 35.0
+NEXT_SECONDS = 6.0
+# A launch that takes longer is hung.
+LIMIT_SECONDS = 300.0
+# Between looks at a launch: few, because looking takes time from it.
+POLL_SECONDS = 2.0
+
+
+@dataclass
+class Measured:
+    """What the launches left: their records in the order of time, and why there are not more (empty where all are)."""
+
+    toolchain: str
+    placement: Placement
+    folder: Path
+    records: list[Path] = field(default_factory=list)
+    trouble: str = ""
+    interrupted: bool = False
+
+
+class Selfcheck:
+    """The launches of one toolchain on this machine."""
+
+    def __init__(self, spec: toolchains.Spec, launches: int, progress: Progress) -> None:
+        self.spec = spec
+        self.launches = launches
+        self.progress = progress
+
+    def measure(self, before: Callable[[], None]) -> Measured:
+        """All of it; `before` is called when nothing but the launches is left to do, and nobody else measures.
+
+        Raises CampaignError where nothing can be launched: no compiler, too few cores, no toolchain; KeyboardInterrupt
+        before the first launch.
+        """
+        self.progress.step(f"finding {self.spec.toolchain}")
+        machine.compiler()
+        placement = Placement.on(machine.cores().physical, RANKS, 0)
+        if placement.oversubscribed:
+            raise CampaignError(f"two ranks need two cores, this machine allows {machine.cores().physical}")
+        toolchain = toolchains.resolve(self.spec, self._say)
+        request = libraries.Request(Path(toolchain.prefix), toolchain.version, "basic", NETWORK, placement)
+        settings = libraries.launch(toolchain.family, request)
+        if isinstance(settings, libraries.Impossible):
+            raise CampaignError(f"{toolchain.toolchain}: {settings.reason}")
+        with measuring.alone(self._say):
+            self.progress.step(f"building {PROGRAM}")
+            program = build(toolchain)
+            before()
+            launch = _Launch(toolchain, placement, settings, program, records_folder())
+            return self._launch_all(launch)
+
+    def _say(self, text: str) -> None:
+        self.progress.line(f"      {text}")
+
+    def _launch_all(self, launch: "_Launch") -> Measured:
+        found = Measured(launch.toolchain.toolchain, launch.placement, launch.folder)
+        self.progress.step(f"measuring with {found.toolchain}: {self.launches} launches")
+        countdown = Countdown(self.launches - 1, NEXT_SECONDS)
+        for number in range(1, self.launches + 1):
+            first = number == 1
+            self._say(
+                f"1 of {self.launches}: everything, about {FIRST_SECONDS + NEXT_SECONDS * countdown.total:.0f} s left"
+                if first
+                else f"{number} of {self.launches}: work, {countdown.left}"
+            )
+            countdown.begin()
+            record = launch.folder / f"launch-{number:02}.jsonl"
+            ended = launch.run(record, first=first)
+            if record.is_file():
+                found.records.append(record)
+            found.interrupted = ended.interrupted
+            if ended.interrupted:
+                found.trouble = f"interrupted in launch {number} of {self.launches}"
+            elif ended.exit_code != 0:
+                found.trouble = f"launch {number} of {self.launches} failed: {ended.complaint}"
+            if found.trouble:
+                break
+            if not first:
+                countdown.end()
+        return found
+
+
+@dataclass(frozen=True)
+class _Ended:
+    exit_code: int
+    interrupted: bool
+    complaint: str
+
+
+class _Hung(Exception):
+    """A launch did not end."""
+
+
+@dataclass(frozen=True)
+class _Launch:
+    toolchain: Toolchain
+    placement: Placement
+    settings: libraries.Settings
+    program: Path
+    folder: Path
+
+    def words(self, record: Path, *, first: bool) -> list[str]:
+        """The command line of one launch: the first looks at everything and saves the sizes that the others take."""
+        sizes = str(self.folder / SIZES)
+        return [
+            str(toolchains.path_folder(self.toolchain) / "mpiexec"),
+            "-n",
+            str(self.placement.ranks),
+            *self.settings.options,
+            str(self.program),
+            *("--toolchain", self.toolchain.toolchain),
+            *("--provider", self.toolchain.provider),
+            *("--network", NETWORK),
+            *("--threads", str(self.placement.threads_per_rank)),
+            *("--record", str(record)),
+            *(("--save-sizes", sizes) if first else ("--only", "work", "--sizes", sizes)),
+            "--quiet",
+        ]
+
+    def run(self, record: Path, *, first: bool) -> _Ended:
+        env = {
+            **self.settings.env,
+            "OMP_NUM_THREADS": str(self.placement.threads_per_rank),
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        deadline = time.monotonic() + LIMIT_SECONDS
+
+        def look() -> None:
+            if time.monotonic() > deadline:
+                raise _Hung
+
+        try:
+            ended = measuring.run(
+                self.words(record, first=first), lambda _line: None, look, env=env, poll_seconds=POLL_SECONDS
+            )
+        except _Hung:
+            return _Ended(1, False, f"it hung: no end within {LIMIT_SECONDS:.0f} s")
+        record.with_suffix(".log").write_text("".join(f"{line}\n" for line in ended.output))
+        said = [line.strip() for line in ended.output if line.strip()]
+        own = [line for line in said if line.startswith(PROGRAM)]
+        return _Ended(
+            ended.exit_code,
+            ended.interrupted,
+            (own or said or [f"it ended with exit code {ended.exit_code} and said nothing"])[0],
+        )
+
+
+def build(toolchain: Toolchain) -> Path:
+    """The program, built for the toolchain where the benchmarks are built; nothing is compiled a second time.
+
+    Raises CampaignError with the compiler's first error.
+    """
+    folder = builds.folder(toolchain.environment, toolchain.mpicc)
+    programs = ROOT / ".venv" / "bin"
+    path = f"{toolchains.path_folder(toolchain)}:{programs}:{os.environ.get('PATH', os.defpath)}"
+    env = {**builds.environment(toolchain.family, toolchain.version, toolchain.prefix), "PATH": path}
+    configure = ["-S", str(builds.SOURCES), "-B", str(folder), *builds.options(toolchain.mpicc)]
+    for words in (configure, ["--build", str(folder), "--target", PROGRAM]):
+        ended = measuring.run([str(programs / "cmake"), *words], lambda _line: None, lambda: None, env=env)
+        if ended.interrupted:
+            raise KeyboardInterrupt
+        if ended.exit_code != 0:
+            errors = [line.strip() for line in ended.output if "error" in line.lower()] or ended.output[-1:] or ["?"]
+            raise CampaignError(f"{PROGRAM} cannot be built with {toolchain.toolchain}: {errors[0]}")
+    return folder / PROGRAM
+
+
+def records_folder() -> Path:
+    """A new folder for the records of one examination."""
+    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    folder = RECORDS / f"{stamp}-{secrets.token_hex(3)}"
+    folder.mkdir(parents=True)
+    return folder
