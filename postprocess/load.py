@@ -1,8 +1,9 @@
 """Read record files and run folders into dataclasses.
 
-The format is `results/schema/record-v1.schema.json`: JSON Lines, a header, a line per point, a footer. A file that
-was cut off (no footer, half a last line, ``complete: false``) still loads and says so. Anything else that is wrong is
-a `RecordError` of one line, ``file:line: what is wrong``.
+The format is `results/schema/record-v2.schema.json`: JSON Lines, a header, a line per point, a footer. Every version
+before it loads for ever, into the same dataclasses; what a version cannot know is None there. A file that was cut off
+(no footer, half a last line) or refused (``complete: false``, with or without points) still loads and says so.
+Anything else that is wrong is a `RecordError` of one line, ``file:line: what is wrong``.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from numpy.typing import NDArray
 from postprocess.text import clean
 
 RECORD_SCHEMA = "mpi-campaign.record"
-RECORD_VERSION = 1
+RECORD_VERSIONS = (1, 2)
 MANIFEST_SCHEMA = "mpi-campaign.manifest"
 MANIFEST_VERSION = 1
-SCHEMA_FILE = Path(__file__).resolve().parents[1] / "results" / "schema" / "record-v1.schema.json"
+SCHEMA_FOLDER = Path(__file__).resolve().parents[1] / "results" / "schema"
 
 Json: TypeAlias = dict[str, Any]
 Nanoseconds: TypeAlias = NDArray[np.int64]
@@ -57,9 +58,28 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Header:
-    """The first line of a record: what ran, and where. ``raw`` is the line itself."""
+class HeaderClock:
+    """The common clock when the run began. ``refusal`` says why there is none; None is what is not known."""
 
+    method: str
+    refusal: str
+    clocks: int
+    rounds: int
+    residual_ns: float | None
+    shortest_trip_ns: float | None
+    drift_ppm: float | None
+    synchronisation_seconds: float
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line of a record: what ran, and where. ``raw`` is the line itself.
+
+    ``clock`` is None in version 1, which does not say. ``cache`` is ``warm`` or ``cold``; version 1 knew warm ones
+    only. ``interval_relative`` is the asked width of the medians' intervals.
+    """
+
+    schema_version: int
     benchmark: str
     toolchain: str
     provider: str
@@ -76,6 +96,7 @@ class Header:
     physical_cores: int
     oversubscribed: bool
     shared_core: bool
+    clock: HeaderClock | None
     start_method: str
     command_line: tuple[str, ...]
     environment: dict[str, str]
@@ -85,6 +106,8 @@ class Header:
     planned_collectives: tuple[str, ...]
     planned_comm_targets_ns: tuple[int, ...]
     planned_comp_targets_ns: tuple[int, ...]
+    interval_relative: float
+    cache: str
     raw: Json = field(repr=False)
 
 
@@ -108,8 +131,44 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class Warmup:
+    """What was found to be warm-up and thrown away: a value per warm-up. Version 1 kept none."""
+
+    t_measured_ns: Nanoseconds
+    t_comm_ref_ns: Nanoseconds
+    t_comp_ref_ns: Nanoseconds
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What a point was timed on: ``shared``, ``interpolated`` or ``none``. A residual of None is unknown, never 0."""
+
+    method: str
+    residual_ns: float | None
+    synchronisations: int | None
+    drift_ppm: float | None
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What happened to a reference time. None is what is not known: by version 1, or for want of repetitions.
+
+    ``change_relative`` and ``p_value``: its trend over the point. ``moved_relative``: its median / the time for which
+    its size was calibrated - 1.
+    """
+
+    change_relative: float | None
+    p_value: float | None
+    moved_relative: float | None
+
+
+@dataclass(frozen=True)
 class Point:
-    """One cell of the sweep. Arrays are int64 nanoseconds: a value per valid repetition; in ``rank_*`` one per rank."""
+    """One cell of the sweep. Arrays are int64 nanoseconds: a value per valid repetition; in ``rank_*`` one per rank.
+
+    ``start_imbalance_ns`` is empty without a common clock (``clock.method`` none). All other times over ranks are then
+    the largest of the ranks' own durations.
+    """
 
     index: int
     collective: str
@@ -119,12 +178,20 @@ class Point:
     matrix_size: int
     comm_calibration: Calibration
     comp_calibration: Calibration
+    start_method: str
+    buffer_sets: int
     repetitions: int
+    warmup_repetitions: int
     late_repetitions: int
+    discarded_repetitions: int
+    recalibrations: int
     stop_reason: str
     interval_relative_reached: float
     data_errors: int
-    clock_residual_ns: float
+    clock: Clock
+    comm_reference: Reference
+    comp_reference: Reference
+    warmup: Warmup
     t_measured_ns: Nanoseconds
     t_comm_ref_ns: Nanoseconds
     t_comp_ref_ns: Nanoseconds
@@ -140,13 +207,19 @@ class Point:
 
 @dataclass(frozen=True)
 class Footer:
-    """The last line: ``mpi_thread_cpu_ns`` is [rank][thread] CPU time of the threads that MPI started, nanoseconds."""
+    """The last line: ``mpi_thread_cpu_ns`` is [rank][thread] CPU time of the threads that MPI started, nanoseconds.
+
+    ``clock_refusal`` says why there is no clock any more; None is what is not known, by version 1 for example.
+    """
 
     complete: bool
     reason: str
     wall_seconds: float
     measured_seconds: float
-    clock_residual_ns: float
+    clock_residual_ns: float | None
+    clock_synchronisations: int | None
+    clock_synchronisation_seconds: float | None
+    clock_refusal: str
     mpi_thread_cpu_ns: tuple[tuple[int, ...], ...]
 
 
@@ -208,10 +281,10 @@ def load_record(path: Path | str) -> Record:
         elif footer is not None:
             _fail(where, "a line after the footer")
         elif value.get("type") == "footer":
-            footer = _footer(_Fields(value, where), len(points))
+            footer = _footer(_Fields(value, where), len(points), header.schema_version)
             incomplete = "" if footer.complete else footer.reason or "the footer says that it is not complete"
         elif value.get("type") == "point":
-            point = _point(_Fields(value, where), header.ranks)
+            point = _point(_Fields(value, where), header)
             if any(point.index == other.index for other in points):
                 _fail(where, f"point {point.index} appears twice")
             points.append(point)
@@ -248,23 +321,25 @@ def load_run(path: Path | str) -> Run:
 
 
 def validate_record(path: Path | str) -> None:
-    """Check every line of a record file against the JSON schema, and load it. Needs the package `jsonschema`.
+    """Check every line of a record file against the JSON schema of its version, and load it. Needs `jsonschema`.
 
     Raises RecordError at the first line that does not conform or is cut. A missing footer is no fault.
     """
     import jsonschema  # noqa: PLC0415 - only this needs it
 
     path = Path(path)
-    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
-    validators = {
-        kind: jsonschema.Draft202012Validator({**schema["$defs"][kind], "$defs": schema["$defs"]})
-        for kind in ("header", "point", "footer")
-    }
+    validators: dict[str, jsonschema.Draft202012Validator] = {}
     for number, line in _lines(path):
         where = f"{clean(path.name)}:{number}"
         if line is None:
             _fail(where, "the last line is cut")
         value = _json_object(line, where)
+        if not validators:
+            schema = json.loads(schema_file(_version(_Fields(value, where))).read_text(encoding="utf-8"))
+            validators = {
+                kind: jsonschema.Draft202012Validator({**schema["$defs"][kind], "$defs": schema["$defs"]})
+                for kind in ("header", "point", "footer")
+            }
         validator = validators.get(str(value.get("type")))
         if validator is None:
             _fail(where, "neither a header, a point nor a footer")
@@ -272,6 +347,11 @@ def validate_record(path: Path | str) -> None:
         if fault is not None:
             _fail(where, clean(f"{'.'.join(map(str, fault.absolute_path)) or 'line'}: {fault.message}")[:300])
     load_record(path)
+
+
+def schema_file(version: int) -> Path:
+    """The JSON schema of one of `RECORD_VERSIONS`."""
+    return SCHEMA_FOLDER / f"record-v{version}.schema.json"
 
 
 def _fail(where: str, message: str) -> NoReturn:
@@ -362,6 +442,10 @@ class _Fields:
         value = self._get(key, lambda v: v is None or _is_number(v), "a number or null")
         return float("nan") if value is None else float(value)
 
+    def number_or_none(self, key: str) -> float | None:
+        value = self.number_or_nan(key)
+        return None if np.isnan(value) else value
+
     def items(self, key: str) -> list[Any]:
         return list(self._get(key, lambda v: isinstance(v, list), "a list"))
 
@@ -405,20 +489,25 @@ def _list_of(value: object, right: Callable[[Any], bool]) -> bool:
     return isinstance(value, list) and all(map(right, value))
 
 
-def _header(line: _Fields) -> Header:
+def _version(line: _Fields) -> int:
     if line.value.get("type") != "header" or line.value.get("schema") != RECORD_SCHEMA:
         _fail(line.where, "not the record of a benchmark: its first line is no header")
     version = line.count("schema_version")
-    if version > RECORD_VERSION:
-        newest = f"{RECORD_VERSION}, the newest that this program reads"
-        _fail(line.where, f"schema version {version} is newer than {newest}")
-    if version != RECORD_VERSION:
-        _fail(line.where, f"there is no schema version {version}")
+    if version not in RECORD_VERSIONS:
+        legal = f"the versions that this program reads: {' and '.join(map(str, RECORD_VERSIONS))}"
+        newer = version > RECORD_VERSIONS[-1]
+        _fail(line.where, f"schema version {version} is {'newer than' if newer else 'none of'} {legal}")
+    return version
+
+
+def _header(line: _Fields) -> Header:
+    version = _version(line)
     environment = line.mapping("environment")
     if not all(isinstance(value, str) for value in environment.values()):
         _fail(line.where, "environment holds something that is not a string")
     plan = line.inside("plan")
     header = Header(
+        schema_version=version,
         benchmark=line.text("benchmark"),
         toolchain=line.text("toolchain"),
         provider=line.text("provider"),
@@ -435,6 +524,7 @@ def _header(line: _Fields) -> Header:
         physical_cores=line.count("physical_cores"),
         oversubscribed=line.flag("oversubscribed"),
         shared_core=line.flag("shared_core"),
+        clock=None if version == 1 else _header_clock(line.inside("clock")),
         start_method=line.text("start_method"),
         command_line=line.texts("command_line"),
         environment=environment,
@@ -444,11 +534,26 @@ def _header(line: _Fields) -> Header:
         planned_collectives=plan.texts("collectives"),
         planned_comm_targets_ns=plan.counts("comm_targets_ns"),
         planned_comp_targets_ns=plan.counts("comp_targets_ns"),
+        interval_relative=plan.number("interval_relative"),
+        cache="warm" if version == 1 else plan.text("cache"),
         raw=line.value,
     )
     if not 0 < header.ranks == len(header.placement):
         _fail(line.where, f"{header.ranks} ranks, but {len(header.placement)} placements")
     return header
+
+
+def _header_clock(line: _Fields) -> HeaderClock:
+    return HeaderClock(
+        method=line.text("method"),
+        refusal=line.text("refusal"),
+        clocks=line.count("clocks"),
+        rounds=line.count("rounds"),
+        residual_ns=line.number_or_none("residual_ns"),
+        shortest_trip_ns=line.number_or_none("shortest_trip_ns"),
+        drift_ppm=line.number_or_none("drift_ppm"),
+        synchronisation_seconds=line.number("synchronisation_seconds"),
+    )
 
 
 def _placement(rank: _Fields) -> Placement:
@@ -467,9 +572,35 @@ def _calibration(line: _Fields) -> Calibration:
     return Calibration(line.text("status"), line.count("time_ns"), line.number("error_relative"))
 
 
-def _point(line: _Fields, ranks: int) -> Point:
+def _clock(line: _Fields, version: int) -> Clock:
+    method = line.text("method")
+    if version == 1:
+        return Clock(method, line.number("residual_ns"), None, None)
+    residual, drift = line.number_or_none("residual_ns"), line.number_or_none("drift_ppm")
+    return Clock(method, residual, line.count("synchronisations"), drift)
+
+
+def _reference(line: _Fields, term: str, version: int) -> Reference:
+    if version == 1:
+        return Reference(None, None, None)
+    drift = line.inside("reference_drift").inside(term)
+    change, p_value = drift.number_or_none("change_relative"), drift.number_or_none("p_value")
+    return Reference(change, p_value, line.inside("reference_moved").number_or_none(term))
+
+
+def _warmup(line: _Fields, version: int) -> Warmup:
+    if version == 1:
+        return Warmup(*(np.array([], dtype=np.int64) for _ in range(3)))
+    samples, n = line.inside("warmup_samples"), line.count("warmup_repetitions")
+    return Warmup(*(samples.times(name, n) for name in ("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns")))
+
+
+def _point(line: _Fields, header: Header) -> Point:
+    """Version 1 had one start method for all points, one set of buffers, and neither recalibrated nor discarded."""
+    ranks, version = header.ranks, header.schema_version
     samples, medians = line.inside("samples"), line.inside("rank_medians")
     n = line.count("repetitions")
+    clock = _clock(line.inside("clock"), version)
 
     def spread(key: str) -> Spread:
         term = samples.inside(key)
@@ -484,19 +615,27 @@ def _point(line: _Fields, ranks: int) -> Point:
         matrix_size=line.count("matrix_size"),
         comm_calibration=_calibration(line.inside("comm_calibration")),
         comp_calibration=_calibration(line.inside("comp_calibration")),
+        start_method=header.start_method if version == 1 else line.text("start_method"),
+        buffer_sets=1 if version == 1 else line.count("buffer_sets"),
         repetitions=n,
+        warmup_repetitions=line.count("warmup_repetitions"),
         late_repetitions=line.count("late_repetitions"),
+        discarded_repetitions=0 if version == 1 else line.count("discarded_repetitions"),
+        recalibrations=0 if version == 1 else line.count("recalibrations"),
         stop_reason=line.text("stop_reason"),
         interval_relative_reached=line.number_or_nan("interval_relative_reached"),
         data_errors=line.count("data_errors"),
-        clock_residual_ns=line.inside("clock").number("residual_ns"),
+        clock=clock,
+        comm_reference=_reference(line, "comm", version),
+        comp_reference=_reference(line, "comp", version),
+        warmup=_warmup(line, version),
         t_measured_ns=samples.times("t_measured_ns", n),
         t_comm_ref_ns=samples.times("t_comm_ref_ns", n),
         t_comp_ref_ns=samples.times("t_comp_ref_ns", n),
         t_call_ns=spread("t_call_ns"),
         t_comp_ns=spread("t_comp_ns"),
         t_wait_ns=spread("t_wait_ns"),
-        start_imbalance_ns=samples.times("start_imbalance_ns", n),
+        start_imbalance_ns=samples.times("start_imbalance_ns", 0 if clock.method == "none" else n),
         rank_call_plus_wait_ns=medians.times("t_call_plus_wait_ns", ranks),
         rank_comm_ref_ns=medians.times("t_comm_ref_ns", ranks),
         rank_comp_ns=medians.times("t_comp_ns", ranks),
@@ -504,7 +643,7 @@ def _point(line: _Fields, ranks: int) -> Point:
     )
 
 
-def _footer(line: _Fields, points: int) -> Footer:
+def _footer(line: _Fields, points: int, version: int) -> Footer:
     if line.count("points") != points:
         _fail(line.where, f"the footer counts {line.count('points')} points, the file has {points}")
     threads = line.items("mpi_thread_cpu_ns")
@@ -515,6 +654,9 @@ def _footer(line: _Fields, points: int) -> Footer:
         reason=line.text("reason"),
         wall_seconds=line.number("wall_seconds"),
         measured_seconds=line.number("measured_seconds"),
-        clock_residual_ns=line.number("clock_residual_ns"),
+        clock_residual_ns=line.number_or_none("clock_residual_ns"),
+        clock_synchronisations=None if version == 1 else line.count("clock_synchronisations"),
+        clock_synchronisation_seconds=None if version == 1 else line.number("clock_synchronisation_seconds"),
+        clock_refusal="" if version == 1 else line.text("clock_refusal"),
         mpi_thread_cpu_ns=tuple(tuple(rank) for rank in threads),
     )

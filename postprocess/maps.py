@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from postprocess.load import Record, Run
-from postprocess.points import case_of, launch_numbers
+from postprocess.points import COLD_CACHES, case_of, launch_numbers
 from postprocess.text import clean, ratio
 
 MARKS = {
@@ -80,9 +80,9 @@ class Sweep:
     def title(self) -> str:
         """The case in words, without control characters."""
         launch = f" launch {self.case['launch']}" if self.case["launch"] > 1 else ""
-        return clean(
-            " ".join(str(self.case[k]) for k in ("toolchain", "network", "configuration", "collective")) + launch
-        )
+        cold = COLD_CACHES if self.case["cache"] == "cold" else ""
+        names = " ".join(str(self.case[k]) for k in ("toolchain", "network", "configuration", "collective"))
+        return clean(f"{names}{launch}{cold}")
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -134,6 +134,7 @@ def side_by_side(sweeps: Sequence[Sweep]) -> list[Sweep]:
         return (
             ranks[names(sweep, *library)],
             ranks[names(sweep, *library, "collective")],
+            int(sweep.case["cache"] == "cold"),
             0 if basic else 1 + ranks[names(sweep, "configuration")],
             sweep.case["launch"],
         )

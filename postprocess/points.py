@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,12 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from postprocess import metrics, validity
-from postprocess.load import Header, Point, Record, Run, load_record, load_run
+from postprocess.load import Header, Point, Record, Reference, Run, load_record, load_run
 from postprocess.metrics import Estimate, as_float, median_estimate
 
 CASE = [
     "benchmark", "collective", "system", "toolchain", "provider", "configuration", "network",
-    "ranks", "nodes", "threads_per_rank", "launch",
+    "ranks", "nodes", "threads_per_rank", "cache", "launch",
 ]  # fmt: skip
 """The columns that name a sweep: everything but its place in the grid. `launch` counts repeated launches from 1."""
 
@@ -31,11 +31,22 @@ COLUMNS = [
     "r_overhead", "r_overhead_ci95_low", "r_overhead_ci95_high",
     "r_overhead_vs_basic", "r_overhead_vs_basic_ci95_low", "r_overhead_vs_basic_ci95_high",
     "speedup_vs_basic", "speedup_vs_basic_ci95_low", "speedup_vs_basic_ci95_high", "vs_basic_reason",
-    "r_comm", "r_comp_slowdown", "repetitions", "late_repetitions", "data_errors", "stop_reason",
-    "interval_relative_reached", "valid", "reliable", "unreliable_reasons", "flags", "reference_moved",
+    "r_comm", "r_comp_slowdown", "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions",
+    "recalibrations", "data_errors", "stop_reason", "interval_relative_reached",
+    "start_method", "clock_method", "clock_residual_ns", "clock_drift_ppm", "buffer_sets",
+    *(f"{term}_ref_{what}" for term in ("comm", "comp")
+      for what in ("drift_relative", "drift_p_value", "moved_relative")),
+    "valid", "reliable", "unreliable_reasons", "flags", "reference_moved",
     "oversubscribed", "shared_core", "complete", "record", "index",
 ]  # fmt: skip
-"""The columns of `points_of`, in order. Times in nanoseconds (medians), sizes in bytes, ratios without unit."""
+"""The columns of `points_of`, in order. Times in nanoseconds (medians), sizes in bytes, ratios without unit.
+
+What a record does not know is NaN. `comm_ref_drift_…` is the trend of t_comm_ref over the point, and
+`comm_ref_moved_relative` how far its median is off the time for which its size was calibrated; `reference_moved` is
+apart: whether a reference moved against that of `basic`.
+"""
+
+COLD_CACHES = ", cold caches"
 
 _NAN = np.array(math.nan)
 _NOTHING = Estimate(_NAN, _NAN, _NAN)
@@ -60,7 +71,7 @@ class _Measured:
     def cell(self, launch: int) -> Hashable:
         """What a point has in common with the point of `basic` that it is compared with, in the given launch."""
         h, p = self.record.header, self.point
-        case = (h.benchmark, h.toolchain, h.provider, h.network, h.ranks, h.nodes, h.threads_per_rank)
+        case = (h.benchmark, h.toolchain, h.provider, h.network, h.ranks, h.nodes, h.threads_per_rank, h.cache)
         return (*case, p.collective, p.comm_target_ns, p.comp_target_ns, launch)
 
 
@@ -88,6 +99,7 @@ def samples_of(run: Run) -> pd.DataFrame:
     """One row per repetition of every point: the case, the place in the grid, and each term in integer nanoseconds.
 
     For t_call, t_comp and t_wait the minimum, median and maximum over ranks, and the rank that has the maximum.
+    start_imbalance_ns is missing (NA) where there was no common clock. Warm-ups are not in it.
     """
     system = str(run.manifest.get("system") or "")
     launches = launch_numbers(run.records)
@@ -231,6 +243,11 @@ def case_of(record: Record, collective: str, launch: int, system: str = "") -> d
     return {name: values[name] for name in CASE}
 
 
+def configuration_words(case: Mapping[str, Any]) -> str:
+    """The configuration of a row, or of a `case_of`, as headings name it: cold caches are part of that."""
+    return f"{case['configuration']}{COLD_CACHES if case['cache'] == 'cold' else ''}"
+
+
 def _case(record: Record, launch: int, point: Point, system: str) -> dict[str, Any]:
     return {
         **case_of(record, point.collective, launch, system),
@@ -246,7 +263,7 @@ def _row(m: _Measured, basics: dict[Hashable, _Measured], system: str) -> dict[s
     overhead = metrics.overhead_estimate(m.measured, m.comp, m.comm)
     comm_ref, comp_ref = as_float(m.comm.value), as_float(m.comp.value)
     unreliable = validity.unreliable_reasons(p, overhead, min(comm_ref, comp_ref))
-    flags = validity.flags(p, h.start_method, comm_ref, comp_ref)
+    flags = validity.flags(p, h.interval_relative, comm_ref, comp_ref)
 
     basic, reason = _basic_of(m, basics)
     moved: list[str] = []
@@ -260,6 +277,8 @@ def _row(m: _Measured, basics: dict[Hashable, _Measured], system: str) -> dict[s
             metrics.reference_change(comm_ref, as_float(basic.comm.value)),
             metrics.reference_change(comp_ref, as_float(basic.comp.value)),
         )
+        if basic.point.clock.method == "none" and p.clock.method != "none":
+            flags.append("basic was measured without a common clock")
     return {
         **_case(m.record, m.launch, p, system),
         "t_comm_ref_ns": comm_ref,
@@ -272,10 +291,20 @@ def _row(m: _Measured, basics: dict[Hashable, _Measured], system: str) -> dict[s
         "r_comm": metrics.r_comm(p.rank_call_plus_wait_ns, p.rank_comm_ref_ns) if p.repetitions else math.nan,
         "r_comp_slowdown": metrics.r_comp_slowdown(p.rank_comp_ns, p.rank_comp_ref_ns) if p.repetitions else math.nan,
         "repetitions": p.repetitions,
+        "warmup_repetitions": p.warmup_repetitions,
         "late_repetitions": p.late_repetitions,
+        "discarded_repetitions": p.discarded_repetitions,
+        "recalibrations": p.recalibrations,
         "data_errors": p.data_errors,
         "stop_reason": p.stop_reason,
         "interval_relative_reached": p.interval_relative_reached,
+        "start_method": p.start_method,
+        "clock_method": p.clock.method,
+        "clock_residual_ns": _or_nan(p.clock.residual_ns),
+        "clock_drift_ppm": _or_nan(p.clock.drift_ppm),
+        "buffer_sets": p.buffer_sets,
+        **_reference_columns("comm_ref", p.comm_reference),
+        **_reference_columns("comp_ref", p.comp_reference),
         "valid": not validity.invalid_reasons(p),
         "reliable": not unreliable,
         "unreliable_reasons": unreliable,
@@ -313,6 +342,18 @@ def _columns(name: str, estimate: Estimate) -> dict[str, float]:
     }
 
 
+def _reference_columns(name: str, reference: Reference) -> dict[str, float]:
+    return {
+        f"{name}_drift_relative": _or_nan(reference.change_relative),
+        f"{name}_drift_p_value": _or_nan(reference.p_value),
+        f"{name}_moved_relative": _or_nan(reference.moved_relative),
+    }
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
 def _samples(labels: dict[str, Any], p: Point) -> pd.DataFrame:
     columns: dict[str, Any] = {**labels, "repetition": np.arange(p.repetitions)}
     columns |= {name: getattr(p, name) for name in ("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns")}
@@ -320,7 +361,8 @@ def _samples(labels: dict[str, Any], p: Point) -> pd.DataFrame:
         spread = getattr(p, f"{term}_ns")
         columns |= {f"{term}_{statistic}_ns": getattr(spread, statistic) for statistic in ("min", "median", "max")}
         columns[f"{term}_max_rank"] = spread.max_rank
-    columns["start_imbalance_ns"] = p.start_imbalance_ns
+    clocked = len(p.start_imbalance_ns) == p.repetitions
+    columns["start_imbalance_ns"] = pd.array(p.start_imbalance_ns if clocked else [None] * p.repetitions, "Int64")
     samples: pd.DataFrame = pd.DataFrame(columns)
     return samples
 

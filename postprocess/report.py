@@ -19,10 +19,10 @@ from postprocess.colour import NO_VALUE, STOPS, colour, hexadecimal, text_colour
 from postprocess.load import Json, Placement, Record, Run, load_run
 from postprocess.maps import MARKS, METRIC_TITLES, Cell, Sweep, side_by_side, sweeps_of
 from postprocess.plot import file_key, write_maps
-from postprocess.points import points_of
+from postprocess.points import configuration_words, points_of
 from postprocess.summary import CANNOT_TELL, MIXED, OVERLAPS, PARTLY, SERIALISES, SLOWER, Summary, summarise
 from postprocess.table import remarks
-from postprocess.text import clean, duration, interval, percent, ratio, size
+from postprocess.text import change, clean, drift, duration, interval, percent, ratio, size
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
 _PANEL = ("toolchain", "network", "configuration", "collective")
@@ -260,7 +260,7 @@ def _groups(
         trouble = troubles.pop(tuple(str(c[key]) for key in _PANEL), "")
         cut = f"incomplete: {sweep.record.incomplete}" if sweep.record.incomplete else ""
         panel = _Panel(
-            configuration=str(c["configuration"]),
+            configuration=configuration_words(c),
             launch=f"launch {c['launch']}" if c["launch"] > 1 else "",
             maps=[_map_view(sweep, metric, numbers) for metric in sweep.metrics],
             files=list(files.get(file_key(sweep), ())),
@@ -281,7 +281,10 @@ def _map_view(sweep: Sweep, metric: str, numbers: Mapping[tuple[str, int], int])
     rows = [
         (
             duration(comp),
-            [_cell_view(sweep.cells[comm, comp], metric, numbers) for comm in sweep.comm_targets_ns],
+            [
+                _cell_view(sweep.cells[comm, comp], metric, numbers, sweep.record.incomplete)
+                for comm in sweep.comm_targets_ns
+            ],
         )
         for comp in reversed(sweep.comp_targets_ns)
     ]
@@ -293,14 +296,15 @@ def _map_view(sweep: Sweep, metric: str, numbers: Mapping[tuple[str, int], int])
     )
 
 
-def _cell_view(cell: Cell, metric: str, numbers: Mapping[tuple[str, int], int]) -> _CellView:
+def _cell_view(cell: Cell, metric: str, numbers: Mapping[tuple[str, int], int], incomplete: str) -> _CellView:
     point = cell.point
+    missing = "the record ends before this point" + (f": {incomplete}" if incomplete else "")
     return _CellView(
         label=cell.label(metric),
         marks=cell.marks,
         css=_css_class(cell.value(metric)),
         spoken=", ".join(MARKS[letter].partition(":")[0] for letter in cell.marks),
-        details=_details(point) if point is not None else [("No value", "the record ends before this point")],
+        details=_details(point) if point is not None else [("No value", missing)],
         row=numbers[point["record"], point["index"]] if point is not None else None,
     )
 
@@ -321,6 +325,12 @@ def _details(point: Mapping[str, Any]) -> Details:
         ("message", f"{size(point['message_bytes'])} ({point['message_bytes']} bytes)"),
         ("matrix", f"order {point['matrix_size']}"),
         ("repetitions", _repetitions(point)),
+        ("warm-ups left out", str(point["warmup_repetitions"])),
+        ("recalibrated", _recalibrated(point)),
+        ("start and clock", _clock_words(point)),
+        ("drift of the references", _reference_words(point, "drift_relative")),
+        ("references against calibration", _reference_words(point, "moved_relative")),
+        ("caches", f"cold, {point['buffer_sets']} sets of buffers" if point["cache"] == "cold" else "-"),
     ]
     if point["configuration"] != "basic":
         facts[1:1] = [
@@ -334,16 +344,52 @@ def _details(point: Mapping[str, Any]) -> Details:
 
 def _repetitions(point: Mapping[str, Any]) -> str:
     late = f", {point['late_repetitions']} late ones thrown away" if point["late_repetitions"] else ""
-    stop = {"interval": "interval reached", "repetitions": "most that were allowed", "budget": "budget spent"}
+    causes = [
+        *(["the point was recalibrated"] if point["recalibrations"] else []),
+        *(["its clock was refused"] if point["clock_method"] == "none" or not point["recalibrations"] else []),
+    ]
+    count = point["discarded_repetitions"]
+    discarded = f", {count} thrown away because {' or '.join(causes)}" if count else ""
+    stop = {
+        "interval": "interval reached",
+        "repetitions": "most that were allowed",
+        "budget": "budget spent",
+        "late": "stopped because too many started late",
+    }
     reason = stop.get(point["stop_reason"], str(point["stop_reason"]).replace("_", " "))
-    return f"{point['repetitions']}{late}; {reason}; widest interval {percent(point['interval_relative_reached'])}"
+    reached = f"widest interval {percent(point['interval_relative_reached'])}"
+    return f"{point['repetitions']}{late}{discarded}; {reason}; {reached}"
+
+
+def _recalibrated(point: Mapping[str, Any]) -> str:
+    times = point["recalibrations"]
+    return f"{times} {'time' if times == 1 else 'times'}, because a reference had moved" if times else "-"
+
+
+def _clock_words(point: Mapping[str, Any]) -> str:
+    parts = [str(point["start_method"]), _clock_name(str(point["clock_method"]))]
+    if point["clock_method"] != "none":
+        known = math.isfinite(point["clock_residual_ns"])
+        parts.append(f"to {duration(point['clock_residual_ns'])}" if known else "residual not known")
+        if point["clock_method"] != "shared" and math.isfinite(point["clock_drift_ppm"]):
+            parts.append(f"drift {drift(point['clock_drift_ppm'])}")
+    return ", ".join(parts)
+
+
+def _clock_name(method: str) -> str:
+    return {"none": "no common clock"}.get(method, f"{method} clock")
+
+
+def _reference_words(point: Mapping[str, Any], what: str) -> str:
+    terms = (("communication", point[f"comm_ref_{what}"]), ("computation", point[f"comp_ref_{what}"]))
+    return ", ".join(f"{name} {change(value)}" for name, value in terms if math.isfinite(value)) or "-"
 
 
 def _row_cells(point: Mapping[str, Any]) -> list[str]:
     launch = f" ({point['launch']})" if point["launch"] > 1 else ""
     return [
         *(str(point[key]) for key in ("toolchain", "network")),
-        f"{point['configuration']}{launch}",
+        f"{configuration_words(point)}{launch}",
         str(point["collective"]),
         *(duration(point[key]) for key in ("comm_target_ns", "comp_target_ns")),
         size(point["message_bytes"]),
@@ -359,7 +405,8 @@ def _configurations(records: Iterable[Record]) -> dict[str, list[Record]]:
     found: dict[str, list[Record]] = {}
     for record in records:
         h = record.header
-        found.setdefault(f"{h.toolchain}, {h.network}, {h.configuration}", []).append(record)
+        words = configuration_words({"configuration": h.configuration, "cache": h.cache})
+        found.setdefault(f"{h.toolchain}, {h.network}, {words}", []).append(record)
     return found
 
 
@@ -381,7 +428,7 @@ def _verified_of(name: str, records: Sequence[Record]) -> _Verified:
         ("physical cores", values(h.physical_cores for h in headers)),
         ("oversubscribed", values("yes" if h.oversubscribed else "no" for h in headers)),
         ("shared core", values("yes" if h.shared_core else "no" for h in headers)),
-        ("start of a repetition", values(h.start_method for h in headers)),
+        *_timing(records),
     ]
     cpu_ns: dict[Placement, list[int]] = {}
     for record in records:
@@ -407,6 +454,56 @@ def _verified_of(name: str, records: Sequence[Record]) -> _Verified:
         for place, times in sorted(cpu_ns.items(), key=lambda item: item[0].rank)
     ]
     return _Verified(name, facts, ranks)
+
+
+def _timing(records: Sequence[Record]) -> Details:
+    """How repetitions were started, on what clock, and what was thrown away, over records of one configuration."""
+    points = [point for record in records for point in record.points]
+    headers, footers = [r.header for r in records], [r.footer for r in records if r.footer]
+    clocks = [h.clock for h in headers if h.clock]
+    starts = dict.fromkeys([p.start_method for p in points] or [h.start_method for h in headers])
+    methods = dict.fromkeys([p.clock.method for p in points] or [clock.method for clock in clocks])
+    timed = [c for c in clocks if c.method != "none"]
+    residuals = [p.clock.residual_ns for p in points if p.clock.method != "none"]
+    residuals += [f.clock_residual_ns for f in footers] + [c.residual_ns for c in timed]
+    drifts = [p.clock.drift_ppm for p in points if p.clock.method != "none"] + [clock.drift_ppm for clock in timed]
+    refusals = dict.fromkeys(
+        text for text in (*(c.refusal for c in clocks), *(f.clock_refusal for f in footers)) if text
+    )
+    made = [f.clock_synchronisations for f in footers if f.clock_synchronisations is not None]
+    spent = [f.clock_synchronisation_seconds for f in footers if f.clock_synchronisation_seconds is not None]
+    wall = sum(f.wall_seconds for f in footers)
+    known = [residual for residual in residuals if residual is not None]
+    rates = [abs(ppm) for ppm in drifts if ppm is not None]
+    late, discarded = (sum(getattr(p, f"{kind}_repetitions") for p in points) for kind in ("late", "discarded"))
+    again = sum(p.recalibrations for p in points)
+    facts = [
+        ("start of a repetition", "; ".join(starts)),
+        ("clock", "; ".join(map(_clock_name, methods))),
+        ("why there is no clock", "; ".join(refusals)),
+        ("distinct clocks", "; ".join(dict.fromkeys(str(clock.clocks) for clock in timed))),
+        ("largest residual of the clocks", duration(max(known)) if known else ""),
+        ("largest drift of a clock", drift(max(rates)) if rates and list(methods) != ["shared"] else ""),
+        (
+            "cost of synchronisation",
+            f"{sum(made)} times, {duration(1e9 * sum(spent))} of {duration(1e9 * wall)}" if made and spent else "",
+        ),
+        ("warm-ups left out", _per_point([p.warmup_repetitions for p in points])),
+        ("late repetitions thrown away", str(late) if late else ""),
+        (
+            "other repetitions thrown away",
+            f"{discarded}: a point was recalibrated, or its clock refused" if discarded else "",
+        ),
+        ("recalibrations", str(again) if again else ""),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _per_point(counts: Sequence[int]) -> str:
+    if not counts:
+        return ""
+    low, high = min(counts), max(counts)
+    return f"{sum(counts)} ({low if low == high else f'{low} to {high}'} at each point)"
 
 
 def _builds(records: Iterable[Record]) -> list[tuple[str, Json]]:

@@ -27,7 +27,7 @@ from typing import Any
 import pandas as pd
 
 from postprocess.metrics import as_float, median_estimate
-from postprocess.points import CASE, median, usable
+from postprocess.points import CASE, configuration_words, median, usable
 from postprocess.text import clean, interval, ratio
 
 OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (
@@ -80,7 +80,12 @@ class Summary:
     @property
     def name(self) -> str:
         """Library, network and configuration, ``openmpi@5.0.11, wire:2gbit, async``, without control characters."""
-        return clean(", ".join(str(self.case[key]) for key in ("toolchain", "network", "configuration")))
+        return clean(", ".join((*(str(self.case[key]) for key in ("toolchain", "network")), self.configuration)))
+
+    @property
+    def configuration(self) -> str:
+        """The configuration, ``async``, ``async, cold caches``."""
+        return configuration_words(self.case)
 
     @property
     def because(self) -> str:
@@ -179,6 +184,10 @@ def _notes(points: pd.DataFrame) -> tuple[str, ...]:
         notes.append("shared core")
     if not points["complete"].all():
         notes.append("incomplete")
+    if (points["clock_method"] == "none").any():
+        notes.append("no common clock")
+    elif (points["start_method"] == "barrier").any():
+        notes.append("started by a barrier")
     if moved := int(points["reference_moved"].sum()):
         notes.append(f"reference moved at {moved} of {len(points)}")
     return tuple(notes)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from postprocess.points import configuration_words
 from postprocess.summary import summarise
 from postprocess.text import clean, duration, interval, percent, ratio, size
 
@@ -26,7 +27,9 @@ def summary_table(points: pd.DataFrame) -> str:
         plain = s.case["configuration"] == "basic"
         lines.append(
             [
-                *(str(s.case[key]) for key in ("toolchain", "network", "configuration", "collective")),
+                *(str(s.case[key]) for key in ("toolchain", "network")),
+                s.configuration,
+                str(s.case["collective"]),
                 ratio(s.r_overhead),
                 interval(s.r_overhead_min, s.r_overhead_max),
                 "" if plain else ratio(s.r_overhead_vs_basic),
@@ -48,7 +51,9 @@ def points_table_text(points: pd.DataFrame) -> str:
     ]
     lines = [
         [
-            *(str(p[key]) for key in ("toolchain", "network", "configuration", "collective")),
+            *(str(p[key]) for key in ("toolchain", "network")),
+            configuration_words({str(key): value for key, value in p.items()}),
+            str(p["collective"]),
             *(duration(p[key]) for key in ("comm_target_ns", "comp_target_ns")),
             size(p["message_bytes"]),
             str(p["matrix_size"]),

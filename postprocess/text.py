@@ -45,6 +45,19 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:.0f} %" if math.isfinite(fraction) else "-"
 
 
+def change(fraction: float) -> str:
+    """A relative change in per cent with its sign, two digits at least: ``+18 %``, ``-0.4 %``, ``0 %``."""
+    if not math.isfinite(fraction):
+        return "-"
+    shown = f"{100 * fraction:+.{1 if abs(fraction) < 0.0995 else 0}f} %"
+    return "0 %" if shown in ("+0.0 %", "-0.0 %") else shown
+
+
+def drift(ppm: float) -> str:
+    """A clock's drift, two significant digits: ``12 ppm``, ``0.031 ppm``; ``-`` for NaN."""
+    return f"{float(f'{abs(ppm):.2g}'):.12g} ppm" if math.isfinite(ppm) else "-"
+
+
 def _scaled(value: float, units: tuple[tuple[int, str], ...]) -> str:
     if not math.isfinite(value):
         return "-"

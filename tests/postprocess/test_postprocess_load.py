@@ -4,24 +4,159 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from postprocess.load import RecordError, load_record, load_run, validate_record
+from postprocess.load import (
+    RECORD_VERSIONS,
+    Clock,
+    RecordError,
+    Reference,
+    load_record,
+    load_run,
+    schema_file,
+    validate_record,
+)
 from tests.postprocess import synthetic
 
+ROOT = Path(__file__).parents[2]
 LINES = synthetic.sweep(grid=(8, 16))
+OLD_LINES = synthetic.version_1(LINES)
 WHOLE = synthetic.text(LINES).encode()
 SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
-def test_synthetic_records_conform_to_the_schema(tmp_path: Path) -> None:
-    for file in sorted(synthetic.smoke_run(tmp_path).glob("records/*.jsonl")):
+@pytest.mark.parametrize("version", RECORD_VERSIONS)
+def test_synthetic_records_conform_to_the_schema(tmp_path: Path, version: int) -> None:
+    for file in sorted(synthetic.smoke_run(tmp_path, version).glob("records/*.jsonl")):
         validate_record(file)
+        assert load_record(file).header.schema_version == version
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        synthetic.refused("one rank only: nothing communicates", ranks=1),
+        synthetic.refused(
+            "rank 1's clock went backwards by 3 ms",
+            clock={**LINES[0]["clock"], "method": "none", "refusal": "rank 1's clock went backwards by 3 ms"}
+            | dict.fromkeys(("residual_ns", "shortest_trip_ns", "drift_ppm")),
+        ),
+        [LINES[0], synthetic.without_clock(LINES[1]), synthetic.footer(1, clock_refusal="rank 1's clock stepped")],
+    ],
+)
+def test_what_was_refused_conforms_to_the_schema(tmp_path: Path, lines: list[dict[str, Any]]) -> None:
+    validate_record(synthetic.write(tmp_path / "r.jsonl", lines))
+
+
+def _objects(schema: Any) -> list[dict[str, Any]]:
+    """Every part of a schema that describes an object by its properties."""
+    inside = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else []
+    own = [schema] if isinstance(schema, dict) and isinstance(schema.get("properties"), dict) else []
+    return own + [found for part in inside for found in _objects(part)]
+
+
+@pytest.mark.parametrize("version", RECORD_VERSIONS)
+def test_schemas_are_strict(version: int) -> None:
+    """No field may be added, and but for `rank_samples` none may be missing."""
+    schema = json.loads(schema_file(version).read_text(encoding="utf-8"))
+    assert schema["$defs"]["header"]["properties"]["schema_version"] == {"const": version}
+    objects = _objects(schema["$defs"])
+    assert len(objects) > 10
+    for part in objects:
+        assert part["additionalProperties"] is False
+        assert set(part["properties"]) - set(part["required"]) <= {"rank_samples"}
+
+
+def test_examples_of_version_1_load_for_ever() -> None:
+    files = sorted((ROOT / "results" / "example").glob("*/records/*.jsonl"))
+    assert files
+    for file in files:
+        validate_record(file)
+        assert load_record(file).complete
+
+
+KNOWN_BY_VERSION_2 = {"schema_version", "raw", "clock", "comm_reference", "comp_reference", "warmup"}
+KNOWN_BY_VERSION_2 |= {"clock_synchronisations", "clock_synchronisation_seconds"}
+
+
+def _same(new: Any, old: Any) -> None:
+    """Two dataclasses are equal, but for what only version 2 knows."""
+    for field in fields(new):
+        if field.name in KNOWN_BY_VERSION_2:
+            continue
+        left, right = getattr(new, field.name), getattr(old, field.name)
+        if is_dataclass(left):
+            _same(left, right)
+        elif isinstance(left, np.ndarray):
+            np.testing.assert_array_equal(left, right)
+        else:
+            assert left == right, field.name
+
+
+def test_both_versions_are_the_same_record(tmp_path: Path) -> None:
+    new = load_record(synthetic.write(tmp_path / "new.jsonl", LINES))
+    old = load_record(synthetic.write(tmp_path / "old.jsonl", OLD_LINES))
+    _same(new.header, old.header)
+    assert len(new.points) == len(old.points) == 4
+    for point, before in zip(new.points, old.points, strict=True):
+        _same(point, before)
+    assert new.footer is not None
+    _same(new.footer, old.footer)
+
+
+def test_version_1_says_what_it_knows_and_no_more(tmp_path: Path) -> None:
+    lines = [{**OLD_LINES[0], "start_method": "barrier"}, *OLD_LINES[1:]]
+    record = load_record(synthetic.write(tmp_path / "r.jsonl", lines))
+    assert (record.header.clock, record.header.cache) == (None, "warm")
+    point = record.points[0]
+    assert point.start_method == "barrier"
+    assert point.clock == Clock("shared", 40.0, None, None)
+    assert point.comm_reference == point.comp_reference == Reference(None, None, None)
+    assert [len(getattr(point.warmup, field.name)) for field in fields(point.warmup)] == [0, 0, 0]
+    assert (point.warmup_repetitions, point.buffer_sets) == (2, 1)
+    assert (point.discarded_repetitions, point.recalibrations) == (0, 0)
+    assert record.footer is not None
+    assert (record.footer.clock_synchronisations, record.footer.clock_refusal) == (None, "")
+
+
+def test_version_2_in_full(tmp_path: Path) -> None:
+    line = {**LINES[1], "recalibrations": 1, "discarded_repetitions": 7, "buffer_sets": 5}
+    line["reference_drift"] = {
+        "comm": {"change_relative": -0.1, "p_value": 0.001},
+        "comp": LINES[1]["reference_drift"]["comp"],
+    }
+    line["reference_moved"] = {"comm": 0.18, "comp": None}
+    point = load_record(synthetic.write(tmp_path / "r.jsonl", [LINES[0], line])).points[0]
+    assert (point.recalibrations, point.discarded_repetitions, point.buffer_sets) == (1, 7, 5)
+    assert point.comm_reference == Reference(-0.1, 0.001, 0.18)
+    assert point.comp_reference == Reference(0.002, 0.4, None)
+    assert list(point.warmup.t_measured_ns) == [32 * synthetic.MS, 24 * synthetic.MS]
+    assert point.clock == Clock("shared", 40.0, 2, 0.0)
+
+
+def test_without_a_clock_there_is_no_imbalance_and_no_residual(tmp_path: Path) -> None:
+    line = synthetic.without_clock(LINES[1])
+    point = load_record(synthetic.write(tmp_path / "r.jsonl", [LINES[0], line])).points[0]
+    assert point.clock == Clock("none", None, 1, None)
+    assert len(point.start_imbalance_ns) == 0
+    line["samples"]["start_imbalance_ns"] = [50] * point.repetitions
+    with pytest.raises(RecordError, match=r"start_imbalance_ns has 11 values, not 0"):
+        load_record(synthetic.write(tmp_path / "r.jsonl", [LINES[0], line]))
+
+
+def test_a_record_refused_before_any_point(tmp_path: Path) -> None:
+    lines = synthetic.refused("one rank only: nothing communicates", ranks=1)
+    record = load_record(synthetic.write(tmp_path / "r.jsonl", lines))
+    assert (record.incomplete, record.points) == ("one rank only: nothing communicates", ())
+    assert record.footer is not None
+    assert record.footer.clock_residual_ns is None
 
 
 def test_a_whole_record(tmp_path: Path) -> None:
@@ -86,11 +221,13 @@ JUNK = st.one_of(
 
 
 @SAME_FOLDER
-@given(place=st.sampled_from(_leaves(LINES)[1:]), junk=JUNK, remove=st.booleans())
+@pytest.mark.parametrize("original", [LINES, OLD_LINES], ids=["version 2", "version 1"])
+@given(data=st.data(), junk=JUNK, remove=st.booleans())
 def test_anything_put_anywhere_is_an_error_of_one_line_or_loads(
-    tmp_path: Path, place: tuple[Any, ...], junk: Any, remove: bool
+    tmp_path: Path, original: list[dict[str, Any]], data: st.DataObject, junk: Any, remove: bool
 ) -> None:
-    lines: Any = copy.deepcopy(LINES)
+    place = data.draw(st.sampled_from(_leaves(original)[1:]))
+    lines: Any = copy.deepcopy(original)
     target = lines
     for key in place[:-1]:
         target = target[key]
@@ -131,8 +268,20 @@ def _loads_or_says_why(path: Path) -> None:
         ("hello\n", "r.jsonl:1: not JSON"),
         ("3\n", "r.jsonl:1: not a JSON object"),
         (
-            synthetic.text([{**LINES[0], "schema_version": 2}]),
-            "r.jsonl:1: schema version 2 is newer than 1, the newest that this program reads",
+            synthetic.text([{**LINES[0], "schema_version": 3}]),
+            "r.jsonl:1: schema version 3 is newer than the versions that this program reads: 1 and 2",
+        ),
+        (
+            synthetic.text([{**LINES[0], "schema_version": 0}]),
+            "r.jsonl:1: schema version 0 is none of the versions that this program reads: 1 and 2",
+        ),
+        (
+            synthetic.text([LINES[0], {**LINES[1], "warmup_repetitions": 3}]),
+            "r.jsonl:2: warmup_samples.t_measured_ns has 2 values, not 3",
+        ),
+        (
+            synthetic.text([LINES[0], {**LINES[1], "reference_drift": {"comm": {}}}]),
+            "r.jsonl:2: reference_drift.comm.change_relative is missing",
         ),
         (synthetic.text([LINES[0], LINES[1], LINES[1]]), "r.jsonl:3: point 0 appears twice"),
         (synthetic.text([*LINES, LINES[1]]), "r.jsonl:7: a line after the footer"),
@@ -163,6 +312,20 @@ def test_validate_is_stricter_than_load(tmp_path: Path) -> None:
     load_record(path)
     with pytest.raises(RecordError, match=r"r\.jsonl:2: .*novelty"):
         validate_record(path)
+
+
+@pytest.mark.parametrize("version", [0, 3])
+def test_validate_refuses_a_version_that_has_no_schema(tmp_path: Path, version: int) -> None:
+    path = synthetic.write(tmp_path / "r.jsonl", [{**LINES[0], "schema_version": version}, *LINES[1:]])
+    with pytest.raises(RecordError, match=rf"r\.jsonl:1: schema version {version} is .*: 1 and 2"):
+        validate_record(path)
+
+
+def test_validate_takes_the_schema_of_the_header(tmp_path: Path) -> None:
+    mixed = [[OLD_LINES[0], *LINES[1:]], [LINES[0], *OLD_LINES[1:]]]
+    for lines in mixed:
+        with pytest.raises(RecordError, match=r"r\.jsonl:2: "):
+            validate_record(synthetic.write(tmp_path / "r.jsonl", lines))
 
 
 def test_a_bad_record_does_not_lose_the_others(tmp_path: Path) -> None:

@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from postprocess import metrics
-from postprocess.load import load_record, load_run
+from postprocess import metrics, validity
+from postprocess.load import RECORD_VERSIONS, Reference, load_record, load_run
 from postprocess.points import (
     COLUMNS,
     expected_wire_bytes,
@@ -32,6 +35,10 @@ from tests.postprocess.synthetic import MS, Behaviour, point, sweep
 def table(tmp_path: Path, *records: list[dict[str, Any]]) -> pd.DataFrame:
     paths = [synthetic.write(tmp_path / f"{i}.jsonl", lines) for i, lines in enumerate(records)]
     return points_table([load_record(path) for path in paths])
+
+
+TERMS = ("communication", "computation")
+CLOCK = point()["clock"]
 
 
 def single(tmp_path: Path, **changes: Any) -> dict[Any, Any]:
@@ -68,7 +75,8 @@ def test_overlap_with_slowed_references_is_not_overlap_against_basic(tmp_path: P
     assert own["reference_moved"].all()
     assert own["reliable"].all()
     assert own["flags"].iloc[0] == [
-        f"{x} reference moved by 50 % against basic" for x in ("communication", "computation")
+        *(f"{x} alone takes +50 % against the time that its size was calibrated for" for x in TERMS),
+        *(f"{x} reference moved by 50 % against basic" for x in TERMS),
     ]
 
 
@@ -157,7 +165,16 @@ CALIBRATION = {"status": "converged", "time_ns": 16 * MS, "error_relative": 0.0,
             ["computation size off target by 90 %"],
         ),
         ({"comp_calibration": {**CALIBRATION, "status": "given", "time_ns": 0, "error_relative": -1.0}}, True, []),
-        ({"clock": {"method": "interpolated", "residual_ns": 3.0 * MS}}, True, ["clocks disagree by 3 ms"]),
+        (
+            {"clock": {**CLOCK, "method": "interpolated", "residual_ns": 3.0 * MS}},
+            True,
+            ["clocks disagree by 3 ms"],
+        ),
+        ({"clock": {**CLOCK, "method": "interpolated", "residual_ns": 1.6 * MS}}, True, []),
+        ({"clock": {**CLOCK, "method": "interpolated", "residual_ns": None}}, True, []),
+        ({"stop_reason": "late", "repetitions": 5}, False, ["fewer than 6 repetitions (5)"]),
+        ({"stop_reason": "late", "repetitions": 0}, False, ["fewer than 6 repetitions (0)"]),
+        ({"stop_reason": "late"}, True, []),
     ],
 )
 def test_validity(tmp_path: Path, changes: dict[str, Any], valid: bool, reasons: list[str]) -> None:
@@ -184,6 +201,175 @@ def test_flags_do_not_make_a_point_unreliable(tmp_path: Path) -> None:
     ]
 
 
+def drift(comm: tuple[float | None, float | None], comp: tuple[float | None, float | None]) -> dict[str, Any]:
+    names = ("change_relative", "p_value")
+    return {
+        "reference_drift": {"comm": dict(zip(names, comm, strict=True)), "comp": dict(zip(names, comp, strict=True))}
+    }
+
+
+QUIET = (0.0, 0.9)
+GIVEN = {**CALIBRATION, "status": "given"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "flags"),
+    [
+        ({}, []),
+        # A drift has to be both beyond chance and wider than was asked (0.1 here).
+        (drift((0.11, 0.0099), QUIET), ["communication reference drifted by +11 % during the point"]),
+        (drift(QUIET, (-0.11, 0.0)), ["computation reference drifted by -11 % during the point"]),
+        (drift((0.11, 0.01), QUIET), []),
+        (drift((0.1, 0.0), QUIET), []),
+        (drift((None, None), (0.5, None)), []),
+        (
+            drift((0.2, 0.0), (0.3, 0.0)),
+            [
+                "communication reference drifted by +20 % during the point",
+                "computation reference drifted by +30 % during the point",
+            ],
+        ),
+        # A reference of a given size that moved.
+        (
+            {"comm_calibration": GIVEN, "reference_moved": {"comm": 0.18, "comp": 0.18}},
+            ["communication alone takes +18 % against the time that its size was calibrated for"],
+        ),
+        (
+            {"comp_calibration": GIVEN, "reference_moved": {"comm": 0.0, "comp": -0.101}},
+            ["computation alone takes -10 % against the time that its size was calibrated for"],
+        ),
+        ({"comm_calibration": GIVEN, "reference_moved": {"comm": 0.1, "comp": -0.1}}, []),
+        ({"comm_calibration": GIVEN, "reference_moved": {"comm": None, "comp": None}}, []),
+        # Late starts: said once.
+        ({"late_repetitions": 11}, []),
+        ({"late_repetitions": 12}, ["12 repetitions thrown away: a rank started late"]),
+        (
+            {"late_repetitions": 12, "stop_reason": "late"},
+            ["stopped because too many repetitions started late: 12 thrown away, 11 kept"],
+        ),
+        # Start and clock.
+        ({"start_method": "barrier"}, ["ranks started by a barrier, not by a clock"]),
+        ({"clock": {**CLOCK, "residual_ns": None}}, ["how far the clocks disagree is not known"]),
+        ({"clock": {**CLOCK, "residual_ns": 0.0}}, []),
+        # What is no flag.
+        ({"recalibrations": 1, "discarded_repetitions": 20, "buffer_sets": 9}, []),
+        (
+            {
+                "warmup_repetitions": 0,
+                "warmup_samples": {f"t_{t}_ns": [] for t in ("measured", "comm_ref", "comp_ref")},
+            },
+            [],
+        ),
+    ],
+)
+def test_flags(tmp_path: Path, changes: dict[str, Any], flags: list[str]) -> None:
+    row = single(tmp_path, **changes)
+    assert (row["flags"], row["reliable"]) == (flags, True)
+
+
+@pytest.mark.parametrize(("change", "flagged"), [(0.02, False), (0.021, True), (-0.021, True)])
+def test_a_drift_of_two_per_cent_is_none_however_narrow_the_interval(
+    tmp_path: Path, change: float, flagged: bool
+) -> None:
+    first = synthetic.header()
+    first["plan"]["interval_relative"] = 0.001
+    lines = [first, point(**drift((change, 0.001), QUIET)), synthetic.footer(1)]
+    assert bool(table(tmp_path, lines).iloc[0]["flags"]) == flagged
+
+
+def test_without_a_clock(tmp_path: Path) -> None:
+    lines = [synthetic.header(), synthetic.without_clock(point()), synthetic.footer(1)]
+    row = table(tmp_path, lines).iloc[0]
+    assert row["reliable"]
+    assert row["flags"] == [
+        "ranks started by a barrier, not by a clock",
+        "no common clock: times over ranks are the longest of the ranks' own durations",
+    ]
+    assert (row["start_method"], row["clock_method"]) == ("barrier", "none")
+    assert math.isnan(row["clock_residual_ns"])
+    assert "no common clock" in summarise(table(tmp_path, lines))[0].notes
+    own = sweep(grid=(16,), configuration="async")
+    assert table(tmp_path, lines, own).iloc[-1]["flags"] == ["basic was measured without a common clock"]
+    assert table(tmp_path, sweep(grid=(16,)), own).iloc[-1]["flags"] == []
+
+
+def test_start_by_barrier_is_a_property_of_the_point(tmp_path: Path) -> None:
+    """Of its own in version 2, of all of them in version 1."""
+    lines = sweep(grid=(8, 16), start_method="barrier")
+    lines[1]["start_method"] = "barrier"
+    assert list(table(tmp_path, lines)["start_method"]) == ["barrier", "deadline", "deadline", "deadline"]
+    assert set(table(tmp_path, synthetic.version_1(lines))["start_method"]) == {"barrier"}
+    assert summarise(table(tmp_path, lines))[0].notes == ("started by a barrier",)
+
+
+def test_cold_caches_are_a_case_of_their_own(tmp_path: Path) -> None:
+    """Not another launch of the warm one, and never held against its basic."""
+
+    def cold(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        lines[0]["plan"]["cache"] = "cold"
+        for line in lines[1:-1]:
+            line["buffer_sets"] = 4
+        return lines
+
+    points = table(tmp_path, sweep(grid=(16,)), cold(sweep(grid=(16,))), cold(sweep(grid=(16,), configuration="async")))
+    assert list(points["cache"]) == ["warm", "cold", "cold"]
+    assert list(points["launch"]) == [1, 1, 1]
+    assert list(points["vs_basic_reason"]) == ["", "", ""]
+    assert points["flags"].map(len).sum() == 0
+    assert [s.name for s in summarise(points)] == [
+        "openmpi@5.0.11, wire:2gbit, basic",
+        "openmpi@5.0.11, wire:2gbit, basic, cold caches",
+        "openmpi@5.0.11, wire:2gbit, async, cold caches",
+    ]
+    assert summary_table(points).count("cold caches") == 2
+    assert points_table_text(points).count("cold caches") == 2
+    alone = table(tmp_path, sweep(grid=(16,)), cold(sweep(grid=(16,), configuration="async")))
+    assert alone.iloc[-1]["vs_basic_reason"] == "basic was not measured at this point"
+
+
+def test_columns_of_what_happened_to_a_point(tmp_path: Path) -> None:
+    moved = {"comm": 0.03, "comp": None}
+    row = single(
+        tmp_path,
+        **drift((0.05, 0.2), (None, None)),
+        reference_moved=moved,
+        recalibrations=2,
+        discarded_repetitions=9,
+        clock={"method": "interpolated", "residual_ns": 700.0, "synchronisations": 3, "drift_ppm": 12.5},
+    )
+    assert {
+        name: row[name]
+        for name in COLUMNS
+        if name.startswith(("clock", "comm_ref", "comp_ref")) and row[name] == row[name]
+    } == {
+        "clock_method": "interpolated",
+        "clock_residual_ns": 700.0,
+        "clock_drift_ppm": 12.5,
+        "comm_ref_drift_relative": 0.05,
+        "comm_ref_drift_p_value": 0.2,
+        "comm_ref_moved_relative": 0.03,
+    }
+    assert (row["recalibrations"], row["discarded_repetitions"], row["warmup_repetitions"]) == (2, 9, 2)
+    assert (row["buffer_sets"], row["cache"], row["start_method"]) == (1, "warm", "deadline")
+
+
+def test_both_versions_have_the_same_numbers(tmp_path: Path) -> None:
+    new, old = (points_of(load_run(synthetic.smoke_run(tmp_path / str(v), v))) for v in (2, 1))
+    unknown = [name for name in COLUMNS if name.startswith(("comm_ref_", "comp_ref_", "clock_drift"))]
+    assert len(unknown) == 7
+    assert old[unknown].isna().all(axis=None)
+    assert new[unknown].notna().any(axis=None)
+    pd.testing.assert_frame_equal(new.drop(columns=[*unknown, "flags"]), old.drop(columns=[*unknown, "flags"]))
+    assert all(set(before) <= set(now) for now, before in zip(new["flags"], old["flags"], strict=True))
+
+
+@given(st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
+def test_drifted_is_beyond_chance_and_beyond_what_was_asked(change: float, p_value: float, asked: float) -> None:
+    reference = Reference(change, p_value, None)
+    expected = p_value < 0.01 and abs(change) > 0.02 and abs(change) > asked
+    assert validity.drifted(reference, asked) == expected
+
+
 def test_json_is_strict_and_keeps_whole_numbers(tmp_path: Path) -> None:
     run = load_run(synthetic.smoke_run(tmp_path))
     rows = points_as_json(points_of(run))
@@ -199,8 +385,24 @@ def test_json_is_strict_and_keeps_whole_numbers(tmp_path: Path) -> None:
     assert (missing["r_overhead"], missing["r_overhead_ci95"]) == (None, [None, None])
 
 
-def test_parquet_holds_points_and_samples(tmp_path: Path) -> None:
-    run_dir = synthetic.smoke_run(tmp_path)
+def test_samples_without_a_clock_have_no_imbalance(tmp_path: Path) -> None:
+    lines = sweep(grid=(8, 16))
+    lines[1] = synthetic.without_clock(lines[1])
+    run_dir = synthetic.run_folder(tmp_path, [lines])
+    write_parquet(run_dir)
+    samples = pd.read_parquet(run_dir / "samples.parquet")
+    assert samples["start_imbalance_ns"].isna().sum() == lines[1]["repetitions"]
+    assert set(samples["start_imbalance_ns"].dropna()) == {50}
+    alone = synthetic.run_folder(tmp_path / "alone", [[lines[0], lines[1], synthetic.footer(1)]])
+    write_parquet(alone)
+    schemas = [pq.read_schema(folder / "samples.parquet") for folder in (run_dir, alone)]
+    assert schemas[0].equals(schemas[1])
+    assert schemas[0].field("start_imbalance_ns").type == "int64"
+
+
+@pytest.mark.parametrize("version", RECORD_VERSIONS)
+def test_parquet_holds_points_and_samples(tmp_path: Path, version: int) -> None:
+    run_dir = synthetic.smoke_run(tmp_path, version)
     files = write_parquet(run_dir)
     assert [f.name for f in files] == ["points.parquet", "samples.parquet"]
     points, samples = (pd.read_parquet(f) for f in files)
@@ -209,6 +411,9 @@ def test_parquet_holds_points_and_samples(tmp_path: Path) -> None:
     assert list(points["unreliable_reasons"].iloc[0]) == []
     assert len(samples) == sum(p.repetitions for r in run.records for p in r.points) == len(samples_of(run))
     assert samples["t_measured_ns"].dtype == "int64"
+    assert {pq.read_schema(files[0]).field(name).type for name in ("clock_drift_ppm", "comm_ref_drift_p_value")} == {
+        "double"
+    }
     assert not list(run_dir.glob(".*"))
 
 

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postprocess import colour, text
-from postprocess.load import load_run
+from postprocess.load import RECORD_VERSIONS, load_run
 from postprocess.maps import sweeps_of
 from postprocess.plot import write_maps
 from postprocess.points import points_of
@@ -29,6 +29,7 @@ from tests.postprocess import synthetic
 from tests.postprocess.synthetic import sweep
 
 HOSTILE = "<script>alert(1)</script>\"'\u2028$x^{$\x1b[2J</style>&amp;{{7*7}}"
+ROOT = Path(__file__).parents[2]
 VOID = {"meta", "br", "link"}
 
 
@@ -71,10 +72,10 @@ def report(run_dir: Path, output: Path) -> str:
     return paths[0].read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def smoke(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+@pytest.fixture(scope="module", params=RECORD_VERSIONS, ids=lambda version: f"version {version}")
+def smoke(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("smoke")
-    return folder, report(synthetic.smoke_run(folder / "run"), folder / "out")
+    return folder, report(synthetic.smoke_run(folder / "run", request.param), folder / "out")
 
 
 def test_report_is_well_formed_and_self_contained(smoke: tuple[Path, str]) -> None:
@@ -139,6 +140,99 @@ def test_cells_are_accessible(smoke: tuple[Path, str]) -> None:
     assert page.all("html")[0]["lang"] == "en"
 
 
+def timed_run(folder: Path, cache: str = "warm") -> Path:
+    """Three points, each with something to tell of how it was measured, the last one without a clock."""
+    clock = {"method": "interpolated", "residual_ns": 412.0, "synchronisations": 3, "drift_ppm": -12.46}
+    drift = {
+        "comm": {"change_relative": 0.31, "p_value": 0.0001},
+        "comp": {"change_relative": -0.004, "p_value": 0.5},
+    }
+    points = [
+        synthetic.point(
+            0, recalibrations=1, discarded_repetitions=9, clock=clock, reference_drift=drift, buffer_sets=6
+        ),
+        synthetic.point(1, comm_ns=32_000_000, stop_reason="late", late_repetitions=40, clock=clock),
+        synthetic.without_clock(synthetic.point(2, comm_ns=8_000_000, discarded_repetitions=4)),
+    ]
+    lines = [synthetic.header(), *points, synthetic.footer(3, clock_refusal="rank 1's clock stepped by 3 ms")]
+    lines[0]["clock"] |= {"method": "interpolated", "clocks": 2, "rounds": 3, "drift_ppm": 11.0}
+    lines[0]["plan"]["cache"] = cache
+    lines[-1] |= {"clock_residual_ns": 1234.0, "clock_synchronisations": 9, "clock_synchronisation_seconds": 0.52}
+    return synthetic.run_folder(folder, [lines])
+
+
+def test_how_it_was_timed_is_shown(tmp_path: Path) -> None:
+    shown = Page(report(timed_run(tmp_path / "run"), tmp_path / "out")).text
+    for expected in (
+        # Of each point.
+        "11, 9 thrown away because the point was recalibrated; interval reached; widest interval 5 %",
+        "warm-ups left out 2",
+        "recalibrated 1 time, because a reference had moved",
+        "start and clock deadline, interpolated clock, to 412 ns, drift 12 ppm",
+        "drift of the references communication +31 %, computation -0.4 %",
+        "references against calibration communication 0 %, computation 0 %",
+        "remarks communication reference drifted by +31 % during the point",
+        "11, 40 late ones thrown away; stopped because too many started late; widest interval 5 %",
+        "stopped because too many repetitions started late: 40 thrown away, 11 kept",
+        "11, 4 thrown away because its clock was refused; interval reached",
+        "start and clock barrier, no common clock",
+        "no common clock: times over ranks are the longest of the ranks' own durations",
+        # Of all of them.
+        "start of a repetition deadline; barrier",
+        "clock interpolated clock; no common clock",
+        "why there is no clock rank 1's clock stepped by 3 ms",
+        "distinct clocks 2",
+        "largest residual of the clocks 1.23 µs",
+        "largest drift of a clock 12 ppm",
+        "cost of synchronisation 9 times, 520 ms of 12.5 s",
+        "warm-ups left out 6 (2 at each point)",
+        "late repetitions thrown away 40",
+        "other repetitions thrown away 13: a point was recalibrated, or its clock refused",
+        "recalibrations 1",
+    ):
+        assert expected in shown, expected
+    assert "cold caches" not in re.sub("With cold caches, sets of buffers", "", shown)
+
+
+def test_cold_caches_stand_in_the_headings(tmp_path: Path) -> None:
+    source = report(timed_run(tmp_path / "run", "cold"), tmp_path / "out")
+    assert "<h5>basic, cold caches</h5>" in source
+    assert "<h3>openmpi@5.0.11, wire:2gbit, basic, cold caches</h3>" in source
+    assert "cold, 6 sets of buffers" in Page(source).text
+    assert (tmp_path / "out" / "maps" / "openmpi-5.0.11-wire-2gbit-basic-ibcast-cold-caches.svg").is_file()
+
+
+def test_what_version_1_does_not_know_is_not_shown(smoke: tuple[Path, str]) -> None:
+    shown = Page(smoke[1]).text
+    new = load_run(smoke[0] / "run").records[0].header.schema_version == 2
+    assert "start and clock deadline, shared clock, to 40 ns" in shown
+    assert "largest residual of the clocks 55 ns" in shown
+    for words in ("distinct clocks", "cost of synchronisation", "drift of the references"):
+        assert (words in shown) == new, words
+    for words in ("why there is no clock", "largest drift of a clock", "recalibrations", "thrown away because"):
+        assert words not in shown, words
+
+
+def test_a_refused_record_shows_why(tmp_path: Path) -> None:
+    lines = synthetic.refused("one rank only: there is nothing to communicate with", ranks=1)
+    page = Page(report(synthetic.run_folder(tmp_path / "run", [lines]), tmp_path / "out"))
+    assert "records/000.jsonl: one rank only: there is nothing to communicate with" in page.text
+    assert "the record ends before this point: one rank only" in page.text
+    assert "No point was measured." in page.text
+
+
+def test_the_example_renders(tmp_path: Path) -> None:
+    """It is of version 1."""
+    (run_dir,) = (path.parent for path in (ROOT / "results" / "example").glob("*/manifest.json"))
+    run = load_run(run_dir)
+    assert not run.problems
+    assert {record.header.schema_version for record in run.records} == {1}
+    page = Page(report(run_dir, tmp_path / "out"))
+    assert page.open == []
+    rows = [a for a in page.all("tr") if a.get("id", "").startswith("p")]
+    assert len(rows) == sum(len(record.points) for record in run.records) > 0
+
+
 def test_the_origin_of_a_map_is_at_the_bottom_left(smoke: tuple[Path, str]) -> None:
     first = smoke[1].split('<table class="map">')[1].split("</table>")[0]
     heads = re.findall(r"([^<>]*)</th>", first)
@@ -155,11 +249,14 @@ def hostile_run(folder: Path) -> Path:
         lines[0]["command_line"] = [HOSTILE]
         lines[0]["environment"] = {HOSTILE: HOSTILE}
         lines[0]["build"] |= {"compiler": HOSTILE, "flags": HOSTILE}
+        lines[0]["clock"] |= {"method": HOSTILE, "refusal": HOSTILE}
+        lines[0]["plan"]["cache"] = HOSTILE
         lines[0]["placement"][0] |= {"cpuset": HOSTILE, "compute_cpusets": [HOSTILE]}
         lines[0]["placement"][0]["mpi_threads"] = [{"name": HOSTILE, "cpuset": HOSTILE}]
-        lines[1]["stop_reason"] = HOSTILE
+        lines[1] |= {"stop_reason": HOSTILE, "start_method": HOSTILE}
+        lines[1]["clock"] |= {"method": HOSTILE, "residual_ns": None}
         lines[2]["comm_calibration"]["status"] = HOSTILE
-        lines[-1] |= {"complete": False, "reason": HOSTILE}
+        lines[-1] |= {"complete": False, "reason": HOSTILE, "clock_refusal": HOSTILE}
     trouble = synthetic.case(sweep(toolchain=HOSTILE, network="shm"), None, HOSTILE, HOSTILE)
     changes = ("run", "system", "suite", "status", "started_utc", "reframe_command")
     return synthetic.run_folder(
@@ -318,6 +415,14 @@ def test_colours_of_the_paper() -> None:
 )
 def test_durations(nanoseconds: float, shown: str) -> None:
     assert text.duration(nanoseconds) == shown
+
+
+def test_changes_and_drifts() -> None:
+    shown = [text.change(x) for x in (0.18, -0.004, 0.0, -0.0001, 0.021, -0.09949, 0.0995, 1.5, math.nan)]
+    assert shown == ["+18 %", "-0.4 %", "0 %", "0 %", "+2.1 %", "-9.9 %", "+10 %", "+150 %", "-"]
+    assert [text.drift(x) for x in (12.46, -0.0314, 0.0, 123.0, math.nan)] == [
+        *("12 ppm", "0.031 ppm", "0 ppm", "120 ppm", "-"),
+    ]
 
 
 def test_sizes_and_ratios() -> None:
