@@ -6,6 +6,7 @@
 #include "record.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,17 @@ const char *placement_host(const placement *place) {
     return place->host;
 }
 
+char *placement_clock_identity(const placement *place) {
+    char id[128];
+    char text[GROUP_MOST_TEXT];
+    if (topology_clock_id(id, sizeof id)) {
+        snprintf(text, sizeof text, "clock %s", id);
+    } else {
+        snprintf(text, sizeof text, "node %d", place->node_index);
+    }
+    return fail_strdup(text);
+}
+
 /* The first CPUs of this rank's share of cores; how many. Free *cpus. */
 static size_t own_share(const placement *place, int **cpus) {
     size_t count = topology_first_cpus(&place->cpus, NULL, 0);
@@ -196,10 +208,13 @@ struct placement_summary placement_summarise(const placement *place, bool asks_f
     int flags[2] = {(int64_t)node_ranks * (place->threads + dedicated_threads) > (int64_t)topology_cpus_count(&usable),
                     asks_for_progress && shared};
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, flags, 2, MPI_INT, MPI_LOR, MPI_COMM_WORLD));
+    double ranks_per_core = (double)node_ranks / fmax((double)topology_cpus_count(&allowed), 1);
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &ranks_per_core, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
     int64_t physical = node_rank == 0 ? (int64_t)topology_cpus_count(&allowed) : 0;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &physical, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
     return (struct placement_summary){.nodes = place->node_count,
                                       .physical_cores = physical,
+                                      .ranks_per_core = ranks_per_core,
                                       .oversubscribed = flags[0] != 0,
                                       .shared_core = flags[1] != 0};
 }

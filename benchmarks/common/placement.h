@@ -26,6 +26,10 @@ int placement_node_index(const placement *place);
 int placement_node_count(const placement *place);
 const char *placement_host(const placement *place);
 
+/* Equal for ranks that read one clock, as far as the system tells: one boot of one kernel and one time namespace; where it does not tell, one
+ * node. For clock_create. Free with free(). */
+char *placement_clock_identity(const placement *place);
+
 /*
  * Physical cores that this rank may take for itself: those of its cpuset, divided evenly among the ranks of its node that have the
  * identical cpuset. At least 1.
@@ -42,6 +46,7 @@ void placement_bind(placement *place, compute_team *team, int threads);
 struct placement_summary {
     int nodes;
     int64_t physical_cores; /* over all nodes, of the ranks' cpusets */
+    double ranks_per_core;  /* on the node where they are most */
     bool oversubscribed;    /* dedicated threads included */
     bool shared_core;       /* a thread that MPI started may run on a core that computes */
 };

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,23 @@ char *record_placement_text(const struct record_placement *placement) {
     return text;
 }
 
+char *record_clock_text(const struct record_clock *clock) {
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
+    json_put_string(line, "method", clock->method);
+    json_put_string(line, "refusal", clock->refusal);
+    json_put_integer(line, "clocks", clock->clocks);
+    json_put_integer(line, "rounds", clock->rounds);
+    json_put_real(line, "residual_ns", clock->residual_ns);
+    json_put_real(line, "shortest_trip_ns", clock->shortest_trip_ns);
+    json_put_real(line, "drift_ppm", clock->drift_ppm);
+    json_put_real(line, "synchronisation_seconds", clock->synchronisation_seconds);
+    json_close_object(line);
+    char *text = fail_strdup(json_line_text(line));
+    json_line_destroy(line);
+    return text;
+}
+
 static void put_environment(json_line *line, char *const *environment) {
     json_open_object(line, "environment");
     for (; *environment != NULL; environment++) {
@@ -144,8 +162,8 @@ bool record_write_header(record_file *record, const struct record_header *header
     json_line_clear(line);
     json_open_object(line, NULL);
     json_put_string(line, "type", "header");
-    json_put_string(line, "schema", "mpi-campaign.record");
-    json_put_integer(line, "schema_version", 1);
+    json_put_string(line, "schema", header->schema);
+    json_put_integer(line, "schema_version", header->schema_version);
     json_put_string(line, "benchmark", header->benchmark);
     json_put_string(line, "toolchain", header->toolchain);
     json_put_string(line, "provider", header->provider);
@@ -177,8 +195,15 @@ bool record_write_header(record_file *record, const struct record_header *header
     json_put_integer(line, "resolution_ns", header->timer_resolution_ns);
     json_put_real(line, "overhead_ns", header->timer_overhead_ns);
     json_close_object(line);
-    json_put_string(line, "start_method", header->start_method);
-    json_put_integer(line, "seed", header->seed);
+    if (header->clock != NULL) {
+        json_put_raw(line, "clock", header->clock);
+    }
+    if (header->start_method != NULL) {
+        json_put_string(line, "start_method", header->start_method);
+    }
+    if (header->seed >= 0) {
+        json_put_integer(line, "seed", header->seed);
+    }
     json_open_object(line, "build");
     json_put_string(line, "compiler", header->build_compiler);
     json_put_string(line, "flags", header->build_flags);
@@ -191,22 +216,9 @@ bool record_write_header(record_file *record, const struct record_header *header
     json_put_string(line, "blas", header->build_blas);
     json_close_object(line);
     put_environment(line, header->environment);
-    json_open_object(line, "plan");
-    json_open_array(line, "collectives");
-    for (size_t i = 0; i < header->collective_count; i++) {
-        json_put_string(line, NULL, header->collectives[i]);
+    if (header->plan != NULL) {
+        json_put_raw(line, "plan", header->plan);
     }
-    json_close_array(line);
-    json_put_integers(line, "comm_targets_ns", header->comm_targets_ns, header->comm_target_count);
-    json_put_integers(line, "comp_targets_ns", header->comp_targets_ns, header->comp_target_count);
-    json_put_integer(line, "points",
-                     (int64_t)(header->collective_count * header->comm_target_count * header->comp_target_count));
-    json_put_real(line, "budget_seconds", header->budget_seconds);
-    json_put_real(line, "interval_relative", header->interval_relative);
-    json_put_integer(line, "min_repetitions", header->min_repetitions);
-    json_put_integer(line, "max_repetitions", header->max_repetitions);
-    json_put_boolean(line, "sizes_given", header->sizes_given);
-    json_close_object(line);
     if (header->metadata != NULL) {
         json_put_raw(line, "metadata", header->metadata);
     } else {
@@ -222,6 +234,22 @@ static void put_calibration(json_line *line, const char *name, const struct reco
     json_put_integer(line, "time_ns", calibration->time_ns);
     json_put_real(line, "error_relative", calibration->error_relative);
     json_put_integer(line, "measurements", calibration->measurements);
+    json_close_object(line);
+}
+
+/* NAN, a value that is not known, becomes null. */
+static void put_known(json_line *line, const char *name, double value) {
+    if (isnan(value)) {
+        json_put_null(line, name);
+    } else {
+        json_put_real(line, name, value);
+    }
+}
+
+static void put_drift(json_line *line, const char *name, const struct record_reference *reference) {
+    json_open_object(line, name);
+    put_known(line, "change_relative", reference->drift_relative);
+    put_known(line, "p_value", reference->drift_p_value);
     json_close_object(line);
 }
 
@@ -257,8 +285,25 @@ bool record_write_point(record_file *record, const struct record_point *point) {
     put_calibration(line, "comm_calibration", &point->comm);
     put_calibration(line, "comp_calibration", &point->comp);
     json_put_integer(line, "repetitions", (int64_t)count);
-    json_put_integer(line, "warmup_repetitions", point->warmup_repetitions);
+    json_put_string(line, "start_method", point->start_method);
+    json_put_integer(line, "warmup_repetitions", (int64_t)point->warmup_repetitions);
+    json_open_object(line, "warmup_samples");
+    json_put_integers(line, "t_measured_ns", point->warmup_t_measured_ns, point->warmup_repetitions);
+    json_put_integers(line, "t_comm_ref_ns", point->warmup_t_comm_ref_ns, point->warmup_repetitions);
+    json_put_integers(line, "t_comp_ref_ns", point->warmup_t_comp_ref_ns, point->warmup_repetitions);
+    json_close_object(line);
     json_put_integer(line, "late_repetitions", point->late_repetitions);
+    json_put_integer(line, "discarded_repetitions", point->discarded_repetitions);
+    json_put_integer(line, "recalibrations", point->recalibrations);
+    json_put_integer(line, "buffer_sets", point->buffer_sets);
+    json_open_object(line, "reference_drift");
+    put_drift(line, "comm", &point->comm_reference);
+    put_drift(line, "comp", &point->comp_reference);
+    json_close_object(line);
+    json_open_object(line, "reference_moved");
+    put_known(line, "comm", point->comm_reference.moved_relative);
+    put_known(line, "comp", point->comp_reference.moved_relative);
+    json_close_object(line);
     json_put_string(line, "stop_reason", point->stop_reason);
     if (point->interval_relative_reached < 0) {
         json_put_null(line, "interval_relative_reached");
@@ -268,7 +313,9 @@ bool record_write_point(record_file *record, const struct record_point *point) {
     json_put_integer(line, "data_errors", point->data_errors);
     json_open_object(line, "clock");
     json_put_string(line, "method", point->clock_method);
-    json_put_real(line, "residual_ns", point->clock_residual_ns);
+    put_known(line, "residual_ns", point->clock_residual_ns);
+    json_put_integer(line, "synchronisations", point->clock_synchronisations);
+    json_put_real(line, "drift_ppm", point->clock_drift_ppm);
     json_close_object(line);
     json_open_object(line, "samples");
     json_put_integers(line, "t_measured_ns", point->t_measured_ns, count);
@@ -277,7 +324,7 @@ bool record_write_point(record_file *record, const struct record_point *point) {
     put_spread(line, "t_call_ns", &point->t_call_ns, count);
     put_spread(line, "t_comp_ns", &point->t_comp_ns, count);
     put_spread(line, "t_wait_ns", &point->t_wait_ns, count);
-    json_put_integers(line, "start_imbalance_ns", point->start_imbalance_ns, count);
+    json_put_integers(line, "start_imbalance_ns", point->start_imbalance_ns, point->start_imbalance_ns != NULL ? count : 0);
     json_close_object(line);
     json_open_object(line, "rank_medians");
     json_put_integers(line, "t_call_plus_wait_ns", point->median_t_call_plus_wait_ns, point->ranks);
@@ -298,6 +345,12 @@ bool record_write_point(record_file *record, const struct record_point *point) {
     return write_line(record);
 }
 
+bool record_write_text(record_file *record, const char *object) {
+    json_line_clear(record->line);
+    json_put_raw(record->line, NULL, object);
+    return write_line(record);
+}
+
 bool record_write_footer(record_file *record, const struct record_footer *footer) {
     json_line *line = record->line;
     json_line_clear(line);
@@ -308,7 +361,10 @@ bool record_write_footer(record_file *record, const struct record_footer *footer
     json_put_integer(line, "points", footer->points);
     json_put_real(line, "wall_seconds", footer->wall_seconds);
     json_put_real(line, "measured_seconds", footer->measured_seconds);
-    json_put_real(line, "clock_residual_ns", footer->clock_residual_ns);
+    put_known(line, "clock_residual_ns", footer->clock_residual_ns);
+    json_put_integer(line, "clock_synchronisations", footer->clock_synchronisations);
+    json_put_real(line, "clock_synchronisation_seconds", footer->clock_synchronisation_seconds);
+    json_put_string(line, "clock_refusal", footer->clock_refusal);
     json_open_array(line, "mpi_thread_cpu_ns");
     for (size_t i = 0; i < footer->ranks; i++) {
         json_put_integers(line, NULL, footer->mpi_thread_cpu_ns[i], footer->mpi_thread_counts[i]);

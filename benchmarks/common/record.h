@@ -1,5 +1,6 @@
 /*
- * record - the record file: JSON Lines, schema mpi-campaign.record, version 1 (results/schema/record-v1.schema.json).
+ * record - the record file: JSON Lines, schema mpi-campaign.record, version 2 (results/schema/record-v2.schema.json); its header and
+ * footer also serve records of other schemas.
  *
  * Plain values go in, lines come out; nothing here knows MPI. The file is created anew, never over another, and is on the disk after
  * every line: what a reader finds is what was measured, up to the last complete line. A file without a footer was cut off.
@@ -34,6 +35,8 @@ struct record_placement {
 };
 
 struct record_header {
+    const char *schema;
+    int schema_version;
     const char *benchmark;
     const char *toolchain;
     const char *provider;
@@ -56,25 +59,16 @@ struct record_header {
     const char *timer_name;
     int64_t timer_resolution_ns;
     double timer_overhead_ns;
-    const char *start_method;
-    int64_t seed;
+    const char *start_method; /* NULL: left out */
+    int64_t seed;             /* negative: left out */
     const char *build_compiler;
     const char *build_flags;
     const char *build_commit;
     int build_dirty; /* 0, 1, or -1: not known */
     const char *build_blas;
     char *const *environment; /* NAME=VALUE, NULL-terminated; record_environment_allowed filters it */
-    const char *const *collectives;
-    size_t collective_count;
-    const int64_t *comm_targets_ns;
-    size_t comm_target_count;
-    const int64_t *comp_targets_ns;
-    size_t comp_target_count;
-    double budget_seconds;
-    double interval_relative;
-    int64_t min_repetitions;
-    int64_t max_repetitions;
-    bool sizes_given;
+    const char *clock;    /* JSON object: record_clock_text; NULL: left out */
+    const char *plan;     /* JSON object: what the benchmark was asked for; NULL: left out */
     const char *metadata; /* a JSON object in one line, or NULL */
 };
 
@@ -93,6 +87,25 @@ struct record_calibration {
     int64_t measurements;
 };
 
+/* Of a header: the clock when it was set up (clock_quality). */
+struct record_clock {
+    const char *method;
+    const char *refusal;
+    int clocks;
+    int rounds;
+    double residual_ns;
+    double shortest_trip_ns;
+    double drift_ppm;
+    double synchronisation_seconds;
+};
+
+/* Of one reference of a point; NAN: not known, written as null. */
+struct record_reference {
+    double drift_relative; /* from the first to the last repetition */
+    double drift_p_value;
+    double moved_relative; /* its median against the time that its size was calibrated to, or was given with */
+};
+
 /* One rank's own samples of one term, all repetitions: rank_samples[rank * repetitions + repetition]. NULL: left out. */
 struct record_point {
     int64_t index;
@@ -104,20 +117,31 @@ struct record_point {
     struct record_calibration comm;
     struct record_calibration comp;
     size_t repetitions;
-    int64_t warmup_repetitions;
+    const char *start_method;
+    size_t warmup_repetitions;         /* the length of the three arrays of warm-up samples */
+    const int64_t *warmup_t_measured_ns;
+    const int64_t *warmup_t_comm_ref_ns;
+    const int64_t *warmup_t_comp_ref_ns;
     int64_t late_repetitions;
+    int64_t discarded_repetitions;
+    int64_t recalibrations;
+    int64_t buffer_sets;
+    struct record_reference comm_reference;
+    struct record_reference comp_reference;
     const char *stop_reason;
     double interval_relative_reached; /* negative: none */
     int64_t data_errors;
     const char *clock_method;
-    double clock_residual_ns;
+    double clock_residual_ns; /* NAN: there is no clock */
+    int64_t clock_synchronisations;
+    double clock_drift_ppm;
     const int64_t *t_measured_ns;
     const int64_t *t_comm_ref_ns;
     const int64_t *t_comp_ref_ns;
     struct record_spread t_call_ns;
     struct record_spread t_comp_ns;
     struct record_spread t_wait_ns;
-    const int64_t *start_imbalance_ns;
+    const int64_t *start_imbalance_ns; /* NULL: not known, for want of a clock */
     size_t ranks;
     const int64_t *median_t_call_plus_wait_ns; /* by rank */
     const int64_t *median_t_comm_ref_ns;
@@ -137,7 +161,10 @@ struct record_footer {
     int64_t points;
     double wall_seconds;
     double measured_seconds;
-    double clock_residual_ns;
+    double clock_residual_ns; /* NAN: there is no clock */
+    int64_t clock_synchronisations;
+    double clock_synchronisation_seconds;
+    const char *clock_refusal;
     size_t ranks;
     const int64_t *const *mpi_thread_cpu_ns; /* by rank */
     const size_t *mpi_thread_counts;
@@ -148,9 +175,16 @@ record_file *record_create(const char *path, char *error, size_t error_size);
 
 bool record_write_header(record_file *record, const struct record_header *header);
 bool record_write_point(record_file *record, const struct record_point *point);
+
+/* A line of another kind: the text of one JSON object. */
+bool record_write_text(record_file *record, const char *object);
+
 bool record_write_footer(record_file *record, const struct record_footer *footer);
 const char *record_error(const record_file *record);
 void record_close(record_file *record);
+
+/* The header's clock as a JSON object. Free with free(). */
+char *record_clock_text(const struct record_clock *clock);
 
 /* One rank's placement as a JSON object. Free with free(). */
 char *record_placement_text(const struct record_placement *placement);

@@ -43,13 +43,75 @@ static bool read_list(const json_value *list, const char *what, const char *size
     return true;
 }
 
+size_t sizes_index(const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target) {
+    return (collective * table->collectives[0].count + comm_target) * table->computation.count + comp_target;
+}
+
+/* Calls visit for every point, in the order of points. */
+typedef void visit_point(void *context, const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target);
+
+static void visit_points(const struct size_table *table, visit_point *visit, void *context) {
+    for (size_t i = 0; i < table->collective_count; i++) {
+        for (size_t j = 0; j < table->collectives[i].count; j++) {
+            for (size_t k = 0; k < table->computation.count; k++) {
+                visit(context, table, i, j, k);
+            }
+        }
+    }
+}
+
+static struct size_point usual_sizes(const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target) {
+    return (struct size_point){table->collectives[collective].entries[comm_target].size, table->computation.entries[comp_target].size};
+}
+
+static void take_usual(void *context, const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target) {
+    (void)context;
+    table->points[sizes_index(table, collective, comm_target, comp_target)] = usual_sizes(table, collective, comm_target, comp_target);
+}
+
+struct exception {
+    const char *collective;
+    uint64_t comm_target_ns;
+    uint64_t comp_target_ns;
+    struct size_point sizes;
+};
+
+static void take_exception(void *context, const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target) {
+    const struct exception *e = context;
+    if (strcmp(table->collectives[collective].name, e->collective) == 0 &&
+        table->collectives[collective].entries[comm_target].target_ns == (int64_t)e->comm_target_ns &&
+        table->computation.entries[comp_target].target_ns == (int64_t)e->comp_target_ns) {
+        table->points[sizes_index(table, collective, comm_target, comp_target)] = e->sizes;
+    }
+}
+
+static bool read_points(const json_value *list, const char *path, struct size_table *table, char *error, size_t error_size) {
+    if (table->points == NULL) {
+        return true;
+    }
+    visit_points(table, take_usual, NULL);
+    for (size_t i = 0; i < json_count(list); i++) {
+        const json_value *item = json_item(list, i);
+        struct exception e = {.collective = json_string(json_member(item, "collective"))};
+        if (e.collective == NULL || !json_count_value(json_member(item, "comm_target_ns"), &e.comm_target_ns) ||
+            !json_count_value(json_member(item, "comp_target_ns"), &e.comp_target_ns) ||
+            !json_count_value(json_member(item, "message_bytes"), &e.sizes.message_bytes) || e.sizes.message_bytes == 0 ||
+            !json_count_value(json_member(item, "matrix_size"), &e.sizes.matrix_size) || e.sizes.matrix_size == 0) {
+            snprintf(error, error_size, "sizes file '%s': point %zu needs a collective, two targets and two sizes above 0", path, i);
+            return false;
+        }
+        visit_points(table, take_exception, &e);
+    }
+    return true;
+}
+
 static bool read_table(const json_value *root, const char *path, struct size_table *table, char *error,
                        size_t error_size) {
     const char *schema = json_string(json_member(root, "schema"));
     uint64_t version = 0;
     if (schema == NULL || strcmp(schema, SCHEMA) != 0 || !json_count_value(json_member(root, "schema_version"), &version) ||
-        version != 1) {
-        snprintf(error, error_size, "'%s' is no sizes file of schema %s, version 1; make one with --save-sizes", path, SCHEMA);
+        version < 1 || version > 2) {
+        snprintf(error, error_size, "'%s' is no sizes file of schema %s, version 1 or 2; make one with --save-sizes", path, SCHEMA);
         return false;
     }
     uint64_t ranks = 0;
@@ -70,7 +132,8 @@ static bool read_table(const json_value *root, const char *path, struct size_tab
         }
     }
     return read_list(json_member(root, "computation"), "the computation", "matrix_size", path, &table->computation, error,
-                     error_size);
+                     error_size) &&
+           read_points(json_member(root, "points"), path, table, error, error_size);
 }
 
 bool sizes_read(const char *path, struct size_table *table, char *error, size_t error_size) {
@@ -106,11 +169,27 @@ static void put_list(json_line *line, const char *name, const char *size_name, c
     json_close_array(line);
 }
 
+static void put_exception(void *context, const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target) {
+    json_line *line = context;
+    const struct size_point usual = usual_sizes(table, collective, comm_target, comp_target);
+    const struct size_point *point = &table->points[sizes_index(table, collective, comm_target, comp_target)];
+    if (point->message_bytes == 0 || (point->message_bytes == usual.message_bytes && point->matrix_size == usual.matrix_size)) {
+        return;
+    }
+    json_open_object(line, NULL);
+    json_put_string(line, "collective", table->collectives[collective].name);
+    json_put_integer(line, "comm_target_ns", table->collectives[collective].entries[comm_target].target_ns);
+    json_put_integer(line, "comp_target_ns", table->computation.entries[comp_target].target_ns);
+    json_put_integer(line, "message_bytes", (int64_t)point->message_bytes);
+    json_put_integer(line, "matrix_size", (int64_t)point->matrix_size);
+    json_close_object(line);
+}
+
 bool sizes_write(const char *path, const struct size_table *table, char *error, size_t error_size) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
     json_put_string(line, "schema", SCHEMA);
-    json_put_integer(line, "schema_version", 1);
+    json_put_integer(line, "schema_version", 2);
     json_put_integer(line, "ranks", table->ranks);
     json_put_integer(line, "threads_per_rank", table->threads_per_rank);
     json_open_object(line, "collectives");
@@ -119,6 +198,11 @@ bool sizes_write(const char *path, const struct size_table *table, char *error, 
     }
     json_close_object(line);
     put_list(line, "computation", "matrix_size", &table->computation);
+    json_open_array(line, "points");
+    if (table->points != NULL) {
+        visit_points(table, put_exception, line);
+    }
+    json_close_array(line);
     json_close_object(line);
     size_t length = json_line_length(line);
     char *text = fail_alloc(length + 2, 1);

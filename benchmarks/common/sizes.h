@@ -1,10 +1,12 @@
 /*
  * sizes - the sizes file: what a calibration found, so that other configurations do the same work.
  *
- * JSON: {"schema": "mpi-campaign.sizes", "schema_version": 1, "ranks": P, "threads_per_rank": T,
+ * JSON: {"schema": "mpi-campaign.sizes", "schema_version": 2, "ranks": P, "threads_per_rank": T,
  *        "collectives": {"ibcast": [{"target_ns", "message_bytes", "status", "time_ns"}, ...], ...},
- *        "computation": [{"target_ns", "matrix_size", "status", "time_ns"}, ...]}
- * status is a calibration status of the record schema.
+ *        "computation": [{"target_ns", "matrix_size", "status", "time_ns"}, ...],
+ *        "points": [{"collective", "comm_target_ns", "comp_target_ns", "message_bytes", "matrix_size"}, ...]}
+ * status is a calibration status of the record schema. points: those that were measured with other sizes than the lists have now, because a
+ * reference moved and was calibrated anew in the course of the run. Version 1 has none; it is read as well.
  */
 #ifndef CAMPAIGN_SIZES_H
 #define CAMPAIGN_SIZES_H
@@ -28,17 +30,27 @@ struct size_list {
     size_t count;
 };
 
+/* What one point was, or is to be, measured with. */
+struct size_point {
+    uint64_t message_bytes;
+    uint64_t matrix_size;
+};
+
 struct size_table {
     int64_t ranks;
     int64_t threads_per_rank;
     struct size_list *collectives;
     size_t collective_count;
     struct size_list computation;
+    struct size_point *points; /* [collective][communication target][computation target]; NULL: the lists say it all */
 };
+
+/* Where a point stands in points. */
+size_t sizes_index(const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target);
 
 /*
  * Reads from a file the entries that are asked for: on entry, table holds ranks, threads and, in every list, the targets; on return
- * their sizes, times and statuses. false and one line (without a newline) where the file cannot be read, is no sizes file, was made
+ * their sizes, times and statuses, and in points, unless it is NULL, the sizes of every point. false and one line (without a newline) where the file cannot be read, is no sizes file, was made
  * for other ranks or threads, or lacks a target.
  */
 bool sizes_read(const char *path, struct size_table *table, char *error, size_t error_size);

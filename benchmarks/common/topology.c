@@ -273,6 +273,22 @@ bool topology_clock_id(char *text, size_t size) {
     return true;
 }
 
+uint64_t topology_cache_bytes(void) {
+    uint64_t largest = 0;
+    for (int i = 0; i < 8; i++) {
+        char path[128];
+        char line[64];
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+        if (read_line(path, line, sizeof line)) {
+            char *unit = NULL;
+            uint64_t size = strtoull(line, &unit, 10);
+            size *= *unit == 'K' ? 1024 : *unit == 'M' ? 1048576 : 1;
+            largest = size > largest ? size : largest;
+        }
+    }
+    return largest > 0 ? largest : UINT64_C(32) * 1048576;
+}
+
 uint64_t topology_available_memory(void) {
     char text[256];
     uint64_t available = 0;

@@ -73,6 +73,9 @@ bool topology_boot_id(char *text, size_t size);
 /* The same with the time namespace, in which a container may see another CLOCK_MONOTONIC: equal texts, one clock. */
 bool topology_clock_id(char *text, size_t size);
 
+/* The largest cache of CPU 0, bytes; 32 MiB where the system does not say. */
+uint64_t topology_cache_bytes(void);
+
 /* Memory that could be had now without swapping, bytes, cgroup limit included; 0 when not known. */
 uint64_t topology_available_memory(void);
 

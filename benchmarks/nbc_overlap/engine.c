@@ -1,120 +1,82 @@
 #include "engine.h"
 
+#include "bench.h"
+#include "calibration.h"
 #include "exchange.h"
 #include "fail.h"
 #include "fail_mpi.h"
-#include "start.h"
-#include "stats.h"
+#include "samples.h"
+#include "series.h"
 #include "table.h"
 #include "timer.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Every rank's own samples are written up to this many ranks. */
 enum { MOST_RANKS_WITH_SAMPLES = 64 };
 
-/* Of a budget: what calibration may take, and after how many times the whole of it nothing more is measured. */
-#define CALIBRATION_SHARE 0.3
+/* Of a budget: after how many times the whole of it nothing more is measured. */
 #define HARD_LIMIT_FACTOR 3.0
 
 /* What the end takes: the footer and MPI_Finalize. */
 #define CLOSING_SECONDS 0.1
 
-/* A calibrated message is at least one cache line and grows by lines. */
-#define MESSAGE_STEP 64
-#define MOST_MESSAGE_BYTES (UINT64_C(1) << 30)
+/* A reference that is this far from the time that its size was calibrated to, or that drifts this far during a point, is calibrated anew:
+ * the convergence bound of section 5.1. A drift is believed at this probability of seeing it by chance. */
+#define MOVED_LIMIT 0.10
+#define DRIFT_P_VALUE 0.01
 
-/* What one rank measured in one repetition (Algorithm 1). Local times, except where said. */
-enum term {
-    T_CALL,
-    T_COMP,
-    T_WAIT,
-    T_COMM_REF,    /* this rank's own */
-    T_COMP_REF,    /* this rank's slowest thread */
-    REF_START,     /* timestamps: local when taken, global after the synchronisation that closes them */
-    REF_END,
-    START,
-    END,
-    TERMS
-};
-
-struct repetition {
-    int64_t terms[TERMS];
-};
+/* Of the time that is left in a budget, what measuring a point once more may take. */
+#define AGAIN_SHARE 0.2
 
 /* What rank 0 decides after a repetition. */
-enum decision { GO_ON, STOP_INTERVAL, STOP_REPETITIONS, STOP_BUDGET, STOP_DATA };
+enum decision { GO_ON, SYNCHRONISE, STOP_INTERVAL, STOP_REPETITIONS, STOP_LATE, STOP_BUDGET, STOP_DATA, NO_CLOCK };
 
 struct engine {
     const struct engine_plan *plan;
-    clock_model *clock;
-    compute_team *team;
-    start_line *line;
-    exchange *x;
+    struct bench bench;
+    calibration *calibration;
+    samples *samples; /* of the point being measured */
     struct size_table *sizes;
     record_file *record;
-    int rank;
-    int ranks;
-    int64_t began; /* local, on rank 0 the base of all budgets */
-    struct calibrate_result **comm; /* [collective][target] */
-    struct calibrate_result *comp;  /* [target] */
     struct engine_result result;
     char reason[512];
-
-    struct repetition *own; /* of the point being measured: valid ones */
-    size_t own_capacity;
-    size_t count;
-    size_t closed;          /* of them, those whose timestamps are global */
-    stats_series *measured;
-    stats_series *comm_ref;
-    stats_series *comp_ref;
 };
 
 static double seconds_since(int64_t begin) {
     return (double)(timer_now_ns() - begin) / 1e9;
 }
 
+bool engine_is_over(const struct engine_plan *plan) {
+    return plan->budget_seconds > 0 && seconds_since(plan->began_ns) > HARD_LIMIT_FACTOR * plan->budget_seconds;
+}
+
 engine *engine_create(const struct engine_plan *plan, clock_model *clock, compute_team *team, struct size_table *sizes,
                       record_file *record) {
     engine *e = fail_alloc(1, sizeof *e);
     e->plan = plan;
-    e->clock = clock;
-    e->team = team;
     e->sizes = sizes;
     e->record = record;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &e->rank));
-    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &e->ranks));
-    e->line = start_create(MPI_COMM_WORLD, clock);
-    e->x = exchange_create(MPI_COMM_WORLD, plan->seed);
-    e->comm = fail_alloc(plan->collective_count, sizeof *e->comm);
-    for (size_t i = 0; i < plan->collective_count; i++) {
-        e->comm[i] = fail_alloc(plan->comm_target_count, sizeof **e->comm);
-    }
-    e->comp = fail_alloc(plan->comp_target_count, sizeof *e->comp);
-    e->measured = stats_create();
-    e->comm_ref = stats_create();
-    e->comp_ref = stats_create();
+    e->bench = (struct bench){.clock = clock,
+                              .team = team,
+                              .line = start_create(MPI_COMM_WORLD, clock, plan->start),
+                              .x = exchange_create(MPI_COMM_WORLD, plan->seed, plan->cold ? plan->memory_bytes / 4 : 0)};
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &e->bench.rank));
+    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &e->bench.ranks));
+    e->calibration = calibration_create(plan, &e->bench, sizes);
+    e->samples = samples_create(clock);
     e->result.reason = e->reason;
-    e->began = plan->began_ns;
     return e;
 }
 
 void engine_destroy(engine *e) {
     if (e != NULL) {
-        start_destroy(e->line);
-        exchange_destroy(e->x);
-        for (size_t i = 0; i < e->plan->collective_count; i++) {
-            free(e->comm[i]);
-        }
-        free(e->comm);
-        free(e->comp);
-        free(e->own);
-        stats_destroy(e->measured);
-        stats_destroy(e->comm_ref);
-        stats_destroy(e->comp_ref);
+        start_destroy(e->bench.line);
+        exchange_destroy(e->bench.x);
+        calibration_destroy(e->calibration);
+        samples_destroy(e->samples);
         free(e);
     }
 }
@@ -125,315 +87,22 @@ struct engine_result engine_result_of(const engine *e) {
 
 /* Collective. Adds up the wrong elements of all ranks; the lowest rank that has some gives rank 0 the line about them. */
 static int64_t report_data_errors(engine *e) {
-    int64_t faults = (int64_t)exchange_faults(e->x);
-    int first = faults > 0 ? e->rank : e->ranks;
+    int64_t faults = (int64_t)exchange_faults(e->bench.x);
+    int first = faults > 0 ? e->bench.rank : e->bench.ranks;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-    if (e->rank == first) {
-        snprintf(e->reason, sizeof e->reason, "%s", exchange_fault_text(e->x));
+    if (e->bench.rank == first) {
+        snprintf(e->reason, sizeof e->reason, "%s", exchange_fault_text(e->bench.x));
     }
     MPI_CHECK(MPI_Bcast(e->reason, sizeof e->reason, MPI_CHAR, first, MPI_COMM_WORLD));
     e->result.end = ENGINE_DATA_ERROR;
     return faults;
 }
 
-/* Rank 0: so far beyond the budget that nothing more is measured. */
-static bool hard_limit_passed(const engine *e) {
-    return e->plan->budget_seconds > 0 && seconds_since(e->began) > HARD_LIMIT_FACTOR * e->plan->budget_seconds;
-}
-
-/* ---- the timed parts ---- */
-
-static void time_communication(engine *e, struct repetition *r) {
-    int64_t start = start_spin(e->line);
-    exchange_call(e->x);
-    exchange_wait(e->x);
-    int64_t end = timer_now_ns();
-    r->terms[REF_START] = start;
-    r->terms[REF_END] = end;
-    r->terms[T_COMM_REF] = end - start;
-}
-
-static void time_computation(engine *e, uint64_t order, struct repetition *r) {
-    start_spin(e->line);
-    r->terms[T_COMP_REF] = compute_run(e->team, order);
-}
-
-/* Algorithm 1. No MPI_Test: what is asked is whether the library progresses by itself. */
-static void time_overlap(engine *e, uint64_t order, struct repetition *r) {
-    int64_t t1 = start_spin(e->line);
-    exchange_call(e->x);
-    int64_t t2 = timer_now_ns();
-    compute_run(e->team, order);
-    int64_t t3 = timer_now_ns();
-    exchange_wait(e->x);
-    int64_t t4 = timer_now_ns();
-    r->terms[T_CALL] = t2 - t1;
-    r->terms[T_COMP] = t3 - t2;
-    r->terms[T_WAIT] = t4 - t3;
-    r->terms[START] = t1;
-    r->terms[END] = t4;
-}
-
-/* How late a rank may start: a small part of the shortest time that is measured, at least what a spin takes to see its deadline. */
-static int64_t late_tolerance(int64_t shortest_ns) {
-    int64_t tolerance = shortest_ns / 500;
-    return tolerance < 2000 ? 2000 : tolerance > 100000 ? 100000 : tolerance;
-}
-
-/* ---- calibration ---- */
-
-/* Rank 0 runs the search; the others measure what it asks for until it asks for size 0. */
-struct calibration {
-    engine *e;
-    const struct collective *collective; /* NULL: the computation */
-    int64_t target_ns;
-    int64_t begin;
-    int64_t deadline;    /* rank 0: time to come to an end; 0: none */
-    unsigned asked;      /* rank 0: sizes measured, and the best error so far */
-    double least_error;
-    bool data_errors;
-};
-
-/* When its time is up a search still goes on until it is near the target or has asked this often: a size that is wrong by factors would
- * make every repetition of its points worthless. */
-enum { ASK_AT_LEAST = 12 };
-#define NEAR_TARGET 0.1
-#define NEAR_ENOUGH_TARGET 0.2 /* when it has taken twice its time */
-
-/* Collective: the median time of a size on all ranks, over a few repetitions. */
-static double measure_size(struct calibration *c, uint64_t size) {
-    enum { MOST = 5 };
-    engine *e = c->e;
-    int wanted = c->target_ns > 100000000 ? 3 : MOST;
-    int64_t times[MOST];
-    int valid = 0;
-    if (c->collective == NULL) {
-        compute_reserve(e->team, size);
-    }
-    start_begin(e->line, late_tolerance(c->target_ns));
-    for (int attempt = -1; valid < wanted && attempt < 4 * wanted; attempt++) {
-        struct repetition r = {{0}};
-        if (c->collective != NULL) {
-            exchange_prepare(e->x, c->collective, size);
-        }
-        start_agree(e->line);
-        if (c->collective != NULL) {
-            time_communication(e, &r);
-            exchange_check(e->x);
-        } else {
-            time_computation(e, size, &r);
-        }
-        int64_t all[5] = {clock_to_global(e->clock, r.terms[REF_END]), -clock_to_global(e->clock, r.terms[REF_START]),
-                          r.terms[T_COMP_REF], start_was_late(e->line), exchange_faults(e->x) > 0};
-        start_forget(e->line);
-        MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, all, 5, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
-        if (all[4] != 0) {
-            c->data_errors = true;
-            return 1;
-        }
-        /* Attempt -1 warms up. Where nearly every start is late, late ones are better than none: what they distort, the median
-         * forgives, and the point itself is measured with starts that are not late. */
-        if (attempt >= 0 && (all[3] == 0 || attempt >= 2 * wanted)) {
-            times[valid++] = c->collective != NULL ? all[0] + all[1] : all[2];
-        }
-        /* Far off: two looks are enough to send the search elsewhere. */
-        if (valid == 2 && ((times[0] > 4 * c->target_ns && times[1] > 4 * c->target_ns) ||
-                           (times[0] < c->target_ns / 4 && times[1] < c->target_ns / 4))) {
-            break;
-        }
-    }
-    double median = (double)stats_median_of(times, (size_t)valid);
-    return median > 1 ? median : 1;
-}
-
-/* The search's callback, on rank 0. */
-static bool ask_size(void *context, uint64_t size, double *time_ns) {
-    struct calibration *c = context;
-    int64_t now = timer_now_ns();
-    bool late = c->deadline != 0 && now > c->deadline;
-    double near = now - c->deadline > c->deadline - c->begin ? NEAR_ENOUGH_TARGET : NEAR_TARGET;
-    if (c->data_errors || hard_limit_passed(c->e) || (late && c->asked > 0 && (c->asked >= ASK_AT_LEAST || c->least_error <= near))) {
-        return false;
-    }
-    MPI_CHECK(MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));
-    *time_ns = measure_size(c, size);
-    double error = fabs(*time_ns / (double)c->target_ns - 1);
-    c->least_error = c->asked == 0 || error < c->least_error ? error : c->least_error;
-    c->asked++;
-    return !c->data_errors;
-}
-
-/* Collective: a search, or a second look at what one found (*result). false: wrong data. */
-static bool calibrate_one(engine *e, struct calibration *c, struct calibrate_request *request, bool found, struct calibrate_result *result) {
-    uint64_t size = 0;
-    if (e->rank == 0) {
-        request->measure = ask_size;
-        request->context = c;
-        *result = found ? calibrate_recheck(request, result) : calibrate_search(request);
-        MPI_CHECK(MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));
-    } else {
-        for (;;) {
-            MPI_CHECK(MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));
-            if (size == 0) {
-                break;
-            }
-            measure_size(c, size);
-        }
-    }
-    MPI_CHECK(MPI_Bcast(result, sizeof *result, MPI_BYTE, 0, MPI_COMM_WORLD));
-    return !c->data_errors;
-}
-
-/* Largest message that the calibration may try: what the user allows, what half of the rank's memory holds, what an int counts. */
-static uint64_t message_limit(const engine *e, const struct collective *collective) {
-    uint64_t limit = e->plan->max_message_bytes > 0 ? e->plan->max_message_bytes : MOST_MESSAGE_BYTES;
-    uint64_t counted = collective_most_bytes(collective, e->ranks);
-    limit = counted < limit ? counted : limit;
-    if (e->plan->memory_bytes > 0) {
-        uint64_t fits = e->plan->memory_bytes / 2 / collective_most_blocks(collective, e->ranks);
-        limit = fits < limit ? fits : limit;
-    }
-    return limit > MESSAGE_STEP ? limit : MESSAGE_STEP;
-}
-
-static uint64_t order_limit(const engine *e) {
-    double memory = e->plan->memory_bytes > 0 ? (double)e->plan->memory_bytes / 4 : 4e9;
-    double order = floor(sqrt(memory / (double)e->plan->threads / (3 * sizeof(double))));
-    return order < 64 ? 64 : order > 16384 ? 16384 : (uint64_t)order;
-}
-
-static void say_progress(const engine *e, const char *what, int64_t target_ns, const struct calibrate_result *result) {
-    if (e->rank == 0 && !e->plan->quiet) {
-        fprintf(stderr, "# calibrated %s for %g ms: size %llu takes %.3f ms (%+.1f %%, %s, %u measurements)\n", what,
-                    (double)target_ns / 1e6, (unsigned long long)result->size, result->time_ns / 1e6,
-                    100 * result->error_relative, calibrate_status_name(result->status), result->measurements);
-    }
-}
-
-static struct calibrate_request request_of(const engine *e, const struct collective *collective, int64_t target, double guess) {
-    struct calibrate_request request = {.target_ns = (double)target,
-                                        .tolerance = e->plan->tolerance,
-                                        .min_size = collective != NULL ? MESSAGE_STEP : 2,
-                                        .max_size = collective != NULL ? message_limit(e, collective) : order_limit(e),
-                                        .step = collective != NULL ? MESSAGE_STEP : 1,
-                                        .exponent = collective != NULL ? 1 : 3,
-                                        .max_measurements = 30};
-    request.initial_size = guess < (double)request.max_size ? (uint64_t)guess : request.max_size;
-    return request;
-}
-
-/* One axis: the sizes of all targets of a collective, or of the computation. Each target starts from the one before. */
-static bool calibrate_axis(engine *e, const struct collective *collective, const int64_t *targets, size_t count,
-                           double budget, struct calibrate_result *results) {
-    int64_t begin = timer_now_ns();
-    double left_weight = 0;
-    for (size_t i = 0; i < count; i++) {
-        left_weight += (double)targets[i];
-    }
-    for (size_t i = 0; i < count; i++) {
-        double share = (budget - seconds_since(begin)) * (double)targets[i] / left_weight;
-        left_weight -= (double)targets[i];
-        struct calibration c = {.e = e, .collective = collective, .target_ns = targets[i], .begin = timer_now_ns()};
-        if (budget > 0) {
-            c.deadline = timer_now_ns() + (int64_t)(fmax(share, 0.05) * 1e9);
-        }
-        double guess = collective != NULL ? 64 * 1024 : 200;
-        if (i > 0 && results[i - 1].time_ns > 0) {
-            guess = (double)results[i - 1].size * pow((double)targets[i] / results[i - 1].time_ns, collective != NULL ? 1 : 1.0 / 3);
-        }
-        struct calibrate_request request = request_of(e, collective, targets[i], guess);
-        if (!calibrate_one(e, &c, &request, false, &results[i])) {
-            report_data_errors(e);
-            return false;
-        }
-        say_progress(e, collective != NULL ? collective->name : "the computation", targets[i], &results[i]);
-    }
-    return true;
-}
-
-/* Collective. The second look at an axis. deadline (rank 0): nothing new is begun after it; 0: none. false: wrong data. */
-static bool recheck_axis(engine *e, const struct collective *collective, const int64_t *targets, size_t count, int64_t deadline,
-                         struct calibrate_result *results) {
-    for (size_t i = 0; i < count; i++) {
-        const struct calibrate_result found = results[i];
-        int look = found.status != CALIBRATE_UNREACHABLE && found.time_ns > 0 && (deadline == 0 || timer_now_ns() < deadline);
-        MPI_CHECK(MPI_Bcast(&look, 1, MPI_INT, 0, MPI_COMM_WORLD));
-        if (look == 0) {
-            continue;
-        }
-        struct calibration c = {
-            .e = e, .collective = collective, .target_ns = targets[i], .begin = timer_now_ns(), .deadline = deadline};
-        struct calibrate_request request = request_of(e, collective, targets[i], (double)found.size);
-        if (!calibrate_one(e, &c, &request, true, &results[i])) {
-            report_data_errors(e);
-            return false;
-        }
-        if (results[i].size != found.size) {
-            say_progress(e, collective != NULL ? collective->name : "the computation", targets[i], &results[i]);
-        }
-    }
-    return true;
-}
-
-static void store_sizes(struct size_list *list, const struct calibrate_result *results) {
-    for (size_t i = 0; i < list->count; i++) {
-        list->entries[i].size = results[i].size;
-        list->entries[i].status = results[i].status;
-        list->entries[i].time_ns = (int64_t)results[i].time_ns;
-    }
-}
-
-/* Sizes from a file: their status is "given", except that what no size was found for stays known as that. */
-static void take_sizes(const struct size_list *list, struct calibrate_result *results) {
-    for (size_t i = 0; i < list->count; i++) {
-        const struct size_entry *entry = &list->entries[i];
-        results[i] = (struct calibrate_result){
-            .status = entry->status == CALIBRATE_UNREACHABLE || entry->status == CALIBRATE_NOT_MONOTONIC ? entry->status
-                                                                                                         : CALIBRATE_GIVEN,
-            .size = entry->size,
-            .time_ns = (double)entry->time_ns,
-            .error_relative =
-                entry->time_ns > 0 ? ((double)entry->time_ns - (double)entry->target_ns) / (double)entry->target_ns : 0};
-    }
-}
-
 bool engine_calibrate(engine *e) {
-    const struct engine_plan *plan = e->plan;
-    if (plan->sizes_given) {
-        for (size_t i = 0; i < plan->collective_count; i++) {
-            take_sizes(&e->sizes->collectives[i], e->comm[i]);
-        }
-        take_sizes(&e->sizes->computation, e->comp);
-        return true;
-    }
-    double axes = (double)plan->collective_count + 1;
-    /* of what the start of MPI and of the threads has left; measured from here on */
-    const int64_t begin = timer_now_ns();
-    const double share = fmax(plan->budget_seconds - seconds_since(e->began), 0.1) * CALIBRATION_SHARE;
-    double budget = plan->budget_seconds > 0 ? share / axes : 0;
-    if (!calibrate_axis(e, NULL, plan->comp_targets_ns, plan->comp_target_count, budget, e->comp)) {
+    if (!calibration_search(e->calibration)) {
+        report_data_errors(e);
         return false;
-    }
-    for (size_t i = 0; i < plan->collective_count; i++) {
-        const struct collective *collective = &collective_table[plan->collectives[i]];
-        double left = (share - seconds_since(begin)) / (double)(plan->collective_count - i);
-        budget = plan->budget_seconds > 0 ? fmax(left, 0.1) : 0;
-        if (!calibrate_axis(e, collective, plan->comm_targets_ns, plan->comm_target_count, budget, e->comm[i])) {
-            return false;
-        }
-    }
-    const int64_t deadline = plan->budget_seconds > 0 ? begin + (int64_t)(share * 1e9) : 0;
-    if (!recheck_axis(e, NULL, plan->comp_targets_ns, plan->comp_target_count, deadline, e->comp)) {
-        return false;
-    }
-    store_sizes(&e->sizes->computation, e->comp);
-    for (size_t i = 0; i < plan->collective_count; i++) {
-        const struct collective *collective = &collective_table[plan->collectives[i]];
-        if (!recheck_axis(e, collective, plan->comm_targets_ns, plan->comm_target_count, deadline, e->comm[i])) {
-            return false;
-        }
-        store_sizes(&e->sizes->collectives[i], e->comm[i]);
     }
     return true;
 }
@@ -445,301 +114,221 @@ struct point {
     size_t collective; /* of the plan */
     size_t comm_target;
     size_t comp_target;
-    const struct collective *operation;
-    uint64_t message_bytes;
-    uint64_t order;
+    struct bench_work work;
+    int64_t shortest_ns; /* of its two targets */
+    int64_t attempts;    /* repetitions, good or not */
     int64_t late;
-    int64_t warmups;
+    int64_t discarded;
+    int64_t recalibrations;
     int64_t data_errors;
-    double residual_ns;
+    int64_t synchronisations; /* of the clock, before the point */
+    enum start_method start;
     int64_t deadline; /* rank 0: the point's share of the budget ends; 0: none */
     int64_t begin;
 };
 
-/* Collective. One triple: communication alone, computation alone, both. false: a rank was late, which is known by the next agreement. */
-static bool measure_triple(engine *e, const struct point *p, struct repetition *r) {
-    exchange_prepare(e->x, p->operation, p->message_bytes);
-    start_agree(e->line);
-    time_communication(e, r);
-    exchange_check(e->x);
-    if (!start_agree(e->line)) {
-        return false;
-    }
-    time_computation(e, p->order, r);
-    exchange_prepare(e->x, p->operation, p->message_bytes);
-    if (!start_agree(e->line)) {
-        return false;
-    }
-    time_overlap(e, p->order, r);
-    exchange_check(e->x);
-    return true;
-}
-
-static double widest_interval(const engine *e) {
-    const stats_series *const series[] = {e->measured, e->comm_ref, e->comp_ref};
-    double widest = 0;
-    for (size_t i = 0; i < 3; i++) {
-        double width = stats_relative_width(series[i]);
-        if (width < 0) {
-            return -1;
-        }
-        widest = fmax(widest, width);
-    }
-    return widest;
-}
-
-/* Rank 0's decision after an attempt. */
+/* Rank 0's decision after a repetition. */
 static enum decision decide(const engine *e, const struct point *p) {
     const struct engine_plan *plan = e->plan;
-    int64_t now = timer_now_ns();
-    int64_t valid = (int64_t)e->count;
-    if (hard_limit_passed(e)) {
+    const int64_t now = timer_now_ns();
+    const size_t count = samples_count(e->samples);
+    if (engine_is_over(plan)) {
         return STOP_BUDGET;
     }
-    if (valid < plan->min_repetitions) {
-        /* A machine on which nearly every start is late must not hold the run up for ever. */
-        return p->late > 50 + 10 * plan->max_repetitions ? STOP_REPETITIONS : GO_ON;
+    /* A machine on which nearly every start is late must not hold the run up for ever. */
+    const bool too_late = p->late > 50 + 10 * plan->max_repetitions;
+    const double each = (double)(now - p->begin) / (double)p->attempts;
+    const bool spent = p->deadline != 0 && (double)now + each > (double)p->deadline;
+    if (too_late) {
+        return STOP_LATE;
     }
-    double widest = widest_interval(e);
-    if (widest >= 0 && widest <= plan->interval_relative) {
-        return STOP_INTERVAL;
+    if ((int64_t)count >= plan->min_repetitions && (spent || (int64_t)count >= plan->max_repetitions ||
+                                                    series_look(count, (size_t)plan->min_repetitions))) {
+        const struct samples_look look = samples_look_at(e->samples);
+        if ((int64_t)look.count >= plan->min_repetitions) {
+            if (look.widest >= 0 && look.widest <= plan->interval_relative) {
+                return STOP_INTERVAL;
+            }
+            if ((int64_t)look.count >= plan->max_repetitions) {
+                return STOP_REPETITIONS;
+            }
+            if (spent) {
+                return STOP_BUDGET;
+            }
+        }
     }
-    if (valid >= plan->max_repetitions || p->late > 50 + 10 * plan->max_repetitions) {
-        return STOP_REPETITIONS;
-    }
-    double each = (double)(now - p->begin) / (double)(valid + p->late + p->warmups);
-    if (p->deadline != 0 && (double)now + each > (double)p->deadline) {
-        return STOP_BUDGET;
-    }
-    return GO_ON;
+    return clock_due(e->bench.clock) ? SYNCHRONISE : GO_ON;
 }
 
-static void keep_repetition(engine *e, const struct repetition *r) {
-    if (e->count == e->own_capacity) {
-        e->own_capacity = e->own_capacity > 0 ? 2 * e->own_capacity : 64;
-        e->own = fail_realloc(e->own, e->own_capacity, sizeof *e->own);
-    }
-    e->own[e->count++] = *r;
+static bool has_clock(const engine *e) {
+    return clock_quality_of(e->bench.clock).method != CLOCK_NONE;
+}
+
+/* Collective: the synchronisation that closes what was measured since the last. false: the clock that these repetitions began with is
+ * refused now. */
+static bool close_segment(engine *e) {
+    const bool had = has_clock(e);
+    clock_synchronise(e->bench.clock);
+    samples_close(e->samples);
+    return has_clock(e) == had;
 }
 
 /* Collective. Repeats until rank 0 says stop. */
 static enum decision repeat(engine *e, struct point *p) {
     for (;;) {
         struct repetition r = {{0}};
-        bool whole = measure_triple(e, p, &r);
-        /* Extrapolated clock: good enough to decide; the record gets interpolated times. */
-        int64_t all[7] = {clock_to_global(e->clock, r.terms[REF_END]), -clock_to_global(e->clock, r.terms[REF_START]),
-                          clock_to_global(e->clock, r.terms[END]),     -clock_to_global(e->clock, r.terms[START]),
-                          r.terms[T_COMP_REF],                         !whole || start_was_late(e->line),
-                          exchange_faults(e->x) > 0};
-        start_forget(e->line);
-        MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, all, 7, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
-        if (all[6] != 0) {
+        const struct bench_outcome outcome = bench_triple(&e->bench, &p->work, &r);
+        p->attempts++;
+        if (outcome.wrong_data) {
+            close_segment(e);
             return STOP_DATA;
         }
-        if (p->warmups == 0) {
-            p->warmups = 1; /* the first triple of a point: new sizes, cold caches; late or not, it does not count */
-            continue;
-        }
-        if (all[5] != 0) {
+        if (outcome.late) {
             p->late++;
         } else {
-            keep_repetition(e, &r);
-            if (e->rank == 0) {
-                stats_add(e->comm_ref, all[0] + all[1]);
-                stats_add(e->measured, all[2] + all[3]);
-                stats_add(e->comp_ref, all[4]);
-            }
+            samples_add(e->samples, &r, outcome.times);
         }
         int decision = GO_ON;
-        if (e->rank == 0) {
+        if (e->bench.rank == 0) {
             decision = decide(e, p);
         }
         MPI_CHECK(MPI_Bcast(&decision, 1, MPI_INT, 0, MPI_COMM_WORLD));
-        if (decision != GO_ON) {
+        if (decision != GO_ON && !close_segment(e)) {
+            return NO_CLOCK;
+        }
+        if (decision != GO_ON && decision != SYNCHRONISE) {
             return (enum decision)decision;
         }
     }
 }
 
-/* Collective: the synchronisation that closes what was measured since the last; its timestamps become global. */
-static void close_timestamps(engine *e, struct point *p) {
-    p->residual_ns = clock_synchronise(e->clock);
-    for (; e->closed < e->count; e->closed++) {
-        int64_t *terms = e->own[e->closed].terms;
-        for (int t = REF_START; t <= END; t++) {
-            terms[t] = clock_interpolate(e->clock, terms[t]);
+/* Collective. Repeats, and brings the repetitions together; goes on where interpolated times are a little wider than the extrapolated ones
+ * that the stop was decided on: then it was none. */
+static enum decision measure_samples(engine *e, struct point *p) {
+    for (;;) {
+        const enum decision decision = repeat(e, p);
+        if (decision == NO_CLOCK) {
+            return decision;
+        }
+        samples_gather(e->samples);
+        int more = 0;
+        if (e->bench.rank == 0 && decision == STOP_INTERVAL) {
+            const struct samples_look look = samples_look_at(e->samples);
+            more = !(look.widest <= e->plan->interval_relative) || (int64_t)look.count < e->plan->min_repetitions;
+        }
+        MPI_CHECK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));
+        if (more == 0) {
+            return decision;
         }
     }
 }
 
-/* All ranks' repetitions on rank 0, [rank][repetition]; NULL elsewhere. Free it. */
-static struct repetition *gather_repetitions(const engine *e) {
-    struct repetition *all = e->rank == 0 ? fail_alloc((size_t)e->ranks * e->count, sizeof *all) : NULL;
-    int values = (int)e->count * TERMS;
-    MPI_CHECK(MPI_Gather(e->own, values, MPI_INT64_T, all, values, MPI_INT64_T, 0, MPI_COMM_WORLD));
-    return all;
+/* Rank 0: whether a reference is not any more what its size was chosen for. */
+static bool needs_calibration(const engine *e, enum global_time time, const struct calibrate_result *result) {
+    if ((result->status != CALIBRATE_CONVERGED && result->status != CALIBRATE_OFF_TARGET) || !(result->time_ns > 0)) {
+        return false;
+    }
+    const struct record_reference reference = samples_reference(e->samples, time, result->time_ns);
+    const bool drifts = reference.drift_p_value < DRIFT_P_VALUE && fabs(reference.drift_relative) > MOVED_LIMIT;
+    return drifts || samples_moved(e->samples, time, result->time_ns, MOVED_LIMIT);
 }
 
-/* Global time of all repetitions: max(end) - min(start) over ranks. */
-static void fill_global(const engine *e, const struct repetition *all, enum term start, enum term end, int64_t *out,
-                        int64_t *imbalance) {
-    for (size_t i = 0; i < e->count; i++) {
-        int64_t first = INT64_MAX;
-        int64_t latest_start = INT64_MIN;
-        int64_t last = INT64_MIN;
-        for (size_t rank = 0; rank < (size_t)e->ranks; rank++) {
-            const int64_t *terms = all[rank * e->count + i].terms;
-            first = terms[start] < first ? terms[start] : first;
-            latest_start = terms[start] > latest_start ? terms[start] : latest_start;
-            last = terms[end] > last ? terms[end] : last;
-        }
-        out[i] = last - first;
-        if (imbalance != NULL) {
-            imbalance[i] = latest_start - first;
-        }
+static void set_work(const engine *e, struct point *p) {
+    p->work.collective = &collective_table[e->plan->collectives[p->collective]];
+    p->work.message_bytes = calibration_comm(e->calibration, p->collective, p->comm_target)->size;
+    p->work.order = calibration_comp(e->calibration, p->comp_target)->size;
+    const size_t index = sizes_index(e->sizes, p->collective, p->comm_target, p->comp_target);
+    if (e->plan->sizes_given) {
+        p->work.message_bytes = e->sizes->points[index].message_bytes;
+        p->work.order = e->sizes->points[index].matrix_size;
+    } else {
+        e->sizes->points[index] = (struct size_point){p->work.message_bytes, p->work.order};
     }
 }
 
-/* min, median, max and the rank of max over ranks: spread[4][count]. */
-static struct record_spread fill_spread(const engine *e, const struct repetition *all, enum term term, int64_t *spread) {
-    size_t count = e->count;
-    int64_t *values = fail_alloc((size_t)e->ranks, sizeof *values);
-    for (size_t i = 0; i < count; i++) {
-        int64_t max_rank = 0;
-        for (size_t rank = 0; rank < (size_t)e->ranks; rank++) {
-            values[rank] = all[rank * count + i].terms[term];
-            max_rank = values[rank] > values[max_rank] ? (int64_t)rank : max_rank;
-        }
-        spread[3 * count + i] = max_rank;
-        spread[2 * count + i] = values[max_rank];
-        spread[count + i] = stats_median_of(values, (size_t)e->ranks);
-        spread[i] = values[0]; /* sorted by stats_median_of */
-    }
-    free(values);
-    return (struct record_spread){spread, spread + count, spread + 2 * count, spread + 3 * count};
+/* Throws away what a point has. */
+static void begin_again(engine *e, struct point *p) {
+    p->discarded += (int64_t)samples_count(e->samples);
+    samples_clear(e->samples);
+    set_work(e, p);
+    bench_prepare(&e->bench, &p->work, p->shortest_ns);
 }
 
-/* A term of all ranks and repetitions, [rank][repetition]; with second != TERMS the sum of both. */
-static void fill_rank_samples(const engine *e, const struct repetition *all, enum term term, enum term second, int64_t *out) {
-    for (size_t i = 0; i < (size_t)e->ranks * e->count; i++) {
-        out[i] = all[i].terms[term] + (second != TERMS ? all[i].terms[second] : 0);
+/* Collective. Where a reference has moved, or drifts, its size is looked for again and the point begun anew, once, if there is time. With given
+ * sizes nothing is calibrated: the record says how far they moved. */
+static bool recalibrate(engine *e, struct point *p, enum decision *decision) {
+    const struct engine_plan *plan = e->plan;
+    int moved[2] = {0, 0};
+    const int64_t took = timer_now_ns() - p->begin;
+    const int64_t left = plan->began_ns + (int64_t)(plan->budget_seconds * 1e9) - timer_now_ns();
+    const bool time = plan->budget_seconds <= 0 || (double)took < AGAIN_SHARE * (double)left;
+    if (e->bench.rank == 0 && !plan->sizes_given && p->recalibrations == 0 && time &&
+        *decision != STOP_DATA && *decision != STOP_LATE) {
+        moved[0] = needs_calibration(e, GLOBAL_COMM_REF, calibration_comm(e->calibration, p->collective, p->comm_target));
+        moved[1] = needs_calibration(e, GLOBAL_COMP_REF, calibration_comp(e->calibration, p->comp_target));
     }
-}
-
-/* Each rank's median of such an array, which is sorted by this. */
-static void fill_rank_medians(const engine *e, int64_t *samples, int64_t *out) {
-    for (size_t rank = 0; rank < (size_t)e->ranks; rank++) {
-        out[rank] = stats_median_of(samples + rank * e->count, e->count);
+    MPI_CHECK(MPI_Bcast(moved, 2, MPI_INT, 0, MPI_COMM_WORLD));
+    if (moved[0] == 0 && moved[1] == 0) {
+        return false;
     }
-}
-
-/* On rank 0: the series of the point again, from interpolated timestamps. */
-static void refill_series(engine *e, const int64_t *measured, const int64_t *comm_ref, const int64_t *comp_ref) {
-    stats_clear(e->measured);
-    stats_clear(e->comm_ref);
-    stats_clear(e->comp_ref);
-    for (size_t i = 0; i < e->count; i++) {
-        stats_add(e->measured, measured[i]);
-        stats_add(e->comm_ref, comm_ref[i]);
-        stats_add(e->comp_ref, comp_ref[i]);
+    const int64_t deadline = plan->budget_seconds > 0 ? timer_now_ns() + took : 0;
+    if ((moved[0] != 0 && !calibration_renew(e->calibration, p->collective, p->comm_target, deadline)) ||
+        (moved[1] != 0 && !calibration_renew(e->calibration, CALIBRATION_COMPUTATION, p->comp_target, deadline))) {
+        *decision = STOP_DATA;
+        return false;
     }
+    p->recalibrations++;
+    e->result.recalibrations++;
+    p->deadline = p->deadline != 0 ? timer_now_ns() + took : 0;
+    begin_again(e, p);
+    return true;
 }
 
 static const char *stop_name(enum decision decision, bool measured) {
     if (!measured) {
         return "not_measured";
     }
-    return decision == STOP_INTERVAL ? "interval" : decision == STOP_BUDGET ? "budget" : "repetitions";
+    return decision == STOP_INTERVAL ? "interval" : decision == STOP_BUDGET ? "budget" : decision == STOP_LATE ? "late" : "repetitions";
 }
 
 static struct record_calibration calibration_record(const struct calibrate_result *result) {
     return (struct record_calibration){result->status, (int64_t)result->time_ns, result->error_relative, result->measurements};
 }
 
-/* Arrays of a record_point, allocated together. */
-struct arrays {
-    int64_t *measured, *comm_ref, *comp_ref, *imbalance, *spreads, *samples, *medians, *scratch;
-};
-
-static struct arrays allocate_arrays(size_t count, size_t ranks) {
-    return (struct arrays){.measured = fail_alloc(count, sizeof(int64_t)),
-                           .comm_ref = fail_alloc(count, sizeof(int64_t)),
-                           .comp_ref = fail_alloc(count, sizeof(int64_t)),
-                           .imbalance = fail_alloc(count, sizeof(int64_t)),
-                           .spreads = fail_alloc(12 * count, sizeof(int64_t)),
-                           .samples = fail_alloc(5 * ranks * count, sizeof(int64_t)),
-                           .medians = fail_alloc(4 * ranks, sizeof(int64_t)),
-                           .scratch = fail_alloc(ranks * count, sizeof(int64_t))};
-}
-
-static void free_arrays(struct arrays *a) {
-    free(a->measured);
-    free(a->comm_ref);
-    free(a->comp_ref);
-    free(a->imbalance);
-    free(a->spreads);
-    free(a->samples);
-    free(a->medians);
-    free(a->scratch);
-}
-
 /* Rank 0: everything the record says about a point, and the point's row of the table. false: the disk refused. */
-static bool write_point(engine *e, const struct point *p, const struct repetition *all, struct arrays *a, enum decision decision) {
-    const struct calibrate_result *comm = &e->comm[p->collective][p->comm_target];
-    const struct calibrate_result *comp = &e->comp[p->comp_target];
-    size_t ranks = (size_t)e->ranks;
-    size_t block = ranks * e->count;
-    static const enum term sampled[5] = {T_CALL, T_COMP, T_WAIT, T_COMM_REF, T_COMP_REF};
-    static const enum term summed[4][2] = {{T_CALL, T_WAIT}, {T_COMM_REF, TERMS}, {T_COMP, TERMS}, {T_COMP_REF, TERMS}};
-    for (size_t i = 0; i < 5; i++) {
-        fill_rank_samples(e, all, sampled[i], TERMS, a->samples + i * block);
-    }
-    for (size_t i = 0; i < 4; i++) {
-        fill_rank_samples(e, all, summed[i][0], summed[i][1], a->scratch);
-        fill_rank_medians(e, a->scratch, a->medians + i * ranks);
-    }
-    const struct record_point record = {
+static bool write_point(engine *e, const struct point *p, enum decision decision) {
+    const struct engine_plan *plan = e->plan;
+    const struct calibrate_result *comm = calibration_comm(e->calibration, p->collective, p->comm_target);
+    const struct calibrate_result *comp = calibration_comp(e->calibration, p->comp_target);
+    const struct clock_quality clock = clock_quality_of(e->bench.clock);
+    struct record_point record = {
         .index = p->index,
-        .collective = p->operation->name,
-        .comm_target_ns = e->plan->comm_targets_ns[p->comm_target],
-        .comp_target_ns = e->plan->comp_targets_ns[p->comp_target],
-        .message_bytes = (int64_t)p->message_bytes,
-        .matrix_size = (int64_t)p->order,
+        .collective = p->work.collective->name,
+        .comm_target_ns = plan->comm_targets_ns[p->comm_target],
+        .comp_target_ns = plan->comp_targets_ns[p->comp_target],
+        .message_bytes = (int64_t)p->work.message_bytes,
+        .matrix_size = (int64_t)p->work.order,
         .comm = calibration_record(comm),
         .comp = calibration_record(comp),
-        .repetitions = e->count,
-        .warmup_repetitions = p->warmups,
+        .start_method = start_method_name(p->start),
         .late_repetitions = p->late,
-        .stop_reason = stop_name(decision, e->count > 0),
-        .interval_relative_reached = widest_interval(e),
+        .discarded_repetitions = p->discarded,
+        .recalibrations = p->recalibrations,
+        .buffer_sets = (int64_t)exchange_sets(e->bench.x),
+        .comm_reference = samples_reference(e->samples, GLOBAL_COMM_REF, comm->time_ns),
+        .comp_reference = samples_reference(e->samples, GLOBAL_COMP_REF, comp->time_ns),
+        .stop_reason = stop_name(decision, samples_count(e->samples) > 0),
         .data_errors = p->data_errors,
-        .clock_method = clock_method(e->clock),
-        .clock_residual_ns = p->residual_ns,
-        .t_measured_ns = a->measured,
-        .t_comm_ref_ns = a->comm_ref,
-        .t_comp_ref_ns = a->comp_ref,
-        .t_call_ns = fill_spread(e, all, T_CALL, a->spreads),
-        .t_comp_ns = fill_spread(e, all, T_COMP, a->spreads + 4 * e->count),
-        .t_wait_ns = fill_spread(e, all, T_WAIT, a->spreads + 8 * e->count),
-        .start_imbalance_ns = a->imbalance,
-        .ranks = ranks,
-        .median_t_call_plus_wait_ns = a->medians,
-        .median_t_comm_ref_ns = a->medians + ranks,
-        .median_t_comp_ns = a->medians + 2 * ranks,
-        .median_t_comp_ref_ns = a->medians + 3 * ranks,
-        .rank_samples = e->plan->rank_samples || e->ranks <= MOST_RANKS_WITH_SAMPLES,
-        .rank_t_call_ns = a->samples,
-        .rank_t_comp_ns = a->samples + block,
-        .rank_t_wait_ns = a->samples + 2 * block,
-        .rank_t_comm_ref_ns = a->samples + 3 * block,
-        .rank_t_comp_ref_ns = a->samples + 4 * block,
+        .clock_method = clock_method_name(clock.method),
+        .clock_residual_ns = clock.method != CLOCK_NONE ? clock.residual_ns : NAN,
+        .clock_synchronisations = clock.synchronisations - p->synchronisations,
+        .clock_drift_ppm = clock.drift_ppm,
     };
-    for (size_t i = 0; i < e->count; i++) {
-        e->result.measured_seconds += (double)(a->measured[i] + a->comm_ref[i] + a->comp_ref[i]) / 1e9;
-    }
-    if (!e->plan->quiet) {
-        table_print_row(&record, stats_median(e->measured), stats_median(e->comm_ref), stats_median(e->comp_ref));
+    samples_describe(e->samples, plan->rank_samples || e->bench.ranks <= MOST_RANKS_WITH_SAMPLES, &record);
+    e->result.measured_seconds += samples_seconds(e->samples);
+    if (!plan->quiet) {
+        table_print_row(&record, samples_median(e->samples, T_MEASURED), samples_median(e->samples, GLOBAL_COMM_REF),
+                        samples_median(e->samples, GLOBAL_COMP_REF));
     }
     return record_write_point(e->record, &record);
 }
@@ -747,76 +336,44 @@ static bool write_point(engine *e, const struct point *p, const struct repetitio
 /* Collective. Measures a point and writes it. false: the run ends here. */
 static bool measure_point(engine *e, struct point *p) {
     const struct engine_plan *plan = e->plan;
-    int64_t shortest = plan->comm_targets_ns[p->comm_target] < plan->comp_targets_ns[p->comp_target]
-                           ? plan->comm_targets_ns[p->comm_target]
-                           : plan->comp_targets_ns[p->comp_target];
-    const struct calibrate_result *comm = &e->comm[p->collective][p->comm_target];
-    const struct calibrate_result *comp = &e->comp[p->comp_target];
-    p->operation = &collective_table[plan->collectives[p->collective]];
-    p->message_bytes = comm->size;
-    p->order = comp->size;
+    const int64_t comm_target = plan->comm_targets_ns[p->comm_target];
+    const int64_t comp_target = plan->comp_targets_ns[p->comp_target];
+    p->shortest_ns = comm_target < comp_target ? comm_target : comp_target;
     p->begin = timer_now_ns();
-    e->count = 0;
-    e->closed = 0;
-    stats_clear(e->measured);
-    stats_clear(e->comm_ref);
-    stats_clear(e->comp_ref);
-
-    int measure = comm->status != CALIBRATE_UNREACHABLE && comp->status != CALIBRATE_UNREACHABLE;
-    if (hard_limit_passed(e)) {
-        measure = 0;
-    }
+    p->synchronisations = clock_quality_of(e->bench.clock).synchronisations;
+    samples_clear(e->samples);
+    set_work(e, p);
+    int measure = calibration_comm(e->calibration, p->collective, p->comm_target)->status != CALIBRATE_UNREACHABLE &&
+                  calibration_comp(e->calibration, p->comp_target)->status != CALIBRATE_UNREACHABLE && !engine_is_over(plan);
     MPI_CHECK(MPI_Bcast(&measure, 1, MPI_INT, 0, MPI_COMM_WORLD));
 
     enum decision decision = STOP_REPETITIONS;
-    struct repetition *all = NULL;
-    struct arrays a = {0};
-    p->residual_ns = clock_synchronise(e->clock); /* opens the point */
+    clock_synchronise(e->bench.clock); /* opens the point */
+    p->start = start_method_of(e->bench.line);
     if (measure != 0) {
-        compute_reserve(e->team, p->order);
-        start_begin(e->line, late_tolerance(shortest));
-    }
-    for (bool again = measure != 0, first = true; again || first; first = false) {
-        if (again) {
-            decision = repeat(e, p);
-            close_timestamps(e, p);
-        }
-        if (decision == STOP_DATA) {
-            p->data_errors = report_data_errors(e);
-        }
-        free(all);
-        free_arrays(&a);
-        all = gather_repetitions(e);
-        int more = 0;
-        a = (struct arrays){0};
-        if (e->rank == 0) {
-            a = allocate_arrays(e->count, (size_t)e->ranks);
-            fill_global(e, all, START, END, a.measured, a.imbalance);
-            fill_global(e, all, REF_START, REF_END, a.comm_ref, NULL);
-            for (size_t i = 0; i < e->count; i++) {
-                for (size_t rank = 0; rank < (size_t)e->ranks; rank++) {
-                    int64_t time = all[rank * e->count + i].terms[T_COMP_REF];
-                    a.comp_ref[i] = time > a.comp_ref[i] ? time : a.comp_ref[i];
-                }
+        bench_prepare(&e->bench, &p->work, p->shortest_ns);
+        do {
+            decision = measure_samples(e, p);
+            if (decision == NO_CLOCK) {
+                begin_again(e, p); /* from a barrier */
+                p->start = start_method_of(e->bench.line);
             }
-            refill_series(e, a.measured, a.comm_ref, a.comp_ref);
-            /* Interpolated times may be a little wider than the extrapolated ones that the stop was decided on: then it was none. */
-            more = decision == STOP_INTERVAL && !(widest_interval(e) <= plan->interval_relative);
-        }
-        MPI_CHECK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));
-        again = more != 0;
+        } while (decision == NO_CLOCK || recalibrate(e, p, &decision));
+    } else {
+        samples_gather(e->samples);
+    }
+    if (decision == STOP_DATA) {
+        p->data_errors = report_data_errors(e);
     }
     int good = 1;
-    if (e->rank == 0) {
-        good = write_point(e, p, all, &a, decision);
+    if (e->bench.rank == 0) {
+        good = write_point(e, p, decision);
         if (good == 0) {
             snprintf(e->reason, sizeof e->reason, "%s", record_error(e->record));
         } else {
             e->result.points++;
         }
     }
-    free(all);
-    free_arrays(&a);
     MPI_CHECK(MPI_Bcast(&good, 1, MPI_INT, 0, MPI_COMM_WORLD));
     if (good == 0) {
         e->result.end = ENGINE_RECORD_ERROR;
@@ -830,24 +387,44 @@ static double point_weight(const engine *e, size_t comm_target, size_t comp_targ
     return 2e-9 * (double)(e->plan->comm_targets_ns[comm_target] + e->plan->comp_targets_ns[comp_target]) + 2e-3;
 }
 
-void engine_measure(engine *e) {
-    const struct engine_plan *plan = e->plan;
-    double weight_left = 0;
-    for (size_t i = 0; i < plan->comm_target_count; i++) {
-        for (size_t j = 0; j < plan->comp_target_count; j++) {
-            weight_left += point_weight(e, i, j) * (double)plan->collective_count;
+static double all_weights(const engine *e) {
+    double sum = 0;
+    for (size_t i = 0; i < e->plan->comm_target_count; i++) {
+        for (size_t j = 0; j < e->plan->comp_target_count; j++) {
+            sum += point_weight(e, i, j) * (double)e->plan->collective_count;
         }
     }
+    return sum;
+}
+
+/* Collective. A run whose budget did not last for a single repetition is none. */
+static void check_budget(engine *e) {
+    const struct engine_plan *plan = e->plan;
+    int nothing = plan->budget_seconds > 0 && e->result.measured_seconds <= 0 && engine_is_over(plan);
+    MPI_CHECK(MPI_Bcast(&nothing, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    if (nothing != 0 && e->result.end == ENGINE_COMPLETE) {
+        e->result.end = ENGINE_NOTHING_MEASURED;
+        snprintf(e->reason, sizeof e->reason,
+                 "a budget of %g s is too small for one repetition: start and calibration took %.1f s, and %lld repetitions of every point "
+                 "take about %.0f s more; raise --budget-seconds, or ask for fewer points or shorter times",
+                 plan->budget_seconds, seconds_since(plan->began_ns), (long long)plan->min_repetitions,
+                 ceil(all_weights(e) * (double)plan->min_repetitions));
+    }
+}
+
+void engine_measure(engine *e) {
+    const struct engine_plan *plan = e->plan;
+    double weight_left = all_weights(e);
     struct point p = {0};
     int64_t index = 0;
-    if (e->rank == 0 && !plan->quiet) {
+    if (e->bench.rank == 0 && !plan->quiet) {
         table_print_head();
     }
     for (size_t c = 0; c < plan->collective_count; c++) {
         for (size_t i = 0; i < plan->comm_target_count; i++) {
             for (size_t j = 0; j < plan->comp_target_count; j++) {
                 double weight = point_weight(e, i, j);
-                double left = plan->budget_seconds - CLOSING_SECONDS - seconds_since(e->began);
+                double left = plan->budget_seconds - CLOSING_SECONDS - seconds_since(plan->began_ns);
                 p = (struct point){.index = index++, .collective = c, .comm_target = i, .comp_target = j};
                 if (plan->budget_seconds > 0) {
                     /* the remaining time is divided over the remaining points; what one does not need goes to the others */
@@ -860,4 +437,5 @@ void engine_measure(engine *e) {
             }
         }
     }
+    check_budget(e);
 }

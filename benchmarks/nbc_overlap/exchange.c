@@ -2,6 +2,7 @@
 
 #include "fail.h"
 #include "fail_mpi.h"
+#include "topology.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,23 +16,34 @@ struct buffer {
     size_t bytes;
 };
 
-struct exchange {
-    MPI_Comm comm;
-    uint64_t seed;
-    uint64_t repetition;
-    const struct collective *collective;
+/* A repetition's buffers. */
+struct buffers {
     struct buffer send;
     struct buffer receive;
     bool filled;
     bool filled_sums; /* kind of what the send buffer holds */
+};
+
+enum { MOST_SETS = 1024 };
+
+struct exchange {
+    MPI_Comm comm;
+    uint64_t cold_bytes;
+    uint64_t seed;
+    uint64_t repetition;
+    const struct collective *collective;
+    struct buffers *sets; /* MOST_SETS of them, most unused */
+    size_t set_count;
     struct collective_call call;
     MPI_Request request;
     uint64_t faults;
     char fault_text[512];
 };
 
-exchange *exchange_create(MPI_Comm world, uint64_t seed) {
+exchange *exchange_create(MPI_Comm world, uint64_t seed, uint64_t cold_bytes) {
     exchange *x = fail_alloc(1, sizeof *x);
+    x->sets = fail_alloc(MOST_SETS, sizeof *x->sets);
+    x->cold_bytes = cold_bytes;
     x->seed = seed;
     MPI_CHECK(MPI_Comm_dup(world, &x->comm));
     MPI_CHECK(MPI_Comm_rank(x->comm, &x->call.rank));
@@ -42,8 +54,11 @@ exchange *exchange_create(MPI_Comm world, uint64_t seed) {
 void exchange_destroy(exchange *x) {
     if (x != NULL) {
         MPI_CHECK(MPI_Comm_free(&x->comm));
-        free(x->send.memory);
-        free(x->receive.memory);
+        for (size_t i = 0; i < MOST_SETS; i++) {
+            free(x->sets[i].send.memory);
+            free(x->sets[i].receive.memory);
+        }
+        free(x->sets);
         free(x);
     }
 }
@@ -64,24 +79,42 @@ static bool grow(struct buffer *buffer, size_t bytes) {
     return true;
 }
 
+/* The same on all ranks, although their buffers may differ in size: what the rank with most of them needs. */
+static size_t sets_for(const exchange *x, const struct collective *collective, uint64_t message_bytes) {
+    if (x->cold_bytes == 0) {
+        return 1;
+    }
+    uint64_t each = message_bytes * collective_most_blocks(collective, x->call.ranks) + 1;
+    uint64_t wanted = 2 * topology_cache_bytes() / each + 2;
+    uint64_t fits = x->cold_bytes / each;
+    wanted = wanted < fits ? wanted : fits;
+    return wanted < 2 ? 2 : wanted > MOST_SETS ? MOST_SETS : (size_t)wanted;
+}
+
+size_t exchange_sets(const exchange *x) {
+    return x->set_count > 0 ? x->set_count : 1;
+}
+
 void exchange_prepare(exchange *x, const struct collective *collective, uint64_t message_bytes) {
+    x->set_count = sets_for(x, collective, message_bytes);
+    struct buffers *set = &x->sets[x->repetition % x->set_count];
     size_t count = (size_t)(message_bytes / COLLECTIVE_ELEMENT);
     size_t send_blocks = collective->send_blocks(x->call.rank, x->call.ranks);
     size_t receive_blocks = collective->receive_blocks(x->call.rank, x->call.ranks);
-    bool lost = grow(&x->send, (send_blocks * count + PATTERN_PADDING) * COLLECTIVE_ELEMENT);
-    if (send_blocks > 0 && (lost || !x->filled || x->filled_sums != collective->sums)) {
-        collective->fill(x->send.memory, x->send.bytes / COLLECTIVE_ELEMENT, x->seed, x->call.rank);
-        x->filled = true;
-        x->filled_sums = collective->sums;
+    bool lost = grow(&set->send, (send_blocks * count + PATTERN_PADDING) * COLLECTIVE_ELEMENT);
+    if (send_blocks > 0 && (lost || !set->filled || set->filled_sums != collective->sums)) {
+        collective->fill(set->send.memory, set->send.bytes / COLLECTIVE_ELEMENT, x->seed, x->call.rank);
+        set->filled = true;
+        set->filled_sums = collective->sums;
     } else if (lost) {
-        x->filled = false;
+        set->filled = false;
     }
-    grow(&x->receive, receive_blocks * count * COLLECTIVE_ELEMENT);
+    grow(&set->receive, receive_blocks * count * COLLECTIVE_ELEMENT);
     x->repetition++;
     x->collective = collective;
     x->call.first = pattern_first(x->repetition);
-    x->call.send = (const char *)x->send.memory + x->call.first * COLLECTIVE_ELEMENT;
-    x->call.receive = x->receive.memory;
+    x->call.send = (const char *)set->send.memory + x->call.first * COLLECTIVE_ELEMENT;
+    x->call.receive = set->receive.memory;
     x->call.count = (int)count;
     x->call.comm = x->comm;
     x->call.seed = x->seed;

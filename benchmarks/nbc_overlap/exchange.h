@@ -11,11 +11,18 @@
 
 typedef struct exchange exchange;
 
-exchange *exchange_create(MPI_Comm world, uint64_t seed);
+/*
+ * cold_bytes 0: warm, one set of buffers that every repetition uses. Otherwise cold: so many sets in turn that together they are twice the
+ * size of the largest cache, so that no repetition finds its buffers there; at least two, and no more than fit in cold_bytes.
+ */
+exchange *exchange_create(MPI_Comm world, uint64_t seed, uint64_t cold_bytes);
 void exchange_destroy(exchange *x);
 
 /* Makes room for a collective of this size and prepares the next repetition: the same on all ranks, in the same order. */
 void exchange_prepare(exchange *x, const struct collective *collective, uint64_t message_bytes);
+
+/* Sets of buffers for the size prepared last. */
+size_t exchange_sets(const exchange *x);
 
 /* The nonblocking call, and its wait. Errors end the group. */
 void exchange_call(exchange *x);

@@ -20,6 +20,7 @@
 #include "stats.h"
 #include "timer.h"
 
+#include <math.h>
 #include <omp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,6 +30,11 @@
 
 #define PROGRAM "nbc_overlap"
 #define CALIBRATION_TOLERANCE 0.02
+
+/* Spinning ranks share a core by time slices of milliseconds: a round of all of them takes this many. */
+#define MOST_RANKS_PER_CORE 16
+
+#define MOST_ORDER 100000
 
 enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_WRONG_USE = 2 };
 
@@ -45,6 +51,10 @@ static const struct {
     [GRID_NIGHTLY] = {1000000, 6},
     [GRID_FULL] = {500000, 12},
 };
+
+static const char *const start_names[] = {"deadline", "barrier", NULL}; /* enum start_method */
+enum { CACHE_WARM, CACHE_COLD };
+static const char *const cache_names[] = {"warm", "cold", NULL};
 
 static const char *const configuration_names[] = {"basic", "async", "dedicated", "apphelper", NULL};
 
@@ -70,6 +80,8 @@ struct settings {
     int configuration;
     const char *network;
     int64_t seed;
+    int start;
+    int cache;
     int64_t max_message_bytes;
     bool rank_samples;
     bool quiet;
@@ -103,10 +115,17 @@ static void describe_options(struct settings *s, struct option_entry entries[MOS
                  "the smallest and the largest, or --max-repetitions where that is less"},
         {.name = "max-repetitions", .kind = OPTION_INTEGER, .target = &s->max_repetitions, .minimum = 1, .maximum = 100000, .value_name = "N",
          .help = "at most this many; default: 100"},
+        {.name = "start", .kind = OPTION_CHOICE, .target = &s->start, .choices = start_names, .value_name = "NAME",
+         .help = "how ranks begin together: deadline, on a synchronised clock (default), or barrier, for comparison; where a clock is refused "
+                 "it is barrier anyway, and the record says so"},
+        {.name = "cache", .kind = OPTION_CHOICE, .target = &s->cache, .choices = cache_names, .value_name = "NAME",
+         .help = "warm: every repetition uses the same buffers (default); cold: buffers in turn, together twice the size of the largest "
+                 "cache"},
         {.name = "sizes", .kind = OPTION_TEXT, .target = &s->sizes, .value_name = "FILE",
-         .help = "message and matrix sizes from this file, nothing is calibrated"},
+         .help = "message and matrix sizes from this file, nothing is calibrated; a reference that has moved is flagged"},
         {.name = "save-sizes", .kind = OPTION_TEXT, .target = &s->save_sizes, .value_name = "FILE",
-         .help = "write the sizes that the calibration found (for --sizes)"},
+         .help = "write the sizes that the calibration found (for --sizes); again at the end where a reference moved and was "
+                 "calibrated anew"},
         {.name = "record", .kind = OPTION_TEXT, .target = &s->record, .value_name = "FILE",
          .help = "the record, JSON Lines; must not exist"},
         {.name = "metadata", .kind = OPTION_TEXT, .target = &s->metadata, .value_name = "FILE",
@@ -193,12 +212,8 @@ static void fill_collectives(struct option_list *collectives) {
 }
 
 /* What the table of options cannot say. One line in error where something is impossible. */
-static void check_settings(struct settings *s, int ranks, char *error, size_t error_size) {
-    if (ranks < 2) {
-        snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more", ranks);
-    } else if (ranks > PATTERN_MAX_SUM_RANKS) {
-        snprintf(error, error_size, "%d ranks: sums can be checked for at most %d", ranks, PATTERN_MAX_SUM_RANKS);
-    } else if (s->min_repetitions > s->max_repetitions) {
+static void check_settings(const struct settings *s, char *error, size_t error_size) {
+    if (s->min_repetitions > s->max_repetitions) {
         snprintf(error, error_size, "--min-repetitions %lld is above --max-repetitions %lld; lower one or raise the other",
                  (long long)s->min_repetitions, (long long)s->max_repetitions);
     } else if (s->sizes != NULL && s->save_sizes != NULL) {
@@ -249,41 +264,32 @@ static struct size_table create_sizes(const struct settings *s, int ranks) {
                                                   .count = s->comm_times.count};
     }
     table.computation = (struct size_list){.entries = size_entries(&s->comp_times), .count = s->comp_times.count};
+    table.points = fail_alloc(s->collectives.count * s->comm_times.count * s->comp_times.count, sizeof *table.points);
     return table;
 }
 
 /* What a sizes file may say but no message or matrix can be. */
 static void check_sizes(const struct settings *s, const struct size_table *table, int ranks, uint64_t memory, char *error,
                         size_t error_size) {
-    uint64_t most_order = 0;
-    for (size_t i = 0; i < table->computation.count; i++) {
-        uint64_t order = table->computation.entries[i].size;
-        if (order > 100000) {
-            snprintf(error, error_size, "sizes file '%s': a matrix of order %llu; at most 100000 is possible", s->sizes,
-                     (unsigned long long)order);
-            return;
-        }
-        most_order = order > most_order ? order : most_order;
-    }
-    const double matrices = 3.0 * sizeof(double) * (double)most_order * (double)most_order * (double)s->threads;
-    for (size_t i = 0; i < table->collective_count; i++) {
-        const struct collective *collective = &collective_table[s->collectives.values[i]];
+    const size_t points = table->collectives[0].count * table->computation.count;
+    for (size_t i = 0; i < table->collective_count * points && error[0] == '\0'; i++) {
+        const struct collective *collective = &collective_table[s->collectives.values[i / points]];
+        const uint64_t bytes = table->points[i].message_bytes;
+        const uint64_t order = table->points[i].matrix_size;
         const uint64_t most = collective_most_bytes(collective, ranks);
-        for (size_t j = 0; j < table->collectives[i].count; j++) {
-            uint64_t bytes = table->collectives[i].entries[j].size;
-            if (bytes % COLLECTIVE_ELEMENT != 0 || bytes > most) {
-                snprintf(error, error_size, "sizes file '%s': %llu bytes of %s; a multiple of %d up to %llu is needed", s->sizes,
-                         (unsigned long long)bytes, table->collectives[i].name, COLLECTIVE_ELEMENT, (unsigned long long)most);
-                return;
-            }
-            double needed = (double)bytes * (double)collective_most_blocks(collective, ranks) + matrices;
-            if (memory > 0 && needed > (double)memory) {
-                snprintf(error, error_size,
-                         "sizes file '%s': %llu bytes of %s and matrices of order %llu need %.0f MiB on a rank, whose share of memory is "
-                         "%.0f MiB", s->sizes, (unsigned long long)bytes, table->collectives[i].name, (unsigned long long)most_order,
-                         needed / 1048576, (double)memory / 1048576);
-                return;
-            }
+        const double matrices = 3.0 * sizeof(double) * (double)order * (double)order * (double)s->threads;
+        const double needed = (double)bytes * (double)collective_most_blocks(collective, ranks) + matrices;
+        if (order > MOST_ORDER) {
+            snprintf(error, error_size, "sizes file '%s': a matrix of order %llu; at most %d is possible", s->sizes,
+                     (unsigned long long)order, MOST_ORDER);
+        } else if (bytes % COLLECTIVE_ELEMENT != 0 || bytes > most) {
+            snprintf(error, error_size, "sizes file '%s': %llu bytes of %s; a multiple of %d up to %llu is needed", s->sizes,
+                     (unsigned long long)bytes, collective->name, COLLECTIVE_ELEMENT, (unsigned long long)most);
+        } else if (memory > 0 && needed > (double)memory) {
+            snprintf(error, error_size,
+                     "sizes file '%s': %llu bytes of %s and matrices of order %llu need %.0f MiB on a rank, whose share of memory is "
+                     "%.0f MiB", s->sizes, (unsigned long long)bytes, collective->name, (unsigned long long)order, needed / 1048576,
+                     (double)memory / 1048576);
         }
     }
 }
@@ -294,6 +300,7 @@ static void destroy_sizes(struct size_table *table) {
     }
     free(table->collectives);
     free(table->computation.entries);
+    free(table->points);
 }
 
 static void broadcast_sizes(struct size_table *table) {
@@ -303,6 +310,8 @@ static void broadcast_sizes(struct size_table *table) {
     }
     struct size_list *list = &table->computation;
     MPI_CHECK(MPI_Bcast(list->entries, (int)(list->count * sizeof *list->entries), MPI_BYTE, 0, MPI_COMM_WORLD));
+    const size_t points = table->collective_count * table->collectives[0].count * list->count;
+    MPI_CHECK(MPI_Bcast(table->points, (int)(points * sizeof *table->points), MPI_BYTE, 0, MPI_COMM_WORLD));
 }
 
 static const char *thread_level_name(int level) {
@@ -337,6 +346,60 @@ struct run {
     int *collectives;
 };
 
+/* Ranks that cannot be measured; the same line on all of them. Collective. */
+static void check_ranks(const struct run *run, char *error, size_t error_size) {
+    const double per_core = placement_summarise(run->place, false, 0).ranks_per_core;
+    if (run->ranks < 2) {
+        snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more", run->ranks);
+    } else if (run->ranks > PATTERN_MAX_SUM_RANKS) {
+        snprintf(error, error_size, "%d ranks: sums can be checked for at most %d", run->ranks, PATTERN_MAX_SUM_RANKS);
+    } else if (per_core > MOST_RANKS_PER_CORE) {
+        snprintf(error, error_size,
+                 "%g ranks per core: above %d a start together takes longer than what is measured; start fewer, or on more nodes", per_core,
+                 MOST_RANKS_PER_CORE);
+    }
+}
+
+/* What was asked for, as the header's JSON object. Free it. */
+static char *plan_text(const struct settings *s) {
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
+    json_open_array(line, "collectives");
+    for (size_t i = 0; i < s->collectives.count; i++) {
+        json_put_string(line, NULL, collective_names()[s->collectives.values[i]]);
+    }
+    json_close_array(line);
+    json_put_integers(line, "comm_targets_ns", s->comm_times.values, s->comm_times.count);
+    json_put_integers(line, "comp_targets_ns", s->comp_times.values, s->comp_times.count);
+    json_put_integer(line, "points", (int64_t)(s->collectives.count * s->comm_times.count * s->comp_times.count));
+    json_put_real(line, "budget_seconds", s->budget_seconds);
+    json_put_real(line, "interval_relative", s->interval);
+    json_put_integer(line, "min_repetitions", s->min_repetitions);
+    json_put_integer(line, "max_repetitions", s->max_repetitions);
+    json_put_boolean(line, "sizes_given", s->sizes != NULL);
+    json_put_string(line, "cache", cache_names[s->cache]);
+    json_close_object(line);
+    char *text = fail_strdup(json_line_text(line));
+    json_line_destroy(line);
+    return text;
+}
+
+/* The header's JSON object; NULL: the run was refused before there was a clock. Free it. */
+static char *clock_text(const clock_model *clock) {
+    struct clock_quality quality = {.method = CLOCK_NONE, .refusal = "not synchronised", .clocks = 1};
+    if (clock != NULL) {
+        quality = clock_quality_of(clock);
+    }
+    return record_clock_text(&(struct record_clock){.method = clock_method_name(quality.method),
+                                                    .refusal = quality.refusal,
+                                                    .clocks = quality.clocks,
+                                                    .rounds = quality.rounds,
+                                                    .residual_ns = quality.residual_ns,
+                                                    .shortest_trip_ns = quality.shortest_trip_ns,
+                                                    .drift_ppm = quality.drift_ppm,
+                                                    .synchronisation_seconds = quality.seconds});
+}
+
 /* Collective; rank 0 writes. false (on rank 0): the disk refused. */
 static bool write_header(const struct run *run) {
     const struct settings *s = run->settings;
@@ -354,11 +417,11 @@ static bool write_header(const struct run *run) {
         MPI_CHECK(MPI_Get_library_version(library, &length));
         MPI_CHECK(MPI_Get_version(&version, &subversion));
         snprintf(standard, sizeof standard, "%d.%d", version, subversion);
-        const char **names = fail_alloc(s->collectives.count, sizeof *names);
-        for (size_t i = 0; i < s->collectives.count; i++) {
-            names[i] = collective_names()[s->collectives.values[i]];
-        }
+        char *plan = plan_text(s);
+        char *clock = clock_text(run->clock);
         const struct record_header header = {
+            .schema = "mpi-campaign.record",
+            .schema_version = 2,
             .benchmark = PROGRAM,
             .toolchain = s->toolchain,
             .provider = s->provider,
@@ -381,7 +444,9 @@ static bool write_header(const struct run *run) {
             .timer_name = TIMER_NAME,
             .timer_resolution_ns = timer_resolution_ns(),
             .timer_overhead_ns = timer_overhead_ns(),
-            .start_method = "deadline",
+            .start_method = run->clock != NULL && clock_quality_of(run->clock).method == CLOCK_NONE
+                                ? start_method_name(START_BARRIER)
+                                : start_names[s->start],
             .seed = s->seed,
             .build_compiler = BUILD_COMPILER,
             .build_flags = BUILD_FLAGS,
@@ -389,17 +454,8 @@ static bool write_header(const struct run *run) {
             .build_dirty = BUILD_DIRTY,
             .build_blas = compute_blas_description(),
             .environment = environ,
-            .collectives = names,
-            .collective_count = s->collectives.count,
-            .comm_targets_ns = s->comm_times.values,
-            .comm_target_count = s->comm_times.count,
-            .comp_targets_ns = s->comp_times.values,
-            .comp_target_count = s->comp_times.count,
-            .budget_seconds = s->budget_seconds,
-            .interval_relative = s->interval,
-            .min_repetitions = s->min_repetitions,
-            .max_repetitions = s->max_repetitions,
-            .sizes_given = s->sizes != NULL,
+            .clock = clock,
+            .plan = plan,
             .metadata = run->metadata,
         };
         good = record_write_header(run->record, &header);
@@ -409,7 +465,8 @@ static bool write_header(const struct run *run) {
                    summary.oversubscribed ? ", OVERSUBSCRIBED" : "", summary.shared_core ? ", progress thread on a SHARED CORE" : "");
             fflush(stdout);
         }
-        free(names);
+        free(plan);
+        free(clock);
     }
     placement_free_texts(placements);
     return good;
@@ -417,7 +474,11 @@ static bool write_header(const struct run *run) {
 
 /* Collective; rank 0 writes. false (on rank 0): the disk refused. */
 static bool write_footer(const struct run *run, const struct engine_result *result, bool complete, const char *reason) {
-    double residual = clock_synchronise(run->clock);
+    struct clock_quality clock = {.method = CLOCK_NONE, .refusal = "not synchronised"};
+    if (run->clock != NULL) {
+        clock_synchronise(run->clock);
+        clock = clock_quality_of(run->clock);
+    }
     int64_t *own = NULL;
     size_t count = placement_mpi_thread_cpu(run->place, &own);
     int64_t **times = NULL;
@@ -431,7 +492,10 @@ static bool write_footer(const struct run *run, const struct engine_result *resu
                                              .points = result->points,
                                              .wall_seconds = (double)(timer_now_ns() - run->began) / 1e9,
                                              .measured_seconds = result->measured_seconds,
-                                             .clock_residual_ns = residual,
+                                             .clock_residual_ns = clock.method != CLOCK_NONE ? clock.residual_ns : NAN,
+                                             .clock_synchronisations = clock.synchronisations,
+                                             .clock_synchronisation_seconds = clock.seconds,
+                                             .clock_refusal = clock.refusal,
                                              .ranks = (size_t)run->ranks,
                                              .mpi_thread_cpu_ns = (const int64_t *const *)times,
                                              .mpi_thread_counts = counts};
@@ -448,6 +512,32 @@ static bool agree(bool good) {
     int verdict = good;
     MPI_CHECK(MPI_Bcast(&verdict, 1, MPI_INT, 0, MPI_COMM_WORLD));
     return verdict != 0;
+}
+
+/* Collective: rank 0 writes the sizes where that was asked for. false on all ranks: it could not, the line is in rank 0's error. */
+static bool save_sizes(const struct run *run, char *error, size_t error_size) {
+    bool saved = true;
+    if (run->rank == 0 && run->settings->save_sizes != NULL) {
+        saved = sizes_write(run->settings->save_sizes, &run->sizes, error, error_size);
+    }
+    return agree(saved);
+}
+
+/* What is known only now to be impossible: refused in one line, and in a record that says so. Collective. */
+static int refuse(struct run *run, const char *reason) {
+    char error[768] = "";
+    if (run->rank == 0) {
+        run->record = record_create(run->settings->record, error, sizeof error);
+    }
+    if (!all_good(error)) {
+        return EXIT_WRONG_USE;
+    }
+    const struct engine_result nothing = {.points = 0};
+    bool written = agree(write_header(run)) && agree(write_footer(run, &nothing, false, reason));
+    if (run->rank == 0) {
+        fail_report("%s", written ? reason : record_error(run->record));
+    }
+    return written ? EXIT_WRONG_USE : EXIT_FAILED;
 }
 
 /* Collective. Calibrates, saves, measures, closes. */
@@ -475,6 +565,8 @@ static int measure(struct run *run) {
         .max_message_bytes = (uint64_t)s->max_message_bytes,
         .memory_bytes = placement_memory_share(run->place),
         .sizes_given = s->sizes != NULL,
+        .cold = s->cache == CACHE_COLD,
+        .start = (enum start_method)s->start,
         .rank_samples = s->rank_samples,
         .quiet = s->quiet,
         .seed = (uint64_t)s->seed,
@@ -482,13 +574,10 @@ static int measure(struct run *run) {
     };
     engine *e = engine_create(&plan, run->clock, run->team, &run->sizes, run->record);
     char unsaved[512] = "";
-    if (engine_calibrate(e)) {
-        bool saved = true;
-        if (run->rank == 0 && s->save_sizes != NULL) {
-            saved = sizes_write(s->save_sizes, &run->sizes, unsaved, sizeof unsaved);
-        }
-        if (agree(saved)) {
-            engine_measure(e);
+    if (engine_calibrate(e) && save_sizes(run, unsaved, sizeof unsaved)) {
+        engine_measure(e);
+        if (engine_result_of(e).recalibrations > 0) {
+            save_sizes(run, unsaved, sizeof unsaved);
         }
     }
     struct engine_result result = engine_result_of(e);
@@ -503,14 +592,15 @@ static int measure(struct run *run) {
     } else if (run->rank == 0 && !written) {
         fail_report("%s", record_error(run->record));
     }
+    const bool nothing = result.end == ENGINE_NOTHING_MEASURED;
     engine_destroy(e);
-    return agree(complete && written) ? EXIT_GOOD : EXIT_FAILED;
+    return agree(complete && written) ? EXIT_GOOD : nothing ? EXIT_WRONG_USE : EXIT_FAILED;
 }
 
 /* Collective. Everything that can be wrong before anything is measured, then the measurement. */
 static int prepare_and_measure(struct run *run, struct settings *s) {
     char error[768] = "";
-    check_settings(s, run->ranks, error, sizeof error);
+    check_settings(s, error, sizeof error);
     if (!all_good(error)) {
         return EXIT_WRONG_USE;
     }
@@ -526,6 +616,10 @@ static int prepare_and_measure(struct run *run, struct settings *s) {
     run->collectives = fail_alloc(s->collectives.count, sizeof *run->collectives);
     for (size_t i = 0; i < s->collectives.count; i++) {
         run->collectives[i] = (int)s->collectives.values[i];
+    }
+    check_ranks(run, error, sizeof error);
+    if (error[0] != '\0') {
+        return refuse(run, error);
     }
     run->sizes = create_sizes(s, run->ranks);
     const uint64_t memory = placement_memory_share(run->place);
@@ -551,7 +645,12 @@ static int prepare_and_measure(struct run *run, struct settings *s) {
     if (!all_good(error)) {
         return EXIT_WRONG_USE;
     }
-    run->clock = clock_create(MPI_COMM_WORLD, placement_node_comm(run->place), placement_host(run->place));
+    char *identity = placement_clock_identity(run->place);
+    run->clock = clock_create(MPI_COMM_WORLD, identity);
+    free(identity);
+    if (run->rank == 0 && clock_quality_of(run->clock).method == CLOCK_NONE) {
+        fail_report("no clock: %s; ranks start from a barrier, and times are each rank's own", clock_quality_of(run->clock).refusal);
+    }
     return measure(run);
 }
 

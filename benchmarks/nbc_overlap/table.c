@@ -1,10 +1,12 @@
 #include "table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 void table_print_head(void) {
     printf("# comm, comp: target times; comm_ref, comp_ref: each alone; measured: both together; all in ms, medians\n"
+           "# comm_ref:%%, comp_ref:%%: by so much the reference has moved since its size was calibrated\n"
            "# r_overhead 0: overlap is perfect, 1: serialised; +-: half of the widest 95 %% interval of the three medians\n"
            "%-10s %8s %8s %11s %6s %9s %9s %9s %10s %7s %7s %4s  %s\n",
            "collective", "comm", "comp", "bytes", "matrix", "comm_ref", "comp_ref", "measured", "r_overhead", "r_comm", "r_comp", "reps",
@@ -44,6 +46,21 @@ void table_print_row(const struct record_point *point, int64_t t_measured, int64
     }
     if (point->comp.status != CALIBRATE_CONVERGED && point->comp.status != CALIBRATE_GIVEN) {
         printf(" comp:%s", calibrate_status_name(point->comp.status));
+    }
+    if (fabs(point->comm_reference.moved_relative) > 0.1) {
+        printf(" comm_ref:%+.0f%%", 100 * point->comm_reference.moved_relative);
+    }
+    if (fabs(point->comp_reference.moved_relative) > 0.1) {
+        printf(" comp_ref:%+.0f%%", 100 * point->comp_reference.moved_relative);
+    }
+    if (point->recalibrations > 0) {
+        printf(" recalibrated");
+    }
+    if (point->warmup_repetitions > 0) {
+        printf(" warm-up:%zu", point->warmup_repetitions);
+    }
+    if (isnan(point->clock_residual_ns)) {
+        printf(" NO-CLOCK");
     }
     if (point->late_repetitions > 0) {
         printf(" late:%" PRId64, point->late_repetitions);

@@ -4,6 +4,7 @@
 #include "sizes.h"
 #include "file.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -18,18 +19,15 @@ static const char *place(const char *name) {
 }
 
 static struct record_header header_example(char *const *placements, char *const *environment, char *const *words) {
-    static const char *const collectives[] = {"ibcast"};
-    static const int64_t times[] = {8000000, 16000000};
-    return (struct record_header){.benchmark = "nbc_overlap", .toolchain = "mpich@5.0.2", .provider = "wheels", .configuration = "basic",
+    return (struct record_header){.schema = "mpi-campaign.record", .schema_version = 2, .benchmark = "nbc_overlap", .toolchain = "mpich@5.0.2", .provider = "wheels", .configuration = "basic",
                                   .network = "native", .command_line = words, .command_line_count = 2,
                                   .started_utc = "2026-01-01T00:00:00Z", .mpi_library_version = "MPICH\nline \"two\"", .mpi_standard = "5.0",
                                   .thread_level_required = "funneled", .thread_level_provided = "multiple", .ranks = 2, .nodes = 1,
                                   .threads_per_rank = 1, .physical_cores = 2, .placements = placements, .timer_name = "CLOCK_MONOTONIC",
                                   .timer_resolution_ns = 20, .timer_overhead_ns = 21.5, .start_method = "deadline", .seed = 1,
                                   .build_compiler = "GNU 12", .build_flags = "-O3", .build_commit = "unknown", .build_dirty = -1,
-                                  .build_blas = "OpenBLAS", .environment = environment, .collectives = collectives, .collective_count = 1,
-                                  .comm_targets_ns = times, .comm_target_count = 2, .comp_targets_ns = times, .comp_target_count = 2,
-                                  .interval_relative = 0.02, .min_repetitions = 9, .max_repetitions = 100, .metadata = "{\"a\":[1]}"};
+                                  .build_blas = "OpenBLAS", .environment = environment, .clock = "{\"clocks\":1}",
+                                  .plan = "{\"points\":4}", .metadata = "{\"a\":[1]}"};
 }
 
 static json_value *parse_line(const char *text, size_t length) {
@@ -67,7 +65,9 @@ static bool write_point_line(record_file *record) {
     const struct record_point point = {.index = 3, .collective = "ibcast", .comm_target_ns = 8000000, .comp_target_ns = 16000000,
                                        .message_bytes = 64, .matrix_size = 100, .comm = {CALIBRATE_CONVERGED, 8000001, 1e-7, 5},
                                        .comp = {CALIBRATE_OFF_TARGET, 9, -1, 30}, .repetitions = 3, .warmup_repetitions = 1,
-                                       .stop_reason = "interval", .interval_relative_reached = -1, .clock_method = "shared",
+                                       .warmup_t_measured_ns = samples, .warmup_t_comm_ref_ns = samples, .warmup_t_comp_ref_ns = samples,
+                                       .start_method = "deadline", .buffer_sets = 1, .comm_reference = {0.1, 0.5, NAN},
+                                       .comp_reference = {NAN, NAN, -0.25}, .clock_residual_ns = NAN, .stop_reason = "interval", .interval_relative_reached = -1, .clock_method = "shared",
                                        .t_measured_ns = samples, .t_comm_ref_ns = samples, .t_comp_ref_ns = samples, .t_call_ns = spread,
                                        .t_comp_ns = spread, .t_wait_ns = spread, .start_imbalance_ns = samples, .ranks = 2,
                                        .median_t_call_plus_wait_ns = samples, .median_t_comm_ref_ns = samples, .median_t_comp_ns = samples,
@@ -89,7 +89,7 @@ static void test_file(void) {
     const int64_t *const by_rank[] = {times, times + 1};
     static const size_t counts[] = {1, 0};
     const struct record_footer footer = {.complete = true, .reason = "", .points = 1, .wall_seconds = 1.5, .measured_seconds = 0.5,
-                                         .clock_residual_ns = 10, .ranks = 2, .mpi_thread_cpu_ns = by_rank, .mpi_thread_counts = counts};
+                                         .clock_residual_ns = 10, .clock_refusal = "", .ranks = 2, .mpi_thread_cpu_ns = by_rank, .mpi_thread_counts = counts};
     CHECK(record_write_footer(record, &footer));
     record_close(record);
 
@@ -113,6 +113,10 @@ static void test_file(void) {
     CHECK(json_count_value(json_item(json_item(ranks, 1), 0), &number) && number == 4);
     CHECK(json_count(json_member(json_member(point, "samples"), "t_measured_ns")) == 3);
     CHECK(json_type_of(json_member(point, "interval_relative_reached")) == JSON_NULL);
+    CHECK(json_count(json_member(json_member(point, "warmup_samples"), "t_comp_ref_ns")) == 1);
+    CHECK(json_type_of(json_member(json_member(point, "reference_moved"), "comm")) == JSON_NULL);
+    CHECK(json_type_of(json_member(json_member(point, "reference_moved"), "comp")) == JSON_NUMBER);
+    CHECK(json_type_of(json_member(json_member(point, "clock"), "residual_ns")) == JSON_NULL);
     CHECK_TEXT(json_string(json_member(json_member(point, "comp_calibration"), "status")), "off_target");
     CHECK(json_count(json_item(json_member(end, "mpi_thread_cpu_ns"), 1)) == 0);
     json_destroy(header);

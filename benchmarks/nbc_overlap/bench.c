@@ -1,0 +1,120 @@
+#include "bench.h"
+
+#include "fail_mpi.h"
+#include "timer.h"
+
+static void time_communication(struct bench *bench, struct repetition *r) {
+    int64_t start = start_spin(bench->line);
+    exchange_call(bench->x);
+    exchange_wait(bench->x);
+    int64_t end = timer_now_ns();
+    r->terms[REF_START] = start;
+    r->terms[REF_END] = end;
+    r->terms[T_COMM_REF] = end - start;
+}
+
+static void time_computation(struct bench *bench, uint64_t order, struct repetition *r) {
+    start_spin(bench->line);
+    r->terms[T_COMP_REF] = compute_run(bench->team, order);
+}
+
+/* Algorithm 1. No MPI_Test: what is asked is whether the library progresses by itself. */
+static void time_overlap(struct bench *bench, uint64_t order, struct repetition *r) {
+    int64_t t1 = start_spin(bench->line);
+    exchange_call(bench->x);
+    int64_t t2 = timer_now_ns();
+    compute_run(bench->team, order);
+    int64_t t3 = timer_now_ns();
+    exchange_wait(bench->x);
+    int64_t t4 = timer_now_ns();
+    r->terms[T_CALL] = t2 - t1;
+    r->terms[T_COMP] = t3 - t2;
+    r->terms[T_WAIT] = t4 - t3;
+    r->terms[START] = t1;
+    r->terms[END] = t4;
+}
+
+/* How late a rank may start: a small part of the shortest time that is measured, at least what a spin takes to see its deadline. */
+static int64_t late_tolerance(int64_t shortest_ns) {
+    int64_t tolerance = shortest_ns / 500;
+    return tolerance < 2000 ? 2000 : tolerance > 100000 ? 100000 : tolerance;
+}
+
+void bench_keep_clock(struct bench *bench) {
+    int due = clock_due(bench->clock);
+    MPI_CHECK(MPI_Bcast(&due, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    if (due != 0) {
+        clock_synchronise(bench->clock);
+    }
+}
+
+void bench_prepare(struct bench *bench, const struct bench_work *work, int64_t shortest_ns) {
+    if (work->order > 0) {
+        compute_reserve(bench->team, work->order);
+    }
+    start_begin(bench->line, late_tolerance(shortest_ns));
+}
+
+/* Without a clock that all share, times are each rank's own from its own start: as if all had started at 0. */
+static void count_from_start(const struct bench *bench, struct repetition *r) {
+    if (clock_quality_of(bench->clock).method == CLOCK_NONE) {
+        r->terms[REF_END] -= r->terms[REF_START];
+        r->terms[REF_START] = 0;
+        r->terms[END] -= r->terms[START];
+        r->terms[START] = 0;
+    }
+}
+
+static int64_t global_time(const struct bench *bench, int64_t local) {
+    return clock_quality_of(bench->clock).method == CLOCK_NONE ? local : clock_to_global(bench->clock, local);
+}
+
+/* Collective: what all ranks saw. */
+static struct bench_outcome combine(struct bench *bench, struct repetition *r, bool late) {
+    count_from_start(bench, r);
+    int64_t all[7] = {global_time(bench, r->terms[REF_END]),
+                      -global_time(bench, r->terms[REF_START]),
+                      global_time(bench, r->terms[END]),
+                      -global_time(bench, r->terms[START]),
+                      r->terms[T_COMP_REF],
+                      late || start_was_late(bench->line),
+                      exchange_faults(bench->x) > 0};
+    start_forget(bench->line);
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, all, 7, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
+    return (struct bench_outcome){.times = {[T_MEASURED] = all[2] + all[3], [GLOBAL_COMM_REF] = all[0] + all[1], [GLOBAL_COMP_REF] = all[4]},
+                                  .late = all[5] != 0,
+                                  .wrong_data = all[6] != 0};
+}
+
+struct bench_outcome bench_reference(struct bench *bench, const struct bench_work *work, struct repetition *r) {
+    if (work->collective != NULL) {
+        exchange_prepare(bench->x, work->collective, work->message_bytes);
+    }
+    start_agree(bench->line);
+    if (work->collective != NULL) {
+        time_communication(bench, r);
+        exchange_check(bench->x);
+    } else {
+        time_computation(bench, work->order, r);
+    }
+    return combine(bench, r, false);
+}
+
+struct bench_outcome bench_triple(struct bench *bench, const struct bench_work *work, struct repetition *r) {
+    exchange_prepare(bench->x, work->collective, work->message_bytes);
+    start_agree(bench->line);
+    time_communication(bench, r);
+    exchange_check(bench->x);
+    /* Each agreement tells whether the start before it was late: what would follow is worth nothing then. */
+    if (!start_agree(bench->line)) {
+        return combine(bench, r, true);
+    }
+    time_computation(bench, work->order, r);
+    exchange_prepare(bench->x, work->collective, work->message_bytes);
+    if (!start_agree(bench->line)) {
+        return combine(bench, r, true);
+    }
+    time_overlap(bench, work->order, r);
+    exchange_check(bench->x);
+    return combine(bench, r, false);
+}

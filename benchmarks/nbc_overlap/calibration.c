@@ -1,0 +1,300 @@
+#include "calibration.h"
+
+#include "fail.h"
+#include "fail_mpi.h"
+#include "search.h"
+#include "stats.h"
+#include "timer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Of a budget: what calibration may take. */
+#define CALIBRATION_SHARE 0.3
+
+/* A calibrated message is at least one cache line and grows by lines. */
+#define MESSAGE_STEP 64
+#define MOST_MESSAGE_BYTES (UINT64_C(1) << 30)
+
+/* When its time is up a search still goes on until it is near the target or has asked this often: a size that is wrong by factors would
+ * make every repetition of its points worthless. */
+enum { ASK_AT_LEAST = 12 };
+#define NEAR_TARGET 0.1
+#define NEAR_ENOUGH_TARGET 0.2 /* when it has taken twice its time */
+
+struct calibration {
+    const struct engine_plan *plan;
+    struct bench *bench;
+    struct size_table *sizes;
+    struct calibrate_result **comm; /* [collective][target] */
+    struct calibrate_result *comp;  /* [target] */
+};
+
+/* One search, on all ranks. */
+struct job {
+    calibration *c;
+    const struct collective *collective; /* NULL: the computation */
+    int64_t target_ns;
+    int64_t begin;
+    int64_t deadline; /* rank 0: time to come to an end; 0: none */
+    unsigned asked;   /* sizes measured, and the best error so far */
+    double least_error;
+    bool data_errors;
+};
+
+calibration *calibration_create(const struct engine_plan *plan, struct bench *bench, struct size_table *sizes) {
+    calibration *c = fail_alloc(1, sizeof *c);
+    c->plan = plan;
+    c->bench = bench;
+    c->sizes = sizes;
+    c->comm = fail_alloc(plan->collective_count, sizeof *c->comm);
+    for (size_t i = 0; i < plan->collective_count; i++) {
+        c->comm[i] = fail_alloc(plan->comm_target_count, sizeof **c->comm);
+    }
+    c->comp = fail_alloc(plan->comp_target_count, sizeof *c->comp);
+    return c;
+}
+
+void calibration_destroy(calibration *c) {
+    if (c != NULL) {
+        for (size_t i = 0; i < c->plan->collective_count; i++) {
+            free(c->comm[i]);
+        }
+        free(c->comm);
+        free(c->comp);
+        free(c);
+    }
+}
+
+const struct calibrate_result *calibration_comm(const calibration *c, size_t collective, size_t target) {
+    return &c->comm[collective][target];
+}
+
+const struct calibrate_result *calibration_comp(const calibration *c, size_t target) {
+    return &c->comp[target];
+}
+
+/* Collective: the median time of a size on all ranks, over a few repetitions. */
+static double measure_size(void *context, uint64_t size) {
+    enum { MOST = 5 };
+    struct job *job = context;
+    struct bench *bench = job->c->bench;
+    const struct bench_work work = {.collective = job->collective,
+                                    .message_bytes = job->collective != NULL ? size : 0,
+                                    .order = job->collective != NULL ? 0 : size};
+    int wanted = job->target_ns > 100000000 ? 3 : MOST;
+    int64_t times[MOST];
+    int valid = 0;
+    bench_keep_clock(bench);
+    bench_prepare(bench, &work, job->target_ns);
+    for (int attempt = -1; valid < wanted && attempt < 4 * wanted; attempt++) {
+        struct repetition r = {{0}};
+        const struct bench_outcome outcome = bench_reference(bench, &work, &r);
+        if (outcome.wrong_data) {
+            job->data_errors = true;
+            return -1;
+        }
+        /* Attempt -1 warms up. Where nearly every start is late, late ones are better than none: what they distort, the median
+         * forgives, and the point itself is measured with starts that are not late. */
+        if (attempt >= 0 && (!outcome.late || attempt >= 2 * wanted)) {
+            times[valid++] = outcome.times[job->collective != NULL ? GLOBAL_COMM_REF : GLOBAL_COMP_REF];
+        }
+        /* Far off: two looks are enough to send the search elsewhere. */
+        if (valid == 2 && ((times[0] > 4 * job->target_ns && times[1] > 4 * job->target_ns) ||
+                           (times[0] < job->target_ns / 4 && times[1] < job->target_ns / 4))) {
+            break;
+        }
+    }
+    double median = fmax((double)stats_median_of(times, (size_t)valid), 1);
+    double error = fabs(median / (double)job->target_ns - 1);
+    job->least_error = job->asked == 0 || error < job->least_error ? error : job->least_error;
+    job->asked++;
+    return median;
+}
+
+/* Rank 0: whether a search has time for one more size. */
+static bool has_time(void *context) {
+    const struct job *job = context;
+    int64_t now = timer_now_ns();
+    bool late = job->deadline != 0 && now > job->deadline;
+    double near = now - job->deadline > job->deadline - job->begin ? NEAR_ENOUGH_TARGET : NEAR_TARGET;
+    return !engine_is_over(job->c->plan) && !(late && job->asked > 0 && (job->asked >= ASK_AT_LEAST || job->least_error <= near));
+}
+
+/* Largest message that the calibration may try: what the user allows, what half of the rank's memory holds, what an int counts. */
+static uint64_t message_limit(const calibration *c, const struct collective *collective) {
+    uint64_t limit = c->plan->max_message_bytes > 0 ? c->plan->max_message_bytes : MOST_MESSAGE_BYTES;
+    uint64_t counted = collective_most_bytes(collective, c->bench->ranks);
+    limit = counted < limit ? counted : limit;
+    if (c->plan->memory_bytes > 0) {
+        uint64_t fits = c->plan->memory_bytes / 2 / collective_most_blocks(collective, c->bench->ranks);
+        limit = fits < limit ? fits : limit;
+    }
+    return limit > MESSAGE_STEP ? limit : MESSAGE_STEP;
+}
+
+static uint64_t order_limit(const calibration *c) {
+    double memory = c->plan->memory_bytes > 0 ? (double)c->plan->memory_bytes / 4 : 4e9;
+    double order = floor(sqrt(memory / (double)c->plan->threads / (3 * sizeof(double))));
+    return order < 64 ? 64 : order > 16384 ? 16384 : (uint64_t)order;
+}
+
+static void say_progress(const calibration *c, const char *what, int64_t target_ns, const struct calibrate_result *result) {
+    if (c->bench->rank == 0 && !c->plan->quiet) {
+        fprintf(stderr, "# calibrated %s for %g ms: size %llu takes %.3f ms (%+.1f %%, %s, %u measurements)\n", what,
+                (double)target_ns / 1e6, (unsigned long long)result->size, result->time_ns / 1e6, 100 * result->error_relative,
+                calibrate_status_name(result->status), result->measurements);
+    }
+}
+
+static const char *name_of(const struct collective *collective) {
+    return collective != NULL ? collective->name : "the computation";
+}
+
+static struct calibrate_request request_of(const calibration *c, const struct collective *collective, int64_t target, double guess) {
+    struct calibrate_request request = {.target_ns = (double)target,
+                                        .tolerance = c->plan->tolerance,
+                                        .min_size = collective != NULL ? MESSAGE_STEP : 2,
+                                        .max_size = collective != NULL ? message_limit(c, collective) : order_limit(c),
+                                        .step = collective != NULL ? MESSAGE_STEP : 1,
+                                        .exponent = collective != NULL ? 1 : 3,
+                                        .max_measurements = 30,
+                                        .go_on = has_time};
+    request.initial_size = guess < (double)request.max_size ? (uint64_t)guess : request.max_size;
+    return request;
+}
+
+/* One axis: the sizes of all targets of a collective, or of the computation. Each target starts from the one before. */
+static bool search_axis(calibration *c, const struct collective *collective, const int64_t *targets, size_t count, double budget,
+                        struct calibrate_result *results) {
+    int64_t begin = timer_now_ns();
+    double left_weight = 0;
+    for (size_t i = 0; i < count; i++) {
+        left_weight += (double)targets[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        double share = (budget - (double)(timer_now_ns() - begin) / 1e9) * (double)targets[i] / left_weight;
+        left_weight -= (double)targets[i];
+        struct job job = {.c = c, .collective = collective, .target_ns = targets[i], .begin = timer_now_ns()};
+        if (budget > 0) {
+            job.deadline = timer_now_ns() + (int64_t)(fmax(share, 0.05) * 1e9);
+        }
+        double guess = collective != NULL ? 64 * 1024 : 200;
+        if (i > 0 && results[i - 1].time_ns > 0) {
+            guess = (double)results[i - 1].size * pow((double)targets[i] / results[i - 1].time_ns, collective != NULL ? 1 : 1.0 / 3);
+        }
+        const struct calibrate_request request = request_of(c, collective, targets[i], guess);
+        results[i] = search_run(MPI_COMM_WORLD, &request, measure_size, &job);
+        if (job.data_errors) {
+            return false;
+        }
+        say_progress(c, name_of(collective), targets[i], &results[i]);
+    }
+    return true;
+}
+
+/* Collective. A second look at one size. deadline (rank 0): 0 for none. */
+static bool look_again(calibration *c, const struct collective *collective, int64_t target, int64_t deadline, struct calibrate_result *result) {
+    const struct calibrate_result found = *result;
+    struct job job = {.c = c, .collective = collective, .target_ns = target, .begin = timer_now_ns(), .deadline = deadline};
+    const struct calibrate_request request = request_of(c, collective, target, (double)found.size);
+    *result = search_again(MPI_COMM_WORLD, &request, &found, measure_size, &job);
+    if (!job.data_errors && result->size != found.size) {
+        say_progress(c, name_of(collective), target, result);
+    }
+    return !job.data_errors;
+}
+
+/* Collective. The second look at an axis. deadline (rank 0): nothing new is begun after it; 0: none. false: wrong data. */
+static bool recheck_axis(calibration *c, const struct collective *collective, const int64_t *targets, size_t count, int64_t deadline,
+                         struct calibrate_result *results) {
+    for (size_t i = 0; i < count; i++) {
+        int look = results[i].status != CALIBRATE_UNREACHABLE && results[i].time_ns > 0 && (deadline == 0 || timer_now_ns() < deadline);
+        MPI_CHECK(MPI_Bcast(&look, 1, MPI_INT, 0, MPI_COMM_WORLD));
+        if (look != 0 && !look_again(c, collective, targets[i], deadline, &results[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void store_sizes(struct size_list *list, const struct calibrate_result *results) {
+    for (size_t i = 0; i < list->count; i++) {
+        list->entries[i].size = results[i].size;
+        list->entries[i].status = results[i].status;
+        list->entries[i].time_ns = (int64_t)results[i].time_ns;
+    }
+}
+
+/* Sizes from a file: their status is "given", except that what no size was found for stays known as that. */
+static void take_sizes(const struct size_list *list, struct calibrate_result *results) {
+    for (size_t i = 0; i < list->count; i++) {
+        const struct size_entry *entry = &list->entries[i];
+        results[i] = (struct calibrate_result){
+            .status = entry->status == CALIBRATE_UNREACHABLE || entry->status == CALIBRATE_NOT_MONOTONIC ? entry->status
+                                                                                                         : CALIBRATE_GIVEN,
+            .size = entry->size,
+            .time_ns = (double)entry->time_ns,
+            .error_relative =
+                entry->time_ns > 0 ? ((double)entry->time_ns - (double)entry->target_ns) / (double)entry->target_ns : 0};
+    }
+}
+
+static void take_all_sizes(calibration *c) {
+    for (size_t i = 0; i < c->plan->collective_count; i++) {
+        take_sizes(&c->sizes->collectives[i], c->comm[i]);
+    }
+    take_sizes(&c->sizes->computation, c->comp);
+}
+
+bool calibration_search(calibration *c) {
+    const struct engine_plan *plan = c->plan;
+    if (plan->sizes_given) {
+        take_all_sizes(c);
+        return true;
+    }
+    double axes = (double)plan->collective_count + 1;
+    /* of what the start of MPI and of the threads has left; measured from here on */
+    const int64_t begin = timer_now_ns();
+    const double share = fmax(plan->budget_seconds - (double)(begin - plan->began_ns) / 1e9, 0.1) * CALIBRATION_SHARE;
+    double budget = plan->budget_seconds > 0 ? share / axes : 0;
+    if (!search_axis(c, NULL, plan->comp_targets_ns, plan->comp_target_count, budget, c->comp)) {
+        return false;
+    }
+    for (size_t i = 0; i < plan->collective_count; i++) {
+        const struct collective *collective = &collective_table[plan->collectives[i]];
+        double left = (share - (double)(timer_now_ns() - begin) / 1e9) / (double)(plan->collective_count - i);
+        budget = plan->budget_seconds > 0 ? fmax(left, 0.1) : 0;
+        if (!search_axis(c, collective, plan->comm_targets_ns, plan->comm_target_count, budget, c->comm[i])) {
+            return false;
+        }
+    }
+    const int64_t deadline = plan->budget_seconds > 0 ? begin + (int64_t)(share * 1e9) : 0;
+    if (!recheck_axis(c, NULL, plan->comp_targets_ns, plan->comp_target_count, deadline, c->comp)) {
+        return false;
+    }
+    store_sizes(&c->sizes->computation, c->comp);
+    for (size_t i = 0; i < plan->collective_count; i++) {
+        const struct collective *collective = &collective_table[plan->collectives[i]];
+        if (!recheck_axis(c, collective, plan->comm_targets_ns, plan->comm_target_count, deadline, c->comm[i])) {
+            return false;
+        }
+        store_sizes(&c->sizes->collectives[i], c->comm[i]);
+    }
+    return true;
+}
+
+bool calibration_renew(calibration *c, size_t collective, size_t target, int64_t deadline) {
+    const struct engine_plan *plan = c->plan;
+    bool good = false;
+    if (collective == CALIBRATION_COMPUTATION) {
+        good = look_again(c, NULL, plan->comp_targets_ns[target], deadline, &c->comp[target]);
+        store_sizes(&c->sizes->computation, c->comp);
+    } else {
+        good = look_again(c, &collective_table[plan->collectives[collective]], plan->comm_targets_ns[target], deadline,
+                          &c->comm[collective][target]);
+        store_sizes(&c->sizes->collectives[collective], c->comm[collective]);
+    }
+    return good;
+}

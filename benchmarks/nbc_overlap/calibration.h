@@ -1,0 +1,35 @@
+/*
+ * calibration - the sizes of all targets (Denis 2022, sections 4.3 and 5.1): searched, taken from a file, or looked at again.
+ */
+#ifndef CAMPAIGN_CALIBRATION_H
+#define CAMPAIGN_CALIBRATION_H
+
+#include "bench.h"
+#include "calibrate.h"
+#include "engine.h"
+#include "sizes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct calibration calibration;
+
+/* sizes: filled by calibration_search, or read already (plan->sizes_given). The plan's budget counts from its began_ns. */
+calibration *calibration_create(const struct engine_plan *plan, struct bench *bench, struct size_table *sizes);
+void calibration_destroy(calibration *c);
+
+/* Collective. Finds, or takes over, the sizes of all targets. false: wrong data were received. */
+bool calibration_search(calibration *c);
+
+const struct calibrate_result *calibration_comm(const calibration *c, size_t collective, size_t target);
+const struct calibrate_result *calibration_comp(const calibration *c, size_t target);
+
+/*
+ * Collective. Looks again for the size of a communication target, or where collective is CALIBRATION_COMPUTATION of a computation target: its reference
+ * has moved. The points that come after use what is found. deadline: local time of rank 0, 0 for none. false: wrong data were received.
+ */
+#define CALIBRATION_COMPUTATION SIZE_MAX
+bool calibration_renew(calibration *c, size_t collective, size_t target, int64_t deadline);
+
+#endif

@@ -1,0 +1,287 @@
+#include "samples.h"
+
+#include "fail.h"
+#include "fail_mpi.h"
+#include "series.h"
+#include "stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The arrays that a record_point points at, [..][repetition]: warm-ups left out. */
+struct arrays {
+    int64_t *imbalance;
+    int64_t *spreads; /* min, median, max, rank of max of three terms */
+    int64_t *ranks;   /* five terms of every rank */
+    int64_t *medians; /* four of every rank */
+};
+
+struct samples {
+    const clock_model *clock;
+    int rank;
+    int ranks;
+    struct repetition *own;
+    int64_t *times[GLOBAL_TIMES];
+    size_t capacity;
+    size_t count;
+    size_t closed;          /* of them, those whose timestamps are global */
+    struct repetition *all; /* rank 0, after samples_gather: [rank][repetition] */
+    struct arrays arrays;
+};
+
+samples *samples_create(const clock_model *clock) {
+    samples *s = fail_alloc(1, sizeof *s);
+    s->clock = clock;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &s->rank));
+    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &s->ranks));
+    return s;
+}
+
+static void free_gathered(samples *s) {
+    free(s->all);
+    free(s->arrays.imbalance);
+    free(s->arrays.spreads);
+    free(s->arrays.ranks);
+    free(s->arrays.medians);
+    s->all = NULL;
+    s->arrays = (struct arrays){0};
+}
+
+void samples_destroy(samples *s) {
+    if (s != NULL) {
+        free_gathered(s);
+        free(s->own);
+        for (size_t i = 0; i < GLOBAL_TIMES; i++) {
+            free(s->times[i]);
+        }
+        free(s);
+    }
+}
+
+void samples_clear(samples *s) {
+    free_gathered(s);
+    s->count = 0;
+    s->closed = 0;
+}
+
+void samples_add(samples *s, const struct repetition *own, const int64_t times[GLOBAL_TIMES]) {
+    if (s->count == s->capacity) {
+        s->capacity = s->capacity > 0 ? 2 * s->capacity : 64;
+        s->own = fail_realloc(s->own, s->capacity, sizeof *s->own);
+        for (size_t i = 0; i < GLOBAL_TIMES; i++) {
+            s->times[i] = fail_realloc(s->times[i], s->capacity, sizeof *s->times[i]);
+        }
+    }
+    s->own[s->count] = *own;
+    for (size_t i = 0; i < GLOBAL_TIMES; i++) {
+        s->times[i][s->count] = times[i];
+    }
+    s->count++;
+}
+
+size_t samples_count(const samples *s) {
+    return s->count;
+}
+
+/* The longest of the three: a repetition counts whole or not at all. */
+static size_t warmup_of(const samples *s) {
+    size_t longest = 0;
+    for (size_t i = 0; i < GLOBAL_TIMES; i++) {
+        size_t warmup = series_warmup(s->times[i], s->count);
+        longest = warmup > longest ? warmup : longest;
+    }
+    return longest;
+}
+
+static stats_series *sorted_times(const samples *s, enum global_time time, size_t warmup) {
+    stats_series *series = stats_create();
+    for (size_t i = warmup; i < s->count; i++) {
+        stats_add(series, s->times[time][i]);
+    }
+    return series;
+}
+
+struct samples_look samples_look_at(const samples *s) {
+    struct samples_look look = {.warmup = warmup_of(s)};
+    look.count = s->count - look.warmup;
+    for (int i = 0; i < GLOBAL_TIMES; i++) {
+        stats_series *series = sorted_times(s, (enum global_time)i, look.warmup);
+        double width = stats_relative_width(series);
+        stats_destroy(series);
+        look.widest = width < 0 || look.widest < 0 ? -1 : fmax(look.widest, width);
+    }
+    return look;
+}
+
+int64_t samples_median(const samples *s, enum global_time time) {
+    stats_series *series = sorted_times(s, time, warmup_of(s));
+    int64_t median = stats_median(series);
+    stats_destroy(series);
+    return median;
+}
+
+struct record_reference samples_reference(const samples *s, enum global_time time, double calibrated_ns) {
+    size_t warmup = warmup_of(s);
+    struct record_reference reference = {NAN, NAN, NAN};
+    if (s->count > warmup) {
+        struct series_drift drift = series_drift_of(s->times[time] + warmup, s->count - warmup);
+        reference.drift_relative = drift.change_relative;
+        reference.drift_p_value = drift.p_value;
+        if (calibrated_ns > 0) {
+            reference.moved_relative = (double)samples_median(s, time) / calibrated_ns - 1;
+        }
+    }
+    return reference;
+}
+
+bool samples_moved(const samples *s, enum global_time time, double calibrated_ns, double share) {
+    int64_t low = 0;
+    int64_t high = 0;
+    stats_series *series = sorted_times(s, time, warmup_of(s));
+    bool moved = stats_interval(series, &low, &high) &&
+                 ((double)low > calibrated_ns * (1 + share) || (double)high < calibrated_ns * (1 - share));
+    stats_destroy(series);
+    return moved;
+}
+
+void samples_close(samples *s) {
+    bool global = clock_quality_of(s->clock).method != CLOCK_NONE;
+    for (; s->closed < s->count; s->closed++) {
+        int64_t *terms = s->own[s->closed].terms;
+        for (int t = REF_START; global && t <= END; t++) {
+            terms[t] = clock_interpolate(s->clock, terms[t]);
+        }
+    }
+}
+
+/* max(end) - min(start) over ranks of one repetition; *imbalance: max(start) - min(start). */
+static int64_t spanned(const samples *s, size_t repetition, enum term start, enum term end, int64_t *imbalance) {
+    int64_t first = INT64_MAX;
+    int64_t latest_start = INT64_MIN;
+    int64_t last = INT64_MIN;
+    for (size_t rank = 0; rank < (size_t)s->ranks; rank++) {
+        const int64_t *terms = s->all[rank * s->count + repetition].terms;
+        first = terms[start] < first ? terms[start] : first;
+        latest_start = terms[start] > latest_start ? terms[start] : latest_start;
+        last = terms[end] > last ? terms[end] : last;
+    }
+    *imbalance = latest_start - first;
+    return last - first;
+}
+
+void samples_gather(samples *s) {
+    free_gathered(s);
+    if (s->rank == 0) {
+        s->all = fail_alloc((size_t)s->ranks * s->count, sizeof *s->all);
+    }
+    int values = (int)s->count * TERMS;
+    MPI_CHECK(MPI_Gather(s->own, values, MPI_INT64_T, s->all, values, MPI_INT64_T, 0, MPI_COMM_WORLD));
+    for (size_t i = 0; s->rank == 0 && i < s->count; i++) {
+        int64_t imbalance = 0;
+        s->times[T_MEASURED][i] = spanned(s, i, START, END, &imbalance);
+        s->times[GLOBAL_COMM_REF][i] = spanned(s, i, REF_START, REF_END, &imbalance);
+        s->times[GLOBAL_COMP_REF][i] = 0;
+        for (size_t rank = 0; rank < (size_t)s->ranks; rank++) {
+            int64_t time = s->all[rank * s->count + i].terms[T_COMP_REF];
+            s->times[GLOBAL_COMP_REF][i] = time > s->times[GLOBAL_COMP_REF][i] ? time : s->times[GLOBAL_COMP_REF][i];
+        }
+    }
+}
+
+/* min, median, max and the rank of max over ranks: spread[4][count]. */
+static struct record_spread fill_spread(const samples *s, size_t warmup, enum term term, int64_t *spread) {
+    size_t count = s->count - warmup;
+    int64_t *values = fail_alloc((size_t)s->ranks, sizeof *values);
+    for (size_t i = 0; i < count; i++) {
+        int64_t max_rank = 0;
+        for (size_t rank = 0; rank < (size_t)s->ranks; rank++) {
+            values[rank] = s->all[rank * s->count + warmup + i].terms[term];
+            max_rank = values[rank] > values[max_rank] ? (int64_t)rank : max_rank;
+        }
+        spread[3 * count + i] = max_rank;
+        spread[2 * count + i] = values[max_rank];
+        spread[count + i] = stats_median_of(values, (size_t)s->ranks);
+        spread[i] = values[0]; /* sorted by stats_median_of */
+    }
+    free(values);
+    return (struct record_spread){spread, spread + count, spread + 2 * count, spread + 3 * count};
+}
+
+/* A term of all ranks and repetitions, [rank][repetition]; with second != TERMS the sum of both. */
+static void fill_ranks(const samples *s, size_t warmup, enum term term, enum term second, int64_t *out) {
+    for (size_t rank = 0; rank < (size_t)s->ranks; rank++) {
+        for (size_t i = warmup; i < s->count; i++) {
+            const int64_t *terms = s->all[rank * s->count + i].terms;
+            *out++ = terms[term] + (second != TERMS ? terms[second] : 0);
+        }
+    }
+}
+
+/* Each rank's median of such an array, which is sorted by this. */
+static void fill_medians(const samples *s, size_t count, int64_t *values, int64_t *out) {
+    for (size_t rank = 0; rank < (size_t)s->ranks; rank++) {
+        out[rank] = stats_median_of(values + rank * count, count);
+    }
+}
+
+void samples_describe(samples *s, bool every_rank, struct record_point *record) {
+    static const enum term sampled[5] = {T_CALL, T_COMP, T_WAIT, T_COMM_REF, T_COMP_REF};
+    static const enum term summed[4][2] = {{T_CALL, T_WAIT}, {T_COMM_REF, TERMS}, {T_COMP, TERMS}, {T_COMP_REF, TERMS}};
+    const struct samples_look look = samples_look_at(s);
+    const size_t ranks = (size_t)s->ranks;
+    const size_t block = ranks * look.count;
+    struct arrays *a = &s->arrays;
+    a->imbalance = fail_alloc(look.count, sizeof(int64_t));
+    a->spreads = fail_alloc(12 * look.count, sizeof(int64_t));
+    a->ranks = fail_alloc(5 * block, sizeof(int64_t));
+    a->medians = fail_alloc(4 * ranks, sizeof(int64_t));
+    for (size_t i = 0; i < look.count; i++) {
+        spanned(s, look.warmup + i, START, END, &a->imbalance[i]);
+    }
+    int64_t *scratch = fail_alloc(block, sizeof *scratch);
+    for (size_t i = 0; i < 4; i++) {
+        fill_ranks(s, look.warmup, summed[i][0], summed[i][1], scratch);
+        fill_medians(s, look.count, scratch, a->medians + i * ranks);
+    }
+    free(scratch);
+    for (size_t i = 0; i < 5; i++) {
+        fill_ranks(s, look.warmup, sampled[i], TERMS, a->ranks + i * block);
+    }
+    record->repetitions = look.count;
+    record->warmup_repetitions = look.warmup;
+    record->warmup_t_measured_ns = s->times[T_MEASURED];
+    record->warmup_t_comm_ref_ns = s->times[GLOBAL_COMM_REF];
+    record->warmup_t_comp_ref_ns = s->times[GLOBAL_COMP_REF];
+    record->interval_relative_reached = look.widest;
+    if (look.count > 0) {
+        record->t_measured_ns = s->times[T_MEASURED] + look.warmup;
+        record->t_comm_ref_ns = s->times[GLOBAL_COMM_REF] + look.warmup;
+        record->t_comp_ref_ns = s->times[GLOBAL_COMP_REF] + look.warmup;
+    }
+    record->t_call_ns = fill_spread(s, look.warmup, T_CALL, a->spreads);
+    record->t_comp_ns = fill_spread(s, look.warmup, T_COMP, a->spreads + 4 * look.count);
+    record->t_wait_ns = fill_spread(s, look.warmup, T_WAIT, a->spreads + 8 * look.count);
+    record->start_imbalance_ns = clock_quality_of(s->clock).method != CLOCK_NONE ? a->imbalance : NULL;
+    record->ranks = ranks;
+    record->median_t_call_plus_wait_ns = a->medians;
+    record->median_t_comm_ref_ns = a->medians + ranks;
+    record->median_t_comp_ns = a->medians + 2 * ranks;
+    record->median_t_comp_ref_ns = a->medians + 3 * ranks;
+    record->rank_samples = every_rank;
+    record->rank_t_call_ns = a->ranks;
+    record->rank_t_comp_ns = a->ranks + block;
+    record->rank_t_wait_ns = a->ranks + 2 * block;
+    record->rank_t_comm_ref_ns = a->ranks + 3 * block;
+    record->rank_t_comp_ref_ns = a->ranks + 4 * block;
+}
+
+double samples_seconds(const samples *s) {
+    double sum_ns = 0;
+    for (size_t i = warmup_of(s); i < s->count; i++) {
+        for (size_t time = 0; time < GLOBAL_TIMES; time++) {
+            sum_ns += (double)s->times[time][i];
+        }
+    }
+    return sum_ns / 1e9;
+}

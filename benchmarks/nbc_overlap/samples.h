@@ -1,0 +1,85 @@
+/*
+ * samples - the repetitions of one point, in the order of time: kept by every rank, brought together on rank 0.
+ *
+ * Which leading repetitions are warm-up is found in the times of all ranks (series_warmup), not fixed in advance.
+ */
+#ifndef CAMPAIGN_SAMPLES_H
+#define CAMPAIGN_SAMPLES_H
+
+#include "clock.h"
+#include "record.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What one rank measured in one repetition (Denis 2022, Algorithm 1). Local times, except where said. */
+enum term {
+    T_CALL,
+    T_COMP,
+    T_WAIT,
+    T_COMM_REF, /* this rank's own */
+    T_COMP_REF, /* this rank's slowest thread */
+    REF_START,  /* timestamps: local when taken, global after the synchronisation that closes them */
+    REF_END,
+    START,
+    END,
+    TERMS
+};
+
+struct repetition {
+    int64_t terms[TERMS];
+};
+
+/* Over all ranks: max(end) - min(start), and the slowest thread. */
+enum global_time { T_MEASURED, GLOBAL_COMM_REF, GLOBAL_COMP_REF, GLOBAL_TIMES };
+
+/* The times of all ranks so far; the same order. */
+struct samples_look {
+    size_t warmup; /* leading repetitions that are none of what follows */
+    size_t count;  /* the others */
+    double widest; /* relative 95 % interval, of the three medians the widest; negative: none yet */
+};
+
+typedef struct samples samples;
+
+samples *samples_create(const clock_model *clock);
+void samples_destroy(samples *s);
+void samples_clear(samples *s);
+
+/* Adds a valid repetition of this rank; times: those of all ranks, which only rank 0 needs to know. */
+void samples_add(samples *s, const struct repetition *own, const int64_t times[GLOBAL_TIMES]);
+
+/* Valid ones, warm-ups included. */
+size_t samples_count(const samples *s);
+
+/* What rank 0 knows of the point now. O(n log n). */
+struct samples_look samples_look_at(const samples *s);
+
+/* Of one of the times, after the warm-up. */
+int64_t samples_median(const samples *s, enum global_time time);
+
+/* The drift of a reference after the warm-up, and how far it has moved from the time it was calibrated to (0: not known). */
+struct record_reference samples_reference(const samples *s, enum global_time time, double calibrated_ns);
+
+/* Whether its whole 95 % interval is more than this share above or below the time it was calibrated to. */
+bool samples_moved(const samples *s, enum global_time time, double calibrated_ns, double share);
+
+/* After the synchronisation that closes what was added since the last: its timestamps become global. Nothing where there is no clock:
+ * those were durations from the beginning. */
+void samples_close(samples *s);
+
+/* Collective: all ranks' repetitions come to rank 0, whose times are from now on the interpolated ones. */
+void samples_gather(samples *s);
+
+/*
+ * Rank 0, after samples_gather: fills in the record what the repetitions say; it is good until the next call that changes the samples. every_rank: with the samples of
+ * each rank.
+ */
+void samples_describe(samples *s, bool every_rank, struct record_point *record);
+
+/* Seconds that were spent in what counts. */
+double samples_seconds(const samples *s);
+
+#endif
