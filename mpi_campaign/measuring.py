@@ -1,12 +1,14 @@
 """What every measurement of this clone shares: it is alone, and nothing that it starts outlives it."""
 
 import fcntl
+import math
 import os
 import queue
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,11 +35,12 @@ def alone(say: Callable[[str], None]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Ended:
-    """A command that has ended; `output` is what it printed, standard error too, by lines."""
+    """A command that has ended; `output` is what it printed, standard error too, by lines. `hung`: it was ended."""
 
     exit_code: int
     interrupted: bool
     output: list[str]
+    hung: bool = False
 
 
 def run(
@@ -48,11 +51,13 @@ def run(
     env: Mapping[str, str],
     cwd: Path = ROOT,
     poll_seconds: float = POLL_SECONDS,
+    limit_seconds: float = math.inf,
 ) -> Ended:
     """Run a command under the guard, telling lines as they come and a tick in between.
 
-    env: added to this process's environment.  Ctrl-C and SIGTERM end it: the command is interrupted, what it started
-    dies, what is on disk stays. An exception from a callback ends it too.
+    env: added to this process's environment.  limit_seconds: a command that takes longer is hung.  Ctrl-C and SIGTERM
+    end it, and so does the limit: the command is interrupted, what it started dies, what is on disk stays. An exception
+    from a callback ends it too.
     """
     guard.adopt_orphans()
     process = subprocess.Popen(
@@ -74,7 +79,8 @@ def run(
             lines.put(line.rstrip("\n"))
         lines.put(None)
 
-    interrupted = False
+    deadline = time.monotonic() + limit_seconds
+    interrupted = hung = False
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         nonlocal interrupted
@@ -89,6 +95,9 @@ def run(
             try:
                 line = lines.get(timeout=poll_seconds)
             except queue.Empty:
+                if time.monotonic() > deadline and not (interrupted or hung):
+                    hung = True
+                    process.send_signal(signal.SIGTERM)
                 on_tick()
                 continue
             if line is None:
@@ -103,4 +112,4 @@ def run(
         guard.sweep()  # nothing is left unless the guard itself was killed
         for number, handler in before.items():
             signal.signal(number, handler)
-    return Ended(exit_code, interrupted, output)
+    return Ended(exit_code, interrupted, output, hung)

@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -111,10 +110,6 @@ class _Ended:
     complaint: str
 
 
-class _Hung(Exception):
-    """A launch did not end."""
-
-
 @dataclass(frozen=True)
 class _Launch:
     toolchain: Toolchain
@@ -147,26 +142,21 @@ class _Launch:
             "OMP_NUM_THREADS": str(self.placement.threads_per_rank),
             "OPENBLAS_NUM_THREADS": "1",
         }
-        deadline = time.monotonic() + LIMIT_SECONDS
-
-        def look() -> None:
-            if time.monotonic() > deadline:
-                raise _Hung
-
-        try:
-            ended = measuring.run(
-                self.words(record, first=first), lambda _line: None, look, env=env, poll_seconds=POLL_SECONDS
-            )
-        except _Hung:
-            return _Ended(1, False, f"it hung: no end within {LIMIT_SECONDS:.0f} s")
+        ended = measuring.run(
+            self.words(record, first=first),
+            lambda _line: None,
+            lambda: None,
+            env=env,
+            poll_seconds=POLL_SECONDS,
+            limit_seconds=LIMIT_SECONDS,
+        )
         record.with_suffix(".log").write_text("".join(f"{line}\n" for line in ended.output))
         said = [line.strip() for line in ended.output if line.strip()]
         own = [line for line in said if line.startswith(PROGRAM)]
-        return _Ended(
-            ended.exit_code,
-            ended.interrupted,
-            (own or said or [f"it ended with exit code {ended.exit_code} and said nothing"])[0],
-        )
+        complaint = (own or said or [f"it ended with exit code {ended.exit_code} and said nothing"])[0]
+        if ended.hung:
+            complaint = f"it hung: no end within {LIMIT_SECONDS:.0f} s"
+        return _Ended(ended.exit_code or int(ended.hung), ended.interrupted, complaint)
 
 
 def build(toolchain: Toolchain) -> Path:

@@ -1,0 +1,560 @@
+"""The doctor: what it sees of made-up machines, how it launches, what it says; and the real thing."""
+
+import fcntl
+import gzip
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpi_campaign import ROOT, disturbances, doctor
+from mpi_campaign.disturbances import CpuTime, Throttling
+from mpi_campaign.findings import STATES, Finding
+from mpi_campaign.testing import PARTS
+from postprocess.selfcheck import TARGETS_NS, WORDS
+from postprocess.selfcheck_record import KINDS, load_selfcheck
+from tests.support import NOWHERE, Command, refused
+from tests.test_guard import gone
+
+CPUS = (0, 1)
+SYS_CPU = "sys/devices/system/cpu"
+Look = Callable[[Path], Finding]
+
+
+def machine_of(root: Path, files: dict[str, str | bytes]) -> Path:
+    """A folder that stands for `/`."""
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return root
+
+
+# -- disturbances ------------------------------------------------------------------------------------------------------
+
+LOOKS: dict[str, Look] = {
+    "quota": lambda root: disturbances.quota(root, 2),
+    "siblings": lambda root: disturbances.siblings(root, CPUS),
+    "governor": lambda root: disturbances.governor(root, CPUS),
+    "turbo": disturbances.turbo,
+    "tick": lambda root: disturbances.tick(root, CPUS),
+    "autogroup": disturbances.autogroup,
+    "huge_pages": disturbances.huge_pages,
+    "numa_balancing": disturbances.numa_balancing,
+    "swap": disturbances.swap,
+    "clocksource": disturbances.clocksource,
+}
+AUTOGROUP = "proc/sys/kernel/sched_autogroup_enabled"
+HUGE_PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
+NUMA = "proc/sys/kernel/numa_balancing"
+CLOCKSOURCES = "sys/devices/system/clocksource/clocksource0"
+SWAPS = "Filename\tType\tSize\tUsed\tPriority\n/swapfile file 2097152 {} -2\n"
+VERSION_1 = "5:memory:/a\n2:cpu,cpuacct:/a/b\n0::/\n"
+
+
+@pytest.mark.parametrize(
+    ("look", "files", "state", "seen"),
+    [
+        ("quota", {}, "good", "none"),
+        ("quota", {"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/cpu.max": "max 100000\n"}, "good", "none"),
+        ("quota", {"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/cpu.max": "150000 100000\n"}, "note", "1.5 cores"),
+        ("quota", {"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cpu.max": "200000 100000"}, "good", "2 cores"),
+        (
+            "quota",
+            {
+                "proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/cpu.max": "400000 100000",
+                "sys/fs/cgroup/a/cpu.max": "50000 100000",
+            },
+            "note", "0.5 cores",
+        ),
+        # a container: the path is the host's, the limit is at the top
+        ("quota", {"proc/self/cgroup": "0::/docker/1\n", "sys/fs/cgroup/cpu.max": "100000 100000"}, "note", "1 cores"),
+        (
+            "quota",
+            {
+                "proc/self/cgroup": VERSION_1, "sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_quota_us": "-1",
+                "sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_period_us": "100000",
+            },
+            "good", "none",
+        ),
+        (
+            "quota",
+            {
+                "proc/self/cgroup": VERSION_1, "sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "75000",
+                "sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "50000",
+            },
+            "note", "1.5 cores",
+        ),
+        ("siblings", {}, "good", "one hardware thread"),
+        (
+            "siblings",
+            {f"{SYS_CPU}/cpu{cpu}/topology/thread_siblings_list": f"{cpu},{cpu + 8}\n" for cpu in CPUS},
+            "note", "2 hardware threads",
+        ),
+        ("siblings", {f"{SYS_CPU}/cpu0/topology/thread_siblings_list": "0-3\n"}, "note", "4 hardware threads"),
+        ("governor", {}, "good", "not visible"),
+        (
+            "governor", {f"{SYS_CPU}/cpu{cpu}/cpufreq/scaling_governor": "performance\n" for cpu in CPUS}, "good",
+            "performance",
+        ),
+        (
+            "governor",
+            {
+                f"{SYS_CPU}/cpu0/cpufreq/scaling_governor": "performance\n",
+                f"{SYS_CPU}/cpu1/cpufreq/scaling_governor": "powersave\n",
+            },
+            "note", "powersave",
+        ),
+        ("turbo", {}, "good", "not visible"),
+        ("turbo", {f"{SYS_CPU}/intel_pstate/no_turbo": "1\n"}, "good", "off"),
+        ("turbo", {f"{SYS_CPU}/intel_pstate/no_turbo": "0\n"}, "note", "on"),
+        ("turbo", {f"{SYS_CPU}/cpufreq/boost": "0\n"}, "good", "off"),
+        ("turbo", {f"{SYS_CPU}/cpufreq/boost": "1\n"}, "note", "on"),
+        ("tick", {}, "good", "rate not visible"),
+        ("tick", {"proc/config.gz": gzip.compress(b"# CONFIG_HZ_100 is not set\nCONFIG_HZ=250\n")}, "good", "250 Hz"),
+        ("tick", {"proc/config.gz": b"no archive"}, "good", "rate not visible"),
+        (
+            "tick", {"proc/sys/kernel/osrelease": "6.1.0\n", "boot/config-6.1.0": "CONFIG_HZ_1000=y\nCONFIG_HZ=1000\n"},
+            "good", "1000 Hz",
+        ),
+        ("tick", {f"{SYS_CPU}/nohz_full": "1-7\n"}, "good", "1 of 2 CPUs without tick"),
+        ("tick", {f"{SYS_CPU}/isolated": "0-1\n", f"{SYS_CPU}/nohz_full": "(null)\n"}, "good", "2 of 2 CPUs isolated"),
+        ("autogroup", {}, "good", "not there"),
+        ("autogroup", {AUTOGROUP: "0\n"}, "good", "off"),
+        ("autogroup", {AUTOGROUP: "1\n"}, "note", "on"),
+        ("huge_pages", {}, "good", "not visible"),
+        ("huge_pages", {HUGE_PAGES: "always [madvise] never\n"}, "good", "madvise"),
+        ("huge_pages", {HUGE_PAGES: "[always] madvise never\n"}, "note", "always"),
+        ("numa_balancing", {NUMA: "1\n"}, "good", "1 memory node"),
+        ("numa_balancing", {NUMA: "0\n"}, "good", "off"),
+        (
+            "numa_balancing", {NUMA: "1\n", **{f"sys/devices/system/node/node{node}/cpulist": "" for node in CPUS}},
+            "note", "on, 2 memory nodes",
+        ),
+        ("swap", {}, "good", "none"),
+        ("swap", {"proc/swaps": SWAPS.format(0)}, "good", "0.0 of 2.0 GiB"),
+        ("swap", {"proc/swaps": SWAPS.format(1048576)}, "note", "1.0 of 2.0 GiB"),
+        ("clocksource", {}, "good", "not visible"),
+        ("clocksource", {f"{CLOCKSOURCES}/current_clocksource": "tsc\n"}, "good", "tsc"),
+        ("clocksource", {f"{CLOCKSOURCES}/current_clocksource": "arch_sys_counter\n"}, "good", "arch_sys_counter"),
+        ("clocksource", {f"{CLOCKSOURCES}/current_clocksource": "hpet\n"}, "note", "hpet"),
+    ],
+)  # fmt: skip
+def test_a_disturbance_is_seen(tmp_path: Path, look: str, files: dict[str, str | bytes], state: str, seen: str) -> None:
+    found = LOOKS[look](machine_of(tmp_path, files))
+    assert found.state == state
+    assert seen in found.seen
+    assert bool(found.advice) is (state != "good")
+
+
+def test_a_better_clock_source_is_named(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        f"{CLOCKSOURCES}/current_clocksource": "acpi_pm\n",
+        f"{CLOCKSOURCES}/available_clocksource": "tsc hpet acpi_pm\n",
+    }
+    assert "echo tsc" in disturbances.clocksource(machine_of(tmp_path, files)).advice
+
+
+@pytest.mark.parametrize(
+    ("group", "file", "before", "after", "seconds"),
+    [
+        ("0::/a\n", "sys/fs/cgroup/a/cpu.stat", "nr_throttled 3\nthrottled_usec 1000000\n",
+         "nr_throttled 5\nthrottled_usec 1500000\n", 0.5),
+        (VERSION_1, "sys/fs/cgroup/cpu/a/cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 1000000000\n",
+         "nr_periods 99\nnr_throttled 5\nthrottled_time 1500000000\n", 0.5),
+    ],
+)  # fmt: skip
+def test_throttling_is_counted_between_two_looks(
+    tmp_path: Path, group: str, file: str, before: str, after: str, seconds: float
+) -> None:
+    root = machine_of(tmp_path, {"proc/self/cgroup": group, file: before})
+    first = disturbances.throttling(root)
+    second = disturbances.throttling(machine_of(root, {file: after}))
+    assert second - first == Throttling(2, seconds)
+    assert disturbances.throttled(second - first, "meanwhile").state == "note"
+    assert disturbances.throttled(first - first, "meanwhile").state == "good"
+
+
+def test_no_control_group_throttles_nothing(tmp_path: Path) -> None:
+    assert disturbances.throttling(tmp_path) == Throttling(0, 0.0)
+
+
+def stat(*rows: str) -> dict[str, str | bytes]:
+    return {"proc/stat": "\n".join(["cpu  9 9 9 9 9 9 9 9 0 0", *rows, "intr 1 2 3"])}
+
+
+def test_stolen_time_is_that_of_our_cpus(tmp_path: Path) -> None:
+    root = machine_of(tmp_path, stat("cpu0 10 0 5 100 1 1 1 2 0 0", "cpu1 0 0 0 0 0 0 0 0 0 0", "cpu7 0 0 0 0 0 0 0 9"))
+    before = disturbances.cpu_time(root, CPUS)
+    assert before == CpuTime(total=120, busy=17, stolen=2)
+    machine_of(root, stat("cpu0 60 0 5 150 1 1 1 5 0 0", "cpu1 0 0 0 97 0 0 0 0 0 0", "cpu7 0 0 0 0 0 0 0 999"))
+    taken = disturbances.cpu_time(root, CPUS) - before
+    assert taken == CpuTime(total=200, busy=50, stolen=3)
+    assert disturbances.steal(taken, "meanwhile") == Finding("steal", "good", "1.5 % of the cores' time meanwhile")
+    assert disturbances.steal(CpuTime(200, 0, 5), "meanwhile").state == "note"
+    assert disturbances.steal(CpuTime(0, 0, 0), "since boot").state == "good"
+
+
+def test_other_load_is_named(tmp_path: Path) -> None:
+    def process(name: str, ticks: int) -> str:
+        return f"77 ({name}) R 1 77 77 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 1 0 5\n"
+
+    root = machine_of(tmp_path, {"proc/77/stat": process("a) R (b\x1b[31m", 100), "proc/78/stat": "gone"})
+    before = disturbances.process_ticks(root)
+    after = disturbances.process_ticks(machine_of(root, {"proc/77/stat": process("a) R (b\x1b[31m", 190)}))
+    found = disturbances.other_load(CpuTime(200, 95, 0), before, after)
+    assert (found.state, found.seen) == ("note", "48 % of the cores' time")
+    assert "a) R (b�[31m (process 77)" in found.advice
+    assert disturbances.other_load(CpuTime(200, 4, 0), before, after).state == "good"
+    assert "not visible" in disturbances.other_load(CpuTime(200, 95, 0), after, after).advice
+
+
+@pytest.mark.parametrize(("text", "cpus"), [("0-2,8", {0, 1, 2, 8}), ("", set()), ("(null)", set()), ("5", {5})])
+def test_lists_of_cpus(text: str, cpus: set[int]) -> None:
+    assert disturbances.cpu_list(text) == cpus
+
+
+def test_everything_can_be_asked_of_this_machine() -> None:
+    found = doctor.examine(None).findings
+    assert len({one.subject for one in found}) == len(found)
+    assert {one.state for one in found} <= set(STATES)
+    assert all(bool(one.advice) is (one.state != "good") for one in found)
+
+
+# -- launching, with a launcher and a program that measure nothing -----------------------------------------------------
+
+DRIVER = """
+import sys
+from pathlib import Path
+from mpi_campaign import __main__, machine, measuring, selfcheck, toolchains
+folder = Path(sys.argv[1])
+selfcheck.RECORDS, measuring.STATE = folder / "records", folder
+selfcheck.build = lambda toolchain: folder / "program"
+selfcheck.LIMIT_SECONDS, selfcheck.POLL_SECONDS = 3.0, 0.1
+machine.cores = lambda: machine.Cores((0, 1), 2)
+toolchains.resolve = lambda spec, say: toolchains.Toolchain(
+    spec.toolchain, spec.family, spec.version, "wheels", str(folder), str(folder / "mpicc"), str(folder / "mpiexec"))
+sys.argv[1:] = ["doctor", *sys.argv[2:]]
+sys.exit(__main__.main())
+"""
+
+# What a launch does is in the file `behaviour`: a word for each, in turn; after the last one all goes well.
+PROGRAM = """
+import argparse, json, sys, time
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from tests.postprocess import synthetic_selfcheck as synthetic
+parser = argparse.ArgumentParser()
+for name in ("--record", "--only", "--sizes", "--save-sizes", "--toolchain", "--provider", "--network", "--threads"):
+    parser.add_argument(name)
+parser.add_argument("--quiet", action="store_true", required=True)
+asked = parser.parse_args()
+number = len(list(Path(asked.record).parent.glob("*.jsonl")))
+behaviour = Path({folder!r}, "behaviour").read_text().split()[number:][:1]
+if behaviour == ["refuses"]:
+    sys.exit("timing_selfcheck: no such clock")
+if behaviour == ["garbles"]:
+    Path(asked.record).write_text("garbled\\n")
+    sys.exit(0)
+if asked.save_sizes:
+    assert asked.only is None and asked.sizes is None
+    Path(asked.save_sizes).write_text("sizes")
+    lines = synthetic.quiet_machine(number)
+else:
+    assert asked.only == "work" and Path(asked.sizes).read_text() == "sizes"
+    lines = [one for one in synthetic.quiet_machine(number) if one["type"] in ("header", "work", "footer")]
+if behaviour == ["hangs"]:
+    synthetic.write(Path(asked.record), lines[:4])
+    time.sleep(300)
+synthetic.write(Path(asked.record), lines)
+"""
+
+
+class Clinic:
+    """A doctor whose launches measure nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "driver.py").write_text(DRIVER)
+        self._script("program", f"#!{sys.executable}\n{PROGRAM.format(root=str(ROOT), folder=str(folder))}")
+        self._script("mpiexec", f'#!/bin/sh\nwhile [ "$1" != "{folder}/program" ]; do shift; done\nexec "$@"\n')
+        self._script("mpicc", "#!/bin/sh\n")
+
+    def _script(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text)
+        (self.folder / name).chmod(0o755)
+
+    def start(self, *words: str, behaviour: str = "", env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+        (self.folder / "behaviour").write_text(behaviour)
+        return subprocess.Popen(
+            [sys.executable, str(self.folder / "driver.py"), str(self.folder), *words], cwd=ROOT, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(env or {})}, start_new_session=True,
+        )  # fmt: skip
+
+    def examine(self, *words: str, behaviour: str = "", env: dict[str, str] | None = None) -> dict[str, Any]:
+        """The JSON of a doctor that ends well."""
+        process = self.start("--json", *words, behaviour=behaviour, env=env)
+        stdout, stderr = process.communicate(timeout=120)
+        assert process.returncode == 0, stderr
+        assert "Traceback" not in stderr
+        found: dict[str, Any] = json.loads(stdout)
+        return found
+
+    def wait_for(self, name: str) -> None:
+        deadline = time.monotonic() + 60
+        while not list(self.folder.glob(f"records/*/{name}")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert list(self.folder.glob(f"records/*/{name}"))
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Clinic:
+    return Clinic(tmp_path)
+
+
+def finding_of(document: dict[str, Any], subject: str) -> dict[str, str]:
+    found: dict[str, str] = next(one for one in document["findings"] if one["subject"] == subject)
+    return found
+
+
+def test_all_launches_are_made_and_summed_up(clinic: Clinic) -> None:
+    found = clinic.examine("--launches", "4")
+    timing = found["timing"]
+    assert len(list(Path(found["records"]).glob("*.jsonl"))) == timing["launches"] == 4
+    assert timing["toolchain"] == "openmpi@5.0.11"
+    assert timing["trouble"] == ""
+    assert [one["verdict"] for one in timing["verdicts"]] == ["yes"] * 4
+    # medians 1.000 to 1.003: the middle two are 1/3 and 1 thousandth apart from the mean
+    expected = statistics.stdev([0, 1, 2, 3]) / 1001.5
+    assert [one["cv_median"] for one in timing["work"]] == pytest.approx([expected] * 8, rel=1e-3)
+    assert finding_of(found, "timer")["seen"].endswith("a reading takes 21.5 ns")
+    assert "p95" in finding_of(found, "start")["seen"]
+    assert "tick of 250 Hz" in finding_of(found, "noise")["seen"]
+    assert {one["state"] for one in found["findings"] if one["subject"] == "timing"} == set()
+
+
+def test_the_text_says_it_in_words(clinic: Clinic) -> None:
+    process = clinic.start("--launches", "2")
+    stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 0, stderr
+    for target in ("500 µs", "4 ms", "16 ms", "64 ms"):
+        assert any(line.startswith(target) and "yes" in line for line in stdout.splitlines()), stdout
+    assert "records: " in stdout
+    assert "1 of 2" in stderr
+    assert "2 of 2" in stderr
+
+
+def test_a_toolchain_can_be_chosen(clinic: Clinic) -> None:
+    assert clinic.examine("--launches", "1", "--toolchain", "mpich@5.0.2")["timing"]["toolchain"] == "mpich@5.0.2"
+
+
+def test_without_timing_nothing_is_launched(clinic: Clinic) -> None:
+    found = clinic.examine("--no-timing")
+    assert (found["timing"], found["records"]) == (None, None)
+    assert not list(clinic.folder.glob("records/*"))
+
+
+def test_a_launch_that_fails_leaves_what_the_others_measured(clinic: Clinic) -> None:
+    found = clinic.examine("--launches", "5", behaviour="works works refuses")
+    assert found["timing"]["launches"] == 2
+    assert "launch 3 of 5 failed: timing_selfcheck: no such clock" in found["timing"]["trouble"]
+    assert finding_of(found, "timing")["state"] == "note"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason"), [("refuses", "no such clock"), ("garbles", "launch-01.jsonl:1: not JSON")]
+)
+def test_a_first_launch_that_fails_is_lacking(clinic: Clinic, behaviour: str, reason: str) -> None:
+    found = clinic.examine("--launches", "1", behaviour=behaviour)
+    assert found["timing"] is None
+    assert finding_of(found, "timing")["state"] == "lacking"
+    assert reason in finding_of(found, "timing")["seen"]
+
+
+def test_a_launch_that_hangs_is_ended(clinic: Clinic) -> None:
+    found = clinic.examine("--launches", "3", behaviour="works hangs")
+    assert "launch 2 of 3 failed: it hung" in found["timing"]["trouble"]
+    assert gone(f"{clinic.folder}/program")
+
+
+@pytest.mark.parametrize(("behaviour", "record"), [("hangs", "launch-01.jsonl"), ("works hangs", "launch-02.jsonl")])
+def test_an_interrupted_doctor_says_what_it_has_and_leaves_no_process(
+    clinic: Clinic, behaviour: str, record: str
+) -> None:
+    process = clinic.start("--json", "--launches", "3", behaviour=behaviour)
+    clinic.wait_for(record)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    found = json.loads(stdout)
+    assert "interrupted in launch" in finding_of(found, "timing")["seen"]
+    assert found["timing"]["timer"]["overhead_ns"] == 21.5
+    words = {one["verdict"] for one in found["timing"]["verdicts"]}
+    assert words == ({"not measured"} if behaviour == "hangs" else {"with care"})
+    assert gone(f"{clinic.folder}/program")
+
+
+def test_a_doctor_waits_for_a_run_and_can_be_interrupted_there(clinic: Clinic) -> None:
+    with (clinic.folder / "measuring.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = clinic.start("--json", "--launches", "1")
+        assert process.stderr is not None
+        assert any("another campaign of this clone is measuring" in line for line in iter(process.stderr.readline, ""))
+        process.send_signal(signal.SIGINT)
+        stdout, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert json.loads(stdout)["timing"] is None
+
+
+def test_a_doctor_goes_on_when_the_run_has_ended(clinic: Clinic) -> None:
+    with (clinic.folder / "measuring.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = clinic.start("--json", "--launches", "1")
+        assert process.stderr is not None
+        assert any("another campaign of this clone is measuring" in line for line in iter(process.stderr.readline, ""))
+    stdout, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert json.loads(stdout)["timing"]["launches"] == 1
+
+
+def module(*words: str, env: dict[str, str]) -> dict[str, Any]:
+    """The doctor in the running environment, with nothing but `env`."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mpi_campaign", "doctor", "--json", *words], capture_output=True, text=True, cwd=ROOT,
+        env=env, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_no_compiler_is_lacking(tmp_path: Path) -> None:
+    found = module(env={"PATH": str(tmp_path), "HOME": str(tmp_path)})
+    assert finding_of(found, "compiler")["state"] == "lacking"
+    assert "no C compiler" in finding_of(found, "timing")["seen"]
+    assert found["timing"] is None
+
+
+def test_no_registry_is_lacking() -> None:
+    found = module("--toolchain", "mpich@4.1.3", env={**os.environ, **NOWHERE})
+    assert "no package registry" in finding_of(found, "timing")["seen"]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU anyway")
+def test_one_core_is_lacking() -> None:
+    cpu = min(os.sched_getaffinity(0))
+    code = (
+        f"import os, sys; os.sched_setaffinity(0, {{{cpu}}}); sys.argv[1:] = ['doctor', '--json'];"
+        "from mpi_campaign.__main__ import main; sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "two ranks need two cores" in finding_of(json.loads(done.stdout), "timing")["seen"]
+
+
+@pytest.mark.parametrize(
+    ("words", "fragment"),
+    [
+        (["--launches", "0"], "--launches"), (["--launches", "many"], "many"),
+        (["--toolchain", "openmpi"], "NAME@VERSION"), (["now"], "now"),
+    ],
+)  # fmt: skip
+def test_wrong_options(campaign: Command, words: list[str], fragment: str) -> None:
+    refused(campaign("doctor", *words), fragment)
+
+
+# -- the real thing ----------------------------------------------------------------------------------------------------
+
+REAL = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.timeout(600)]
+assert "mpi" in PARTS
+
+
+@pytest.fixture(scope="module")
+def real() -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "campaign"), "doctor", "--json", "--launches", "3"], capture_output=True, text=True,
+        cwd=ROOT, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+class TestReal:
+    pytestmark = REAL
+
+    def test_the_shape(self, real: dict[str, Any]) -> None:
+        assert {one["state"] for one in real["findings"]} <= set(STATES)
+        timing = real["timing"]
+        assert timing is not None, real["findings"]
+        assert timing["launches"] == 3
+        assert [one["target_ns"] for one in timing["verdicts"]] == list(TARGETS_NS)
+        assert {one["verdict"] for one in timing["verdicts"]} <= set(WORDS)
+        assert timing["timer"]["backwards_ns"] == 0
+        assert {one["method"] for one in timing["start"]} == {"deadline", "mpi_barrier", "dissemination"}
+        assert len(timing["noise"]) == timing["ranks"] * timing["threads_per_rank"]
+        assert {one["kind"] for one in timing["work"]} <= set(KINDS)
+        for subject in ("timer", "common clock", "start", "noise", "other load", "steal", "throttling"):
+            finding_of(real, subject)
+
+    def test_the_numbers_are_those_of_the_raw_records(self, real: dict[str, Any]) -> None:
+        raw = [
+            [json.loads(line) for line in path.read_text().splitlines()]
+            for path in sorted(Path(real["records"]).glob("*.jsonl"))
+        ]
+        assert len(raw) == 3
+        for work in real["timing"]["work"]:
+            lines = [
+                line
+                for record in raw
+                for line in record
+                if line["type"] == "work" and (line["kind"], line["target_ns"]) == (work["kind"], work["target_ns"])
+            ]
+            assert len({line["size"] for line in lines}) == 1
+            medians = [statistics.median(line["samples_ns"]) for line in lines if line["samples_ns"]]
+            if len(medians) > 1:
+                expected = statistics.stdev(medians) / statistics.mean(medians)
+                assert work["cv_median"] == pytest.approx(expected)
+            assert work["samples"] == sum(len(line["samples_ns"]) for line in lines)
+        for start in real["timing"]["start"]:
+            (line,) = (one for one in raw[0] if one["type"] == "start" and one["method"] == start["method"])
+            assert start["longest_ns"] == max(line["imbalance_ns"])
+            assert start["late"] == line["late"]
+
+    def test_later_launches_do_the_work_alone_on_the_sizes_of_the_first(self, real: dict[str, Any]) -> None:
+        first, *others = (load_selfcheck(path) for path in sorted(Path(real["records"]).glob("*.jsonl")))
+        assert first.starts
+        assert first.noises
+        for other in others:
+            assert not other.starts
+            assert [(work.kind, work.target_ns, work.size) for work in other.works] == [
+                (work.kind, work.target_ns, work.size) for work in first.works
+            ]
+
+    def test_a_second_doctor_builds_nothing_and_an_interrupt_leaves_nothing(self, real: dict[str, Any]) -> None:
+        programs = {path: path.stat().st_mtime_ns for path in ROOT.glob(".campaign/build/*/timing_selfcheck")}
+        assert programs
+        before = set(Path(real["records"]).parent.iterdir())
+        process = subprocess.Popen(
+            [sys.executable, str(ROOT / "campaign"), "doctor", "--json"], cwd=ROOT, text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        deadline = time.monotonic() + 120
+        folder: Path | None = None
+        while time.monotonic() < deadline and not (folder and list(folder.glob("*.jsonl"))):
+            folder = next(iter(set(Path(real["records"]).parent.iterdir()) - before), None)
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+        assert process.returncode == 130, stderr
+        assert json.loads(stdout)["records"] == str(folder)
+        assert gone(str(folder))
+        assert {path: path.stat().st_mtime_ns for path in programs} == programs
