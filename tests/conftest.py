@@ -11,7 +11,7 @@ import pytest
 
 from mpi_campaign import ROOT, machine
 from mpi_campaign.testing import PARTS
-from tests.support import Command
+from tests.support import MPI, Command, build_benchmarks
 
 
 def _browser() -> str | None:
@@ -72,6 +72,12 @@ def campaign() -> Command:
         )
 
     return call
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The build folder of all programs, their variants with an artificial clock and the fault injectors, for MPI."""
+    return build_benchmarks(tmp_path_factory.mktemp("build"), MPI)
 
 
 @pytest.fixture

@@ -1,12 +1,16 @@
 """What tests of the commands share."""
 
+import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import scipy_openblas32
 
-from mpi_campaign import ROOT, machine, toolchains
+from mpi_campaign import ROOT, libraries, machine, toolchains
+
+# The library under which programs are launched by hand.
+MPI = toolchains.DEFAULT_TOOLCHAINS[1]
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -46,3 +50,19 @@ def build_benchmarks(folder: Path, toolchain: str, *options: str, compiler: str 
     )  # fmt: skip
     succeed(str(programs / "cmake"), "--build", str(folder))
     return folder
+
+
+def launch(
+    program: Path, *words: str, ranks: int = 2, env: Mapping[str, str] | None = None, timeout: float = 240
+) -> subprocess.CompletedProcess[str]:
+    """A program built for MPI under its launcher, over shared memory. `env` reaches the ranks, not the launcher."""
+    mpi = toolchains.resolve(toolchains.parse(MPI), print)
+    placement = libraries.Placement(ranks, 1, oversubscribed=True)
+    request = libraries.Request(Path(mpi.prefix), mpi.version, "basic", "shm", placement)
+    settings = libraries.launch(mpi.family, request)
+    assert isinstance(settings, libraries.Settings)
+    options = [word for name, value in (env or {}).items() for word in ("-genv", name, value)]
+    return subprocess.run(
+        [mpi.mpiexec, "-n", str(ranks), *settings.options, *options, str(program), *words],
+        capture_output=True, text=True, check=False, timeout=timeout, env={**os.environ, **settings.env},
+    )  # fmt: skip

@@ -1,0 +1,145 @@
+"""The clock and the start on clocks whose truth is known: the real exchange over a real MPI, faults injected.
+
+`ARTIFICIAL_CLOCK` (benchmarks/tests/artificial_clock.h) gives every rank a clock of its own; rank 0's is the machine's,
+so that every rank knows the true global time. Errors are held against what was injected, and against the round trips
+by which no exchange can know better: not against what a quiet machine would show.
+"""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postprocess.load import load_record, validate_record
+from tests.support import launch
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+
+BASELINE_SECONDS = 2.0
+HOLD_SECONDS = 2.0
+STARTS = 100
+
+
+def truth(built: Path, faults: str, ranks: int = 2) -> dict[str, Any]:
+    words = (str(BASELINE_SECONDS), str(HOLD_SECONDS), str(STARTS))
+    done = launch(built / "known_truth", *words, ranks=ranks, env={"ARTIFICIAL_CLOCK": faults})
+    assert done.returncode == 0, done.stderr
+    seen: dict[str, Any] = json.loads(done.stdout)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("offset_s", "drift_ppm", "jitter_ns"),
+    [(3, 40, 0), (3, 40, 300), (1000, -80, 0), (0.5, 0, 1000)],
+)
+def test_offset_and_drift_are_recovered(built: Path, offset_s: float, drift_ppm: float, jitter_ns: float) -> None:
+    seen = truth(built, f"offset_s={offset_s},drift_ppm={drift_ppm},jitter_ns={jitter_ns}")
+    assert (seen["method"], seen["clocks"], seen["refusal"]) == ("interpolated", 2, "")
+    # A measurement is wrong by half its round trip and the errors of reading; the drift by both its ends'.
+    error_ns = seen["shortest_trip_ns"] / 2 + jitter_ns + 200
+    assert abs(seen["drift_ppm"] - abs(drift_ppm)) < 2 * error_ns / (BASELINE_SECONDS * 1e9) * 1e6
+    assert seen["error_at_once_ns"] < error_ns
+    assert seen["error_of_deadline_ns"] < error_ns
+    # Extrapolated as far as the baseline is long: three times the error of one end.
+    assert seen["error_after_hold_ns"] < 3 * error_ns
+    assert seen["error_of_interpolation_ns"] < error_ns
+
+
+def test_without_drift_correction_the_drift_is_the_error(built: Path) -> None:
+    seen = truth(built, "offset_s=3,drift_ppm=40")
+    drifted_ns = 40e-6 * HOLD_SECONDS * 1e9
+    assert seen["residual_without_drift_ns"] == pytest.approx(drifted_ns, rel=0.25)
+    assert seen["residual_after_hold_ns"] < drifted_ns / 4
+    assert seen["error_after_hold_ns"] < drifted_ns / 4
+
+
+def test_ranks_start_together_although_their_clocks_are_seconds_apart(built: Path) -> None:
+    injected_s = 3
+    seen = truth(built, f"offset_s={injected_s},drift_ppm=40,jitter_ns=100")
+    assert len(seen["start_imbalance_ns"]) + seen["late"] == STARTS
+    # Late ones are thrown away at 20 us; what counts is bounded by that, the clock's error and the look at the time.
+    assert len(seen["start_imbalance_ns"]) > 0
+    middle = sorted(seen["start_imbalance_ns"])[len(seen["start_imbalance_ns"]) // 2]
+    assert middle < 1e-5 * injected_s * 1e9
+
+
+def test_a_shared_clock_is_recognised_and_not_corrected(built: Path) -> None:
+    seen = truth(built, "", ranks=3)
+    assert (seen["method"], seen["clocks"], seen["drift_ppm"]) == ("shared", 1, 0)
+    assert seen["error_after_hold_ns"] == seen["error_of_interpolation_ns"] == 0
+
+
+@pytest.mark.parametrize(("ranks", "nodes"), [(4, 2), (5, 5), (6, 3)])
+def test_clocks_are_found_whatever_the_kernel_says_and_synchronised_in_log_rounds(
+    built: Path, ranks: int, nodes: int
+) -> None:
+    """All ranks are under one boot of one kernel, and still there are several clocks."""
+    seen = truth(built, f"offset_s=3,drift_ppm=10,nodes={nodes}", ranks=ranks)
+    assert (seen["method"], seen["clocks"]) == ("interpolated", nodes)
+    assert seen["rounds"] == math.ceil(math.log2(nodes)) + math.ceil(math.log2(math.ceil(ranks / nodes)))
+
+
+@pytest.mark.parametrize(
+    ("faults", "says"),
+    [
+        # after the baseline, before the synchronisation that closes the hold
+        ("offset_s=3,drift_ppm=20,step_ns=5e6,step_after_s=3.5", "was set"),
+        ("offset_s=3,step_ns=-5e6,step_after_s=3.5", "was set"),
+        ("step_ns=5e6,step_after_s=3.5", "away from theirs"),
+        ("offset_s=3,backwards_ns=700", "goes backwards"),
+    ],
+)
+def test_a_clock_that_steps_or_goes_backwards_is_refused(built: Path, faults: str, says: str) -> None:
+    seen = truth(built, faults)
+    assert seen["method"] == "none"
+    assert "rank 1" in seen["refusal"]
+    assert says in seen["refusal"]
+    assert "error_of_interpolation_ns" not in seen  # nothing is interpolated across a step
+
+
+GRID = ("--comm-times", "2ms", "--comp-times", "2ms", "--threads", "1", "--collective", "ibcast", "--quiet")
+
+
+def test_a_benchmark_does_not_notice_that_its_clocks_are_apart(built: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    faults = {"ARTIFICIAL_CLOCK": "offset_s=3,drift_ppm=40"}
+    words = ("--budget-seconds", "6", "--record", str(record))
+    done = launch(built / "nbc_overlap_artificial", *GRID, *words, env=faults)
+    assert done.returncode == 0, done.stderr
+    validate_record(record)
+    loaded = load_record(record)
+    (point,) = loaded.points
+    assert (point.start_method, point.clock.method) == ("deadline", "interpolated")
+    assert loaded.header.clock is not None
+    assert loaded.header.clock.clocks == 2
+    # Nothing of the seconds between the clocks, nor of their drift, is in the times.
+    assert point.t_measured_ns.min() > 0
+    assert point.t_measured_ns.max() < 1e9
+
+
+@pytest.mark.parametrize(
+    ("faults", "steps"),
+    [("offset_s=3,backwards_ns=700", False), ("offset_s=3,step_ns=5e6,step_after_s=5", True)],
+)
+def test_without_a_clock_ranks_start_from_a_barrier_and_the_record_says_so(
+    built: Path, tmp_path: Path, faults: str, *, steps: bool
+) -> None:
+    record = tmp_path / "record.jsonl"
+    # An interval that is never reached: the step happens while the point is measured.
+    long = ("--interval", "0.0001", "--max-repetitions", "100000") if steps else ()
+    words = ("--budget-seconds", "10", *long, "--record", str(record))
+    done = launch(built / "nbc_overlap_artificial", *GRID, *words, env={"ARTIFICIAL_CLOCK": faults})
+    assert done.returncode == 0, done.stderr
+    validate_record(record)
+    loaded = load_record(record)
+    (point,) = loaded.points
+    assert loaded.footer is not None
+    assert "rank 1" in loaded.footer.clock_refusal
+    assert (point.start_method, point.clock.method, point.clock.residual_ns) == ("barrier", "none", None)
+    assert point.repetitions > 0
+    if steps:
+        assert point.discarded_repetitions > 0  # what was measured with the clock that stepped
+    else:
+        assert "goes backwards" in done.stderr
