@@ -16,7 +16,7 @@ from mpi_campaign.progress import duration
 from mpi_campaign.selfcheck import Measured, Selfcheck
 from postprocess import selfcheck as judgement
 from postprocess import text
-from postprocess.load import RecordError
+from postprocess.fields import RecordError
 from postprocess.selfcheck import Summary, share
 from postprocess.selfcheck_record import Clock, load_selfcheck
 
@@ -90,7 +90,7 @@ def _measure(check: Selfcheck, watch: "_Watch", report: Report) -> None:
     try:
         measured = report.measured = check.measure(watch.begin)
     except CampaignError as error:
-        report.findings.append(Finding("timing", LACKING, f"not measured: {error}", "this done, start again"))
+        report.findings.append(Finding("timing", LACKING, f"not measured: {error}", "put that right, then start again"))
         watch.begin()
         return
     report.interrupted = measured.interrupted
@@ -222,7 +222,7 @@ def _clock(clock: Clock) -> Finding:
         return Finding(
             "common clock",
             NOTE,
-            clock.refusal or f"{clock.method}, its error is not known",
+            clock.refusal or clock.reason or f"{clock.method}, its error is not known",
             "ranks start by a barrier, and only their own durations are known",
         )
     errors = ", ".join(

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import CampaignError
-from postprocess.load import RecordError, Run, load_run
+from postprocess.fields import RecordError
+from postprocess.load import Run, load_run
 from postprocess.points import points_as_json, points_of, write_parquet
 from postprocess.report import write_report as render
 from postprocess.table import points_table_text, summary_table

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from mpi_campaign import libraries
 from mpi_campaign.cases import Case
-from postprocess.load import Header, Record, RecordError, load_record
+from postprocess.fields import RecordError
+from postprocess.load import Header, Record, load_record
 from postprocess.points import expected_wire_bytes
 from postprocess.validity import invalid_reasons
 

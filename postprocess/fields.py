@@ -10,13 +10,16 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.load import RecordError
 from postprocess.text import clean
 
 Json: TypeAlias = dict[str, Any]
 Nanoseconds: TypeAlias = NDArray[np.int64]
 
 _INT64_MAX = 2**63 - 1
+
+
+class RecordError(ValueError):
+    """A record file or a run folder that cannot be read; the message is one line, ``file:line: what is wrong``."""
 
 
 def fail(where: str, message: str) -> NoReturn:
@@ -49,13 +52,19 @@ def lines_of(path: Path) -> Iterator[tuple[str, Json | None]]:
 
 
 def _object(line: bytes, where: str) -> Json:
-    def refuse(name: str) -> NoReturn:
-        raise ValueError(name)
-
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError:
         fail(where, "not UTF-8")
+    return json_object(text, where)
+
+
+def json_object(text: str, where: str) -> Json:
+    """The JSON object that is the text. Raises RecordError where it is none."""
+
+    def refuse(name: str) -> NoReturn:
+        raise ValueError(name)
+
     try:
         value = json.loads(text, parse_constant=refuse)
         if "\\u" in text:
@@ -97,12 +106,22 @@ class Fields:
         value = self._get(key, lambda v: v is None or is_number(v), "a number or null")
         return float("nan") if value is None else float(value)
 
+    def number_or_none(self, key: str) -> float | None:
+        value = self.number_or_nan(key)
+        return None if np.isnan(value) else value
+
     def items(self, key: str) -> list[Any]:
         return list(self._get(key, lambda v: isinstance(v, list), "a list"))
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        return tuple(self._get(key, lambda v: list_of(v, lambda x: isinstance(x, str)), "a list of strings"))
+
+    def counts(self, key: str) -> tuple[int, ...]:
+        return tuple(self._get(key, lambda v: list_of(v, is_count), "a list of whole numbers"))
+
     def times(self, key: str, length: int | None = None) -> Nanoseconds:
         """Whole nanoseconds from 0; `length`: how many there must be."""
-        values = self._get(key, lambda v: isinstance(v, list) and all(map(is_count, v)), "a list of whole numbers")
+        values = self.counts(key)
         if length is not None and len(values) != length:
             fail(self.where, f"{self.name}{key} has {len(values)} values, not {length}")
         return np.array(values, dtype=np.int64)
@@ -129,3 +148,7 @@ def is_number(value: object) -> bool:
     if type(value) is int:
         return abs(value) <= _INT64_MAX
     return type(value) is float and bool(np.isfinite(value))
+
+
+def list_of(value: object, right: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(right, value))

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from postprocess.fields import Fields, Json, Nanoseconds, RecordError, fail, is_count, json_object, lines_of, list_of
 from postprocess.text import clean
 
 RECORD_SCHEMA = "mpi-campaign.record"
@@ -25,15 +23,6 @@ RECORD_VERSIONS = (1, 2)
 MANIFEST_SCHEMA = "mpi-campaign.manifest"
 MANIFEST_VERSION = 1
 SCHEMA_FOLDER = Path(__file__).resolve().parents[1] / "results" / "schema"
-
-Json: TypeAlias = dict[str, Any]
-Nanoseconds: TypeAlias = NDArray[np.int64]
-
-_INT64_MAX = 2**63 - 1
-
-
-class RecordError(ValueError):
-    """A record file or a run folder that cannot be read; the message is one line, ``file:line: what is wrong``."""
 
 
 @dataclass(frozen=True)
@@ -269,29 +258,27 @@ def load_record(path: Path | str) -> Record:
     footer: Footer | None = None
     points: list[Point] = []
     incomplete = "no footer: the measurement was cut off"
-    for number, line in _lines(path):
-        where = f"{clean(path.name)}:{number}"
-        value = _json_object(line, where) if line is not None else None
+    for where, value in lines_of(path):
         if header is None:
             if value is None:
-                _fail(where, "cut off before the end of the header")
-            header = _header(_Fields(value, where))
+                fail(where, "cut off before the end of the header")
+            header = _header(Fields(value, where))
         elif value is None:
             incomplete = "the last line is cut"
         elif footer is not None:
-            _fail(where, "a line after the footer")
+            fail(where, "a line after the footer")
         elif value.get("type") == "footer":
-            footer = _footer(_Fields(value, where), len(points), header.schema_version)
+            footer = _footer(Fields(value, where), len(points), header.schema_version)
             incomplete = "" if footer.complete else footer.reason or "the footer says that it is not complete"
         elif value.get("type") == "point":
-            point = _point(_Fields(value, where), header)
+            point = _point(Fields(value, where), header)
             if any(point.index == other.index for other in points):
-                _fail(where, f"point {point.index} appears twice")
+                fail(where, f"point {point.index} appears twice")
             points.append(point)
         else:
-            _fail(where, "neither a point nor a footer")
+            fail(where, "neither a point nor a footer")
     if header is None:
-        _fail(f"{clean(path.name)}:1", "the file is empty")
+        fail(f"{clean(path.name)}:1", "the file is empty")
     return Record(path, header, tuple(points), footer, incomplete)
 
 
@@ -303,7 +290,7 @@ def load_run(path: Path | str) -> Run:
     path = Path(path)
     folder = path / "records"
     if not folder.is_dir() and not (path / "manifest.json").is_file():
-        _fail(clean(str(path)), "not a run folder: neither manifest.json nor records/ is in it")
+        fail(clean(str(path)), "not a run folder: neither manifest.json nor records/ is in it")
     manifest, problems = _manifest(path / "manifest.json")
     records: list[Record] = []
     files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
@@ -329,23 +316,21 @@ def validate_record(path: Path | str) -> None:
 
     path = Path(path)
     validators: dict[str, jsonschema.Draft202012Validator] = {}
-    for number, line in _lines(path):
-        where = f"{clean(path.name)}:{number}"
-        if line is None:
-            _fail(where, "the last line is cut")
-        value = _json_object(line, where)
+    for where, value in lines_of(path):
+        if value is None:
+            fail(where, "the last line is cut")
         if not validators:
-            schema = json.loads(schema_file(_version(_Fields(value, where))).read_text(encoding="utf-8"))
+            schema = json.loads(schema_file(_version(Fields(value, where))).read_text(encoding="utf-8"))
             validators = {
                 kind: jsonschema.Draft202012Validator({**schema["$defs"][kind], "$defs": schema["$defs"]})
                 for kind in ("header", "point", "footer")
             }
         validator = validators.get(str(value.get("type")))
         if validator is None:
-            _fail(where, "neither a header, a point nor a footer")
+            fail(where, "neither a header, a point nor a footer")
         fault = next(iter(sorted(validator.iter_errors(value), key=lambda e: list(map(str, e.absolute_path)))), None)
         if fault is not None:
-            _fail(where, clean(f"{'.'.join(map(str, fault.absolute_path)) or 'line'}: {fault.message}")[:300])
+            fail(where, clean(f"{'.'.join(map(str, fault.absolute_path)) or 'line'}: {fault.message}")[:300])
     load_record(path)
 
 
@@ -354,50 +339,9 @@ def schema_file(version: int) -> Path:
     return SCHEMA_FOLDER / f"record-v{version}.schema.json"
 
 
-def _fail(where: str, message: str) -> NoReturn:
-    raise RecordError(f"{where}: {message}")
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str | None]]:
-    """Numbered lines; None for a last line that was cut. A last line that only lacks its newline is whole."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        _fail(clean(str(path)), f"cannot be read: {error.strerror}")
-    *whole, tail = data.split(b"\n")
-    for number, line in enumerate(whole, start=1):
-        try:
-            yield number, line.decode("utf-8")
-        except UnicodeDecodeError:
-            _fail(f"{clean(path.name)}:{number}", "not UTF-8")
-    if tail:
-        try:
-            text = tail.decode("utf-8")
-            json.loads(text)
-            yield len(whole) + 1, text
-        except (ValueError, RecursionError):
-            yield len(whole) + 1, None
-
-
-def _not_json(name: str) -> NoReturn:
-    raise ValueError(name)
-
-
-def _json_object(line: str, where: str) -> Json:
-    try:
-        value = json.loads(line, parse_constant=_not_json)
-        if "\\u" in line:
-            json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is no text
-    except (ValueError, RecursionError):
-        _fail(where, "not JSON")
-    if not isinstance(value, dict):
-        _fail(where, "not a JSON object")
-    return value
-
-
 def _manifest(path: Path) -> tuple[Json, list[str]]:
     try:
-        manifest = _json_object(path.read_text(encoding="utf-8"), path.name)
+        manifest = json_object(path.read_text(encoding="utf-8"), path.name)
     except (OSError, UnicodeDecodeError):
         return {}, ["manifest.json: missing or unreadable"]
     except RecordError as error:
@@ -406,105 +350,28 @@ def _manifest(path: Path) -> tuple[Json, list[str]]:
         return {}, ["manifest.json: not the manifest of a campaign"]
     version = manifest.get("schema_version")
     if type(version) is int and version > MANIFEST_VERSION:
-        _fail(
+        fail(
             path.name, f"schema version {version} is newer than {MANIFEST_VERSION}, the newest that this program reads"
         )
     return manifest, []
 
 
-class _Fields:
-    """Typed access to one JSON object, whose errors name the line and the key."""
-
-    def __init__(self, value: Json, where: str, name: str = "") -> None:
-        self.value, self.where, self.name = value, where, name
-
-    def _get(self, key: str, right: Callable[[Any], bool], wanted: str) -> Any:
-        if key not in self.value:
-            _fail(self.where, f"{self.name}{key} is missing")
-        value = self.value[key]
-        if not right(value):
-            _fail(self.where, f"{self.name}{key} is not {wanted}")
-        return value
-
-    def text(self, key: str) -> str:
-        return str(self._get(key, lambda v: isinstance(v, str), "a string"))
-
-    def flag(self, key: str) -> bool:
-        return bool(self._get(key, lambda v: isinstance(v, bool), "true or false"))
-
-    def count(self, key: str) -> int:
-        return int(self._get(key, _is_count, "a whole number"))
-
-    def number(self, key: str) -> float:
-        return float(self._get(key, _is_number, "a number"))
-
-    def number_or_nan(self, key: str) -> float:
-        value = self._get(key, lambda v: v is None or _is_number(v), "a number or null")
-        return float("nan") if value is None else float(value)
-
-    def number_or_none(self, key: str) -> float | None:
-        value = self.number_or_nan(key)
-        return None if np.isnan(value) else value
-
-    def items(self, key: str) -> list[Any]:
-        return list(self._get(key, lambda v: isinstance(v, list), "a list"))
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        return tuple(self._get(key, lambda v: _list_of(v, lambda x: isinstance(x, str)), "a list of strings"))
-
-    def counts(self, key: str) -> tuple[int, ...]:
-        return tuple(self._get(key, lambda v: _list_of(v, _is_count), "a list of whole numbers"))
-
-    def times(self, key: str, length: int) -> Nanoseconds:
-        values = self.counts(key)
-        if len(values) != length:
-            _fail(self.where, f"{self.name}{key} has {len(values)} values, not {length}")
-        return np.array(values, dtype=np.int64)
-
-    def mapping(self, key: str) -> Json:
-        return dict(self._get(key, lambda v: isinstance(v, dict), "an object"))
-
-    def inside(self, key: str) -> _Fields:
-        return _Fields(self.mapping(key), self.where, f"{self.name}{key}.")
-
-    def each(self, key: str) -> Iterator[_Fields]:
-        for index, value in enumerate(self.items(key)):
-            name = f"{self.name}{key}[{index}]"
-            if not isinstance(value, dict):
-                _fail(self.where, f"{name} is not an object")
-            yield _Fields(value, self.where, name + ".")
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value <= _INT64_MAX
-
-
-def _is_number(value: object) -> bool:
-    if type(value) is int:
-        return abs(value) <= _INT64_MAX
-    return type(value) is float and bool(np.isfinite(value))
-
-
-def _list_of(value: object, right: Callable[[Any], bool]) -> bool:
-    return isinstance(value, list) and all(map(right, value))
-
-
-def _version(line: _Fields) -> int:
+def _version(line: Fields) -> int:
     if line.value.get("type") != "header" or line.value.get("schema") != RECORD_SCHEMA:
-        _fail(line.where, "not the record of a benchmark: its first line is no header")
+        fail(line.where, "not the record of a benchmark: its first line is no header")
     version = line.count("schema_version")
     if version not in RECORD_VERSIONS:
         legal = f"the versions that this program reads: {' and '.join(map(str, RECORD_VERSIONS))}"
         newer = version > RECORD_VERSIONS[-1]
-        _fail(line.where, f"schema version {version} is {'newer than' if newer else 'none of'} {legal}")
+        fail(line.where, f"schema version {version} is {'newer than' if newer else 'none of'} {legal}")
     return version
 
 
-def _header(line: _Fields) -> Header:
+def _header(line: Fields) -> Header:
     version = _version(line)
     environment = line.mapping("environment")
     if not all(isinstance(value, str) for value in environment.values()):
-        _fail(line.where, "environment holds something that is not a string")
+        fail(line.where, "environment holds something that is not a string")
     plan = line.inside("plan")
     header = Header(
         schema_version=version,
@@ -539,11 +406,11 @@ def _header(line: _Fields) -> Header:
         raw=line.value,
     )
     if not 0 < header.ranks == len(header.placement):
-        _fail(line.where, f"{header.ranks} ranks, but {len(header.placement)} placements")
+        fail(line.where, f"{header.ranks} ranks, but {len(header.placement)} placements")
     return header
 
 
-def _header_clock(line: _Fields) -> HeaderClock:
+def _header_clock(line: Fields) -> HeaderClock:
     return HeaderClock(
         method=line.text("method"),
         refusal=line.text("refusal"),
@@ -556,7 +423,7 @@ def _header_clock(line: _Fields) -> HeaderClock:
     )
 
 
-def _placement(rank: _Fields) -> Placement:
+def _placement(rank: Fields) -> Placement:
     return Placement(
         rank=rank.count("rank"),
         host=rank.text("host"),
@@ -568,11 +435,11 @@ def _placement(rank: _Fields) -> Placement:
     )
 
 
-def _calibration(line: _Fields) -> Calibration:
+def _calibration(line: Fields) -> Calibration:
     return Calibration(line.text("status"), line.count("time_ns"), line.number("error_relative"))
 
 
-def _clock(line: _Fields, version: int) -> Clock:
+def _clock(line: Fields, version: int) -> Clock:
     method = line.text("method")
     if version == 1:
         return Clock(method, line.number("residual_ns"), None, None)
@@ -580,7 +447,7 @@ def _clock(line: _Fields, version: int) -> Clock:
     return Clock(method, residual, line.count("synchronisations"), drift)
 
 
-def _reference(line: _Fields, term: str, version: int) -> Reference:
+def _reference(line: Fields, term: str, version: int) -> Reference:
     if version == 1:
         return Reference(None, None, None)
     drift = line.inside("reference_drift").inside(term)
@@ -588,14 +455,14 @@ def _reference(line: _Fields, term: str, version: int) -> Reference:
     return Reference(change, p_value, line.inside("reference_moved").number_or_none(term))
 
 
-def _warmup(line: _Fields, version: int) -> Warmup:
+def _warmup(line: Fields, version: int) -> Warmup:
     if version == 1:
         return Warmup(*(np.array([], dtype=np.int64) for _ in range(3)))
     samples, n = line.inside("warmup_samples"), line.count("warmup_repetitions")
     return Warmup(*(samples.times(name, n) for name in ("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns")))
 
 
-def _point(line: _Fields, header: Header) -> Point:
+def _point(line: Fields, header: Header) -> Point:
     """Version 1 had one start method for all points, one set of buffers, and neither recalibrated nor discarded."""
     ranks, version = header.ranks, header.schema_version
     samples, medians = line.inside("samples"), line.inside("rank_medians")
@@ -643,12 +510,12 @@ def _point(line: _Fields, header: Header) -> Point:
     )
 
 
-def _footer(line: _Fields, points: int, version: int) -> Footer:
+def _footer(line: Fields, points: int, version: int) -> Footer:
     if line.count("points") != points:
-        _fail(line.where, f"the footer counts {line.count('points')} points, the file has {points}")
+        fail(line.where, f"the footer counts {line.count('points')} points, the file has {points}")
     threads = line.items("mpi_thread_cpu_ns")
-    if not all(_list_of(rank, _is_count) for rank in threads):
-        _fail(line.where, "mpi_thread_cpu_ns is not a list of lists of whole numbers")
+    if not all(list_of(rank, is_count) for rank in threads):
+        fail(line.where, "mpi_thread_cpu_ns is not a list of lists of whole numbers")
     return Footer(
         complete=line.flag("complete"),
         reason=line.text("reason"),

@@ -16,7 +16,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from postprocess.colour import NO_VALUE, STOPS, colour, hexadecimal, text_colour
-from postprocess.load import Json, Placement, Record, Run, load_run
+from postprocess.fields import Json
+from postprocess.load import Placement, Record, Run, load_run
 from postprocess.maps import MARKS, METRIC_TITLES, Cell, Sweep, side_by_side, sweeps_of
 from postprocess.plot import file_key, write_maps
 from postprocess.points import configuration_words, points_of

@@ -67,6 +67,7 @@ class CoreNoise:
     """What takes time from one core. ``tick_hz``: the kernel's tick that the detours come as often as, 0: none."""
 
     rank: int
+    thread: int
     host: str
     cpu: int
     seconds: float
@@ -192,6 +193,7 @@ def core_noise(noise: Noise) -> CoreNoise:
     rate = noise.detours / noise.seconds if noise.seconds > 0 else math.nan
     return CoreNoise(
         rank=noise.rank,
+        thread=noise.thread,
         host=noise.host,
         cpu=noise.cpu,
         seconds=noise.seconds,
@@ -292,13 +294,13 @@ def _steadiness(works: list[Work]) -> Steadiness:
 
 
 def _trouble(works: list[Work], median_ns: float, width: float) -> str:
-    status = works[0].calibration.status
+    status = works[0].calibration.status if works[0].calibration else ""
     if status == "unreachable":
         return f"no size of the {works[0].kind} reaches this time"
     if status == "not_monotonic":
         return f"larger sizes of the {works[0].kind} were faster: none could be chosen"
     if math.isnan(median_ns):
-        return "no samples"
+        return works[0].reason or "no samples"
     if abs(median_ns / works[0].target_ns - 1) > CALIBRATION_LIMIT:
         return f"the size that was found takes {duration(median_ns)}"
     if math.isnan(width):

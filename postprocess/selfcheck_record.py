@@ -61,10 +61,14 @@ class Residual:
 
 @dataclass(frozen=True)
 class Clock:
-    """How the ranks' clocks were made one. ``method``: shared, interpolated or none; ``refusal`` says why none."""
+    """How the ranks' clocks were made one. ``method``: shared, interpolated or none; ``refusal`` says why none.
+
+    ``reason`` says why there are no residuals.
+    """
 
     method: str
     refusal: str
+    reason: str
     clocks: int
     rounds: int
     synchronisations: int
@@ -77,9 +81,13 @@ class Clock:
 
 @dataclass(frozen=True)
 class Start:
-    """How far apart ranks started by one method: max - min over ranks on the common clock, a value per repetition."""
+    """How far apart ranks started by one method: max - min over ranks on the common clock, a value per repetition.
+
+    ``reason`` says why there are none, or fewer.
+    """
 
     method: str
+    reason: str
     late: int
     imbalance_ns: Nanoseconds
     late_imbalance_ns: Nanoseconds
@@ -94,6 +102,7 @@ class Noise:
     """
 
     rank: int
+    thread: int
     host: str
     cpu: int
     seconds: float
@@ -107,15 +116,19 @@ class Noise:
 
 @dataclass(frozen=True)
 class Work:
-    """One amount of work, again and again in one launch: a computation, or a collective followed by its wait."""
+    """One amount of work, again and again in one launch: a computation, or a collective followed by its wait.
+
+    ``reason`` says why it was not measured; ``calibration`` is None where nothing could be searched.
+    """
 
     kind: str
     target_ns: int
     size: int
-    calibration: Calibration
+    calibration: Calibration | None
     samples_ns: Nanoseconds
     late: int
     stop_reason: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -207,6 +220,7 @@ def _clock(line: Fields) -> Clock:
     return Clock(
         method=line.text("method"),
         refusal=line.text("refusal"),
+        reason=line.text("reason"),
         clocks=line.count("clocks"),
         rounds=line.count("rounds"),
         synchronisations=line.count("synchronisations"),
@@ -227,12 +241,15 @@ def _start(line: Fields) -> Start:
     method = line.text("method")
     if method not in START_METHODS:
         fail(line.where, f"method is none of {', '.join(START_METHODS)}")
-    return Start(method, line.count("late"), line.times("imbalance_ns"), line.times("late_imbalance_ns"))
+    return Start(
+        method, line.text("reason"), line.count("late"), line.times("imbalance_ns"), line.times("late_imbalance_ns")
+    )
 
 
 def _noise(line: Fields) -> Noise:
     return Noise(
         rank=line.count("rank"),
+        thread=line.count("thread"),
         host=line.text("host"),
         cpu=int(line.number("cpu")),  # -1: not known
         seconds=line.number("seconds"),
@@ -249,16 +266,20 @@ def _work(line: Fields) -> Work:
     kind = line.text("kind")
     if kind not in KINDS:
         fail(line.where, f"kind is neither {' nor '.join(KINDS)}")
-    found = line.inside("calibration")
     return Work(
         kind=kind,
         target_ns=line.count("target_ns"),
         size=line.count("size"),
-        calibration=Calibration(found.text("status"), int(found.number("time_ns")), found.number("error_relative")),
+        calibration=None if line.value.get("calibration", 0) is None else _calibration(line.inside("calibration")),
         samples_ns=line.times("samples_ns"),
         late=line.count("late"),
         stop_reason=line.text("stop_reason"),
+        reason=line.text("reason"),
     )
+
+
+def _calibration(line: Fields) -> Calibration:
+    return Calibration(line.text("status"), int(line.number("time_ns")), line.number("error_relative"))
 
 
 _READERS: Mapping[str, Callable[[Fields], Any]] = {

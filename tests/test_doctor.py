@@ -253,7 +253,8 @@ from pathlib import Path
 sys.path.insert(0, {root!r})
 from tests.postprocess import synthetic_selfcheck as synthetic
 parser = argparse.ArgumentParser()
-for name in ("--record", "--only", "--sizes", "--save-sizes", "--toolchain", "--provider", "--network", "--threads"):
+for name in ("--record", "--only", "--sizes", "--save-sizes", "--toolchain", "--provider", "--network", "--threads",
+             "--repetitions"):
     parser.add_argument(name)
 parser.add_argument("--quiet", action="store_true", required=True)
 asked = parser.parse_args()

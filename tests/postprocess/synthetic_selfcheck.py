@@ -42,8 +42,9 @@ def timer(**changes: Any) -> Line:
 
 def clock(**changes: Any) -> Line:
     return {
-        "type": "clock", "method": "interpolated", "refusal": "", "clocks": 2, "rounds": 1, "synchronisations": 4,
-        "synchronisation_seconds": 0.02, "shortest_trip_ns": 900.0, "drift_ppm": -1.5, "baseline_seconds": 1.0,
+        "type": "clock", "method": "interpolated", "refusal": "", "reason": "", "clocks": 2, "rounds": 1,
+        "synchronisations": 4, "synchronisation_seconds": 0.02, "shortest_trip_ns": 900.0, "drift_ppm": -1.5,
+        "baseline_seconds": 1.0,
         "residuals": [
             {"after_seconds": 0, "with_drift_ns": 120, "without_drift_ns": 130},
             {"after_seconds": 10, "with_drift_ns": 400, "without_drift_ns": 15000},
@@ -54,14 +55,14 @@ def clock(**changes: Any) -> Line:
 def start(method: str, imbalance_ns: Iterable[int], late: Iterable[int] = ()) -> Line:
     imbalance, lates = list(imbalance_ns), list(late)
     return {
-        "type": "start", "method": method, "repetitions": len(imbalance), "late": len(lates),
+        "type": "start", "method": method, "reason": "", "repetitions": len(imbalance), "late": len(lates),
         "imbalance_ns": imbalance, "late_imbalance_ns": lates,
     }  # fmt: skip
 
 
 def noise(lengths_ns: Sequence[int], seconds: float = 2.0, **changes: Any) -> Line:
     return {
-        "type": "noise", "rank": 0, "host": "here", "cpu": 0, "seconds": seconds, "threshold_ns": 1000,
+        "type": "noise", "rank": 0, "thread": 0, "host": "here", "cpu": 0, "seconds": seconds, "threshold_ns": 1000,
         "detours": len(lengths_ns), "share": sum(lengths_ns) / (1e9 * seconds),
         "longest_ns": max(lengths_ns, default=0), "detour_lengths_ns": list(lengths_ns), "truncated": False, **changes,
     }  # fmt: skip
@@ -74,7 +75,7 @@ def work(kind: str, target_ns: int, samples_ns: Sequence[int], **changes: Any) -
         "calibration": {"status": "converged", "time_ns": target_ns, "error_relative": 0.0, "measurements": 7},
         "samples_ns": [int(one) for one in samples_ns], "elapsed_ns": [int(one) for one in ends],
         "warmup_repetitions": 0, "late": 0, "median_ns": int(np.median(samples_ns)) if len(samples_ns) else 0,
-        "interval_ns": None, "interval_relative": None, "stop_reason": "repetitions", **changes,
+        "interval_ns": None, "interval_relative": None, "stop_reason": "repetitions", "reason": "", **changes,
     }  # fmt: skip
 
 

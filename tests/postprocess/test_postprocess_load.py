@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from postprocess.fields import RecordError
 from postprocess.load import (
     RECORD_VERSIONS,
     Clock,
-    RecordError,
     Reference,
     load_record,
     load_run,

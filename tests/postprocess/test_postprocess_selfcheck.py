@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from postprocess import selfcheck
-from postprocess.load import RecordError
+from postprocess.fields import RecordError
 from postprocess.selfcheck import NO, NOT_MEASURED, WITH_CARE, YES, Steadiness, Summary, summarise
 from postprocess.selfcheck_record import load_selfcheck
 from tests.postprocess import synthetic_selfcheck as synthetic
@@ -280,6 +280,7 @@ def test_a_noisy_time_points_at_a_longer_one_that_is_not(tmp_path: Path) -> None
     [
         (None, "communication: no samples"),
         (synthetic.work("communication", TARGET, [TARGET] * 5), "too few samples"),
+        (synthetic.work("communication", TARGET, [], calibration=None, reason="one rank: nothing"), "one rank"),
         (synthetic.work("communication", TARGET, [2 * TARGET] * 21), "takes 8 ms"),
         (
             synthetic.work(
