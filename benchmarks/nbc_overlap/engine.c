@@ -144,9 +144,9 @@ static enum decision decide(const engine *e, const struct point *p) {
     }
     if ((int64_t)count >= plan->min_repetitions && (spent || (int64_t)count >= plan->max_repetitions ||
                                                     series_look(count, (size_t)plan->min_repetitions))) {
-        const struct samples_look look = samples_look_at(e->samples);
+        const struct samples_look look = samples_look_at(e->samples, plan->interval_relative);
         if ((int64_t)look.count >= plan->min_repetitions) {
-            if (look.widest >= 0 && look.widest <= plan->interval_relative) {
+            if (look.settled) {
                 return STOP_INTERVAL;
             }
             if ((int64_t)look.count >= plan->max_repetitions) {
@@ -213,7 +213,7 @@ static enum decision measure_samples(engine *e, struct point *p) {
         samples_gather(e->samples);
         int more = 0;
         if (e->bench.rank == 0 && decision == STOP_INTERVAL) {
-            const struct samples_look look = samples_look_at(e->samples);
+            const struct samples_look look = samples_look_at(e->samples, e->plan->interval_relative);
             more = !(look.widest <= e->plan->interval_relative) || (int64_t)look.count < e->plan->min_repetitions;
         }
         MPI_CHECK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));

@@ -102,12 +102,14 @@ static stats_series *sorted_times(const samples *s, enum global_time time, size_
     return series;
 }
 
-struct samples_look samples_look_at(const samples *s) {
+struct samples_look samples_look_at(const samples *s, double asked_relative) {
     struct samples_look look = {.warmup = warmup_of(s)};
     look.count = s->count - look.warmup;
+    look.settled = series_outlived(s->count, look.warmup);
     for (int i = 0; i < GLOBAL_TIMES; i++) {
         stats_series *series = sorted_times(s, (enum global_time)i, look.warmup);
         double width = stats_relative_width(series);
+        look.settled = look.settled && stats_settled(series, asked_relative);
         stats_destroy(series);
         look.widest = width < 0 || look.widest < 0 ? -1 : fmax(look.widest, width);
     }
@@ -228,7 +230,7 @@ static void fill_medians(const samples *s, size_t count, int64_t *values, int64_
 void samples_describe(samples *s, bool every_rank, struct record_point *record) {
     static const enum term sampled[5] = {T_CALL, T_COMP, T_WAIT, T_COMM_REF, T_COMP_REF};
     static const enum term summed[4][2] = {{T_CALL, T_WAIT}, {T_COMM_REF, TERMS}, {T_COMP, TERMS}, {T_COMP_REF, TERMS}};
-    const struct samples_look look = samples_look_at(s);
+    const struct samples_look look = samples_look_at(s, 0);
     const size_t ranks = (size_t)s->ranks;
     const size_t block = ranks * look.count;
     struct arrays *a = &s->arrays;

@@ -40,6 +40,7 @@ struct samples_look {
     size_t warmup; /* leading repetitions that are none of what follows */
     size_t count;  /* the others */
     double widest; /* relative 95 % interval, of the three medians the widest; negative: none yet */
+    bool settled;  /* the intervals may be believed to be as narrow as asked: stats_settled, series_outlived */
 };
 
 typedef struct samples samples;
@@ -54,8 +55,8 @@ void samples_add(samples *s, const struct repetition *own, const int64_t times[G
 /* Valid ones, warm-ups included. */
 size_t samples_count(const samples *s);
 
-/* What rank 0 knows of the point now. O(n log n). */
-struct samples_look samples_look_at(const samples *s);
+/* What rank 0 knows of the point now, against the asked relative width. O(n log n). */
+struct samples_look samples_look_at(const samples *s, double asked_relative);
 
 /* Of one of the times, after the warm-up. */
 int64_t samples_median(const samples *s, enum global_time time);
