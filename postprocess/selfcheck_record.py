@@ -118,7 +118,8 @@ class Noise:
 class Work:
     """One amount of work, again and again in one launch: a computation, or a collective followed by its wait.
 
-    ``reason`` says why it was not measured; ``calibration`` is None where nothing could be searched.
+    ``reason`` says why it was not measured; ``calibration`` is None where nothing could be searched. ``elapsed_ns``:
+    when each sample was over, since the first repetition began, of which ``warmup_repetitions`` are not samples.
     """
 
     kind: str
@@ -126,6 +127,8 @@ class Work:
     size: int
     calibration: Calibration | None
     samples_ns: Nanoseconds
+    elapsed_ns: Nanoseconds
+    warmup_repetitions: int
     late: int
     stop_reason: str
     reason: str
@@ -272,6 +275,8 @@ def _work(line: Fields) -> Work:
         size=line.count("size"),
         calibration=None if line.value.get("calibration", 0) is None else _calibration(line.inside("calibration")),
         samples_ns=line.times("samples_ns"),
+        elapsed_ns=line.times("elapsed_ns"),
+        warmup_repetitions=line.count("warmup_repetitions"),
         late=line.count("late"),
         stop_reason=line.text("stop_reason"),
         reason=line.text("reason"),
