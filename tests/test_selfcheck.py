@@ -1,0 +1,415 @@
+"""`timing_selfcheck`: its record against the schema, what it refuses, what happens when a rank, clock or disk fails."""
+
+import json
+import os
+import re
+import resource
+import signal
+import statistics
+import subprocess
+import time
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from mpi_campaign import ROOT, libraries, toolchains
+from tests.support import build_benchmarks
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+
+MPI = toolchains.DEFAULT_TOOLCHAINS[1]
+SCHEMA = json.loads((ROOT / "results" / "schema" / "selfcheck-v1.schema.json").read_text())
+RANKS = 2
+STARTS = 60
+REPETITIONS = 12
+TARGETS_NS = [300_000, 2_000_000]
+QUICK = ("--hold", "0.2", "--starts", str(STARTS), "--noise-seconds", "0.2", "--threads", "1")
+WORK = ("--targets", "300us,2ms", "--repetitions", str(REPETITIONS))
+ONE_RANK = "one rank: nothing to compare"
+
+Line = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_benchmarks(tmp_path_factory.mktemp("build"), MPI)
+
+
+def command(
+    program: Path, *words: str, ranks: int = RANKS, env: dict[str, str] | None = None
+) -> tuple[list[str], dict[str, str]]:
+    """The program under MPICH's launcher, over shared memory: words and environment."""
+    mpi = toolchains.resolve(toolchains.parse(MPI), print)
+    placement = libraries.Placement(ranks, 1, oversubscribed=True)
+    settings = libraries.launch(mpi.family, libraries.Request(Path(mpi.prefix), mpi.version, "basic", "shm", placement))
+    assert isinstance(settings, libraries.Settings)
+    options = [word for name, value in (env or {}).items() for word in ("-genv", name, value)]
+    launcher = [mpi.mpiexec, "-n", str(ranks), *settings.options, *options]
+    return [*launcher, str(program), *words], {**os.environ, **settings.env}
+
+
+def launch(
+    program: Path, *words: str, ranks: int = RANKS, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    line, environment = command(program, *words, ranks=ranks, env=env)
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=240, env=environment)
+
+
+def read(record: Path) -> list[Line]:
+    """Every line, each validated against the definition of its type, then against the whole schema."""
+    lines: list[Line] = [json.loads(text) for text in record.read_text().splitlines()]
+    for line in lines:
+        Draft202012Validator({**SCHEMA["$defs"][line["type"]], "$defs": SCHEMA["$defs"]}).validate(line)
+        Draft202012Validator(SCHEMA).validate(line)
+    return lines
+
+
+def measure(
+    program: Path, folder: Path, *words: str, ranks: int = RANKS, env: dict[str, str] | None = None
+) -> list[Line]:
+    """The lines of a run that must end well."""
+    record = folder / "selfcheck.jsonl"
+    done = launch(program, *words, "--record", str(record), ranks=ranks, env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return read(record)
+
+
+def of(lines: Iterable[Line], kind: str) -> list[Line]:
+    return [line for line in lines if line["type"] == kind]
+
+
+def own_errors(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return [line for line in done.stderr.splitlines() if line.startswith("timing_selfcheck:")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("whole")
+
+
+@pytest.fixture(scope="module")
+def whole(build: Path, folder: Path) -> list[Line]:
+    """All sections on two ranks; leaves its sizes in `folder`."""
+    (folder / "metadata.json").write_text('{"why": "a test"}')
+    words = ("--save-sizes", str(folder / "sizes.json"), "--metadata", str(folder / "metadata.json"))
+    return measure(build / "timing_selfcheck", folder, *QUICK, *WORK, *words)
+
+
+def test_the_schema_is_one_and_says_what_its_lines_are() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    for name in ("timer", "clock", "start", "noise", "work"):
+        assert SCHEMA["$defs"][name]["description"]
+        assert SCHEMA["$defs"][name]["additionalProperties"] is False
+
+
+def test_help_and_version_are_printed_once(build: Path) -> None:
+    done = launch(build / "timing_selfcheck", "--help")
+    assert done.returncode == 0
+    assert len(re.findall(r"^usage", done.stdout, re.MULTILINE)) == 1
+    for section in ("timer", "clock", "start", "noise", "work"):
+        assert re.search(rf"^  {section}\b", done.stdout, re.MULTILINE)
+    assert len(launch(build / "timing_selfcheck", "--version").stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--bogus"], "--bogus"),
+        (["quick"], "quick"),
+        (["--only", "sleep"], "timer, clock, start, noise, work"),
+        (["--hold", "-1"], "--hold"),
+        (["--starts", "0"], "--starts"),
+        (["--noise-seconds", "1e9"], "--noise-seconds"),
+        (["--detour-ns", "1.5"], "--detour-ns"),
+        (["--targets", "fast"], "--targets"),
+        (["--targets", "4ms,1ms"], "ascend"),
+        (["--repetitions", "5", "--interval", "0.02"], "--interval"),
+        (["--max-repetitions", "5"], "--repetitions"),
+        (["--sizes", "/nonexistent"], "/nonexistent"),
+        (["--sizes", "a", "--save-sizes", "b"], "--save-sizes"),
+        (["--only", "noise", "--save-sizes", "b"], "work"),
+        (["--metadata", "/dev/null"], "/dev/null"),
+        (["--record", "/nonexistent/record.jsonl"], "/nonexistent"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_use_is_one_line_and_exit_code_2(build: Path, words: list[str], says: str) -> None:
+    done = launch(build / "timing_selfcheck", *words)
+    assert done.returncode == 2, done.stderr
+    assert len(own_errors(done)) == 1
+    assert says in own_errors(done)[0]
+
+
+def test_the_sections_come_in_order_and_the_record_is_whole(whole: list[Line]) -> None:
+    kinds = ["header", "timer", "clock", *["start"] * 3, *["noise"] * RANKS, *["work"] * 2 * len(TARGETS_NS), "footer"]
+    assert [line["type"] for line in whole] == kinds
+    header, footer = whole[0], whole[-1]
+    assert header["ranks"] == RANKS
+    assert header["metadata"] == {"why": "a test"}
+    assert [place["rank"] for place in header["placement"]] == list(range(RANKS))
+    assert footer["complete"]
+    assert footer["reason"] == ""
+    assert not [line["reason"] for line in whole if line.get("reason")]
+
+
+def test_the_clock_is_looked_at_at_once_and_after_the_hold(whole: list[Line]) -> None:
+    (clock,) = of(whole, "clock")
+    assert clock["method"] == "shared"
+    assert clock["clocks"] == clock["rounds"] == 1
+    at_once, later = clock["residuals"]
+    assert at_once["after_seconds"] < 0.2 <= later["after_seconds"]
+    assert at_once["with_drift_ns"] == at_once["without_drift_ns"]  # one clock: there is no drift
+
+
+def test_every_start_is_counted_once(whole: list[Line]) -> None:
+    starts = {line["method"]: line for line in of(whole, "start")}
+    assert list(starts) == ["deadline", "mpi_barrier", "dissemination"]
+    for line in starts.values():
+        assert line["repetitions"] == len(line["imbalance_ns"])
+        assert line["late"] == len(line["late_imbalance_ns"])
+        assert line["repetitions"] + line["late"] == STARTS
+    assert starts["mpi_barrier"]["late"] == starts["dissemination"]["late"] == 0
+
+
+def test_the_noise_of_every_thread_adds_up(whole: list[Line]) -> None:
+    noise = of(whole, "noise")
+    assert [(line["rank"], line["thread"]) for line in noise] == [(rank, 0) for rank in range(RANKS)]
+    assert len({(line["host"], line["cpu"]) for line in noise}) == RANKS  # bound to cores of their own
+    for line in noise:
+        lengths = line["detour_lengths_ns"]
+        assert line["seconds"] >= 0.2
+        assert min(lengths, default=line["threshold_ns"] + 1) > line["threshold_ns"] == 1000
+        if line["truncated"]:
+            assert len(lengths) == 10000 < line["detours"]
+        else:
+            assert len(lengths) == line["detours"]
+            assert max(lengths, default=0) == line["longest_ns"]
+            assert line["share"] == pytest.approx(sum(lengths) / (line["seconds"] * 1e9), rel=1e-6)
+
+
+def test_the_work_is_sampled_as_often_as_asked_and_its_median_is_that_of_the_samples(whole: list[Line]) -> None:
+    work = of(whole, "work")
+    kinds = ("computation", "communication")
+    assert [(line["kind"], line["target_ns"]) for line in work] == [(k, t) for k in kinds for t in TARGETS_NS]
+    for line in work:
+        samples, elapsed = line["samples_ns"], line["elapsed_ns"]
+        assert line["calibration"]["measurements"] > 0
+        if line["stop_reason"] == "not_measured":  # a machine so noisy that no size could be found
+            assert line["calibration"]["status"] == "unreachable"
+            continue
+        assert line["stop_reason"] == "repetitions"
+        assert len(samples) == len(elapsed) >= REPETITIONS
+        low, high = line["interval_ns"]
+        assert int(statistics.median(samples)) == line["median_ns"]
+        assert min(samples) <= low <= line["median_ns"] <= high <= max(samples)
+        assert line["interval_relative"] == pytest.approx((high - low) / line["median_ns"], rel=1e-6)
+        assert elapsed[0] >= samples[0]
+        for (before, after), sample in zip(pairwise(elapsed), samples[1:], strict=True):
+            assert after - before >= sample
+
+
+def test_sizes_are_reused_and_nothing_is_calibrated(whole: list[Line], folder: Path, build: Path) -> None:
+    program, sizes = build / "timing_selfcheck", folder / "sizes.json"
+    found = {(line["kind"], line["target_ns"]): line for line in of(whole, "work")}
+    words = ("--only", "work", *QUICK, *WORK, "--sizes", str(sizes))
+    (folder / "again").mkdir()
+    for line in of(measure(program, folder / "again", *words), "work"):
+        before = found[line["kind"], line["target_ns"]]
+        assert line["size"] == before["size"]
+        if before["calibration"]["status"] not in ("unreachable", "not_monotonic"):
+            assert line["calibration"]["status"] == "given"
+        assert line["calibration"]["measurements"] == 0
+        assert line["calibration"]["time_ns"] == before["calibration"]["time_ns"]
+    other_target = launch(program, "--only", "work", "--targets", "5ms", "--threads", "1", "--sizes", str(sizes))
+    assert other_target.returncode == 2
+    assert "5000000 ns" in own_errors(other_target)[0]
+    other_ranks = launch(program, *words, ranks=1)
+    assert other_ranks.returncode == 2
+    assert "2 ranks" in own_errors(other_ranks)[0]
+
+
+def test_only_what_was_asked_for(build: Path, tmp_path: Path) -> None:
+    lines = measure(build / "timing_selfcheck", tmp_path, *QUICK, "--only", "noise,timer", "--threads", "2")
+    assert [line["type"] for line in lines] == ["header", "timer", *["noise"] * 2 * RANKS, "footer"]
+    assert [(line["rank"], line["thread"]) for line in of(lines, "noise")] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert lines[0]["oversubscribed"] == (lines[0]["physical_cores"] < 4)
+
+
+def test_an_interval_ends_the_samples_or_the_cap_does(build: Path, tmp_path: Path) -> None:
+    program = build / "timing_selfcheck"
+    for width, most in (("10", "1000"), ("0.0001", "10")):
+        folder = tmp_path / width
+        folder.mkdir()
+        words = ("--only", "work", "--targets", "300us", "--interval", width, "--max-repetitions", most)
+        for line in of(measure(program, folder, *words, "--threads", "1"), "work"):
+            if line["stop_reason"] == "interval":
+                assert line["interval_relative"] <= float(width)
+                assert len(line["samples_ns"]) >= 9
+            elif line["stop_reason"] == "repetitions":
+                assert int(most) <= len(line["samples_ns"]) <= 2 * int(most)  # what first passed for a warm-up counts
+            else:
+                assert line["stop_reason"] == "not_measured"
+
+
+def test_one_rank_measures_what_has_a_sense(build: Path, tmp_path: Path) -> None:
+    lines = measure(build / "timing_selfcheck", tmp_path, *QUICK, *WORK, ranks=1)
+    (clock,) = of(lines, "clock")
+    assert clock["reason"] == ONE_RANK
+    assert clock["residuals"] == []
+    for start in of(lines, "start"):
+        assert start["reason"] == ONE_RANK
+        assert start["repetitions"] == start["late"] == len(start["imbalance_ns"]) == 0
+    assert len(of(lines, "timer")) == len(of(lines, "noise")) == 1
+    for line in of(lines, "work"):
+        if line["kind"] == "communication":
+            assert line["reason"] == ONE_RANK
+            assert line["stop_reason"] == "not_measured"
+            assert line["samples_ns"] == []
+        else:
+            assert len(line["samples_ns"]) >= REPETITIONS
+    assert lines[-1]["complete"]
+
+
+def test_more_ranks_than_cores_are_said_to_be(build: Path, tmp_path: Path) -> None:
+    ranks = 2 * (os.cpu_count() or 1)
+    words = (
+        "--hold",
+        "0",
+        "--starts",
+        "10",
+        "--noise-seconds",
+        "0.05",
+        "--threads",
+        "1",
+        "--only",
+        "clock,start,noise",
+    )
+    lines = measure(build / "timing_selfcheck", tmp_path, *words, ranks=ranks)
+    assert lines[0]["oversubscribed"]
+    assert len(of(lines, "noise")) == ranks
+    assert {line["repetitions"] + line["late"] for line in of(lines, "start")} == {10}
+    assert len(of(lines, "clock")[0]["residuals"]) == 1  # no hold: at once only
+
+
+def test_ranks_with_clocks_of_their_own(build: Path, tmp_path: Path) -> None:
+    env = {"ARTIFICIAL_CLOCK": "offset_s=3,drift_ppm=40"}
+    words = (*QUICK, "--only", "clock,start")
+    lines = measure(build / "timing_selfcheck_artificial", tmp_path, *words, env=env)
+    (clock,) = of(lines, "clock")
+    assert clock["method"] == "interpolated"
+    assert clock["clocks"] == 2
+    assert clock["baseline_seconds"] == 0.2
+    assert len(clock["residuals"]) == 2
+    for start in of(lines, "start"):
+        assert len(start["imbalance_ns"]) + len(start["late_imbalance_ns"]) == STARTS
+        assert max(start["imbalance_ns"]) < 1e9  # not the 3 s between the clocks
+
+
+@pytest.mark.parametrize("fault", ["backwards_ns=5000", "offset_s=1,step_ns=1e8,step_after_s=1.5"])
+def test_a_clock_that_cannot_be_trusted_is_named_and_not_used(build: Path, tmp_path: Path, fault: str) -> None:
+    words = ("--hold", "1.5", "--starts", "20", "--targets", "300us", "--repetitions", "6", "--threads", "1")
+    program = build / "timing_selfcheck_artificial"
+    lines = measure(program, tmp_path, *words, "--only", "clock,start,work", env={"ARTIFICIAL_CLOCK": fault})
+    (clock,) = of(lines, "clock")
+    assert clock["method"] == "none"
+    assert "rank 1" in clock["refusal"]
+    assert clock["residuals"] == []
+    for start in of(lines, "start"):
+        assert clock["refusal"] in start["reason"]
+        assert start["imbalance_ns"] == start["late_imbalance_ns"] == []
+        assert start["repetitions"] == (0 if start["method"] == "deadline" else 20)
+    for line in of(lines, "work"):
+        assert line["reason"]
+        assert line["late"] == 0  # nobody is late for a barrier
+    assert lines[-1]["complete"]
+
+
+def test_a_record_is_never_written_over(build: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    record.write_text("precious")
+    done = launch(build / "timing_selfcheck", "--only", "timer", "--record", str(record))
+    assert done.returncode == 2
+    assert str(record) in own_errors(done)[0]
+    assert record.read_text() == "precious"
+
+
+def test_one_flipped_byte_fails_the_run(build: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    corrupt = {"LD_PRELOAD": str(build / "corrupt_preload.so"), "CORRUPT_RANK": "1", "CORRUPT_WAIT": "5"}
+    words = ("--only", "timer,work", "--targets", "1ms", "--threads", "1", "--record", str(record))
+    done = launch(build / "timing_selfcheck", *words, env=corrupt)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(r"timing_selfcheck: rank 1 received wrong data from MPI_Ibcast", done.stderr), done.stderr
+    footer = read(record)[-1]
+    assert not footer["complete"]
+    assert "rank 1" in footer["reason"]
+
+
+def ranks_below(launcher: int, program: Path) -> list[int]:
+    """The processes of the program that descend from a launcher."""
+    parents: dict[int, int] = {}
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit():
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                if words[0] == str(program).encode():
+                    found.append(int(entry.name))
+        except (OSError, ProcessLookupError):
+            continue  # it has just ended
+
+    def descends(pid: int) -> bool:
+        while pid in parents and pid != launcher:
+            pid = parents[pid]
+        return pid == launcher
+
+    return sorted(pid for pid in found if descends(pid))
+
+
+def when_measuring(launcher: int, program: Path, record: Path) -> list[int]:
+    """Waits for the second line of the record. Returns the ranks' processes."""
+    until = time.monotonic() + 120
+    while not (record.exists() and record.read_text().count("\n") >= 2):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    ranks = ranks_below(launcher, program)
+    assert len(ranks) == RANKS
+    return ranks
+
+
+def test_a_full_disk_ends_the_run_with_one_line(build: Path, tmp_path: Path) -> None:
+    program, record = build / "timing_selfcheck", tmp_path / "record.jsonl"
+    line, env = command(program, "--only", "timer,noise", "--noise-seconds", "5", "--record", str(record))
+    with subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as launcher:
+        try:
+            for pid in when_measuring(launcher.pid, program, record):  # files may not grow any more
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, (record.stat().st_size + 9, resource.RLIM_INFINITY))
+            _, errors = launcher.communicate(timeout=120)
+        finally:
+            launcher.kill()
+    assert launcher.returncode == 1, errors
+    (said,) = (text for text in errors.splitlines() if text.startswith("timing_selfcheck:"))
+    assert "cannot write" in said
+    assert str(record) in said
+
+
+def test_a_killed_rank_ends_the_run(build: Path, tmp_path: Path) -> None:
+    program, record = build / "timing_selfcheck", tmp_path / "record.jsonl"
+    line, env = command(program, "--only", "timer,noise", "--noise-seconds", "300", "--record", str(record))
+    with subprocess.Popen(line, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as launcher:
+        try:
+            ranks = when_measuring(launcher.pid, program, record)
+            os.kill(ranks[-1], signal.SIGKILL)
+            assert launcher.wait(timeout=120) != 0
+        finally:
+            launcher.kill()
+    assert [line["type"] for line in read(record)] == ["header", "timer"]  # and no footer: it was cut off
+    until = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}").exists() for pid in ranks) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not [pid for pid in ranks if Path(f"/proc/{pid}").exists()]
