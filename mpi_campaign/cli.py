@@ -64,6 +64,7 @@ def output_option(function: Function) -> Function:
     metavar="shm|wire[:RATE]|native",
     help="Default: a wire of 2gbit where this machine allows one, else shm.",
 )
+@click.option("--cache", default="warm", show_default=True, help="Buffers of messages: warm or cold.")
 @click.option("--repeat", type=int, default=1, help="Launch every case this many times.")
 @click.option("--ranks", type=int, default=2, show_default=True, help="MPI ranks.")
 @click.option("--threads-per-rank", type=int, default=0, help="Computing threads of each rank. Default: all cores.")

@@ -16,6 +16,11 @@ from mpi_campaign.toolchains import Toolchain
 
 BENCHMARKS: Mapping[str, str] = {"nbc_overlap": "overlap of nonblocking collectives (Denis et al. 2022)"}
 
+CACHES: Mapping[str, str] = {
+    "warm": "every repetition uses the same buffers",
+    "cold": "buffers in turn, so many that none is found in a cache",
+}
+
 SYSTEMS = ROOT / "systems"
 MANIFEST_VERSION = 1
 
@@ -40,6 +45,7 @@ class Options:
     benchmarks: tuple[str, ...] = ()
     collectives: tuple[str, ...] = ()
     network: str = ""
+    cache: str = "warm"
     repeat: int = 1
     ranks: int = 2
     threads_per_rank: int = 0
@@ -56,6 +62,7 @@ class Options:
         for name, one in manifest["options"].items():
             asked[name] = tuple(one) if isinstance(one, list) else one
         for field in fields(cls):
+            asked.setdefault(field.name, field.default)  # an option that is younger than the run
             wanted = (int, float) if isinstance(field.default, float) else type(field.default)
             if not isinstance(asked[field.name], wanted):
                 raise TypeError(f"{field.name} is {asked[field.name]!r}")
@@ -124,6 +131,7 @@ def _check_names(options: Options) -> None:
         ("benchmark", options.benchmarks, BENCHMARKS),
         ("collective", options.collectives, suites.COLLECTIVES),
         ("network", (kind,) if options.network else (), libraries.NETWORKS),
+        ("cache", (options.cache,), CACHES),
     ]
     for what, values, legal in named:
         for value in values:

@@ -109,6 +109,7 @@ class Campaign:
             "threads_per_rank": str(plan.placement.threads_per_rank),
             "budget_seconds": f"{plan.case_budget_seconds:.1f}",
             "time_limit": f"{plan.case_limit_seconds:.0f}s",
+            "cache": self.options.cache,
             "metadata_file": str(folder.session / "metadata.json"),
         }
         if rate:

@@ -23,7 +23,7 @@ class NbcOverlap(MeasuredTest):
     benchmark = "nbc_overlap"
 
     def benchmark_options(self) -> list[str]:
-        options = ["--grid", self.grid]
+        options = ["--grid", self.grid, "--cache", self.cache]
         if self.budget_seconds:
             options += ["--budget-seconds", str(self.budget_seconds)]
         basic = self.basic_test()

@@ -62,6 +62,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     grid = variable(str, value="smoke")
     #: Wall time that the process group may take; 0: no bound but the repetitions.
     budget_seconds = variable(float, value=0.0)
+    #: Buffers: the same for every repetition, or in turn, so that none is found in a cache.
+    cache = variable(str, value="warm")
     #: Rate of the wire, on partitions that are one.
     wire_rate = variable(str, value=site.WIRE_RATE)
     #: Facts about the run for the record's header: a JSON file.
