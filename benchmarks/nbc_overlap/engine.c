@@ -42,6 +42,7 @@ struct engine {
     struct size_table *sizes;
     record_file *record;
     struct engine_result result;
+    int64_t late; /* starts of all points */
     char reason[512];
 };
 
@@ -185,6 +186,7 @@ static enum decision repeat(engine *e, struct point *p) {
         }
         if (outcome.late) {
             p->late++;
+            e->late++;
         } else {
             samples_add(e->samples, &r, outcome.times);
         }
@@ -402,11 +404,19 @@ static void check_budget(engine *e) {
     const struct engine_plan *plan = e->plan;
     int nothing = plan->budget_seconds > 0 && e->result.measured_seconds <= 0 && engine_is_over(plan);
     MPI_CHECK(MPI_Bcast(&nothing, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    if (nothing != 0 && e->result.end == ENGINE_COMPLETE) {
-        e->result.end = ENGINE_NOTHING_MEASURED;
+    if (nothing == 0 || e->result.end != ENGINE_COMPLETE) {
+        return;
+    }
+    e->result.end = ENGINE_NOTHING_MEASURED;
+    if (e->late > 0) {
         snprintf(e->reason, sizeof e->reason,
-                 "a budget of %g s is too small for one repetition: start and calibration took %.1f s, and %lld repetitions of every point "
-                 "take about %.0f s more; raise --budget-seconds, or ask for fewer points or shorter times",
+                 "nothing could be measured in %.1f s, with a budget of %g s: in each of %lld repetitions a rank came late to the start; "
+                 "something else uses these cores, or a thread of the MPI library does", seconds_since(plan->began_ns), plan->budget_seconds,
+                 (long long)e->late);
+    } else {
+        snprintf(e->reason, sizeof e->reason,
+                 "a budget of %g s is too small for one repetition: start and calibration took %.1f s, and %lld repetitions of every "
+                 "point take about %.0f s more; raise --budget-seconds, or ask for fewer points or shorter times",
                  plan->budget_seconds, seconds_since(plan->began_ns), (long long)plan->min_repetitions,
                  ceil(all_weights(e) * (double)plan->min_repetitions));
     }
