@@ -33,6 +33,10 @@ class CpuTime:
     busy: int
     stolen: int
 
+    @property
+    def busy_share(self) -> float:
+        return self.busy / self.total if self.total > 0 else 0.0
+
     def __sub__(self, before: "CpuTime") -> "CpuTime":
         return CpuTime(self.total - before.total, self.busy - before.busy, self.stolen - before.stolen)
 
@@ -97,9 +101,11 @@ def throttling(root: Path) -> Throttling:
 
 def throttled(taken: Throttling, during: str) -> Finding:
     """What was throttled between two looks."""
-    seen = f"stopped {taken.times} times, {taken.seconds:.2f} s in all" if taken.times else "never"
     return finding(
-        "throttling", f"{seen} {during}", taken.times > 0, "raise the cgroup's CPU limit: what it stops is lost"
+        "throttling",
+        f"stopped {taken.times} times, {taken.seconds:.2f} s in all, {during}" if taken.times else "never",
+        taken.times > 0,
+        "raise the cgroup's CPU limit: what it stops is lost",
     )
 
 
@@ -282,16 +288,23 @@ def process_ticks(root: Path) -> dict[int, tuple[str, int]]:
     return found
 
 
-def other_load(taken: CpuTime, before: Mapping[int, tuple[str, int]], after: Mapping[int, tuple[str, int]]) -> Finding:
-    """What ran on these cores between two looks, between which the campaign slept."""
-    part = taken.busy / taken.total if taken.total > 0 else 0.0
+def busiest(before: Mapping[int, tuple[str, int]], after: Mapping[int, tuple[str, int]], total: int) -> str:
+    """The processes that used most between two looks, in which `total` ticks went by, and are still there, in words.
+
+    Those that used less than what disturbs are left out, and so is this one.
+    """
     used = {pid: ticks - before.get(pid, ("", 0))[1] for pid, (_, ticks) in after.items() if pid != os.getpid()}
-    busiest = sorted((pid for pid in used if used[pid] > 1), key=lambda pid: -used[pid])[:NAMED_PROCESSES]
-    names = ", ".join(f"{clean(after[pid][0])} (process {pid})" for pid in busiest) or "what is not visible from here"
+    most = sorted((pid for pid in used if used[pid] > DISTURBING_SHARE * total), key=lambda pid: -used[pid])
+    names = ", ".join(f"{clean(after[pid][0])} (process {pid})" for pid in most[:NAMED_PROCESSES])
+    return names or "it has ended meanwhile, or cannot be seen from here"
+
+
+def other_load(shares: Mapping[str, float], names: str) -> Finding:
+    """What others ran on these cores, by when: a share of their time each."""
     return finding(
         "other load",
-        f"{share(part)} of the cores' time",
-        part > DISTURBING_SHARE,
+        f"{', '.join(f'{share(part)} {when}' for when, part in shares.items())}, of the cores' time",
+        max(shares.values()) > DISTURBING_SHARE,
         f"it takes time from the ranks: wait until it ends, or stop it: {names}",
     )
 

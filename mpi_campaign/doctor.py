@@ -1,6 +1,7 @@
 """`campaign doctor`: what this machine lacks for a run, what disturbs one, and whether it can support conclusions."""
 
 import math
+import resource
 import shutil
 import time
 from collections.abc import Iterator
@@ -109,14 +110,17 @@ def _measure(check: Selfcheck, watch: "_Watch", report: Report) -> None:
 
 
 class _Watch:
-    """What is taken from the cores between `begin` and `findings`; what others run just before."""
+    """What others take from the cores: just before `begin`, and between it and `findings`."""
 
     def __init__(self, cpus: tuple[int, ...]) -> None:
         self.cpus = cpus
-        self.load: Finding | None = None
-        self.started = 0.0
+        self.began: float | None = None
+        self.shares: dict[str, float] = {}
+        self.names = ""
+        self.processes: dict[int, tuple[str, int]] = {}
         self.time = CpuTime(0, 0, 0)
         self.throttling = Throttling(0, 0.0)
+        self.own_seconds = 0.0
 
     def begin(self) -> None:
         """Takes LOAD_SECONDS, in which this process sleeps."""
@@ -124,21 +128,36 @@ class _Watch:
         before = disturbances.cpu_time(MACHINE, self.cpus)
         time.sleep(LOAD_SECONDS)
         self.time = disturbances.cpu_time(MACHINE, self.cpus)
-        self.load = disturbances.other_load(self.time - before, processes, disturbances.process_ticks(MACHINE))
+        self.processes = disturbances.process_ticks(MACHINE)
+        taken = self.time - before
+        self.shares["before"] = taken.busy_share
+        self.names = disturbances.busiest(processes, self.processes, taken.total)
         self.throttling = disturbances.throttling(MACHINE)
-        self.started = time.monotonic()
+        self.own_seconds = _own_seconds()
+        self.began = time.monotonic()
 
     def findings(self) -> Iterator[Finding]:
-        """Where hardly any time went by since `begin`, or it never was, since the machine started."""
-        if self.load:
-            yield self.load
-        passed = time.monotonic() - self.started
-        if self.load and passed > LOAD_SECONDS:
-            during, time_before, throttling_before = "meanwhile", self.time, self.throttling
+        """Since the machine started where hardly any time went by since `begin`, or it never was."""
+        now, throttling = disturbances.cpu_time(MACHINE, self.cpus), disturbances.throttling(MACHINE)
+        passed = 0.0 if self.began is None else time.monotonic() - self.began
+        if passed < LOAD_SECONDS:
+            during = "since boot"
         else:
-            during, time_before, throttling_before = "since boot", CpuTime(0, 0, 0), Throttling(0, 0.0)
-        yield disturbances.steal(disturbances.cpu_time(MACHINE, self.cpus) - time_before, during)
-        yield disturbances.throttled(disturbances.throttling(MACHINE) - throttling_before, during)
+            during, now, throttling = "meanwhile", now - self.time, throttling - self.throttling
+            others = now.busy_share - (_own_seconds() - self.own_seconds) / (passed * len(self.cpus))
+            self.shares[during] = max(0.0, others)
+            if self.shares[during] > self.shares["before"]:
+                self.names = disturbances.busiest(self.processes, disturbances.process_ticks(MACHINE), now.total)
+        if self.shares:
+            yield disturbances.other_load(self.shares, self.names)
+        yield disturbances.steal(now, during)
+        yield disturbances.throttled(throttling, during)
+
+
+def _own_seconds() -> float:
+    """CPU time of this process and of all that it started and that has ended: ranks too, which it adopts."""
+    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, whose))
 
 
 def _lasting() -> Iterator[Finding]:
@@ -273,7 +292,7 @@ def _conclusions(found: Summary, measured: Measured, seconds: float) -> str:
     place = measured.placement
     lines = [
         f"Can it support conclusions? {measured.toolchain} over {selfcheck.NETWORK}, {place.ranks} ranks x "
-        f"{place.threads_per_rank} threads, {found.launches} launches, {duration(seconds)}"
+        f"{_count(place.threads_per_rank, 'thread')}, {_count(found.launches, 'launch')}, {duration(seconds)}"
     ]
     rows = [("at", "", "smallest difference", "")]
     rows += [
@@ -292,6 +311,11 @@ def _conclusions(found: Summary, measured: Measured, seconds: float) -> str:
         "may be chance (95 %).",
     ]
     return "\n".join(lines)
+
+
+def _count(number: int, what: str) -> str:
+    plural = "es" if what.endswith("ch") else "s"
+    return f"{number} {what}{'' if number == 1 else plural}"
 
 
 def _ns(nanoseconds: float) -> str:

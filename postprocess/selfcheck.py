@@ -294,18 +294,17 @@ def _steadiness(works: list[Work]) -> Steadiness:
 
 
 def _trouble(works: list[Work], median_ns: float, width: float) -> str:
-    status = works[0].calibration.status if works[0].calibration else ""
-    if status == "unreachable":
+    calibration = works[0].calibration
+    if calibration and calibration.status == "unreachable":
         return f"no size of the {works[0].kind} reaches this time"
-    if status == "not_monotonic":
-        return f"larger sizes of the {works[0].kind} were faster: none could be chosen"
     if math.isnan(median_ns):
         return works[0].reason or "no samples"
-    if abs(median_ns / works[0].target_ns - 1) > CALIBRATION_LIMIT:
-        return f"the size that was found takes {duration(median_ns)}"
-    if math.isnan(width):
-        return "too few samples for an interval"
-    return ""
+    return "too few samples for an interval" if math.isnan(width) else ""
+
+
+def is_off_target(one: Steadiness) -> bool:
+    """Whether the size that was found takes another time by more than a point of the campaign may be off."""
+    return abs(one.median_ns / one.target_ns - 1) > CALIBRATION_LIMIT
 
 
 def judge(interval_relative: float, cv_median: float) -> str:
@@ -330,12 +329,14 @@ def verdicts(work: Sequence[Steadiness], targets_ns: Sequence[int] = TARGETS_NS)
 
 def _words(work: Sequence[Steadiness], target_ns: int) -> dict[str, str]:
     here = {one.kind: one for one in work if one.target_ns == target_ns}
-    return {
-        kind: NOT_MEASURED
-        if kind not in here or here[kind].trouble
-        else judge(here[kind].interval_relative, here[kind].cv_median)
-        for kind in KINDS
-    }
+    return {kind: _word(here[kind]) if kind in here else NOT_MEASURED for kind in KINDS}
+
+
+def _word(one: Steadiness) -> str:
+    """What takes another time than the target is steady with care at best."""
+    if one.trouble:
+        return NOT_MEASURED
+    return _worst([judge(one.interval_relative, one.cv_median), WITH_CARE if is_off_target(one) else YES])
 
 
 def _worst(words: Iterable[str]) -> str:
@@ -362,19 +363,22 @@ def _evidence(one: Steadiness) -> str:
     if one.trouble:
         return f"{one.kind}: {one.trouble}"
     launches = "launches not compared" if math.isnan(one.cv_median) else f"launches {share(one.cv_median)}"
-    return f"{one.kind}: interval {share(one.interval_relative)}, {launches}"
+    off = f"takes {duration(one.median_ns)}, " if is_off_target(one) else ""
+    return f"{one.kind}: {off}interval {share(one.interval_relative)}, {launches}"
 
 
 def _advice(word: str, measured: Sequence[Steadiness], target_ns: int, good: Sequence[int]) -> str:
     if word in (YES, NOT_MEASURED):
         return ""
-    advice = []
+    advice = ["end what disturbs this machine"] if word == NO else []
     if any(one.interval_relative > YES_LIMIT for one in measured):
         advice.append("give it more repetitions (a larger --budget-seconds)")
     if any(one.cv_median > YES_LIMIT for one in measured):
         advice.append("launch every case several times (--repeat) and trust no single launch")
     if any(math.isnan(one.cv_median) for one in measured):
         advice.append("compare several launches (--launches) first")
+    if any(map(is_off_target, measured)):
+        advice.append("start the doctor again: the search for a size of this time was disturbed")
     longer = [target for target in good if target > target_ns]
     if word == NO and longer:
         advice.append(f"or measure at {duration(longer[0])}, where this machine is steadier")

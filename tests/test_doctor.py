@@ -210,11 +210,19 @@ def test_other_load_is_named(tmp_path: Path) -> None:
     root = machine_of(tmp_path, {"proc/77/stat": process("a) R (b\x1b[31m", 100), "proc/78/stat": "gone"})
     before = disturbances.process_ticks(root)
     after = disturbances.process_ticks(machine_of(root, {"proc/77/stat": process("a) R (b\x1b[31m", 190)}))
-    found = disturbances.other_load(CpuTime(200, 95, 0), before, after)
-    assert (found.state, found.seen) == ("note", "48 % of the cores' time")
-    assert "a) R (b�[31m (process 77)" in found.advice
-    assert disturbances.other_load(CpuTime(200, 4, 0), before, after).state == "good"
-    assert "not visible" in disturbances.other_load(CpuTime(200, 95, 0), after, after).advice
+    assert disturbances.busiest(before, after, 200) == "a) R (b�[31m (process 77)"
+    assert disturbances.busiest(before, after, 9000) == disturbances.busiest(after, after, 200)
+    assert "cannot be seen" in disturbances.busiest(after, after, 200)
+
+
+@pytest.mark.parametrize(
+    ("shares", "state"), [({"before": 0.02}, "good"), ({"before": 0.0, "meanwhile": 0.021}, "note")]
+)
+def test_other_load_disturbs_before_and_meanwhile(shares: dict[str, float], state: str) -> None:
+    found = disturbances.other_load(shares, "a (process 7)")
+    assert found.state == state
+    assert all(when in found.seen for when in shares)
+    assert ("process 7" in found.advice) is (state == "note")
 
 
 @pytest.mark.parametrize(("text", "cpus"), [("0-2,8", {0, 1, 2, 8}), ("", set()), ("(null)", set()), ("5", {5})])
