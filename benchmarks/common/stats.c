@@ -67,22 +67,25 @@ int64_t stats_median(const stats_series *series) {
     return middle_of(series->sorted, series->count);
 }
 
-size_t stats_interval_rank(size_t count) {
-    if (count < STATS_FEWEST_FOR_INTERVAL) {
-        return 0;
-    }
+/* The largest k for which the interval of ranks k and count + 1 - k misses the median with at most this probability; 0: none. */
+static size_t interval_rank(size_t count, double missed) {
     /* Six standard deviations (sqrt(n)/2) below the mean the tail is under 1e-9: the sum may start there. */
     double n = (double)count;
     double start = floor(n / 2 - 3 * sqrt(n));
     size_t i = start > 0 ? (size_t)start : 0;
-    double tail = 0;
-    for (;; i++) {
-        double x = (double)i;
-        tail += exp(lgamma(n + 1) - lgamma(x + 1) - lgamma(n - x + 1) - n * log(2.0));
-        if (tail > 0.025) {
-            return i; /* P(B <= i-1) <= 0.025 < P(B <= i), so k - 1 = i - 1 */
-        }
+    double x = (double)i;
+    double share = exp(lgamma(n + 1) - lgamma(x + 1) - lgamma(n - x + 1) - n * log(2.0)); /* P(B = i) */
+    double tail = share;
+    while (tail <= missed / 2) { /* P(B <= i-1) <= missed / 2 < P(B <= i) in the end, so k - 1 = i - 1 */
+        share *= (double)(count - i) / (double)(i + 1);
+        i++;
+        tail += share;
     }
+    return i;
+}
+
+size_t stats_interval_rank(size_t count) {
+    return interval_rank(count, 0.05);
 }
 
 bool stats_interval(const stats_series *series, int64_t *low, int64_t *high) {
@@ -103,6 +106,17 @@ double stats_relative_width(const stats_series *series) {
         return -1;
     }
     return (double)(high - low) / (double)median;
+}
+
+bool stats_settled(const stats_series *series, double asked_relative) {
+    double width = stats_relative_width(series);
+    if (width < 0 || !(width <= asked_relative)) {
+        return false;
+    }
+    size_t k = interval_rank(series->count, 0.001);
+    int64_t low = series->sorted[k > 0 ? k - 1 : 0];
+    int64_t high = series->sorted[series->count - (k > 0 ? k : 1)];
+    return (double)(high - low) <= 2 * asked_relative * (double)stats_median(series);
 }
 
 static int compare_values(const void *left, const void *right) {

@@ -37,6 +37,15 @@ bool stats_interval(const stats_series *series, int64_t *low, int64_t *high);
 /* Width of that interval relative to the median; negative where there is none. */
 double stats_relative_width(const stats_series *series);
 
+/*
+ * Whether that width may be believed to be at most the asked one: the 95 % interval is, and the 99.9 % interval (below 11 samples, for
+ * which there is none: all samples) is at most twice the asked width. Where the density around the median is smooth the second is 1.7
+ * times as wide as the first, so that it costs little. Where times have two peaks of about the same weight, the 95 % interval lies
+ * within one of them now and then, narrow and wrong; who repeats until it is narrow waits for just that. false where there is no
+ * interval. O(sqrt(count)).
+ */
+bool stats_settled(const stats_series *series, double asked_relative);
+
 /* The rank k (1-based) above for n samples; 0 where no interval exists. */
 size_t stats_interval_rank(size_t count);
 
