@@ -32,9 +32,9 @@
  * How many leading samples are a transient, slower than what follows; at most half of them. 0 below SERIES_FEWEST.
  *
  * The truncation d that minimises sum over i > d of (r_i - mean)^2 / (count - d)^2 (MSER: K. P. White Jr., An effective truncation
- * heuristic for bias reduction in simulation output, Simulation 69(6), 1997), of ranks r instead of times; ties have their mean rank. It is believed
- * only where the d samples are slower than the others by two standard deviations of the mean rank of so many drawn at random, or d = 1 and
- * the first is the slowest of all. A beginning that is faster is kept, and so are slow samples that come later.
+ * heuristic for bias reduction in simulation output, Simulation 69(6), 1997), of ranks r instead of times; ties have their mean rank.
+ * It is believed only where the d samples are slower than the others by two standard deviations of the mean rank of so many drawn at
+ * random, or d = 1 and the first is the slowest of all. A beginning that is faster is kept, and so are slow samples that come later.
  * Of samples without a transient it takes 0.25 of 10 in the mean, 0.07 of 100; anything at all in 14 % of the series of 10, in 3 %
  * of those of 100.
  *
