@@ -16,6 +16,9 @@
 
 enum decision { GO_ON, SYNCHRONISE, STOP_INTERVAL, STOP_REPETITIONS, STOP_LATE };
 
+/* Where more starts than this are late for each that is not, after so many, going on makes no sense: ranks share cores. */
+enum { PATIENCE = 50, LATE_PER_SAMPLE = 10 };
+
 /* The samples of one piece of work. */
 struct batch {
     struct session *session;
@@ -75,8 +78,8 @@ static enum decision decide(struct batch *b) {
     const struct settings *settings = b->session->settings;
     const bool until_narrow = settings->interval > 0;
     const size_t most = (size_t)(until_narrow ? settings->max_repetitions : settings->repetitions);
-    if (b->late > 50 + 10 * (int64_t)most) {
-        return STOP_LATE; /* a machine on which nearly every start is late must not hold this up for ever */
+    if (b->late > PATIENCE + LATE_PER_SAMPLE * (int64_t)b->count) {
+        return STOP_LATE;
     }
     const bool look = until_narrow && series_look(b->count, STATS_FEWEST_WITHOUT_EXTREMES);
     if (look || (b->count >= most && b->count >= b->next_look)) {
@@ -277,6 +280,8 @@ static bool measure_one(struct session *session, sampler *s, enum work_kind kind
     } else if (!sample_work(&b)) {
         snprintf(session->reason, sizeof session->reason, "%s", sampler_fault_text(s));
         good = false;
+    } else if (strcmp(b.stop_reason, "late") == 0) {
+        snprintf(reason, sizeof reason, "fewer than one start in %d was not late", LATE_PER_SAMPLE);
     } else if (!has_clock(&b)) {
         snprintf(reason, sizeof reason, "no clock, so starts by a barrier, and times that are the slowest rank's own: %s",
                  clock_quality_of(session->clock).refusal);
