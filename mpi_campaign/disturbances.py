@@ -168,16 +168,22 @@ def turbo(root: Path) -> Finding:
 
 def tick(root: Path, cpus: Sequence[int]) -> Finding:
     """How often the kernel interrupts a busy core, and which cores it spares. The noise profile shows the price."""
-    rate = re.search(r"^CONFIG_HZ=(\d+)$", kernel_configuration(root), re.MULTILINE)
+    rate = tick_hz(root)
     spared = {
         what: cpu_list(read(root / SYS_CPU / file)) & set(cpus)
         for what, file in (("without tick (nohz_full)", "nohz_full"), ("isolated (isolcpus)", "isolated"))
     }
-    seen = [f"{rate.group(1)} Hz" if rate else "rate not visible"]
+    seen = [f"{rate} Hz" if rate else "rate not visible"]
     seen += [f"{len(found)} of {len(cpus)} CPUs {what}" for what, found in spared.items() if found]
     if not any(spared.values()):
         seen.append("no CPU is spared (nohz_full, isolcpus)")
     return Finding("tick", GOOD, ", ".join(seen))
+
+
+def tick_hz(root: Path) -> int:
+    """The tick's rate that the kernel was built with; 0 where it is not visible."""
+    rate = re.search(r"^CONFIG_HZ=(\d+)$", kernel_configuration(root), re.MULTILINE)
+    return int(rate.group(1)) if rate else 0
 
 
 def kernel_configuration(root: Path) -> str:

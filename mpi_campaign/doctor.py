@@ -256,7 +256,9 @@ def _clock(clock: Clock) -> Finding:
 def _start(found: Summary) -> Finding:
     names = {"deadline": "deadline", "mpi_barrier": "MPI_Barrier", "dissemination": "dissemination"}
     seen = "; ".join(
-        f"{names[one.method]} {_ns(one.p50_ns)}, {_ns(one.p95_ns)}, {_ns(one.p99_ns)}" for one in found.starts
+        f"{names[one.method]} {_ns(one.p50_ns)}, {_ns(one.p95_ns)}, {_ns(one.p99_ns)}"
+        f"{f' ({one.late} late, thrown away)' if one.late else ''}"
+        for one in found.starts
     )
     deadline = next((one for one in found.starts if one.method == "deadline"), None)
     p95 = deadline.p95_ns if deadline else math.nan
@@ -271,8 +273,10 @@ def _start(found: Summary) -> Finding:
 def _noise(found: Summary) -> Finding:
     cores = sorted(found.cores, key=lambda one: -one.share)
     each = []
+    configured = disturbances.tick_hz(MACHINE)
     for one in cores[:WORST_CORES]:
-        tick = f", as often as a tick of {one.tick_hz} Hz" if one.tick_hz else ""
+        known = one.tick_hz and configured in (0, one.tick_hz)
+        tick = f", as often as a tick of {one.tick_hz} Hz" if known else ""
         cpu = f"CPU {one.cpu}" if one.cpu >= 0 else f"rank {one.rank}"
         each.append(
             f"{cpu}: {share(one.share)} of its time, {one.detours_per_second:.0f} detours/s{tick}, "

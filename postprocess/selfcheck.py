@@ -203,16 +203,19 @@ def core_noise(noise: Noise) -> CoreNoise:
         p99_ns=percentile(noise.detour_lengths_ns, 99),
         longest_ns=float(noise.longest_ns),
         share=noise.share,
-        tick_hz=tick_of(rate),
+        tick_hz=tick_of(rate, noise.share),
     )
 
 
-def tick_of(detours_per_second: float) -> int:
+def tick_of(detours_per_second: float, share_of_time: float) -> int:
     """The rate of the kernel's tick that detours come as often as, to within TICK_TOLERANCE; 0: of none.
 
     A hint, since the rate is all that is looked at: other detours come on top of the tick's, and a tick that is shorter
-    than the profile's threshold is not among them.
+    than the profile's threshold is not among them. A core that loses more than YES_LIMIT of its time loses it to
+    something else, whatever the rate.
     """
+    if share_of_time > YES_LIMIT:
+        return 0
     near = (hz for hz in TICK_RATES_HZ if abs(detours_per_second / hz - 1) <= TICK_TOLERANCE)
     return next(near, 0)
 

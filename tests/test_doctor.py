@@ -242,12 +242,13 @@ def test_everything_can_be_asked_of_this_machine() -> None:
 DRIVER = """
 import sys
 from pathlib import Path
-from mpi_campaign import __main__, machine, measuring, selfcheck, toolchains
+from mpi_campaign import __main__, disturbances, machine, measuring, selfcheck, toolchains
 folder = Path(sys.argv[1])
 selfcheck.RECORDS, measuring.STATE = folder / "records", folder
 selfcheck.build = lambda toolchain: folder / "program"
 selfcheck.LIMIT_SECONDS, selfcheck.POLL_SECONDS = 3.0, 0.1
 machine.cores = lambda: machine.Cores((0, 1), 2)
+disturbances.tick_hz = lambda root: 250
 toolchains.resolve = lambda spec, say: toolchains.Toolchain(
     spec.toolchain, spec.family, spec.version, "wheels", str(folder), str(folder / "mpicc"), str(folder / "mpiexec"))
 sys.argv[1:] = ["doctor", *sys.argv[2:]]

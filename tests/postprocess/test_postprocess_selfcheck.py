@@ -130,6 +130,12 @@ def test_a_tick_is_recognised_by_its_rate(tmp_path: Path, per_second: int, tick_
     assert (core.detours_per_second, core.tick_hz) == (per_second, tick_hz)
 
 
+def test_what_takes_much_time_is_no_tick(tmp_path: Path) -> None:
+    quiet, loud = ([80_000] * 250, [81_000] * 250)  # 2.0 and 2.025 % of a second
+    cores = summary_of(tmp_path, [[synthetic.noise(quiet, 1.0), synthetic.noise(loud, 1.0, rank=1)]]).cores
+    assert [core.tick_hz for core in cores] == [250, 0]
+
+
 def test_a_core_is_described_by_its_detours(tmp_path: Path) -> None:
     lengths = [*([2000] * 98), 50_000, 9_000_000]
     (core,) = summary_of(tmp_path, [[synthetic.noise(lengths, seconds=1.0, cpu=3)]]).cores
