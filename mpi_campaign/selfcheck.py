@@ -85,12 +85,12 @@ class Selfcheck:
         countdown = Countdown(self.launches - 1, NEXT_SECONDS)
         for number in range(1, self.launches + 1):
             first = number == 1
+            countdown.begin()
             self._say(
                 f"1 of {self.launches}: everything, about {FIRST_SECONDS + NEXT_SECONDS * countdown.total:.0f} s left"
                 if first
                 else f"{number} of {self.launches}: work, {countdown.left}"
             )
-            countdown.begin()
             record = launch.folder / f"launch-{number:02}.jsonl"
             ended = launch.run(record, first=first)
             if record.is_file():
