@@ -189,6 +189,31 @@ def doctor(toolchain: str | None, launches: int, *, as_json: bool, no_timing: bo
     return EXIT_INTERRUPTED if found.interrupted else EXIT_GOOD
 
 
+@campaign.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A new or an empty folder; `docs` writes docs/measurement.md anew. Default: a new one under .campaign/.",
+)
+@click.option(
+    "--toolchain",
+    metavar="NAME@VERSION[=PREFIX]",
+    help="The MPI library to measure with. Default: the first of `run`'s.",
+)
+@click.option("--quick", is_flag=True, help="A minute: fewer launches, two target times, clocks held for 2 s.")
+def figures(out: Path | None, toolchain: str | None, *, quick: bool) -> int:
+    """How well this project measures here: starts, clocks, stop rules, launches, as tables and pictures.
+
+    Takes about five minutes, in which nothing else should run.
+    """
+    from mpi_campaign import figures as making  # noqa: PLC0415
+    from mpi_campaign import toolchains  # noqa: PLC0415
+
+    spec = toolchains.parse(toolchain or toolchains.DEFAULT_TOOLCHAINS[0])
+    plan = making.QUICK if quick else making.WHOLE
+    return making.Run(plan, spec, out, ["./campaign", *sys.argv[1:]])()
+
+
 @campaign.command(context_settings={"ignore_unknown_options": True})
 @click.option("--quick", is_flag=True, help="Leave out what launches MPI or a browser.")
 @click.option(

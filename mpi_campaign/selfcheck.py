@@ -164,25 +164,28 @@ class _Launch:
         return _Ended(ended.exit_code or int(ended.hung), ended.interrupted, complaint)
 
 
-def build(toolchain: Toolchain) -> Path:
-    """The program, built for the toolchain where the benchmarks are built; nothing is compiled a second time.
+def build(toolchain: Toolchain, target: str = PROGRAM, *, tests: bool = False) -> Path:
+    """A program, built for the toolchain where the benchmarks are built; nothing is compiled a second time.
 
-    Raises CampaignError with the compiler's first error.
+    tests: in a folder beside it, where the programs of the tests are built too.  Raises CampaignError with the
+    compiler's first error.
     """
     folder = builds.folder(toolchain.environment, toolchain.mpicc)
+    folder = folder.with_name(f"{folder.name}-tests") if tests else folder
+    options = [*builds.options(toolchain.mpicc), *(["-DCAMPAIGN_TESTS=ON"] if tests else [])]
     programs = ROOT / ".venv" / "bin"
     path = f"{toolchains.path_folder(toolchain)}:{programs}:{os.environ.get('PATH', os.defpath)}"
     env = {**builds.environment(toolchain.family, toolchain.version, toolchain.prefix), "PATH": path}
-    configure = ["-S", str(builds.SOURCES), "-B", str(folder), *builds.options(toolchain.mpicc)]
-    for words in (configure, ["--build", str(folder), "--target", PROGRAM]):
+    configure = ["-S", str(builds.SOURCES), "-B", str(folder), *options]
+    for words in (configure, ["--build", str(folder), "--target", target]):
         ended = measuring.run([str(programs / "cmake"), *words], lambda _line: None, lambda: None, env=env)
         if ended.interrupted:
             raise KeyboardInterrupt
         if ended.exit_code != 0:
             errors = [line.strip() for line in ended.output if re.search(r"\berror:|^CMake Error", line)]
             what = (errors or ended.output[-1:] or ["?"])[0]
-            raise CampaignError(f"{PROGRAM} cannot be built with {toolchain.toolchain}: {what}")
-    return folder / PROGRAM
+            raise CampaignError(f"{target} cannot be built with {toolchain.toolchain}: {what}")
+    return folder / target
 
 
 def records_folder() -> Path:

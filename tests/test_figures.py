@@ -1,0 +1,131 @@
+"""`campaign figures`: a quick run for real, an interrupted one, wrong use; the stop rule beside the C program's own."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from mpi_campaign import ROOT, figures, machine, toolchains
+from mpi_campaign.errors import CampaignError
+from postprocess import measurement, stop_rules
+from postprocess.measurement_text import BEGIN, END
+from postprocess.selfcheck_record import load_selfcheck
+from tests.support import Command, launch, refused
+
+MOST = 100
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--toolchain", "fastmpi"], "NAME@VERSION"),
+        (["--out", "README.md"], "README.md"),
+        (["--out", "benchmarks"], "there already"),
+        (["--slow"], "--slow"),
+        (["now"], "now"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_use_is_one_line_and_exit_code_2(campaign: Command, words: list[str], says: str) -> None:
+    refused(campaign("figures", *words), says)
+
+
+def test_a_page_without_a_place_is_refused_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / figures.PAGE).write_text("# Prose\n")
+    monkeypatch.setattr(figures, "DOCS", tmp_path)
+    run = figures.Run(figures.QUICK, toolchains.parse("openmpi@5.0.11"), tmp_path, ["./campaign", "figures"])
+    with pytest.raises(CampaignError, match="figures: begin"):
+        run()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [figures.PAGE]
+
+
+def test_the_page_of_this_project_has_a_place() -> None:
+    page = (figures.DOCS / figures.PAGE).read_text()
+    assert page.count(BEGIN) == page.count(END) == 1
+    for address in re.findall(r"!\[[^]]*\]\(([^)]*)\)", page):
+        ElementTree.parse(figures.DOCS / address)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("mpi")
+def test_a_quick_run_leaves_records_tables_and_pictures(campaign: Command, tmp_path: Path) -> None:
+    out = tmp_path / "new"
+    done = campaign("figures", "--quick", "--out", str(out), timeout=900)
+    if done.returncode == 1:  # a launch that hung on a machine under load is told, and the rest is there
+        assert "campaign: " in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
+    assert f"figures: {out / 'measurement.md'}" in done.stdout
+    assert "launch 1 of 3" in done.stderr
+    page = (out / "measurement.md").read_text()
+    rows = re.findall(
+        r"^\| residual, at once, (within a node|between nodes) \| ≤ .* \| (.*) \| .* \|$", page, re.MULTILINE
+    )
+    assert [where for where, _ in rows] == ["within a node", "between nodes"]
+    for address in re.findall(r"!\[[^]]*\]\(([^)]*)\)", page):
+        assert ElementTree.parse(out / address).getroot().tag.endswith("svg")
+    records = measurement.load(out / "records")
+    assert len(records.within) == 1
+    assert len(records.launches) == 3
+    refusal = machine.nodes_refusal()
+    assert records.no_nodes == (refusal or "")
+    if refusal is None and done.returncode == 0:
+        (between,) = records.between
+        assert between.header.nodes == 2
+        assert between.clock is not None
+        assert between.clock.clocks == 2
+        assert {one.where for one in records.truths} == {"within", "between"}
+    else:
+        assert refusal is None or refusal in page
+    again = campaign("figures", "--quick", "--out", str(out))
+    refused(again, "there already")
+
+
+@pytest.mark.slow
+@pytest.mark.needs("mpi")
+def test_an_interrupted_run_shows_what_there_is(tmp_path: Path) -> None:
+    out = tmp_path / "new"
+    words = [sys.executable, str(ROOT / "campaign"), "figures", "--quick", "--out", str(out)]
+    with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.strip().startswith("2 of"):
+                break
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "interrupted in launch 2" in errors
+    assert "interrupted in launch 2" in (out / "measurement.md").read_text()
+    assert (out / "records" / "launch-01.jsonl").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.needs("mpi")
+@pytest.mark.parametrize("width", [0.01, 0.05])
+def test_the_program_stops_where_its_twin_does(built: Path, tmp_path: Path, width: float) -> None:
+    record = tmp_path / "record.jsonl"
+    words = ("--only", "work", "--targets", "300us,1ms", "--interval", str(width), "--max-repetitions", str(MOST))
+    done = launch(built / "timing_selfcheck", *words, "--threads", "1", "--record", str(record))
+    assert done.returncode == 0, done.stderr
+    stopped = [work for work in load_selfcheck(record).works if work.stop_reason in ("interval", "repetitions")]
+    assert stopped or "unreachable" in record.read_text()
+    for work in stopped:
+        count, interval = len(work.samples_ns) + work.warmup_repetitions, work.stop_reason == "interval"
+        if interval:
+            assert count in set(stop_rules.looks(count))
+            assert stop_rules.outlived(count, work.warmup_repetitions)
+            assert stop_rules.settled(work.samples_ns, width)
+        else:
+            assert len(work.samples_ns) >= MOST
+        if work.warmup_repetitions == 0:  # otherwise the record has not all that the program saw
+            stop = stop_rules.adaptive(work.samples_ns, 0, width, MOST)
+            assert stop is not None
+            assert (stop.end, stop.reached) == (count, interval)
