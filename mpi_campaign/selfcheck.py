@@ -46,7 +46,7 @@ class Measured:
 
 
 class Selfcheck:
-    """The launches of one toolchain on this machine."""
+    """The launches of one toolchain on this machine: one that looks at everything, then `launches` of the same work."""
 
     def __init__(self, spec: toolchains.Spec, launches: int, progress: Progress) -> None:
         self.spec = spec
@@ -81,15 +81,16 @@ class Selfcheck:
 
     def _launch_all(self, launch: "_Launch") -> Measured:
         found = Measured(launch.toolchain.toolchain, launch.placement, launch.folder)
-        self.progress.step(f"measuring with {found.toolchain}: {self.launches} launches")
-        countdown = Countdown(self.launches - 1, NEXT_SECONDS)
-        for number in range(1, self.launches + 1):
+        launches = self.launches + 1
+        self.progress.step(f"measuring with {found.toolchain}: {launches} launches")
+        countdown = Countdown(self.launches, NEXT_SECONDS)
+        for number in range(1, launches + 1):
             first = number == 1
             countdown.begin()
             self._say(
-                f"1 of {self.launches}: everything, about {FIRST_SECONDS + NEXT_SECONDS * countdown.total:.0f} s left"
+                f"1 of {launches}: everything, about {FIRST_SECONDS + NEXT_SECONDS * countdown.total:.0f} s left"
                 if first
-                else f"{number} of {self.launches}: work, {countdown.left}"
+                else f"{number} of {launches}: work, {countdown.left}"
             )
             record = launch.folder / f"launch-{number:02}.jsonl"
             ended = launch.run(record, first=first)
@@ -97,9 +98,9 @@ class Selfcheck:
                 found.records.append(record)
             found.interrupted = ended.interrupted
             if ended.interrupted:
-                found.trouble = f"interrupted in launch {number} of {self.launches}"
+                found.trouble = f"interrupted in launch {number} of {launches}"
             elif ended.exit_code != 0:
-                found.trouble = f"launch {number} of {self.launches} failed: {ended.complaint}"
+                found.trouble = f"launch {number} of {launches} failed: {ended.complaint}"
             if found.trouble:
                 break
             if not first:

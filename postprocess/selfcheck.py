@@ -117,7 +117,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Summary:
-    """All that the launches of one machine, library and placement say."""
+    """All that the launches of one machine, library and placement say. ``launches``: those that were compared."""
 
     launches: int
     timer: Timer | None
@@ -129,12 +129,12 @@ class Summary:
 
 
 def summarise(records: Sequence[Selfcheck], targets_ns: Sequence[int] = TARGETS_NS) -> Summary:
-    """Everything at once. The machine's own profile is of the first record that has it, the work of all of them."""
+    """Everything at once, of records in the order of time: the first is of the launch that looked at everything."""
     work = steadiness_of(records)
     with_starts = next((one.starts for one in records if one.starts), ())
     with_noise = next((one.noises for one in records if one.noises), ())
     return Summary(
-        launches=len(records),
+        launches=max((one.launches for one in work), default=0),
         timer=next((one.timer for one in records if one.timer), None),
         clock=next((one.clock for one in records if one.clock), None),
         starts=tuple(map(start_profile, with_starts)),
@@ -259,19 +259,25 @@ def smallest_difference(cv: float, launches: int, interval_relative: float, comp
 
 
 def steadiness_of(records: Iterable[Selfcheck]) -> tuple[Steadiness, ...]:
-    """Every amount of work that any launch measured, by kind and time."""
+    """Every amount of work that any launch measured, by kind and time.
 
-    def key(work: Work) -> tuple[int, int]:
-        return KINDS.index(work.kind), work.target_ns
+    The first launch found the sizes before it measured, in memory that the search had used. The others are alike, and
+    they alone are compared, where there are any.
+    """
 
-    works = sorted((work for record in records for work in record.works), key=key)
+    def key(found: tuple[int, Work]) -> tuple[int, int]:
+        return KINDS.index(found[1].kind), found[1].target_ns
+
+    works = sorted(((number, work) for number, record in enumerate(records) for work in record.works), key=key)
     return tuple(_steadiness(list(group)) for _, group in groupby(works, key))
 
 
-def _steadiness(works: list[Work]) -> Steadiness:
-    """Of launches of one amount of work. One that has no samples is no launch."""
+def _steadiness(launches: list[tuple[int, Work]]) -> Steadiness:
+    """Of one amount of work, with the number of each launch. One that has no samples is no launch."""
+    works = [work for _, work in launches]
     first = works[0]
-    measured = [work for work in works if len(work.samples_ns)]
+    alike = [work for number, work in launches if number > 0 and len(work.samples_ns)]
+    measured = alike or [work for work in works if len(work.samples_ns)]
     series = [work.samples_ns.astype(np.float64) for work in measured]
     medians = [median_estimate(one) for one in series]
     widths = [as_float((one.high - one.low) / one.value) for one in medians]

@@ -338,12 +338,13 @@ def finding_of(document: dict[str, Any], subject: str) -> dict[str, str]:
 def test_all_launches_are_made_and_summed_up(clinic: Clinic) -> None:
     found = clinic.examine("--launches", "4")
     timing = found["timing"]
-    assert len(list(Path(found["records"]).glob("*.jsonl"))) == timing["launches"] == 4
+    assert timing["launches"] == 4
+    assert len(list(Path(found["records"]).glob("*.jsonl"))) == 5
     assert timing["toolchain"] == "openmpi@5.0.11"
     assert timing["trouble"] == ""
     assert [one["verdict"] for one in timing["verdicts"]] == ["yes"] * 4
-    # medians 1.000 to 1.003: the middle two are 1/3 and 1 thousandth apart from the mean
-    expected = statistics.stdev([0, 1, 2, 3]) / 1001.5
+    # medians of 1.001 to 1.004 times the target; that of the first launch, 1.000, is not among them
+    expected = statistics.stdev([1, 2, 3, 4]) / 1002.5
     assert [one["cv_median"] for one in timing["work"]] == pytest.approx([expected] * 8, rel=1e-3)
     assert finding_of(found, "timer")["seen"].endswith("a reading takes 21.5 ns")
     assert "p95" in finding_of(found, "start")["seen"]
@@ -358,8 +359,8 @@ def test_the_text_says_it_in_words(clinic: Clinic) -> None:
     for target in ("500 µs", "4 ms", "16 ms", "64 ms"):
         assert any(line.startswith(target) and "yes" in line for line in stdout.splitlines()), stdout
     assert "records: " in stdout
-    assert "1 of 2" in stderr
-    assert "2 of 2" in stderr
+    assert "1 of 3" in stderr
+    assert "3 of 3" in stderr
 
 
 def test_a_toolchain_can_be_chosen(clinic: Clinic) -> None:
@@ -373,9 +374,9 @@ def test_without_timing_nothing_is_launched(clinic: Clinic) -> None:
 
 
 def test_a_launch_that_fails_leaves_what_the_others_measured(clinic: Clinic) -> None:
-    found = clinic.examine("--launches", "5", behaviour="works works refuses")
+    found = clinic.examine("--launches", "5", behaviour="works works works refuses")
     assert found["timing"]["launches"] == 2
-    assert "launch 3 of 5 failed: timing_selfcheck: no such clock" in found["timing"]["trouble"]
+    assert "launch 4 of 6 failed: timing_selfcheck: no such clock" in found["timing"]["trouble"]
     assert finding_of(found, "timing")["state"] == "note"
 
 
@@ -391,7 +392,7 @@ def test_a_first_launch_that_fails_is_lacking(clinic: Clinic, behaviour: str, re
 
 def test_a_launch_that_hangs_is_ended(clinic: Clinic) -> None:
     found = clinic.examine("--launches", "3", behaviour="works hangs")
-    assert "launch 2 of 3 failed: it hung" in found["timing"]["trouble"]
+    assert "launch 2 of 4 failed: it hung" in found["timing"]["trouble"]
     assert gone(f"{clinic.folder}/program")
 
 
@@ -520,11 +521,11 @@ class TestReal:
             [json.loads(line) for line in path.read_text().splitlines()]
             for path in sorted(Path(real["records"]).glob("*.jsonl"))
         ]
-        assert len(raw) == 3
+        assert len(raw) == 4
         for work in real["timing"]["work"]:
             lines = [
                 line
-                for record in raw
+                for record in raw[1:]
                 for line in record
                 if line["type"] == "work" and (line["kind"], line["target_ns"]) == (work["kind"], work["target_ns"])
             ]

@@ -21,10 +21,10 @@ TARGET = 4_000_000
 
 
 def summary_of(folder: Path, launches: list[list[dict[str, Any]]], *targets: int) -> Summary:
-    """Of launches given by their lines without header and footer."""
+    """Of launches given by their lines without header and footer, after a first one as the first of them."""
     paths = [
         synthetic.write(folder / f"{number}.jsonl", [synthetic.header(), *lines, synthetic.footer()])
-        for number, lines in enumerate(launches)
+        for number, lines in enumerate([launches[0], *launches])
     ]
     return summarise([load_selfcheck(path) for path in paths], targets or (TARGET,))
 
@@ -312,6 +312,18 @@ def test_a_size_of_another_time_needs_care(tmp_path: Path, factor: float, word: 
     assert ("takes" in verdict.reasons[0]) is ("disturbed" in verdict.advice) is (word == WITH_CARE)
 
 
+def test_the_launch_that_searched_is_compared_with_none(tmp_path: Path) -> None:
+    shifts = (500, 0, 1, 2)
+    paths = [synthetic.write(tmp_path / f"{n}.jsonl", synthetic.quiet_machine(n)) for n in shifts]
+    found = summarise([load_selfcheck(path) for path in paths])
+    assert found.launches == 3
+    assert {one.launches for one in found.work} == {3}
+    assert max(one.cv_median for one in found.work) == pytest.approx(0.001, rel=0.01)
+    alone = summarise([load_selfcheck(paths[0])])  # an interrupt came: better that one than none
+    assert alone.launches == 1
+    assert alone.work[0].median_ns == 1.5 * alone.work[0].target_ns
+
+
 def test_one_launch_alone_never_says_yes(tmp_path: Path) -> None:
     (verdict,) = summary_of(tmp_path, [synthetic.launch({TARGET: TARGET}, 0.001)]).verdicts
     assert verdict.word == WITH_CARE
@@ -327,7 +339,7 @@ def test_nothing_at_all(tmp_path: Path) -> None:
 
 
 def test_json_has_units_and_no_nan(tmp_path: Path) -> None:
-    paths = [synthetic.write(tmp_path / f"{n}.jsonl", synthetic.quiet_machine(n)) for n in range(2)]
+    paths = [synthetic.write(tmp_path / f"{n}.jsonl", synthetic.quiet_machine(n)) for n in range(3)]
     found = summarise([load_selfcheck(path) for path in paths])
     document = json.loads(json.dumps(selfcheck.as_json(found), allow_nan=False))
     assert [one["target_ns"] for one in document["verdicts"]] == list(synthetic.TARGETS_NS)
