@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,6 +13,7 @@ import pytest
 
 from mpi_campaign import ROOT, figures, machine, toolchains
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries import Impossible, Placement, Settings
 from postprocess import measurement, stop_rules
 from postprocess.measurement_text import BEGIN, END
 from postprocess.selfcheck_record import load_selfcheck
@@ -53,6 +55,23 @@ def test_the_page_of_this_project_has_a_place() -> None:
         ElementTree.parse(figures.DOCS / address)
 
 
+@pytest.mark.parametrize("nodes", [True, False])
+def test_without_nodes_only_what_needs_them_is_left_out(tmp_path: Path, *, nodes: bool) -> None:
+    mpi = toolchains.Toolchain("mpich@1", "mpich", "1", "prefix", "/p", "/p/bin/mpicc", "/p/bin/mpiexec")
+    between = Settings(options=("-hosts", "node0,node1")) if nodes else Impossible("no namespaces")
+    placement = Placement(2, 1)
+    program, truth = Path("/p/check"), Path("/p/truth")
+    launches = figures.Launches(mpi, placement, Settings(), between, program, truth, tmp_path, figures.WHOLE)
+    steps = list(launches.steps())
+    records = [step.record.name for step in steps]
+    assert len(records) == len(set(records))
+    expected = {"launch": 11, "within": 3, "truth-within": 2, "series-500us": 2, "series-4ms": 2, "series-16ms": 1}
+    expected |= {"between": 3, "truth-between": 2} if nodes else {}
+    assert Counter(name.rpartition("-")[0] for name in records) == expected
+    for step in steps:
+        assert ("mpi_campaign.nodes" in step.words) == ("between" in step.record.name)
+
+
 @pytest.mark.slow
 @pytest.mark.needs("mpi")
 def test_a_quick_run_leaves_records_tables_and_pictures(campaign: Command, tmp_path: Path) -> None:
@@ -63,7 +82,7 @@ def test_a_quick_run_leaves_records_tables_and_pictures(campaign: Command, tmp_p
     else:
         assert done.returncode == 0, done.stderr
     assert f"figures: {out / 'measurement.md'}" in done.stdout
-    assert "launch 1 of 3" in done.stderr
+    assert "launch 1 of 4" in done.stderr
     page = (out / "measurement.md").read_text()
     rows = re.findall(
         r"^\| residual, at once, (within a node|between nodes) \| ≤ .* \| (.*) \| .* \|$", page, re.MULTILINE
@@ -73,7 +92,7 @@ def test_a_quick_run_leaves_records_tables_and_pictures(campaign: Command, tmp_p
         assert ElementTree.parse(out / address).getroot().tag.endswith("svg")
     records = measurement.load(out / "records")
     assert len(records.within) == 1
-    assert len(records.launches) == 3
+    assert len(records.launches) == 4
     refusal = machine.nodes_refusal()
     assert records.no_nodes == (refusal or "")
     if refusal is None and done.returncode == 0:
