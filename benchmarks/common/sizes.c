@@ -43,6 +43,10 @@ static bool read_list(const json_value *list, const char *what, const char *size
     return true;
 }
 
+size_t sizes_points(const struct size_table *table) {
+    return table->collective_count > 0 ? table->collective_count * table->collectives[0].count * table->computation.count : 0;
+}
+
 size_t sizes_index(const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target) {
     return (collective * table->collectives[0].count + comm_target) * table->computation.count + comp_target;
 }

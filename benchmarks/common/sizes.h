@@ -45,6 +45,9 @@ struct size_table {
     struct size_point *points; /* [collective][communication target][computation target]; NULL: the lists say it all */
 };
 
+/* How many points there are: the product of the lists. */
+size_t sizes_points(const struct size_table *table);
+
 /* Where a point stands in points. */
 size_t sizes_index(const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target);
 

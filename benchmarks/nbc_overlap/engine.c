@@ -17,9 +17,6 @@
 /* Every rank's own samples are written up to this many ranks. */
 enum { MOST_RANKS_WITH_SAMPLES = 64 };
 
-/* Of a budget: after how many times the whole of it nothing more is measured. */
-#define HARD_LIMIT_FACTOR 3.0
-
 /* What the end takes: the footer and MPI_Finalize. */
 #define CLOSING_SECONDS 0.1
 
@@ -35,7 +32,7 @@ enum { MOST_RANKS_WITH_SAMPLES = 64 };
 enum decision { GO_ON, SYNCHRONISE, STOP_INTERVAL, STOP_REPETITIONS, STOP_LATE, STOP_BUDGET, STOP_DATA, NO_CLOCK };
 
 struct engine {
-    const struct engine_plan *plan;
+    const struct plan *plan;
     struct bench bench;
     calibration *calibration;
     samples *samples; /* of the point being measured */
@@ -46,26 +43,13 @@ struct engine {
     char reason[512];
 };
 
-static double seconds_since(int64_t begin) {
-    return (double)(timer_now_ns() - begin) / 1e9;
-}
-
-bool engine_is_over(const struct engine_plan *plan) {
-    return plan->budget_seconds > 0 && seconds_since(plan->began_ns) > HARD_LIMIT_FACTOR * plan->budget_seconds;
-}
-
-engine *engine_create(const struct engine_plan *plan, clock_model *clock, compute_team *team, struct size_table *sizes,
+engine *engine_create(const struct plan *plan, clock_model *clock, compute_team *team, struct size_table *sizes,
                       record_file *record) {
     engine *e = fail_alloc(1, sizeof *e);
     e->plan = plan;
     e->sizes = sizes;
     e->record = record;
-    e->bench = (struct bench){.clock = clock,
-                              .team = team,
-                              .line = start_create(MPI_COMM_WORLD, clock, plan->start),
-                              .x = exchange_create(MPI_COMM_WORLD, plan->seed, plan->cold ? plan->memory_bytes / 4 : 0)};
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &e->bench.rank));
-    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &e->bench.ranks));
+    e->bench = bench_begin(plan, clock, team);
     e->calibration = calibration_create(plan, &e->bench, sizes);
     e->samples = samples_create(clock);
     e->result.reason = e->reason;
@@ -74,8 +58,7 @@ engine *engine_create(const struct engine_plan *plan, clock_model *clock, comput
 
 void engine_destroy(engine *e) {
     if (e != NULL) {
-        start_destroy(e->bench.line);
-        exchange_destroy(e->bench.x);
+        bench_end(&e->bench);
         calibration_destroy(e->calibration);
         samples_destroy(e->samples);
         free(e);
@@ -86,18 +69,10 @@ struct engine_result engine_result_of(const engine *e) {
     return e->result;
 }
 
-/* Collective. Adds up the wrong elements of all ranks; the lowest rank that has some gives rank 0 the line about them. */
+/* Collective. */
 static int64_t report_data_errors(engine *e) {
-    int64_t faults = (int64_t)exchange_faults(e->bench.x);
-    int first = faults > 0 ? e->bench.rank : e->bench.ranks;
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-    if (e->bench.rank == first) {
-        snprintf(e->reason, sizeof e->reason, "%s", exchange_fault_text(e->bench.x));
-    }
-    MPI_CHECK(MPI_Bcast(e->reason, sizeof e->reason, MPI_CHAR, first, MPI_COMM_WORLD));
     e->result.end = ENGINE_DATA_ERROR;
-    return faults;
+    return bench_faults(&e->bench, e->reason, sizeof e->reason);
 }
 
 bool engine_calibrate(engine *e) {
@@ -130,10 +105,10 @@ struct point {
 
 /* Rank 0's decision after a repetition. */
 static enum decision decide(const engine *e, const struct point *p) {
-    const struct engine_plan *plan = e->plan;
+    const struct plan *plan = e->plan;
     const int64_t now = timer_now_ns();
     const size_t count = samples_count(e->samples);
-    if (engine_is_over(plan)) {
+    if (plan_is_over(plan)) {
         return STOP_BUDGET;
     }
     /* A machine on which nearly every start is late must not hold the run up for ever. */
@@ -259,7 +234,7 @@ static void begin_again(engine *e, struct point *p) {
 /* Collective. Where a reference has moved, or drifts, its size is looked for again and the point begun anew, once, if there is time. With given
  * sizes nothing is calibrated: the record says how far they moved. */
 static bool recalibrate(engine *e, struct point *p, enum decision *decision) {
-    const struct engine_plan *plan = e->plan;
+    const struct plan *plan = e->plan;
     int moved[2] = {0, 0};
     const int64_t took = timer_now_ns() - p->begin;
     const int64_t left = plan->began_ns + (int64_t)(plan->budget_seconds * 1e9) - timer_now_ns();
@@ -299,7 +274,7 @@ static struct record_calibration calibration_record(const struct calibrate_resul
 
 /* Rank 0: everything the record says about a point, and the point's row of the table. false: the disk refused. */
 static bool write_point(engine *e, const struct point *p, enum decision decision) {
-    const struct engine_plan *plan = e->plan;
+    const struct plan *plan = e->plan;
     const struct calibrate_result *comm = calibration_comm(e->calibration, p->collective, p->comm_target);
     const struct calibrate_result *comp = calibration_comp(e->calibration, p->comp_target);
     const struct clock_quality clock = clock_quality_of(e->bench.clock);
@@ -337,7 +312,7 @@ static bool write_point(engine *e, const struct point *p, enum decision decision
 
 /* Collective. Measures a point and writes it. false: the run ends here. */
 static bool measure_point(engine *e, struct point *p) {
-    const struct engine_plan *plan = e->plan;
+    const struct plan *plan = e->plan;
     const int64_t comm_target = plan->comm_targets_ns[p->comm_target];
     const int64_t comp_target = plan->comp_targets_ns[p->comp_target];
     p->shortest_ns = comm_target < comp_target ? comm_target : comp_target;
@@ -346,7 +321,7 @@ static bool measure_point(engine *e, struct point *p) {
     samples_clear(e->samples);
     set_work(e, p);
     int measure = calibration_comm(e->calibration, p->collective, p->comm_target)->status != CALIBRATE_UNREACHABLE &&
-                  calibration_comp(e->calibration, p->comp_target)->status != CALIBRATE_UNREACHABLE && !engine_is_over(plan);
+                  calibration_comp(e->calibration, p->comp_target)->status != CALIBRATE_UNREACHABLE && !plan_is_over(plan);
     MPI_CHECK(MPI_Bcast(&measure, 1, MPI_INT, 0, MPI_COMM_WORLD));
 
     enum decision decision = STOP_REPETITIONS;
@@ -401,8 +376,8 @@ static double all_weights(const engine *e) {
 
 /* Collective. A run whose budget did not last for a single repetition is none. */
 static void check_budget(engine *e) {
-    const struct engine_plan *plan = e->plan;
-    int nothing = plan->budget_seconds > 0 && e->result.measured_seconds <= 0 && engine_is_over(plan);
+    const struct plan *plan = e->plan;
+    int nothing = plan->budget_seconds > 0 && e->result.measured_seconds <= 0 && plan_is_over(plan);
     MPI_CHECK(MPI_Bcast(&nothing, 1, MPI_INT, 0, MPI_COMM_WORLD));
     if (nothing == 0 || e->result.end != ENGINE_COMPLETE) {
         return;
@@ -411,19 +386,19 @@ static void check_budget(engine *e) {
     if (e->late > 0) {
         snprintf(e->reason, sizeof e->reason,
                  "nothing could be measured in %.1f s, with a budget of %g s: in each of %lld repetitions a rank came late to the start; "
-                 "something else uses these cores, or a thread of the MPI library does", seconds_since(plan->began_ns), plan->budget_seconds,
+                 "something else uses these cores, or a thread of the MPI library does", plan_elapsed_seconds(plan), plan->budget_seconds,
                  (long long)e->late);
     } else {
         snprintf(e->reason, sizeof e->reason,
                  "a budget of %g s is too small for one repetition: start and calibration took %.1f s, and %lld repetitions of every "
                  "point take about %.0f s more; raise --budget-seconds, or ask for fewer points or shorter times",
-                 plan->budget_seconds, seconds_since(plan->began_ns), (long long)plan->min_repetitions,
+                 plan->budget_seconds, plan_elapsed_seconds(plan), (long long)plan->min_repetitions,
                  ceil(all_weights(e) * (double)plan->min_repetitions));
     }
 }
 
 void engine_measure(engine *e) {
-    const struct engine_plan *plan = e->plan;
+    const struct plan *plan = e->plan;
     double weight_left = all_weights(e);
     struct point p = {0};
     int64_t index = 0;
@@ -434,7 +409,7 @@ void engine_measure(engine *e) {
         for (size_t i = 0; i < plan->comm_target_count; i++) {
             for (size_t j = 0; j < plan->comp_target_count; j++) {
                 double weight = point_weight(e, i, j);
-                double left = plan->budget_seconds - CLOSING_SECONDS - seconds_since(plan->began_ns);
+                double left = plan->budget_seconds - CLOSING_SECONDS - plan_elapsed_seconds(plan);
                 p = (struct point){.index = index++, .collective = c, .comm_target = i, .comp_target = j};
                 if (plan->budget_seconds > 0) {
                     /* the remaining time is divided over the remaining points; what one does not need goes to the others */

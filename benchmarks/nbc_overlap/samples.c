@@ -151,7 +151,7 @@ void samples_close(samples *s) {
     bool global = clock_quality_of(s->clock).method != CLOCK_NONE;
     for (; s->closed < s->count; s->closed++) {
         int64_t *terms = s->own[s->closed].terms;
-        for (int t = REF_START; global && t <= END; t++) {
+        for (int t = REF_START; global && t <= OVERLAP_END; t++) {
             terms[t] = clock_interpolate(s->clock, terms[t]);
         }
     }
@@ -181,7 +181,7 @@ void samples_gather(samples *s) {
     MPI_CHECK(MPI_Gather(s->own, values, MPI_INT64_T, s->all, values, MPI_INT64_T, 0, MPI_COMM_WORLD));
     for (size_t i = 0; s->rank == 0 && i < s->count; i++) {
         int64_t imbalance = 0;
-        s->times[T_MEASURED][i] = spanned(s, i, START, END, &imbalance);
+        s->times[T_MEASURED][i] = spanned(s, i, OVERLAP_START, OVERLAP_END, &imbalance);
         s->times[GLOBAL_COMM_REF][i] = spanned(s, i, REF_START, REF_END, &imbalance);
         s->times[GLOBAL_COMP_REF][i] = 0;
         for (size_t rank = 0; rank < (size_t)s->ranks; rank++) {
@@ -239,7 +239,7 @@ void samples_describe(samples *s, bool every_rank, struct record_point *record) 
     a->ranks = fail_alloc(5 * block, sizeof(int64_t));
     a->medians = fail_alloc(4 * ranks, sizeof(int64_t));
     for (size_t i = 0; i < look.count; i++) {
-        spanned(s, look.warmup + i, START, END, &a->imbalance[i]);
+        spanned(s, look.warmup + i, OVERLAP_START, OVERLAP_END, &a->imbalance[i]);
     }
     int64_t *scratch = fail_alloc(block, sizeof *scratch);
     for (size_t i = 0; i < 4; i++) {

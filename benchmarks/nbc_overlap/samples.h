@@ -6,34 +6,13 @@
 #ifndef CAMPAIGN_SAMPLES_H
 #define CAMPAIGN_SAMPLES_H
 
+#include "bench.h"
 #include "clock.h"
 #include "record.h"
 
-#include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* What one rank measured in one repetition (Denis 2022, Algorithm 1). Local times, except where said. */
-enum term {
-    T_CALL,
-    T_COMP,
-    T_WAIT,
-    T_COMM_REF, /* this rank's own */
-    T_COMP_REF, /* this rank's slowest thread */
-    REF_START,  /* timestamps: local when taken, global after the synchronisation that closes them */
-    REF_END,
-    START,
-    END,
-    TERMS
-};
-
-struct repetition {
-    int64_t terms[TERMS];
-};
-
-/* Over all ranks: max(end) - min(start), and the slowest thread. */
-enum global_time { T_MEASURED, GLOBAL_COMM_REF, GLOBAL_COMP_REF, GLOBAL_TIMES };
 
 /* The times of all ranks so far; the same order. */
 struct samples_look {

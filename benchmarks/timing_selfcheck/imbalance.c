@@ -33,7 +33,7 @@ struct comparison {
 };
 
 static bool has_clock(const struct comparison *c) {
-    return clock_quality_of(c->session->clock).method != CLOCK_NONE;
+    return clock_quality_of(c->session->program->clock).method != CLOCK_NONE;
 }
 
 /* Collective. The moment at which this rank was let go. */
@@ -78,8 +78,8 @@ static void run_round(struct comparison *c, size_t number, bool counts) {
 
 /* Collective. All moments so far become global; without a clock they stay what they are, and are not used. */
 static void synchronise(struct comparison *c) {
-    if (clock_synchronise(c->session->clock)) {
-        stamps_close(&c->moments, c->session->clock);
+    if (clock_synchronise(c->session->program->clock)) {
+        stamps_close(&c->moments, c->session->program->clock);
     }
 }
 
@@ -91,9 +91,9 @@ static void run_rounds(struct comparison *c) {
     start_begin(c->line, TOLERANCE_NS);
     for (size_t i = 0; i < WARMUPS + (size_t)wanted; i++) {
         int next = GO_ON;
-        if (c->session->rank == 0) {
+        if (c->session->program->rank == 0) {
             bool timed_out = timer_now_ns() - begin > MOST_SECONDS * INT64_C(1000000000);
-            next = timed_out ? STOP : clock_due(c->session->clock) ? SYNCHRONISE : GO_ON;
+            next = timed_out ? STOP : clock_due(c->session->program->clock) ? SYNCHRONISE : GO_ON;
         }
         MPI_CHECK(MPI_Bcast(&next, 1, MPI_INT, 0, c->comm));
         if (next == STOP) {
@@ -218,18 +218,18 @@ static bool report(struct session *session, const struct comparison *c, const in
 }
 
 bool imbalance_measure(struct session *session) {
-    if (session->ranks == 1) {
+    if (session->program->ranks == 1) {
         return report(session, NULL, NULL, SESSION_ONE_RANK);
     }
     struct comparison c = {.session = session, .late = fail_alloc((size_t)session->settings->starts, sizeof(bool))};
     char reason[512] = "";
     MPI_CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &c.comm));
-    c.line = start_create(MPI_COMM_WORLD, session->clock, START_DEADLINE);
+    c.line = start_create(MPI_COMM_WORLD, session->program->clock, START_DEADLINE);
     run_rounds(&c);
     int64_t *spread = spread_of(&c);
     if (!has_clock(&c)) {
         snprintf(reason, sizeof reason, "no clock, so barriers only, and when they let each rank go cannot be compared: %s",
-                 clock_quality_of(session->clock).refusal);
+                 clock_quality_of(session->program->clock).refusal);
     } else if (c.timed_out) {
         snprintf(reason, sizeof reason, "%zu starts of each, not %lld: they took %d s", c.rounds, (long long)session->settings->starts,
                  MOST_SECONDS);

@@ -89,11 +89,11 @@ static void listen(struct listener *own, int64_t duration_ns, int64_t threshold_
 static void listen_all(const struct session *session, struct listener *listeners) {
     const int64_t duration_ns = (int64_t)(session->settings->noise_seconds * 1e9);
     const int64_t threshold_ns = session->settings->detour_ns;
-    start_line *line = start_create(MPI_COMM_WORLD, session->clock, START_DEADLINE);
+    start_line *line = start_create(MPI_COMM_WORLD, session->program->clock, START_DEADLINE);
     start_begin(line, TOLERANCE_NS);
     start_agree(line);
     start_spin(line);
-#pragma omp parallel num_threads(session->threads)
+#pragma omp parallel num_threads(session->program->threads)
     listen(&listeners[omp_get_thread_num()], duration_ns, threshold_ns);
     start_destroy(line);
 }
@@ -141,28 +141,28 @@ static bool gather_and_write(struct session *session, struct listener *listeners
         printf("noise          %6s %6s %5s %9s %9s %9s %9s  detours above %g us; share lost in %%, lengths in us\n", "rank", "thread", "cpu",
                "detours", "share", "median", "longest", (double)session->settings->detour_ns / 1e3);
     }
-    for (int rank = 0; rank < session->ranks && good; rank++) {
+    for (int rank = 0; rank < session->program->ranks && good; rank++) {
         char host[256] = "";
-        snprintf(host, sizeof host, "%s", placement_host(session->place));
-        if (rank != 0 && session->rank == 0) {
+        snprintf(host, sizeof host, "%s", placement_host(session->program->place));
+        if (rank != 0 && session->program->rank == 0) {
             MPI_CHECK(MPI_Recv(host, sizeof host, MPI_CHAR, rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-        } else if (session->rank == rank && rank != 0) {
+        } else if (session->program->rank == rank && rank != 0) {
             MPI_CHECK(MPI_Ssend(host, sizeof host, MPI_CHAR, 0, TAG, MPI_COMM_WORLD));
         }
-        for (int thread = 0; thread < session->threads && good; thread++) {
+        for (int thread = 0; thread < session->program->threads && good; thread++) {
             struct heard heard = {.rank = rank, .thread = thread, .host = host, .lengths = lengths};
-            if (rank == session->rank) {
+            if (rank == session->program->rank) {
                 heard.found = listeners[thread].found;
                 memcpy(lengths, listeners[thread].lengths, (size_t)heard.found.kept * sizeof *lengths);
             }
-            if (rank != 0 && session->rank == rank) {
+            if (rank != 0 && session->program->rank == rank) {
                 MPI_CHECK(MPI_Ssend(&heard.found, FINDINGS, MPI_INT64_T, 0, TAG, MPI_COMM_WORLD));
                 MPI_CHECK(MPI_Ssend(lengths, (int)heard.found.kept, MPI_INT64_T, 0, TAG, MPI_COMM_WORLD));
-            } else if (rank != 0 && session->rank == 0) {
+            } else if (rank != 0 && session->program->rank == 0) {
                 MPI_CHECK(MPI_Recv(&heard.found, FINDINGS, MPI_INT64_T, rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
                 MPI_CHECK(MPI_Recv(lengths, MOST_LENGTHS, MPI_INT64_T, rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
             }
-            if (session->rank == 0) {
+            if (session->program->rank == 0) {
                 put_line(line, &heard, session->settings->detour_ns);
             }
             good = session_write(session, line); /* all ranks: whoever comes next learns whether it still matters */
@@ -180,9 +180,9 @@ static bool gather_and_write(struct session *session, struct listener *listeners
 }
 
 bool noise_measure(struct session *session) {
-    struct listener *listeners = create_listeners(session->threads);
+    struct listener *listeners = create_listeners(session->program->threads);
     listen_all(session, listeners);
     bool good = gather_and_write(session, listeners);
-    destroy_listeners(listeners, session->threads);
+    destroy_listeners(listeners, session->program->threads);
     return good;
 }

@@ -16,17 +16,17 @@ struct look {
 static int look_twice(struct session *session, struct look *looks) {
     const double hold = session->settings->hold_seconds;
     /* A drift that is extrapolated over the hold must rest on a baseline as long, or it would amplify the errors of its ends. */
-    if (!clock_establish(session->clock, hold) || !clock_synchronise(session->clock)) {
+    if (!clock_establish(session->program->clock, hold) || !clock_synchronise(session->program->clock)) {
         return 0;
     }
     int count = 0;
     int64_t synchronised = timer_now_ns();
-    looks[count++] = (struct look){0, clock_verify(session->clock)};
+    looks[count++] = (struct look){0, clock_verify(session->program->clock)};
     if (hold > 0) {
         timer_sleep(hold - (double)(timer_now_ns() - synchronised) / 1e9);
         double after = (double)(timer_now_ns() - synchronised) / 1e9;
-        looks[count++] = (struct look){after, clock_verify(session->clock)};
-        clock_synchronise(session->clock); /* what was too far off to be true makes itself known here */
+        looks[count++] = (struct look){after, clock_verify(session->program->clock)};
+        clock_synchronise(session->program->clock); /* what was too far off to be true makes itself known here */
     }
     return count;
 }
@@ -77,9 +77,9 @@ static void print_rows(const struct clock_quality *quality, const char *reason, 
 
 bool residual_measure(struct session *session) {
     struct look looks[MOST_LOOKS];
-    const char *reason = session->ranks == 1 ? SESSION_ONE_RANK : "";
-    const int count = session->ranks == 1 ? 0 : look_twice(session, looks);
-    const struct clock_quality quality = clock_quality_of(session->clock);
+    const char *reason = session->program->ranks == 1 ? SESSION_ONE_RANK : "";
+    const int count = session->program->ranks == 1 ? 0 : look_twice(session, looks);
+    const struct clock_quality quality = clock_quality_of(session->program->clock);
     if (quality.method == CLOCK_NONE) {
         reason = quality.refusal;
     }

@@ -7,27 +7,20 @@
 #ifndef CAMPAIGN_SESSION_H
 #define CAMPAIGN_SESSION_H
 
-#include "clock.h"
-#include "compute.h"
 #include "json.h"
 #include "options.h"
-#include "placement.h"
-#include "record.h"
+#include "plan.h"
+#include "program.h"
 #include "sizes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define SESSION_PROGRAM "timing_selfcheck"
-
 /* Why sections that compare ranks have nothing to say of one. */
 #define SESSION_ONE_RANK "one rank: nothing to compare"
 
 struct settings {
-    bool help;
-    bool version;
-    bool quiet;
     struct option_list only;
     double hold_seconds;
     int64_t starts;
@@ -38,42 +31,18 @@ struct settings {
     double interval;         /* 0: so many repetitions */
     int64_t max_repetitions; /* with an interval */
     int64_t max_message_bytes;
-    int64_t threads;
     const char *sizes;
     const char *save_sizes;
-    const char *record;
-    const char *metadata;
-    const char *toolchain;
-    const char *provider;
-    const char *network;
 };
 
 struct session {
     const struct settings *settings;
-    int argc;
-    char **argv;
-    int rank;
-    int ranks;
-    int threads;
-    int thread_level;
-    char started_utc[32];
-    int64_t began; /* local: when the process started */
-    placement *place;
-    compute_team *team;
-    clock_model *clock;
+    struct program *program;
+    struct plan plan;        /* of the section work */
     struct size_table sizes;
-    uint64_t memory_bytes; /* that this rank may take; 0: not known */
-    char *metadata;        /* rank 0 */
-    record_file *record;   /* rank 0 */
-    bool unwritable;       /* the record took no more */
-    char reason[768];      /* rank 0: why the run ends early */
+    bool unwritable;         /* the record took no more */
+    char reason[768];        /* rank 0: why the run ends early */
 };
-
-/* Collective: rank 0's verdict for all. */
-bool session_agree(bool good);
-
-/* Collective: true where no rank has an error text; otherwise rank 0 prints that of the lowest rank that has one, in one line. */
-bool session_all_good(const char *error);
 
 /* Collective: rank 0 writes the line to the record. false: it cannot be written, and reason says why. */
 bool session_write(struct session *session, const json_line *line);

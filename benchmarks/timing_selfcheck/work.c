@@ -1,10 +1,11 @@
 #include "work.h"
 
+#include "bench.h"
+#include "calibration.h"
+#include "collectives.h"
 #include "fail.h"
 #include "fail_mpi.h"
-#include "sample.h"
 #include "series.h"
-#include "sizing.h"
 #include "stamps.h"
 #include "stats.h"
 #include "timer.h"
@@ -19,10 +20,13 @@ enum decision { GO_ON, SYNCHRONISE, STOP_INTERVAL, STOP_REPETITIONS, STOP_LATE }
 /* Where more starts than this are late for each that is not, after so many, going on makes no sense: ranks share cores. */
 enum { PATIENCE = 50, LATE_PER_SAMPLE = 10 };
 
+enum work_kind { COMPUTATION, COMMUNICATION, KINDS };
+static const char *const kind_names[KINDS] = {[COMPUTATION] = "computation", [COMMUNICATION] = "communication"};
+
 /* The samples of one piece of work. */
 struct batch {
     struct session *session;
-    sampler *s;
+    struct bench *bench;
     enum work_kind kind;
     int64_t target_ns;
     const struct calibrate_result *size;
@@ -41,18 +45,18 @@ struct batch {
 };
 
 static bool has_clock(const struct batch *b) {
-    return clock_quality_of(b->session->clock).method != CLOCK_NONE;
+    return clock_quality_of(b->session->program->clock).method != CLOCK_NONE;
 }
 
-static void keep(struct batch *b, const struct sample *sample) {
+static void keep(struct batch *b, const struct repetition *r, const struct bench_outcome *outcome) {
     if (b->count == b->capacity) {
         b->capacity = b->capacity > 0 ? 2 * b->capacity : 256;
         b->times = fail_realloc(b->times, b->capacity, sizeof *b->times);
         b->elapsed = fail_realloc(b->elapsed, b->capacity, sizeof *b->elapsed);
     }
-    stamps_add(&b->begins, sample->begin);
-    stamps_add(&b->ends, sample->end);
-    b->times[b->count] = sample->time_ns;
+    stamps_add(&b->begins, r->terms[REF_START]);
+    stamps_add(&b->ends, r->terms[REF_END]);
+    b->times[b->count] = outcome->times[b->kind == COMMUNICATION ? GLOBAL_COMM_REF : GLOBAL_COMP_REF];
     b->elapsed[b->count++] = timer_now_ns() - b->began;
 }
 
@@ -92,7 +96,7 @@ static enum decision decide(struct batch *b) {
             return STOP_REPETITIONS;
         }
     }
-    return clock_due(b->session->clock) ? SYNCHRONISE : GO_ON;
+    return clock_due(b->session->program->clock) ? SYNCHRONISE : GO_ON;
 }
 
 static void forget_samples(struct batch *b) {
@@ -106,12 +110,12 @@ static void forget_samples(struct batch *b) {
 /* Collective. What was measured since the synchronisation before gets its global times. false: the clock was refused; what was measured
  * with it is no use beside what is measured without. */
 static bool synchronise(struct batch *b) {
-    if (clock_synchronise(b->session->clock)) {
-        stamps_close(&b->begins, b->session->clock);
-        stamps_close(&b->ends, b->session->clock);
+    if (clock_synchronise(b->session->program->clock)) {
+        stamps_close(&b->begins, b->session->program->clock);
+        stamps_close(&b->ends, b->session->program->clock);
     } else if (b->synchronised) {
         b->synchronised = false;
-        if (b->kind == WORK_COMMUNICATION) {
+        if (b->kind == COMMUNICATION) {
             forget_samples(b);
             return false;
         }
@@ -120,20 +124,21 @@ static bool synchronise(struct batch *b) {
 }
 
 /* Collective. Samples until rank 0 says stop. wrong: wrong data arrived. */
-static enum decision repeat(struct batch *b, bool *wrong) {
+static enum decision repeat(struct batch *b, const struct bench_work *work, bool *wrong) {
     for (;;) {
-        struct sample sample = sampler_take(b->s);
-        if (sample.wrong_data) {
+        struct repetition r = {{0}};
+        const struct bench_outcome outcome = bench_reference(b->bench, work, &r);
+        if (outcome.wrong_data) {
             *wrong = true;
             return STOP_REPETITIONS;
         }
-        if (sample.late) {
+        if (outcome.late) {
             b->late++;
         } else {
-            keep(b, &sample);
+            keep(b, &r, &outcome);
         }
         int decision = GO_ON;
-        if (b->session->rank == 0) {
+        if (b->session->program->rank == 0) {
             decision = decide(b);
         }
         MPI_CHECK(MPI_Bcast(&decision, 1, MPI_INT, 0, MPI_COMM_WORLD));
@@ -153,7 +158,7 @@ static void time_globally(struct batch *b) {
         largest[b->count + i] = -b->begins.values[i];
     }
     session_reduce_largest(b->session, largest, 2 * b->count);
-    for (size_t i = 0; i < b->count && b->session->rank == 0; i++) {
+    for (size_t i = 0; i < b->count && b->session->program->rank == 0; i++) {
         b->times[i] = largest[i] + largest[b->count + i];
     }
     free(largest);
@@ -162,20 +167,24 @@ static void time_globally(struct batch *b) {
 /* Collective. All samples. false: wrong data. */
 static bool sample_work(struct batch *b) {
     static const char *const names[] = {[STOP_INTERVAL] = "interval", [STOP_REPETITIONS] = "repetitions", [STOP_LATE] = "late"};
+    const bool communicates = b->kind == COMMUNICATION;
+    const struct bench_work work = {.collective = communicates ? &collective_table[b->session->plan.collectives[0]] : NULL,
+                                    .message_bytes = communicates ? b->size->size : 0,
+                                    .order = communicates ? 0 : b->size->size};
     bool wrong = false;
-    b->synchronised = clock_synchronise(b->session->clock);
-    sampler_begin(b->s, b->kind, b->size->size, b->target_ns);
+    b->synchronised = clock_synchronise(b->session->program->clock);
+    bench_prepare(b->bench, &work, b->target_ns);
     b->began = timer_now_ns();
     for (int again = 1; again != 0;) {
-        enum decision decision = repeat(b, &wrong);
+        enum decision decision = repeat(b, &work, &wrong);
         if (wrong) {
             return false;
         }
         bool kept = synchronise(b);
-        if (kept && b->kind == WORK_COMMUNICATION && has_clock(b)) {
+        if (kept && b->kind == COMMUNICATION && has_clock(b)) {
             time_globally(b);
         }
-        if (b->session->rank == 0) {
+        if (b->session->program->rank == 0) {
             b->warmup = series_warmup(b->times, b->count);
             /* Interpolated times may be a little wider than the extrapolated ones that the stop was decided on: then it was none. */
             again = !kept || (decision == STOP_INTERVAL && !settled(b));
@@ -195,7 +204,7 @@ static void put_line(json_line *line, const struct batch *b, const char *reason)
     stats_series *valid = valid_samples(b);
     json_open_object(line, NULL);
     json_put_string(line, "type", "work");
-    json_put_string(line, "kind", work_kind_name(b->kind));
+    json_put_string(line, "kind", kind_names[b->kind]);
     json_put_integer(line, "target_ns", b->target_ns);
     json_put_integer(line, "size", (int64_t)size->size);
     if (b->size == NULL) {
@@ -234,7 +243,7 @@ static void put_line(json_line *line, const struct batch *b, const char *reason)
 static void print_row(const struct batch *b, const char *reason) {
     const size_t count = b->count - b->warmup;
     stats_series *valid = valid_samples(b);
-    printf("work           %-14s %8.4g %11llu", work_kind_name(b->kind), (double)b->target_ns / 1e6,
+    printf("work           %-14s %8.4g %11llu", kind_names[b->kind], (double)b->target_ns / 1e6,
            (unsigned long long)(b->size != NULL ? b->size->size : 0));
     if (count > 0) {
         const double width = stats_relative_width(valid);
@@ -263,11 +272,11 @@ static void print_head(const struct session *session) {
     }
 }
 
-/* Collective. One line: measured, or why not. */
-static bool measure_one(struct session *session, sampler *s, enum work_kind kind, size_t target, const struct calibrate_result *size) {
+/* Collective. One line: measured, or why not. size NULL: there is no such work. */
+static bool measure_one(struct session *session, struct bench *bench, enum work_kind kind, size_t target, const struct calibrate_result *size) {
     char reason[512] = "";
     struct batch b = {.session = session,
-                      .s = s,
+                      .bench = bench,
                       .kind = kind,
                       .target_ns = session->settings->targets.values[target],
                       .size = size,
@@ -278,17 +287,17 @@ static bool measure_one(struct session *session, sampler *s, enum work_kind kind
     } else if (size->status == CALIBRATE_UNREACHABLE || size->size == 0) {
         snprintf(reason, sizeof reason, "no size takes this time");
     } else if (!sample_work(&b)) {
-        snprintf(session->reason, sizeof session->reason, "%s", sampler_fault_text(s));
+        bench_faults(bench, session->reason, sizeof session->reason);
         good = false;
     } else if (strcmp(b.stop_reason, "late") == 0) {
         snprintf(reason, sizeof reason, "fewer than one start in %d was not late", LATE_PER_SAMPLE);
     } else if (!has_clock(&b)) {
         snprintf(reason, sizeof reason, "no clock, so starts by a barrier, and times that are the slowest rank's own: %s",
-                 clock_quality_of(session->clock).refusal);
+                 clock_quality_of(session->program->clock).refusal);
     }
     if (good) {
         json_line *line = json_line_create();
-        if (session->rank == 0) {
+        if (session->program->rank == 0) {
             put_line(line, &b, reason);
         }
         good = session_write(session, line);
@@ -304,20 +313,36 @@ static bool measure_one(struct session *session, sampler *s, enum work_kind kind
     return good;
 }
 
+/* Collective. All sizes, saved where that was asked. false: wrong data, or the file cannot be written. */
+static bool find_sizes(struct session *session, struct bench *bench, calibration *sizes) {
+    if (!calibration_search(sizes)) {
+        bench_faults(bench, session->reason, sizeof session->reason);
+        return false;
+    }
+    bool saved = true;
+    if (session->program->rank == 0 && session->settings->save_sizes != NULL) {
+        saved = sizes_write(session->settings->save_sizes, &session->sizes, session->reason, sizeof session->reason);
+    }
+    return program_agree(saved);
+}
+
 bool work_measure(struct session *session) {
-    sampler *s = sampler_create(session);
-    struct sizing sizing = {{NULL}};
-    bool good = sizing_find(session, s, &sizing);
+    struct bench bench = bench_begin(&session->plan, session->program->clock, session->program->team);
+    calibration *sizes = calibration_create(&session->plan, &bench, &session->sizes);
+    bool good = find_sizes(session, &bench, sizes);
     if (good) {
         print_head(session);
     }
-    for (enum work_kind kind = WORK_COMPUTATION; kind <= WORK_COMMUNICATION && good; kind++) {
+    for (enum work_kind kind = COMPUTATION; kind < KINDS && good; kind++) {
         for (size_t i = 0; i < session->settings->targets.count && good; i++) {
-            const bool alone = kind == WORK_COMMUNICATION && session->ranks == 1;
-            good = measure_one(session, s, kind, i, alone ? NULL : &sizing.of[kind][i]);
+            const bool alone = kind == COMMUNICATION && session->plan.collective_count == 0;
+            const struct calibrate_result *size = alone                ? NULL
+                                                  : kind == COMPUTATION ? calibration_comp(sizes, i)
+                                                                        : calibration_comm(sizes, 0, i);
+            good = measure_one(session, &bench, kind, i, size);
         }
     }
-    sizing_destroy(&sizing);
-    sampler_destroy(s);
+    calibration_destroy(sizes);
+    bench_end(&bench);
     return good;
 }

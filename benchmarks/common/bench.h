@@ -8,11 +8,32 @@
 #include "collectives.h"
 #include "compute.h"
 #include "exchange.h"
-#include "samples.h"
+#include "plan.h"
 #include "start.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* What one rank measured in one repetition (Denis 2022, Algorithm 1). Local times, except where said. */
+enum term {
+    T_CALL,
+    T_COMP,
+    T_WAIT,
+    T_COMM_REF, /* this rank's own */
+    T_COMP_REF, /* this rank's slowest thread */
+    REF_START,  /* timestamps: local when taken, global after the synchronisation that closes them */
+    REF_END,
+    OVERLAP_START,
+    OVERLAP_END,
+    TERMS
+};
+
+struct repetition {
+    int64_t terms[TERMS];
+};
+
+/* Over all ranks: max(end) - min(start), and the slowest thread. */
+enum global_time { T_MEASURED, GLOBAL_COMM_REF, GLOBAL_COMP_REF, GLOBAL_TIMES };
 
 /* What everything is measured with. */
 struct bench {
@@ -37,6 +58,13 @@ struct bench_outcome {
     bool late;                   /* a rank missed a start: the times mean nothing */
     bool wrong_data;
 };
+
+/* Collective: what measures in a plan. Zeroed by bench_end. */
+struct bench bench_begin(const struct plan *plan, clock_model *clock, compute_team *team);
+void bench_end(struct bench *bench);
+
+/* Collective. The sum over ranks of elements that arrived wrong; text: one line about the first, of the lowest rank that has some. */
+int64_t bench_faults(struct bench *bench, char *text, size_t text_size);
 
 /* Collective: synchronises the clock if it is time to. Between measurements whose timestamps nobody interpolates. */
 void bench_keep_clock(struct bench *bench);

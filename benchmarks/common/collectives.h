@@ -53,6 +53,9 @@ size_t collective_most_blocks(const struct collective *collective, int ranks);
 /* Largest message whose counts, those of all blocks of a buffer together, are ints: some libraries add them up as such. */
 uint64_t collective_most_bytes(const struct collective *collective, int ranks);
 
+/* Index in the table; -1: there is none of this name. */
+int collective_find(const char *name);
+
 /* The table's names in its order, NULL-terminated: for the options. */
 const char *const *collective_names(void);
 

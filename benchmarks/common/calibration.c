@@ -23,8 +23,14 @@ enum { ASK_AT_LEAST = 12 };
 #define NEAR_TARGET 0.1
 #define NEAR_ENOUGH_TARGET 0.2 /* when it has taken twice its time */
 
+/* Without a budget a search ends after this and so many times its target: where ranks share cores nothing converges. */
+#define SEARCH_NS INT64_C(10000000000)
+#define SEARCH_TARGETS 100
+
+#define MOST_ORDER 100000
+
 struct calibration {
-    const struct engine_plan *plan;
+    const struct plan *plan;
     struct bench *bench;
     struct size_table *sizes;
     struct calibrate_result **comm; /* [collective][target] */
@@ -43,7 +49,81 @@ struct job {
     bool data_errors;
 };
 
-calibration *calibration_create(const struct engine_plan *plan, struct bench *bench, struct size_table *sizes) {
+static struct size_entry *list_targets(const int64_t *targets, size_t count) {
+    struct size_entry *entries = fail_alloc(count, sizeof *entries);
+    for (size_t i = 0; i < count; i++) {
+        entries[i].target_ns = targets[i];
+    }
+    return entries;
+}
+
+struct size_table calibration_sizes_create(const struct plan *plan, int ranks) {
+    struct size_table sizes = {.ranks = ranks, .threads_per_rank = plan->threads, .collective_count = plan->collective_count};
+    sizes.collectives = fail_alloc(sizes.collective_count, sizeof *sizes.collectives);
+    for (size_t i = 0; i < sizes.collective_count; i++) {
+        sizes.collectives[i] = (struct size_list){.name = collective_table[plan->collectives[i]].name,
+                                                  .entries = list_targets(plan->comm_targets_ns, plan->comm_target_count),
+                                                  .count = plan->comm_target_count};
+    }
+    sizes.computation =
+        (struct size_list){.entries = list_targets(plan->comp_targets_ns, plan->comp_target_count), .count = plan->comp_target_count};
+    sizes.points = fail_alloc(sizes_points(&sizes), sizeof *sizes.points);
+    return sizes;
+}
+
+void calibration_sizes_free(struct size_table *sizes) {
+    for (size_t i = 0; i < sizes->collective_count; i++) {
+        free(sizes->collectives[i].entries);
+    }
+    free(sizes->collectives);
+    free(sizes->computation.entries);
+    free(sizes->points);
+    *sizes = (struct size_table){0};
+}
+
+static void check_order(uint64_t order, const char *path, char *error, size_t error_size) {
+    if (order > MOST_ORDER && error[0] == '\0') {
+        snprintf(error, error_size, "sizes file '%s': a matrix of order %llu; at most %d is possible", path, (unsigned long long)order,
+                 MOST_ORDER);
+    }
+}
+
+void calibration_sizes_check(const struct plan *plan, const struct size_table *sizes, const char *path, char *error, size_t error_size) {
+    for (size_t i = 0; i < sizes->computation.count; i++) {
+        check_order(sizes->computation.entries[i].size, path, error, error_size);
+    }
+    for (size_t i = 0; i < sizes_points(sizes) && error[0] == '\0'; i++) {
+        const struct collective *collective = &collective_table[plan->collectives[i / (sizes_points(sizes) / sizes->collective_count)]];
+        const uint64_t bytes = sizes->points[i].message_bytes;
+        const uint64_t order = sizes->points[i].matrix_size;
+        const uint64_t most = collective_most_bytes(collective, (int)sizes->ranks);
+        const double matrices = 3.0 * sizeof(double) * (double)order * (double)order * (double)plan->threads;
+        const double needed = (double)bytes * (double)collective_most_blocks(collective, (int)sizes->ranks) + matrices;
+        check_order(order, path, error, error_size);
+        if (error[0] != '\0') {
+            return;
+        }
+        if (bytes % COLLECTIVE_ELEMENT != 0 || bytes > most) {
+            snprintf(error, error_size, "sizes file '%s': %llu bytes of %s; a multiple of %d up to %llu is needed", path,
+                     (unsigned long long)bytes, collective->name, COLLECTIVE_ELEMENT, (unsigned long long)most);
+        } else if (plan->memory_bytes > 0 && needed > (double)plan->memory_bytes) {
+            snprintf(error, error_size,
+                     "sizes file '%s': %llu bytes of %s and matrices of order %llu need %.0f MiB on a rank, whose share of memory is "
+                     "%.0f MiB", path, (unsigned long long)bytes, collective->name, (unsigned long long)order, needed / 1048576,
+                     (double)plan->memory_bytes / 1048576);
+        }
+    }
+}
+
+void calibration_sizes_share(struct size_table *sizes) {
+    for (size_t i = 0; i <= sizes->collective_count; i++) {
+        struct size_list *list = i < sizes->collective_count ? &sizes->collectives[i] : &sizes->computation;
+        MPI_CHECK(MPI_Bcast(list->entries, (int)(list->count * sizeof *list->entries), MPI_BYTE, 0, MPI_COMM_WORLD));
+    }
+    MPI_CHECK(MPI_Bcast(sizes->points, (int)(sizes_points(sizes) * sizeof *sizes->points), MPI_BYTE, 0, MPI_COMM_WORLD));
+}
+
+calibration *calibration_create(const struct plan *plan, struct bench *bench, struct size_table *sizes) {
     calibration *c = fail_alloc(1, sizeof *c);
     c->plan = plan;
     c->bench = bench;
@@ -119,7 +199,8 @@ static bool has_time(void *context) {
     int64_t now = timer_now_ns();
     bool late = job->deadline != 0 && now > job->deadline;
     double near = now - job->deadline > job->deadline - job->begin ? NEAR_ENOUGH_TARGET : NEAR_TARGET;
-    return !engine_is_over(job->c->plan) && !(late && job->asked > 0 && (job->asked >= ASK_AT_LEAST || job->least_error <= near));
+    const bool too_long = now - job->begin > SEARCH_NS + SEARCH_TARGETS * job->target_ns;
+    return !plan_is_over(job->c->plan) && !(too_long && job->asked > 0) && !(late && job->asked > 0 && (job->asked >= ASK_AT_LEAST || job->least_error <= near));
 }
 
 /* Largest message that the calibration may try: what the user allows, what half of the rank's memory holds, what an int counts. */
@@ -154,7 +235,7 @@ static const char *name_of(const struct collective *collective) {
 
 static struct calibrate_request request_of(const calibration *c, const struct collective *collective, int64_t target, double guess) {
     struct calibrate_request request = {.target_ns = (double)target,
-                                        .tolerance = c->plan->tolerance,
+                                        .tolerance = PLAN_TOLERANCE,
                                         .min_size = collective != NULL ? MESSAGE_STEP : 2,
                                         .max_size = collective != NULL ? message_limit(c, collective) : order_limit(c),
                                         .step = collective != NULL ? MESSAGE_STEP : 1,
@@ -163,6 +244,19 @@ static struct calibrate_request request_of(const calibration *c, const struct co
                                         .go_on = has_time};
     request.initial_size = guess < (double)request.max_size ? (uint64_t)guess : request.max_size;
     return request;
+}
+
+/* Collective: a search, or a second look. Once more where the clock was refused meanwhile: it has misled the search. */
+static bool run_job(struct job *job, const struct calibrate_request *request, const struct calibrate_result *found,
+                    struct calibrate_result *result) {
+    clock_model *clock = job->c->bench->clock;
+    for (bool again = true; again;) {
+        const bool had_clock = clock_quality_of(clock).method != CLOCK_NONE;
+        *result = found != NULL ? search_again(MPI_COMM_WORLD, request, found, measure_size, job)
+                                : search_run(MPI_COMM_WORLD, request, measure_size, job);
+        again = had_clock && !job->data_errors && !clock_synchronise(clock);
+    }
+    return !job->data_errors;
 }
 
 /* One axis: the sizes of all targets of a collective, or of the computation. Each target starts from the one before. */
@@ -185,8 +279,7 @@ static bool search_axis(calibration *c, const struct collective *collective, con
             guess = (double)results[i - 1].size * pow((double)targets[i] / results[i - 1].time_ns, collective != NULL ? 1 : 1.0 / 3);
         }
         const struct calibrate_request request = request_of(c, collective, targets[i], guess);
-        results[i] = search_run(MPI_COMM_WORLD, &request, measure_size, &job);
-        if (job.data_errors) {
+        if (!run_job(&job, &request, NULL, &results[i])) {
             return false;
         }
         say_progress(c, name_of(collective), targets[i], &results[i]);
@@ -199,11 +292,13 @@ static bool look_again(calibration *c, const struct collective *collective, int6
     const struct calibrate_result found = *result;
     struct job job = {.c = c, .collective = collective, .target_ns = target, .begin = timer_now_ns(), .deadline = deadline};
     const struct calibrate_request request = request_of(c, collective, target, (double)found.size);
-    *result = search_again(MPI_COMM_WORLD, &request, &found, measure_size, &job);
-    if (!job.data_errors && result->size != found.size) {
+    if (!run_job(&job, &request, &found, result)) {
+        return false;
+    }
+    if (result->size != found.size) {
         say_progress(c, name_of(collective), target, result);
     }
-    return !job.data_errors;
+    return true;
 }
 
 /* Collective. The second look at an axis. deadline (rank 0): nothing new is begun after it; 0: none. false: wrong data. */
@@ -249,7 +344,7 @@ static void take_all_sizes(calibration *c) {
 }
 
 bool calibration_search(calibration *c) {
-    const struct engine_plan *plan = c->plan;
+    const struct plan *plan = c->plan;
     if (plan->sizes_given) {
         take_all_sizes(c);
         return true;
@@ -257,7 +352,7 @@ bool calibration_search(calibration *c) {
     double axes = (double)plan->collective_count + 1;
     /* of what the start of MPI and of the threads has left; measured from here on */
     const int64_t begin = timer_now_ns();
-    const double share = fmax(plan->budget_seconds - (double)(begin - plan->began_ns) / 1e9, 0.1) * CALIBRATION_SHARE;
+    const double share = fmax(plan->budget_seconds - plan_elapsed_seconds(plan), 0.1) * CALIBRATION_SHARE;
     double budget = plan->budget_seconds > 0 ? share / axes : 0;
     if (!search_axis(c, NULL, plan->comp_targets_ns, plan->comp_target_count, budget, c->comp)) {
         return false;
@@ -286,7 +381,7 @@ bool calibration_search(calibration *c) {
 }
 
 bool calibration_renew(calibration *c, size_t collective, size_t target, int64_t deadline) {
-    const struct engine_plan *plan = c->plan;
+    const struct plan *plan = c->plan;
     bool good = false;
     if (collective == CALIBRATION_COMPUTATION) {
         good = look_again(c, NULL, plan->comp_targets_ns[target], deadline, &c->comp[target]);

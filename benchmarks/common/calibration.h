@@ -6,17 +6,27 @@
 
 #include "bench.h"
 #include "calibrate.h"
-#include "engine.h"
+#include "plan.h"
 #include "sizes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* The targets of a plan without sizes, every point included: for sizes_read, or to be filled by a search. Free it. */
+struct size_table calibration_sizes_create(const struct plan *plan, int ranks);
+void calibration_sizes_free(struct size_table *sizes);
+
+/* What a sizes file, of this path, may say but no message or matrix can be: one line in error. */
+void calibration_sizes_check(const struct plan *plan, const struct size_table *sizes, const char *path, char *error, size_t error_size);
+
+/* Collective: rank 0's sizes for all. */
+void calibration_sizes_share(struct size_table *sizes);
+
 typedef struct calibration calibration;
 
 /* sizes: filled by calibration_search, or read already (plan->sizes_given). The plan's budget counts from its began_ns. */
-calibration *calibration_create(const struct engine_plan *plan, struct bench *bench, struct size_table *sizes);
+calibration *calibration_create(const struct plan *plan, struct bench *bench, struct size_table *sizes);
 void calibration_destroy(calibration *c);
 
 /* Collective. Finds, or takes over, the sizes of all targets. false: wrong data were received. */

@@ -1,6 +1,7 @@
 #include "collectives.h"
 
 #include <limits.h>
+#include <string.h>
 
 static size_t one_block(int rank, int ranks) {
     (void)rank;
@@ -182,4 +183,13 @@ const char *const *collective_names(void) {
         names[i] = collective_table[i].name;
     }
     return names;
+}
+
+int collective_find(const char *name) {
+    for (int i = 0; i < COLLECTIVE_COUNT; i++) {
+        if (strcmp(collective_table[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
 }

@@ -3,6 +3,38 @@
 #include "fail_mpi.h"
 #include "timer.h"
 
+#include <stdio.h>
+
+struct bench bench_begin(const struct plan *plan, clock_model *clock, compute_team *team) {
+    struct bench bench = {.clock = clock,
+                          .team = team,
+                          .line = start_create(MPI_COMM_WORLD, clock, plan->start),
+                          .x = exchange_create(MPI_COMM_WORLD, plan->seed, plan->cold ? plan->memory_bytes / 4 : 0)};
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank));
+    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &bench.ranks));
+    return bench;
+}
+
+void bench_end(struct bench *bench) {
+    start_destroy(bench->line);
+    exchange_destroy(bench->x);
+    *bench = (struct bench){0};
+}
+
+int64_t bench_faults(struct bench *bench, char *text, size_t text_size) {
+    int64_t faults = (int64_t)exchange_faults(bench->x);
+    int first = faults > 0 ? bench->rank : bench->ranks;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    if (first < bench->ranks) {
+        if (bench->rank == first) {
+            snprintf(text, text_size, "%s", exchange_fault_text(bench->x));
+        }
+        MPI_CHECK(MPI_Bcast(text, (int)text_size, MPI_CHAR, first, MPI_COMM_WORLD));
+    }
+    return faults;
+}
+
 static void time_communication(struct bench *bench, struct repetition *r) {
     int64_t start = start_spin(bench->line);
     exchange_call(bench->x);
@@ -30,8 +62,8 @@ static void time_overlap(struct bench *bench, uint64_t order, struct repetition 
     r->terms[T_CALL] = t2 - t1;
     r->terms[T_COMP] = t3 - t2;
     r->terms[T_WAIT] = t4 - t3;
-    r->terms[START] = t1;
-    r->terms[END] = t4;
+    r->terms[OVERLAP_START] = t1;
+    r->terms[OVERLAP_END] = t4;
 }
 
 /* How late a rank may start: a small part of the shortest time that is measured, at least what a spin takes to see its deadline. */
@@ -60,8 +92,8 @@ static void count_from_start(const struct bench *bench, struct repetition *r) {
     if (clock_quality_of(bench->clock).method == CLOCK_NONE) {
         r->terms[REF_END] -= r->terms[REF_START];
         r->terms[REF_START] = 0;
-        r->terms[END] -= r->terms[START];
-        r->terms[START] = 0;
+        r->terms[OVERLAP_END] -= r->terms[OVERLAP_START];
+        r->terms[OVERLAP_START] = 0;
     }
 }
 
@@ -74,8 +106,8 @@ static struct bench_outcome combine(struct bench *bench, struct repetition *r, b
     count_from_start(bench, r);
     int64_t all[7] = {global_time(bench, r->terms[REF_END]),
                       -global_time(bench, r->terms[REF_START]),
-                      global_time(bench, r->terms[END]),
-                      -global_time(bench, r->terms[START]),
+                      global_time(bench, r->terms[OVERLAP_END]),
+                      -global_time(bench, r->terms[OVERLAP_START]),
                       r->terms[T_COMP_REF],
                       late || start_was_late(bench->line),
                       exchange_faults(bench->x) > 0};

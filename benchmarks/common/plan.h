@@ -1,0 +1,46 @@
+/*
+ * plan - what is to be calibrated and measured: the axes of a grid, and the bounds of time and memory.
+ */
+#ifndef CAMPAIGN_PLAN_H
+#define CAMPAIGN_PLAN_H
+
+#include "start.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Within how much of its target a size's time is near enough (section 5.1 of Denis 2022 has 10 %). */
+#define PLAN_TOLERANCE 0.02
+
+/* What is left out is 0 or false. */
+struct plan {
+    const int *collectives; /* indices of collective_table; none: computation only */
+    size_t collective_count;
+    const int64_t *comm_targets_ns;
+    size_t comm_target_count;
+    const int64_t *comp_targets_ns;
+    size_t comp_target_count;
+    double budget_seconds; /* 0: none */
+    int64_t began_ns;      /* local time from which the budget counts: the start of the process */
+    double interval_relative;
+    int64_t min_repetitions;
+    int64_t max_repetitions;
+    uint64_t max_message_bytes; /* 0: not limited by the caller */
+    uint64_t memory_bytes;      /* that one rank may take for buffers and matrices; 0: not known */
+    bool sizes_given;
+    bool cold;                  /* rotating buffers */
+    enum start_method start;
+    bool rank_samples;          /* even above 64 ranks */
+    bool quiet;                 /* no table, no progress */
+    uint64_t seed;
+    int threads;
+};
+
+/* Seconds since plan->began_ns. */
+double plan_elapsed_seconds(const struct plan *plan);
+
+/* On rank 0: so far beyond the budget, three times it, that nothing more is measured. */
+bool plan_is_over(const struct plan *plan);
+
+#endif

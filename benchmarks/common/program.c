@@ -1,0 +1,302 @@
+#include "program.h"
+
+#include "build_info.h"
+#include "fail.h"
+#include "fail_mpi.h"
+#include "file.h"
+#include "json.h"
+#include "timer.h"
+
+#include <math.h>
+#include <omp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+extern char **environ;
+
+/* Appended to what the benchmark describes. */
+static void describe_options(struct program *program, struct option_entry entries[PROGRAM_MOST_OPTIONS]) {
+    struct program_settings *s = &program->settings;
+    const struct option_entry table[] = {
+        {.name = "threads", .kind = OPTION_INTEGER, .target = &s->threads, .minimum = 1, .maximum = 4096, .value_name = "N",
+         .help = "computing threads of each rank; default: OMP_NUM_THREADS, else the physical cores of the rank's share of its node"},
+        {.name = "record", .kind = OPTION_TEXT, .target = &s->record, .value_name = "FILE",
+         .help = "the record, JSON Lines; must not exist"},
+        {.name = "metadata", .kind = OPTION_TEXT, .target = &s->metadata, .value_name = "FILE",
+         .help = "a JSON object that is put into the record's header as it is"},
+        {.name = "toolchain", .kind = OPTION_TEXT, .target = &s->toolchain, .value_name = "NAME", .help = "label in the record's header"},
+        {.name = "provider", .kind = OPTION_TEXT, .target = &s->provider, .value_name = "NAME", .help = "label in the record's header"},
+        {.name = "network", .kind = OPTION_TEXT, .target = &s->network, .value_name = "NAME",
+         .help = "label in the record's header; default: native"},
+        {.name = "quiet", .kind = OPTION_FLAG, .target = &s->quiet, .help = "no table, no progress"},
+        {.name = "version", .kind = OPTION_FLAG, .target = &s->version, .help = "print the version and end"},
+        {.name = "help", .kind = OPTION_FLAG, .target = &s->help, .help = "print this and end"},
+        {.name = NULL},
+    };
+    program->kind->describe(entries);
+    size_t own = 0;
+    while (own < PROGRAM_MOST_OPTIONS && entries[own].name != NULL) {
+        own++;
+    }
+    if (own + sizeof table / sizeof *table > PROGRAM_MOST_OPTIONS) {
+        fail_die("more options than PROGRAM_MOST_OPTIONS");
+    }
+    memcpy(entries + own, table, sizeof table);
+}
+
+bool program_agree(bool good) {
+    int verdict = good;
+    MPI_CHECK(MPI_Bcast(&verdict, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    return verdict != 0;
+}
+
+bool program_all_good(const char *error) {
+    char text[1024] = "";
+    int rank = 0;
+    int ranks = 0;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+    int first = error[0] != '\0' ? rank : ranks;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    if (first == ranks) {
+        return true;
+    }
+    snprintf(text, sizeof text, "%s", error);
+    MPI_CHECK(MPI_Bcast(text, sizeof text, MPI_CHAR, first, MPI_COMM_WORLD));
+    if (rank == 0) {
+        fail_report("%s", text);
+    }
+    return false;
+}
+
+bool program_prints(const struct program *program) {
+    return program->rank == 0 && !program->settings.quiet;
+}
+
+/* A compact JSON object. NULL and one line in error where the file has none. */
+static char *read_metadata(const char *path, char *error, size_t error_size) {
+    size_t length = 0;
+    char *text = file_read(path, &length, error, error_size);
+    if (text == NULL) {
+        return NULL;
+    }
+    char fault[256];
+    char *compact = NULL;
+    json_value *root = json_parse(text, length, fault, sizeof fault);
+    if (root == NULL) {
+        snprintf(error, error_size, "metadata file '%s': %s", path, fault);
+    } else if (json_type_of(root) != JSON_OBJECT) {
+        snprintf(error, error_size, "metadata file '%s': a JSON object is needed", path);
+    } else {
+        compact = json_compact(text, length);
+    }
+    json_destroy(root);
+    free(text);
+    return compact;
+}
+
+bool program_open_record(struct program *program) {
+    char error[768] = "";
+    if (program->rank == 0) {
+        program->record = record_create(program->settings.record, error, sizeof error);
+    }
+    return program_all_good(error);
+}
+
+bool program_prepare(struct program *program, const char *error) {
+    char own[768];
+    snprintf(own, sizeof own, "%s", error);
+    if (program->rank == 0 && own[0] == '\0' && program->settings.metadata != NULL) {
+        program->metadata = read_metadata(program->settings.metadata, own, sizeof own);
+    }
+    if (own[0] == '\0') {
+        program->team = compute_create(program->threads, own, sizeof own);
+    }
+    if (!program_all_good(own)) {
+        return false;
+    }
+    placement_bind(program->place, program->team, program->threads);
+    return program_open_record(program);
+}
+
+void program_synchronise(struct program *program) {
+    char *identity = placement_clock_identity(program->place);
+    program->clock = clock_create(MPI_COMM_WORLD, identity);
+    free(identity);
+    const struct clock_quality quality = clock_quality_of(program->clock);
+    if (program->rank == 0 && quality.method == CLOCK_NONE) {
+        fail_report("no clock: %s; ranks start from a barrier, and times are each rank's own", quality.refusal);
+    }
+}
+
+static const char *thread_level_name(int level) {
+    return level == MPI_THREAD_MULTIPLE     ? "multiple"
+           : level == MPI_THREAD_SERIALIZED ? "serialized"
+           : level == MPI_THREAD_FUNNELED   ? "funneled"
+                                            : "single";
+}
+
+/* What is not known becomes NAN, and null in the record. NULL: the run was refused before there was a clock. */
+static char *clock_text(const clock_model *clock) {
+    struct clock_quality quality = {.method = CLOCK_NONE, .refusal = "not synchronised", .clocks = 1};
+    if (clock != NULL) {
+        quality = clock_quality_of(clock);
+    }
+    const bool none = quality.method == CLOCK_NONE;
+    return record_clock_text(&(struct record_clock){.method = clock_method_name(quality.method),
+                                                    .refusal = quality.refusal,
+                                                    .clocks = quality.clocks,
+                                                    .rounds = quality.rounds,
+                                                    .residual_ns = none ? NAN : quality.residual_ns,
+                                                    .shortest_trip_ns = quality.shortest_trip_ns > 0 ? quality.shortest_trip_ns : NAN,
+                                                    .drift_ppm = none ? NAN : quality.drift_ppm,
+                                                    .synchronisation_seconds = quality.seconds});
+}
+
+static bool write_on_rank_0(struct program *program, const struct program_header *own, const struct placement_summary *summary,
+                            char *const *placements) {
+    const struct program_settings *s = &program->settings;
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    char standard[32];
+    int length = 0;
+    int version = 0;
+    int subversion = 0;
+    MPI_CHECK(MPI_Get_library_version(library, &length));
+    MPI_CHECK(MPI_Get_version(&version, &subversion));
+    snprintf(standard, sizeof standard, "%d.%d", version, subversion);
+    char *clock = clock_text(program->clock);
+    const struct record_header header = {
+        .schema = program->kind->schema,
+        .schema_version = program->kind->schema_version,
+        .benchmark = program->kind->name,
+        .toolchain = s->toolchain,
+        .provider = s->provider,
+        .configuration = own->configuration,
+        .network = s->network,
+        .command_line = program->argv,
+        .command_line_count = (size_t)program->argc,
+        .started_utc = program->started_utc,
+        .mpi_library_version = library,
+        .mpi_standard = standard,
+        .thread_level_required = "funneled",
+        .thread_level_provided = thread_level_name(program->thread_level),
+        .ranks = program->ranks,
+        .nodes = summary->nodes,
+        .threads_per_rank = program->threads,
+        .physical_cores = summary->physical_cores,
+        .oversubscribed = summary->oversubscribed,
+        .shared_core = summary->shared_core,
+        .placements = placements,
+        .timer_name = TIMER_NAME,
+        .timer_resolution_ns = timer_resolution_ns(),
+        .timer_overhead_ns = timer_overhead_ns(),
+        .clock = clock,
+        .start_method = own->start_method,
+        .seed = own->seed,
+        .build_compiler = BUILD_COMPILER,
+        .build_flags = BUILD_FLAGS,
+        .build_commit = BUILD_COMMIT,
+        .build_dirty = BUILD_DIRTY,
+        .build_blas = compute_blas_description(),
+        .environment = environ,
+        .plan = own->plan,
+        .metadata = program->metadata,
+    };
+    bool good = record_write_header(program->record, &header);
+    free(clock);
+    if (!s->quiet) {
+        printf("# %s: %d rank%s x %d thread%s on %d node%s, %lld physical core%s%s%s\n", program->kind->name, program->ranks,
+               program->ranks == 1 ? "" : "s", program->threads, program->threads == 1 ? "" : "s", summary->nodes,
+               summary->nodes == 1 ? "" : "s", (long long)summary->physical_cores, summary->physical_cores == 1 ? "" : "s",
+               summary->oversubscribed ? ", OVERSUBSCRIBED" : "", summary->shared_core ? ", progress thread on a SHARED CORE" : "");
+        fflush(stdout);
+    }
+    return good;
+}
+
+bool program_write_header(struct program *program, const struct program_header *own) {
+    const struct placement_summary summary = placement_summarise(program->place, own->asks_for_progress, own->dedicated_threads);
+    char **placements = placement_gather_texts(program->place);
+    bool good = true;
+    if (program->rank == 0) {
+        good = write_on_rank_0(program, own, &summary, placements);
+    }
+    placement_free_texts(placements);
+    return program_agree(good);
+}
+
+static void choose_threads(struct program *program) {
+    int threads = getenv("OMP_NUM_THREADS") != NULL ? omp_get_max_threads() : placement_core_share(program->place);
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &threads, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    program->threads = program->settings.threads > 0 ? (int)program->settings.threads : threads;
+}
+
+static void begin(struct program *program, int argc, char **argv) {
+    fail_setup(program->kind->name, -1, NULL);
+    timer_check();
+    program->began = timer_now_ns();
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc) == NULL ||
+        strftime(program->started_utc, sizeof program->started_utc, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0) {
+        fail_die("the date cannot be read");
+    }
+    /* A record that outgrows a limit is reported like a full disk, not ended by a signal. */
+    if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR) {
+        fail_die("signal failed");
+    }
+    program->place = placement_create();
+    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &program->thread_level) != MPI_SUCCESS) {
+        fail_die("MPI_Init_thread failed");
+    }
+    program->argc = argc;
+    program->argv = argv;
+    MPI_Comm_rank(MPI_COMM_WORLD, &program->rank);
+    fail_mpi_setup(program->kind->name, program->rank);
+    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &program->ranks));
+    placement_complete(program->place);
+}
+
+static void print_help(const struct program *program, const struct option_entry *entries) {
+    char *options = options_describe(entries);
+    printf("%s\noptions:\n%s\nexit codes: %s\n", program->kind->help, options, program->kind->exits);
+    free(options);
+}
+
+int program_main(const struct program_kind *kind, int argc, char **argv) {
+    struct program program = {.kind = kind, .settings = {.toolchain = "unknown", .provider = "unknown", .network = "native"}};
+    begin(&program, argc, argv);
+    char error[768] = "";
+    struct option_entry entries[PROGRAM_MOST_OPTIONS] = {{.name = NULL}};
+    describe_options(&program, entries);
+    const bool parsed = options_parse(entries, program.argc, program.argv, error, sizeof error);
+    int code = PROGRAM_GOOD;
+    if (parsed && (program.settings.help || program.settings.version)) {
+        if (program.rank == 0 && program.settings.help) {
+            print_help(&program, entries);
+        } else if (program.rank == 0) {
+            printf("%s " BUILD_VERSION " (commit " BUILD_COMMIT ")\n", kind->name);
+        }
+    } else if (!program_all_good(error)) {
+        code = PROGRAM_WRONG_USE;
+    } else if (program.thread_level < MPI_THREAD_FUNNELED) {
+        code = PROGRAM_FAILED;
+        if (program.rank == 0) {
+            fail_report("the MPI library does not provide MPI_THREAD_FUNNELED, which threads that compute need");
+        }
+    } else {
+        choose_threads(&program);
+        program.memory_bytes = placement_memory_share(program.place);
+        code = kind->run(&program);
+    }
+    clock_destroy(program.clock);
+    compute_destroy(program.team);
+    placement_destroy(program.place);
+    record_close(program.record);
+    free(program.metadata);
+    MPI_CHECK(MPI_Finalize());
+    return code;
+}

@@ -1,0 +1,104 @@
+/*
+ * program - what every benchmark's main does: start MPI, read the command line, find out where the ranks are, write the record's header,
+ * and end in order with the right exit code.
+ *
+ * A benchmark hands over a struct program_kind. Its run is called on all ranks with good options; what it needs of teams, clocks and
+ * records it makes with the functions here, and program_main gives it all back.
+ */
+#ifndef CAMPAIGN_PROGRAM_H
+#define CAMPAIGN_PROGRAM_H
+
+#include "clock.h"
+#include "compute.h"
+#include "options.h"
+#include "placement.h"
+#include "record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum program_exit { PROGRAM_GOOD = 0, PROGRAM_FAILED = 1, PROGRAM_WRONG_USE = 2 };
+
+/* The options that all programs have. */
+struct program_settings {
+    bool help;
+    bool version;
+    bool quiet;
+    int64_t threads; /* 0: not given */
+    const char *record;
+    const char *metadata;
+    const char *toolchain;
+    const char *provider;
+    const char *network;
+};
+
+struct program {
+    const struct program_kind *kind;
+    struct program_settings settings;
+    int argc;
+    char **argv;
+    int rank;
+    int ranks;
+    int thread_level;
+    char started_utc[32];
+    int64_t began;         /* local: when the process started */
+    placement *place;
+    uint64_t memory_bytes; /* that this rank may take, the same on all; 0: not known */
+    int threads;           /* computing threads of each rank */
+    char *metadata;        /* rank 0; NULL: none */
+    compute_team *team;    /* program_prepare makes this */
+    record_file *record;   /* program_prepare, on rank 0 */
+    clock_model *clock;    /* program_synchronise */
+};
+
+struct program_kind {
+    const char *name;
+    const char *schema; /* of its record */
+    int schema_version;
+    const char *help;   /* what stands above the options: usage, and what it is about */
+    const char *exits;  /* its exit codes, in one line */
+    void (*describe)(struct option_entry *entries); /* its own options, without an end; at most PROGRAM_MOST_OPTIONS */
+    int (*run)(struct program *program);            /* collective. Returns the exit code */
+};
+
+enum { PROGRAM_MOST_OPTIONS = 40 };
+
+/* The whole of main. */
+int program_main(const struct program_kind *kind, int argc, char **argv);
+
+/* Collective: rank 0's verdict for all. */
+bool program_agree(bool good);
+
+/* Collective: true where no rank has an error text; otherwise rank 0 prints that of the lowest rank that has one, in one line. */
+bool program_all_good(const char *error);
+
+/*
+ * Collective, once everything else is known to be good: threads, their binding, the metadata and the record. false: it cannot be, and was
+ * said. error: what the caller found wrong, on any rank; "" for nothing.
+ */
+bool program_prepare(struct program *program, const char *error);
+
+/* Collective: the record alone, for a run that is refused before it began. */
+bool program_open_record(struct program *program);
+
+/* Collective: the clock. One that cannot be had is said on stderr; the record says it too. */
+void program_synchronise(struct program *program);
+
+/* What is the benchmark's own in a header. */
+struct program_header {
+    const char *configuration;
+    bool asks_for_progress; /* the configuration has a progress thread */
+    int dedicated_threads;  /* of them, those with a core of their own, per rank */
+    const char *start_method;
+    int64_t seed;
+    const char *plan;
+};
+
+/* Collective: rank 0 writes the header, and prints the table's first line unless --quiet. false on all ranks: the disk refused. */
+bool program_write_header(struct program *program, const struct program_header *own);
+
+/* Rank 0, and not --quiet. */
+bool program_prints(const struct program *program);
+
+#endif
