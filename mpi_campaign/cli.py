@@ -200,11 +200,11 @@ def doctor(toolchain: str | None, launches: int, *, as_json: bool, no_timing: bo
     metavar="NAME@VERSION[=PREFIX]",
     help="The MPI library to measure with. Default: the first of `run`'s.",
 )
-@click.option("--quick", is_flag=True, help="A minute: fewer launches, two target times, clocks held for 2 s.")
+@click.option("--quick", is_flag=True, help="Half a minute: fewer launches, two target times, clocks held for 2 s.")
 def figures(out: Path | None, toolchain: str | None, *, quick: bool) -> int:
     """How well this project measures here: starts, clocks, stop rules, launches, as tables and pictures.
 
-    Takes about five minutes, in which nothing else should run.
+    Takes about six minutes, in which nothing else should run.
     """
     from mpi_campaign import figures as making  # noqa: PLC0415
     from mpi_campaign import toolchains  # noqa: PLC0415
