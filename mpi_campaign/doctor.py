@@ -70,7 +70,6 @@ def examine(check: Selfcheck | None) -> Report:
     """Look at everything that a run depends on; with `check`, measure too. An interrupt ends it with what there is."""
     report = Report()
     watch = _Watch(machine.cores().cpus)
-    began = time.monotonic()
     try:
         report.findings += _lasting()
         if check:
@@ -80,7 +79,7 @@ def examine(check: Selfcheck | None) -> Report:
     except KeyboardInterrupt:
         report.interrupted = True
         report.findings.append(Finding("timing", LACKING, "interrupted", "start again"))
-    report.seconds = time.monotonic() - began
+    report.seconds = 0.0 if watch.began is None else time.monotonic() - watch.began
     report.findings += watch.findings()
     if report.timing:
         report.findings += _timing(report.timing)

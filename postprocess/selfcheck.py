@@ -130,7 +130,7 @@ class Summary:
 
 def summarise(records: Sequence[Selfcheck], targets_ns: Sequence[int] = TARGETS_NS) -> Summary:
     """Everything at once, of records in the order of time: the first is of the launch that looked at everything."""
-    work = steadiness_of(records)
+    work = _compared(records)
     with_starts = next((one.starts for one in records if one.starts), ())
     with_noise = next((one.noises for one in records if one.noises), ())
     return Summary(
@@ -258,26 +258,33 @@ def smallest_difference(cv: float, launches: int, interval_relative: float, comp
     return float(stats.t.ppf((1 + CONFIDENCE) / 2, launches - 1)) * spread * math.sqrt(2 / compared)
 
 
-def steadiness_of(records: Iterable[Selfcheck]) -> tuple[Steadiness, ...]:
-    """Every amount of work that any launch measured, by kind and time.
+def _compared(records: Sequence[Selfcheck]) -> tuple[Steadiness, ...]:
+    """The work of all launches but the first, and where none of these measured it, of the first.
 
-    The first launch found the sizes before it measured, in memory that the search had used. The others are alike, and
-    they alone are compared, where there are any.
+    The first launch found the sizes before it measured, in memory that the search had used; the others are alike.
     """
+    alone, alike = (
+        {(KINDS.index(one.kind), one.target_ns): one for one in steadiness_of(part)}
+        for part in (records[:1], records[1:])
+    )
+    measured = {key: one for key, one in alike.items() if one.launches}
+    return tuple(found for _, found in sorted({**alike, **alone, **measured}.items()))
 
-    def key(found: tuple[int, Work]) -> tuple[int, int]:
-        return KINDS.index(found[1].kind), found[1].target_ns
 
-    works = sorted(((number, work) for number, record in enumerate(records) for work in record.works), key=key)
+def steadiness_of(records: Iterable[Selfcheck]) -> tuple[Steadiness, ...]:
+    """Every amount of work that any of these launches measured, by kind and time."""
+
+    def key(work: Work) -> tuple[int, int]:
+        return KINDS.index(work.kind), work.target_ns
+
+    works = sorted((work for record in records for work in record.works), key=key)
     return tuple(_steadiness(list(group)) for _, group in groupby(works, key))
 
 
-def _steadiness(launches: list[tuple[int, Work]]) -> Steadiness:
-    """Of one amount of work, with the number of each launch. One that has no samples is no launch."""
-    works = [work for _, work in launches]
+def _steadiness(works: list[Work]) -> Steadiness:
+    """Of launches of one amount of work. One that has no samples is no launch."""
     first = works[0]
-    alike = [work for number, work in launches if number > 0 and len(work.samples_ns)]
-    measured = alike or [work for work in works if len(work.samples_ns)]
+    measured = [work for work in works if len(work.samples_ns)]
     series = [work.samples_ns.astype(np.float64) for work in measured]
     medians = [median_estimate(one) for one in series]
     widths = [as_float((one.high - one.low) / one.value) for one in medians]
@@ -379,7 +386,7 @@ def _evidence(one: Steadiness) -> str:
 def _advice(word: str, measured: Sequence[Steadiness], target_ns: int, good: Sequence[int]) -> str:
     if word in (YES, NOT_MEASURED):
         return ""
-    advice = ["end what disturbs this machine"] if word == NO else []
+    advice = ["end what disturbs this machine"] if any(one.interval_relative > CARE_LIMIT for one in measured) else []
     if any(one.interval_relative > YES_LIMIT for one in measured):
         advice.append("give it more repetitions (a larger --budget-seconds)")
     if any(one.cv_median > YES_LIMIT for one in measured):
