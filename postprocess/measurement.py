@@ -26,8 +26,8 @@ from postprocess.selfcheck import (
     START_AIM_NS,
     YES_LIMIT,
     Steadiness,
+    compared,
     percentile,
-    steadiness_of,
     variation_interval,
 )
 from postprocess.selfcheck_record import Selfcheck, Work, load_selfcheck
@@ -246,7 +246,7 @@ def summarise(records: Records) -> Figures:
         ),
         stops=stops,
         faster=_faster(records.series),
-        variations=tuple(map(_variation, steadiness_of(records.launches))),
+        variations=tuple(map(_variation, compared(records.launches))),
     )
 
 

@@ -130,7 +130,7 @@ class Summary:
 
 def summarise(records: Sequence[Selfcheck], targets_ns: Sequence[int] = TARGETS_NS) -> Summary:
     """Everything at once, of records in the order of time: the first is of the launch that looked at everything."""
-    work = _compared(records)
+    work = compared(records)
     with_starts = next((one.starts for one in records if one.starts), ())
     with_noise = next((one.noises for one in records if one.noises), ())
     return Summary(
@@ -258,7 +258,7 @@ def smallest_difference(cv: float, launches: int, interval_relative: float, comp
     return float(stats.t.ppf((1 + CONFIDENCE) / 2, launches - 1)) * spread * math.sqrt(2 / compared)
 
 
-def _compared(records: Sequence[Selfcheck]) -> tuple[Steadiness, ...]:
+def compared(records: Sequence[Selfcheck]) -> tuple[Steadiness, ...]:
     """The work of all launches but the first, and where none of these measured it, of the first.
 
     The first launch found the sizes before it measured, in memory that the search had used; the others are alike.
