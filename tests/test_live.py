@@ -156,25 +156,27 @@ def benchmark_processes(record: Path) -> list[int]:
 
 
 @pytest.fixture
-def no_one_left() -> Iterator[None]:
+def no_one_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever the test starts carries a mark in its environment, and must be gone in the end."""
+    mark = f"CAMPAIGN_TEST_MARK={tmp_path}"
+    monkeypatch.setenv(*mark.split("=", 1))
     yield
     deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and any(_is_ours(pid) for pid in _pids()):
+    while time.monotonic() < deadline and _marked(mark):
         time.sleep(0.1)
-    assert not [pid for pid in _pids() if _is_ours(pid)]
+    assert not _marked(mark)
 
 
-def _pids() -> list[int]:
-    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-
-
-def _is_ours(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        name = Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return False
-    return state != "Z" and name in ("nbc_overlap", "prterun", "mpiexec", "hydra_pmi_proxy", "prted", "reframe")
+def _marked(mark: str) -> list[str]:
+    """The names of living processes with this in their environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and f"\0{mark}\0".encode() in b"\0" + (entry / "environ").read_bytes():
+                found.append((entry / "comm").read_text().strip())
+        except OSError:
+            continue  # it has ended, or is another user's
+    return found
 
 
 @pytest.mark.usefixtures("no_one_left")
