@@ -4,7 +4,8 @@ valid       There are at least 6 valid repetitions (fewer have no interval) and 
 reliable    Valid, and the value answers the question at this cell of the map:
             * the 95 % interval of r_overhead is at most 0.5 wide, so that it can tell overlap (0) from
               serialisation (1);
-            * both sizes reach their target time: status neither `unreachable` nor `not_monotonic`, and within 20 %,
+            * both sizes reach their target time: status none of `unreachable`, `not_searched` and `not_monotonic`, and
+              within 20 %,
               or the cell stands in the wrong place of the map;
             * the clocks agree to within 10 % of the shorter reference, by which they could shift the ratio. How far
               they agree may be unknown: that is no disagreement of 0, but a flag.
@@ -124,6 +125,8 @@ def moved_flags(comm_change: float, comp_change: float) -> list[str]:
 
 
 def _calibration_reasons(size: str, name: str, calibration: Calibration) -> list[str]:
+    if calibration.status == "not_searched":
+        return [f"no {size} was looked for: the time was up"]
     if calibration.status == "unreachable":
         return [f"no {size} reaches this time"]
     if calibration.status == "not_monotonic":

@@ -52,11 +52,12 @@ def test_what_cannot_be_measured_is_one_line_and_a_record_that_says_so(built: Pa
     refusals: list[tuple[int, tuple[str, ...], str]] = [
         (1, ONE_POINT, "at least 2"),
         (2, ("--comm-times", "64ms", "--comp-times", "64ms", "--budget-seconds", "0.05", "--threads", "1"), "budget"),
+        (2, ("--comm-times", "64ms", "--comp-times", "1ms", "--max-message-bytes", "64", "--threads", "1"), "no size"),
     ]
     if cores <= 2:
         refusals.append((16 * cores + 1, ONE_POINT, "ranks per core"))
-    for ranks, words, says in refusals:
-        record = tmp_path / f"{ranks}.jsonl"
+    for number, (ranks, words, says) in enumerate(refusals):
+        record = tmp_path / f"{number}.jsonl"
         done = launch(built / "nbc_overlap", *words, "--quiet", "--record", str(record), ranks=ranks)
         assert done.returncode == 2, done.stderr
         assert [line for line in done.stderr.splitlines() if line.startswith("nbc_overlap:") and says in line]
@@ -73,6 +74,18 @@ def test_the_start_and_the_cache_are_a_choice_that_the_record_tells(built: Path,
     loaded = load_record(record)
     assert loaded.header.cache == "cold"
     assert [(point.start_method, point.buffer_sets > 1) for point in loaded.points] == [("barrier", True)]
+
+
+def test_sizes_that_nobody_looked_for_are_not_used(built: Path, tmp_path: Path) -> None:
+    sizes = tmp_path / "sizes.json"
+    words = ("--comm-times", "64ms", "--comp-times", "64ms", "--threads", "1", "--collective", "ibcast", "--quiet")
+    assert launch(built / "nbc_overlap", *words, "--budget-seconds", "0.05", "--save-sizes", str(sizes)).returncode == 2
+    done = launch(built / "nbc_overlap", *words, "--sizes", str(sizes))
+    if "not_searched" in sizes.read_text():
+        assert done.returncode == 2
+        assert "nothing was measured" in done.stderr
+    else:
+        assert done.returncode == 0
 
 
 def test_given_sizes_are_used_and_nothing_is_calibrated(built: Path, tmp_path: Path) -> None:

@@ -55,6 +55,15 @@ def test_without_drift_correction_the_drift_is_the_error(built: Path) -> None:
     assert seen["error_after_hold_ns"] < drifted_ns / 4
 
 
+def test_a_clock_whose_rate_changes_is_followed_and_not_refused(built: Path) -> None:
+    """As a daemon that disciplines clocks does; in the middle of the baseline."""
+    seen = truth(built, "offset_s=3,drift_ppm=20,rate_ppm=10,rate_after_s=1.3")
+    assert (seen["method"], seen["refusal"]) == ("interpolated", "")
+    error_ns = seen["shortest_trip_ns"] / 2 + 200
+    assert seen["error_of_interpolation_ns"] < error_ns
+    assert seen["drift_ppm"] == pytest.approx(30, abs=6)
+
+
 def test_ranks_start_together_although_their_clocks_are_seconds_apart(built: Path) -> None:
     injected_s = 3
     seen = truth(built, f"offset_s={injected_s},drift_ppm=40,jitter_ns=100")
@@ -97,6 +106,19 @@ def test_a_clock_that_steps_or_goes_backwards_is_refused(built: Path, faults: st
     assert "rank 1" in seen["refusal"]
     assert says in seen["refusal"]
     assert "error_of_interpolation_ns" not in seen  # nothing is interpolated across a step
+
+
+def test_a_step_while_sizes_are_searched_does_not_mislead_the_search(built: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    words = ("--threads", "1", "--collective", "ibcast", "--comm-times", "64ms", "--comp-times", "16ms", "--quiet")
+    faults = {"ARTIFICIAL_CLOCK": "offset_s=3,drift_ppm=20,step_ns=500e6,step_after_s=2.0"}
+    launch(built / "nbc_overlap_artificial", *words, "--budget-seconds", "4", "--record", str(record), env=faults)
+    loaded = load_record(record)
+    assert loaded.footer is not None
+    assert "rank 1" in loaded.footer.clock_refusal
+    for point in loaded.points:
+        # Sized by measurements, or not measured at all: never by default.
+        assert point.repetitions == 0 or (point.comm_calibration.time_ns > 0 and point.comp_calibration.time_ns > 0)
 
 
 GRID = ("--comm-times", "2ms", "--comp-times", "2ms", "--threads", "1", "--collective", "ibcast", "--quiet")

@@ -302,7 +302,7 @@ def test_ranks_with_clocks_of_their_own(build: Path, tmp_path: Path) -> None:
     (clock,) = of(lines, "clock")
     assert clock["method"] == "interpolated"
     assert clock["clocks"] == 2
-    assert clock["baseline_seconds"] == 0.2
+    assert clock["baseline_seconds"] >= 0.2
     assert len(clock["residuals"]) == 2
     for start in of(lines, "start"):
         assert len(start["imbalance_ns"]) + len(start["late_imbalance_ns"]) == STARTS

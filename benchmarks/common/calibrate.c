@@ -23,7 +23,7 @@ struct search {
 static const char *const status_names[] = {
     [CALIBRATE_CONVERGED] = "converged",         [CALIBRATE_OFF_TARGET] = "off_target",
     [CALIBRATE_UNREACHABLE] = "unreachable",     [CALIBRATE_NOT_MONOTONIC] = "not_monotonic",
-    [CALIBRATE_GIVEN] = "given",
+    [CALIBRATE_NOT_SEARCHED] = "not_searched",   [CALIBRATE_GIVEN] = "given",
 };
 
 const char *calibrate_status_name(enum calibrate_status status) {
@@ -139,6 +139,7 @@ static struct calibrate_result finish(struct search *search, const struct measur
                                       .measurements = search->measurements};
     const struct measured *best = chosen != NULL ? chosen : closest(search);
     if (best == NULL) {
+        result.status = CALIBRATE_NOT_SEARCHED;
         return result;
     }
     result.size = best->size;

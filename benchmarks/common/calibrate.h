@@ -19,6 +19,7 @@ enum calibrate_status {
     CALIBRATE_OFF_TARGET,    /* the closest size found is out of tolerance */
     CALIBRATE_UNREACHABLE,   /* the smallest size takes longer, or the largest is too fast */
     CALIBRATE_NOT_MONOTONIC, /* larger sizes were faster, and none within tolerance was found */
+    CALIBRATE_NOT_SEARCHED,  /* the time was up before one size was measured */
     CALIBRATE_GIVEN          /* from a sizes file */
 };
 
@@ -41,7 +42,7 @@ struct calibrate_request {
 
 struct calibrate_result {
     enum calibrate_status status;
-    uint64_t size;         /* the closest size found; the smallest or largest when unreachable. Never 0 if anything was measured. */
+    uint64_t size;         /* the closest size found; the smallest or largest when unreachable. Never 0. */
     double time_ns;        /* its time, median over its measurements; 0 if nothing could be measured */
     double error_relative; /* (time_ns - target_ns) / target_ns */
     unsigned measurements; /* sizes tried, each counted as often as it was measured */

@@ -98,7 +98,8 @@ void calibration_sizes_check(const struct plan *plan, const struct size_table *s
         const uint64_t order = sizes->points[i].matrix_size;
         const uint64_t most = collective_most_bytes(collective, (int)sizes->ranks);
         const double matrices = 3.0 * sizeof(double) * (double)order * (double)order * (double)plan->threads;
-        const double needed = (double)bytes * (double)collective_most_blocks(collective, (int)sizes->ranks) + matrices;
+        const double sets = plan->cold ? 2 : 1;
+        const double needed = sets * (double)bytes * (double)collective_most_blocks(collective, (int)sizes->ranks) + matrices;
         check_order(order, path, error, error_size);
         if (error[0] != '\0') {
             return;
@@ -145,6 +146,10 @@ void calibration_destroy(calibration *c) {
         free(c->comp);
         free(c);
     }
+}
+
+bool calibration_can_take(const struct calibrate_result *result) {
+    return result->status != CALIBRATE_UNREACHABLE && result->status != CALIBRATE_NOT_SEARCHED;
 }
 
 const struct calibrate_result *calibration_comm(const calibration *c, size_t collective, size_t target) {
@@ -209,7 +214,7 @@ static uint64_t message_limit(const calibration *c, const struct collective *col
     uint64_t counted = collective_most_bytes(collective, c->bench->ranks);
     limit = counted < limit ? counted : limit;
     if (c->plan->memory_bytes > 0) {
-        uint64_t fits = c->plan->memory_bytes / 2 / collective_most_blocks(collective, c->bench->ranks);
+        uint64_t fits = c->plan->memory_bytes / (c->plan->cold ? 4 : 2) / collective_most_blocks(collective, c->bench->ranks);
         limit = fits < limit ? fits : limit;
     }
     return limit > MESSAGE_STEP ? limit : MESSAGE_STEP;
@@ -222,6 +227,12 @@ static uint64_t order_limit(const calibration *c) {
 }
 
 static void say_progress(const calibration *c, const char *what, int64_t target_ns, const struct calibrate_result *result) {
+    if (c->bench->rank == 0 && !calibration_can_take(result)) {
+        const char *why = result->status == CALIBRATE_UNREACHABLE ? "no size reaches this time" : "the time was up before a size was looked for";
+        fail_report("%s for %g ms: %s; the closest, %llu, takes %.3f ms", what, (double)target_ns / 1e6, why, (unsigned long long)result->size,
+                    result->time_ns / 1e6);
+        return;
+    }
     if (c->bench->rank == 0 && !c->plan->quiet) {
         fprintf(stderr, "# calibrated %s for %g ms: size %llu takes %.3f ms (%+.1f %%, %s, %u measurements)\n", what,
                 (double)target_ns / 1e6, (unsigned long long)result->size, result->time_ns / 1e6, 100 * result->error_relative,
@@ -252,11 +263,18 @@ static bool run_job(struct job *job, const struct calibrate_request *request, co
     clock_model *clock = job->c->bench->clock;
     for (bool again = true; again;) {
         const bool had_clock = clock_quality_of(clock).method != CLOCK_NONE;
-        *result = found != NULL ? search_again(MPI_COMM_WORLD, request, found, measure_size, job)
-                                : search_run(MPI_COMM_WORLD, request, measure_size, job);
-        again = had_clock && !job->data_errors && !clock_synchronise(clock);
+        job->begin = timer_now_ns();
+        job->asked = 0;
+        job->least_error = 0;
+        const struct calibrate_result seen = found != NULL ? search_again(MPI_COMM_WORLD, request, found, measure_size, job)
+                                                           : search_run(MPI_COMM_WORLD, request, measure_size, job);
+        if (job->data_errors) {
+            return false;
+        }
+        *result = seen;
+        again = had_clock && !clock_synchronise(clock);
     }
-    return !job->data_errors;
+    return true;
 }
 
 /* One axis: the sizes of all targets of a collective, or of the computation. Each target starts from the one before. */
@@ -305,7 +323,7 @@ static bool look_again(calibration *c, const struct collective *collective, int6
 static bool recheck_axis(calibration *c, const struct collective *collective, const int64_t *targets, size_t count, int64_t deadline,
                          struct calibrate_result *results) {
     for (size_t i = 0; i < count; i++) {
-        int look = results[i].status != CALIBRATE_UNREACHABLE && results[i].time_ns > 0 && (deadline == 0 || timer_now_ns() < deadline);
+        int look = calibration_can_take(&results[i]) && (deadline == 0 || timer_now_ns() < deadline);
         MPI_CHECK(MPI_Bcast(&look, 1, MPI_INT, 0, MPI_COMM_WORLD));
         if (look != 0 && !look_again(c, collective, targets[i], deadline, &results[i])) {
             return false;
@@ -322,13 +340,16 @@ static void store_sizes(struct size_list *list, const struct calibrate_result *r
     }
 }
 
+static bool is_known_to_fail(enum calibrate_status status) {
+    return status == CALIBRATE_UNREACHABLE || status == CALIBRATE_NOT_SEARCHED || status == CALIBRATE_NOT_MONOTONIC;
+}
+
 /* Sizes from a file: their status is "given", except that what no size was found for stays known as that. */
 static void take_sizes(const struct size_list *list, struct calibrate_result *results) {
     for (size_t i = 0; i < list->count; i++) {
         const struct size_entry *entry = &list->entries[i];
         results[i] = (struct calibrate_result){
-            .status = entry->status == CALIBRATE_UNREACHABLE || entry->status == CALIBRATE_NOT_MONOTONIC ? entry->status
-                                                                                                         : CALIBRATE_GIVEN,
+            .status = is_known_to_fail(entry->status) ? entry->status : CALIBRATE_GIVEN,
             .size = entry->size,
             .time_ns = (double)entry->time_ns,
             .error_relative =
@@ -382,13 +403,20 @@ bool calibration_search(calibration *c) {
 
 bool calibration_renew(calibration *c, size_t collective, size_t target, int64_t deadline) {
     const struct plan *plan = c->plan;
+    struct calibrate_result *result = collective == CALIBRATION_COMPUTATION ? &c->comp[target] : &c->comm[collective][target];
+    const struct calibrate_result before = *result;
     bool good = false;
     if (collective == CALIBRATION_COMPUTATION) {
-        good = look_again(c, NULL, plan->comp_targets_ns[target], deadline, &c->comp[target]);
+        good = look_again(c, NULL, plan->comp_targets_ns[target], deadline, result);
+    } else {
+        good = look_again(c, &collective_table[plan->collectives[collective]], plan->comm_targets_ns[target], deadline, result);
+    }
+    if (!calibration_can_take(result)) {
+        *result = before; /* it was reached once: this look was disturbed */
+    }
+    if (collective == CALIBRATION_COMPUTATION) {
         store_sizes(&c->sizes->computation, c->comp);
     } else {
-        good = look_again(c, &collective_table[plan->collectives[collective]], plan->comm_targets_ns[target], deadline,
-                          &c->comm[collective][target]);
         store_sizes(&c->sizes->collectives[collective], c->comm[collective]);
     }
     return good;

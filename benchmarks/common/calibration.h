@@ -32,6 +32,9 @@ void calibration_destroy(calibration *c);
 /* Collective. Finds, or takes over, the sizes of all targets. false: wrong data were received. */
 bool calibration_search(calibration *c);
 
+/* Whether a size was found that can be measured with, near its target or not. */
+bool calibration_can_take(const struct calibrate_result *result);
+
 const struct calibrate_result *calibration_comm(const calibration *c, size_t collective, size_t target);
 const struct calibrate_result *calibration_comp(const calibration *c, size_t target);
 

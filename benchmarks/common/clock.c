@@ -388,6 +388,10 @@ bool clock_synchronise(clock_model *model) {
     return good;
 }
 
+void clock_forget_residual(clock_model *model) {
+    model->quality.worst_residual_ns = 0;
+}
+
 bool clock_due(const clock_model *model) {
     return model->quality.method == CLOCK_INTERPOLATED && timer_now_ns() - model->fit.last.local > model->interval_ns;
 }
@@ -418,7 +422,9 @@ struct clock_residual clock_verify(clock_model *model) {
 }
 
 struct clock_quality clock_quality_of(const clock_model *model) {
-    return model->quality;
+    struct clock_quality quality = model->quality;
+    quality.baseline_seconds = quality.method == CLOCK_INTERPOLATED ? (double)clock_fit_baseline_ns(&model->fit) / 1e9 : 0;
+    return quality;
 }
 
 int64_t clock_to_global(const clock_model *model, int64_t local) {

@@ -42,8 +42,10 @@ struct clock_quality {
     int64_t synchronisations;
     double seconds;          /* that they took, all together, on this rank */
     double residual_ns;      /* of the latest: see clock_synchronise */
-    double worst_residual_ns;
-    double shortest_trip_ns; /* the largest, over pairs, of the mean of their shortest round trips: an offset is known to within half of it */
+    double worst_residual_ns; /* since clock_forget_residual, or the beginning */
+    double shortest_trip_ns; /* the largest, over pairs, of the mean of their shortest round trips: the offset of one rank of a pair to the
+                                other is known to within half of it */
+    double baseline_seconds; /* that the drift rests on; 0 where one clock is shared */
     double drift_ppm;        /* the largest, in size, against rank 0's clock */
 };
 
@@ -60,6 +62,9 @@ void clock_destroy(clock_model *model);
  * false on all ranks: a clock was refused, now or before.
  */
 bool clock_synchronise(clock_model *model);
+
+/* Where something begins whose own worst residual is to be known. */
+void clock_forget_residual(clock_model *model);
 
 /* On rank 0, for it to tell the others: nothing should be extrapolated any further without clock_synchronise. */
 bool clock_due(const clock_model *model);

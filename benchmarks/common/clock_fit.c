@@ -7,22 +7,39 @@
 #define SPACING_NS INT64_C(2000000000)
 
 #define STEP_FLOOR_NS 10e3
-#define STEP_RATE 500e-6
+#define STEP_RATE 100e-6
 #define STEP_RATE_UNKNOWN 2000e-6
 
-/* A clock's rate is not constant: what an old measurement says of now is less certain by this much per ns of its age. */
-#define WANDER_RATE 0.1e-6
-#define LEAST_TRIP_NS 20.0
+/* How far a clock's rate may be from the line's when nothing is out of the ordinary, and before there is a line. */
+#define RATE_ERROR 1e-6
+#define RATE_ERROR_UNKNOWN 500e-6
 
-/* Half the round trip, and what the clock may have wandered since. */
+/* A clock's rate is not constant: what an old measurement says of the drift now is less certain by this much per ns of its age. */
+#define WANDER_RATE 0.3e-6
+
+/* A measurement without any delay is still this uncertain, beside a small part of its round trip. */
+#define LEAST_ERROR_NS 20.0
+#define ERROR_OF_TRIP 0.02
+
+/* By how much a measurement may be wrong: half of what its round trip is longer than the shortest known. A path that is slower one way
+ * than the other shifts all alike, and nothing can see it. */
+static double error_of(const struct clock_fit *fit, const struct clock_point *point) {
+    double extra = point->trip > fit->shortest_trip ? point->trip - fit->shortest_trip : 0;
+    return extra / 2 + ERROR_OF_TRIP * fit->shortest_trip + LEAST_ERROR_NS;
+}
+
 static double weight_of(const struct clock_fit *fit, const struct clock_point *point) {
-    double error = fmax(point->trip, LEAST_TRIP_NS) / 2;
+    double error = error_of(fit, point);
     double wander = WANDER_RATE * (double)(fit->last.local - point->local);
     return 1 / (error * error + wander * wander);
 }
 
+static bool has_slope(const struct clock_fit *fit) {
+    return clock_fit_baseline_ns(fit) >= CLOCK_FIT_BASELINE_NS;
+}
+
 /* Least squares over what is kept and the latest; differences to the latest keep the numbers small. */
-static void fit_line(struct clock_fit *fit) {
+static double slope_of(const struct clock_fit *fit) {
     const bool kept_last = fit->count > 0 && fit->kept[fit->count - 1].local == fit->last.local;
     double sum = 0;
     double mean_t = 0;
@@ -45,9 +62,24 @@ static void fit_line(struct clock_fit *fit) {
         above += weight * t * (point->offset - fit->last.offset - mean_offset);
         below += weight * t * t;
     }
-    bool long_enough = clock_fit_baseline_ns(fit) >= CLOCK_FIT_BASELINE_NS && below > 0;
-    fit->slope = long_enough ? above / below : 0;
-    fit->offset = long_enough ? fit->last.offset + mean_offset - fit->slope * mean_t : fit->last.offset;
+    return has_slope(fit) && below > 0 ? above / below : 0;
+}
+
+/* The offset at a new measurement: what was measured and what the line foretold, each by its certainty. */
+static void settle_offset(struct clock_fit *fit, const struct clock_point *point) {
+    const double measured_error = error_of(fit, point);
+    if (fit->measurements == 0) {
+        fit->offset = point->offset;
+        fit->error = measured_error;
+        return;
+    }
+    const double rate_error = has_slope(fit) ? RATE_ERROR : RATE_ERROR_UNKNOWN;
+    const double foretold = clock_fit_predict(fit, point->local);
+    const double foretold_error = fit->error + rate_error * (double)(point->local - fit->last.local);
+    const double measured_weight = 1 / (measured_error * measured_error);
+    const double foretold_weight = 1 / (foretold_error * foretold_error);
+    fit->offset = foretold + (point->offset - foretold) * measured_weight / (measured_weight + foretold_weight);
+    fit->error = sqrt(1 / (measured_weight + foretold_weight));
 }
 
 /* Of kept measurements that lie close together, the one that is closest to its neighbours; otherwise the oldest. */
@@ -65,8 +97,13 @@ static size_t least_useful(const struct clock_fit *fit) {
 }
 
 void clock_fit_add(struct clock_fit *fit, struct clock_point point) {
-    fit->previous_local = fit->last.local;
-    fit->previous_offset = fit->offset;
+    if (fit->measurements == 0 || point.trip < fit->shortest_trip) {
+        fit->shortest_trip = point.trip;
+    }
+    fit->previous_local = fit->measurements > 0 ? fit->last.local : point.local;
+    const double previous_offset = fit->offset;
+    settle_offset(fit, &point);
+    fit->previous_offset = fit->measurements > 0 ? previous_offset : fit->offset;
     fit->last = point;
     fit->measurements++;
     bool early = clock_fit_baseline_ns(fit) < SPACING_NS; /* every one counts while there are few */
@@ -78,11 +115,7 @@ void clock_fit_add(struct clock_fit *fit, struct clock_point point) {
         }
         fit->kept[fit->count++] = point;
     }
-    fit_line(fit);
-    if (fit->measurements == 1) {
-        fit->previous_local = point.local;
-        fit->previous_offset = fit->offset;
-    }
+    fit->slope = slope_of(fit);
 }
 
 int64_t clock_fit_baseline_ns(const struct clock_fit *fit) {
@@ -106,8 +139,7 @@ double clock_fit_excess(const struct clock_fit *fit, struct clock_point point) {
     if (fit->measurements == 0) {
         return 0;
     }
-    bool known = clock_fit_baseline_ns(fit) >= CLOCK_FIT_BASELINE_NS;
-    double rate = known ? STEP_RATE : STEP_RATE_UNKNOWN;
-    double allowed = STEP_FLOOR_NS + (fit->last.trip + point.trip) / 2 + rate * fabs((double)(point.local - fit->last.local));
+    const double rate = has_slope(fit) ? STEP_RATE : STEP_RATE_UNKNOWN;
+    const double allowed = STEP_FLOOR_NS + fit->error + (fit->last.trip + point.trip) / 2 + rate * fabs((double)(point.local - fit->last.local));
     return fmax(fabs(point.offset - clock_fit_predict(fit, point.local)) - allowed, 0);
 }

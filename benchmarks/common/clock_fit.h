@@ -1,10 +1,13 @@
 /*
  * clock_fit - the line that one clock follows against another: offset and drift from measured offsets. Pure arithmetic, no MPI.
  *
- * Offsets are global minus local, in ns; the slope is their change per ns (1e-6: 1 ppm). The line is the least-squares one
- * through measurements that are spread in time, so that many synchronisations in a short time do not shorten its baseline. A measurement counts
- * by its certainty: half its round trip, and what a clock may wander since (0.1 ppm), so that one that was disturbed hardly moves
- * the line and an old one does not bend it. Below CLOCK_FIT_BASELINE_NS there is no slope: over a short baseline it would amplify
+ * Offsets are global minus local, in ns; the slope is their change per ns (1e-6: 1 ppm).
+ *
+ * A measurement is as certain as its round trip is short, against the shortest that was seen: what a trip is longer may all have been on one way.
+ * The offset at a measurement is the mean of what was measured and of what the line foretold, each by its certainty, so that one that
+ * was disturbed hardly moves it, and a good one settles it. The slope is the least-squares one through measurements that are spread in
+ * time, so that many synchronisations in a short time do not shorten its baseline; older ones count less, because a rate changes
+ * (0.3 ppm). Below CLOCK_FIT_BASELINE_NS there is no slope: over a short baseline it would amplify
  * the errors of its ends (Denis 2022, section 4.2).
  */
 #ifndef CAMPAIGN_CLOCK_FIT_H
@@ -30,9 +33,11 @@ struct clock_fit {
     size_t count;
     struct clock_point last;
     size_t measurements;
-    double offset; /* of the line, at the latest measurement */
+    double shortest_trip;
+    double offset; /* at the latest measurement, and by how much it may be wrong */
+    double error;
     double slope;
-    int64_t previous_local; /* the measurement before the latest, and the line's offset there as it was known then */
+    int64_t previous_local; /* the measurement before the latest, and the offset there */
     double previous_offset;
 };
 
@@ -50,8 +55,8 @@ double clock_fit_interpolate(const struct clock_fit *fit, int64_t local);
 
 /*
  * How far beyond everything that a clock may do a measurement is from the line, ns; 0: it fits. A clock may run up to
- * 500 ppm apart from the line (the most that a kernel slews), 2000 ppm while there is no line yet; both
- * measurements may be wrong by half their round trips; 10 us are given. What is beyond is a step.
+ * 100 ppm apart from the line, 2000 ppm while there is no line yet; both measurements may be wrong by half their round trips; 10 us are
+ * given. What is beyond is a step.
  */
 double clock_fit_excess(const struct clock_fit *fit, struct clock_point point);
 

@@ -29,6 +29,8 @@ enum { MOST_SETS = 1024 };
 struct exchange {
     MPI_Comm comm;
     uint64_t cold_bytes;
+    uint64_t cache_bytes; /* the largest over ranks */
+    uint64_t message_bytes; /* prepared last */
     uint64_t seed;
     uint64_t repetition;
     const struct collective *collective;
@@ -45,19 +47,27 @@ exchange *exchange_create(MPI_Comm world, uint64_t seed, uint64_t cold_bytes) {
     x->sets = fail_alloc(MOST_SETS, sizeof *x->sets);
     x->cold_bytes = cold_bytes;
     x->seed = seed;
+    x->cache_bytes = topology_cache_bytes();
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &x->cache_bytes, 1, MPI_UINT64_T, MPI_MAX, world));
     MPI_CHECK(MPI_Comm_dup(world, &x->comm));
     MPI_CHECK(MPI_Comm_rank(x->comm, &x->call.rank));
     MPI_CHECK(MPI_Comm_size(x->comm, &x->call.ranks));
     return x;
 }
 
+/* Buffers that were made for another size: many sets of the largest would be more memory than there is. */
+static void release_sets(exchange *x, size_t first) {
+    for (size_t i = first; i < MOST_SETS; i++) {
+        free(x->sets[i].send.memory);
+        free(x->sets[i].receive.memory);
+        x->sets[i] = (struct buffers){.filled = false};
+    }
+}
+
 void exchange_destroy(exchange *x) {
     if (x != NULL) {
         MPI_CHECK(MPI_Comm_free(&x->comm));
-        for (size_t i = 0; i < MOST_SETS; i++) {
-            free(x->sets[i].send.memory);
-            free(x->sets[i].receive.memory);
-        }
+        release_sets(x, 0);
         free(x->sets);
         free(x);
     }
@@ -85,10 +95,12 @@ static size_t sets_for(const exchange *x, const struct collective *collective, u
         return 1;
     }
     uint64_t each = message_bytes * collective_most_blocks(collective, x->call.ranks) + 1;
-    uint64_t wanted = 2 * topology_cache_bytes() / each + 2;
+    uint64_t wanted = 2 * x->cache_bytes / each + 2;
     uint64_t fits = x->cold_bytes / each;
     wanted = wanted < fits ? wanted : fits;
-    return wanted < 2 ? 2 : wanted > MOST_SETS ? MOST_SETS : (size_t)wanted;
+    wanted = wanted < 2 ? 2 : wanted > MOST_SETS ? MOST_SETS : wanted;
+    /* Contents repeat after so many repetitions: what a set received the last time must not be what it is to receive. */
+    return (size_t)(wanted % PATTERN_PERIOD == 0 ? wanted - 1 : wanted);
 }
 
 size_t exchange_sets(const exchange *x) {
@@ -96,7 +108,11 @@ size_t exchange_sets(const exchange *x) {
 }
 
 void exchange_prepare(exchange *x, const struct collective *collective, uint64_t message_bytes) {
-    x->set_count = sets_for(x, collective, message_bytes);
+    if (collective != x->collective || message_bytes != x->message_bytes) {
+        x->set_count = sets_for(x, collective, message_bytes);
+        x->message_bytes = message_bytes;
+        release_sets(x, x->set_count > 1 ? 0 : 1);
+    }
     struct buffers *set = &x->sets[x->repetition % x->set_count];
     size_t count = (size_t)(message_bytes / COLLECTIVE_ELEMENT);
     size_t send_blocks = collective->send_blocks(x->call.rank, x->call.ranks);

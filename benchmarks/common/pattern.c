@@ -17,7 +17,7 @@ static uint64_t mix(uint64_t x) {
 }
 
 size_t pattern_first(uint64_t repetition) {
-    return (size_t)(8 * (repetition % 61));
+    return (size_t)(8 * (repetition % PATTERN_PERIOD));
 }
 
 static uint64_t word_base(uint64_t seed, int source, size_t first) {

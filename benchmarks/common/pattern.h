@@ -16,8 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Elements that the windows of all repetitions reach beyond the message. */
-#define PATTERN_PADDING ((size_t)(8 * 61))
+/* After so many repetitions the contents repeat; elements that the windows of all repetitions reach beyond the message. */
+#define PATTERN_PERIOD 61
+#define PATTERN_PADDING ((size_t)(8 * PATTERN_PERIOD))
 
 /* More ranks could make a sum inexact: 2^20 p^2 / 2 must stay below 2^53. */
 #define PATTERN_MAX_SUM_RANKS 131072

@@ -122,6 +122,18 @@ bool program_prepare(struct program *program, const char *error) {
     return program_open_record(program);
 }
 
+/* Spinning ranks share a core by time slices of milliseconds: a round of all of them takes this many. */
+enum { MOST_RANKS_PER_CORE = 16 };
+
+void program_check_crowd(const struct program *program, char *error, size_t error_size) {
+    const double per_core = placement_summarise(program->place, false, 0).ranks_per_core;
+    if (per_core > MOST_RANKS_PER_CORE) {
+        snprintf(error, error_size,
+                 "%g ranks per core: above %d a start together takes longer than what is measured; start fewer, or on more nodes", per_core,
+                 MOST_RANKS_PER_CORE);
+    }
+}
+
 void program_synchronise(struct program *program) {
     char *identity = placement_clock_identity(program->place);
     program->clock = clock_create(MPI_COMM_WORLD, identity);

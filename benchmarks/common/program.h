@@ -82,6 +82,9 @@ bool program_prepare(struct program *program, const char *error);
 /* Collective: the record alone, for a run that is refused before it began. */
 bool program_open_record(struct program *program);
 
+/* Collective: one line in error, the same on all ranks, where so many of them share a core that nothing can be timed. */
+void program_check_crowd(const struct program *program, char *error, size_t error_size);
+
 /* Collective: the clock. One that cannot be had is said on stderr; the record says it too. */
 void program_synchronise(struct program *program);
 

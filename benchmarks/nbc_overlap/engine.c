@@ -94,6 +94,7 @@ struct point {
     int64_t shortest_ns; /* of its two targets */
     int64_t attempts;    /* repetitions, good or not */
     int64_t late;
+    int64_t late_now;    /* of them, since the point was last begun */
     int64_t discarded;
     int64_t recalibrations;
     int64_t data_errors;
@@ -112,7 +113,7 @@ static enum decision decide(const engine *e, const struct point *p) {
         return STOP_BUDGET;
     }
     /* A machine on which nearly every start is late must not hold the run up for ever. */
-    const bool too_late = p->late > 50 + 10 * plan->max_repetitions;
+    const bool too_late = p->late_now > 50 + 10 * plan->max_repetitions;
     const double each = (double)(now - p->begin) / (double)p->attempts;
     const bool spent = p->deadline != 0 && (double)now + each > (double)p->deadline;
     if (too_late) {
@@ -156,11 +157,14 @@ static enum decision repeat(engine *e, struct point *p) {
         const struct bench_outcome outcome = bench_triple(&e->bench, &p->work, &r);
         p->attempts++;
         if (outcome.wrong_data) {
-            close_segment(e);
+            if (!close_segment(e)) {
+                samples_clear(e->samples); /* their timestamps cannot be made global any more */
+            }
             return STOP_DATA;
         }
         if (outcome.late) {
             p->late++;
+            p->late_now++;
             e->late++;
         } else {
             samples_add(e->samples, &r, outcome.times);
@@ -191,7 +195,7 @@ static enum decision measure_samples(engine *e, struct point *p) {
         int more = 0;
         if (e->bench.rank == 0 && decision == STOP_INTERVAL) {
             const struct samples_look look = samples_look_at(e->samples, e->plan->interval_relative);
-            more = !(look.widest <= e->plan->interval_relative) || (int64_t)look.count < e->plan->min_repetitions;
+            more = look.widest < 0 || look.widest > e->plan->interval_relative || (int64_t)look.count < e->plan->min_repetitions;
         }
         MPI_CHECK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));
         if (more == 0) {
@@ -202,7 +206,7 @@ static enum decision measure_samples(engine *e, struct point *p) {
 
 /* Rank 0: whether a reference is not any more what its size was chosen for. */
 static bool needs_calibration(const engine *e, enum global_time time, const struct calibrate_result *result) {
-    if ((result->status != CALIBRATE_CONVERGED && result->status != CALIBRATE_OFF_TARGET) || !(result->time_ns > 0)) {
+    if (result->status != CALIBRATE_CONVERGED && result->status != CALIBRATE_OFF_TARGET) {
         return false;
     }
     const struct record_reference reference = samples_reference(e->samples, time, result->time_ns);
@@ -226,8 +230,12 @@ static void set_work(const engine *e, struct point *p) {
 /* Throws away what a point has. */
 static void begin_again(engine *e, struct point *p) {
     p->discarded += (int64_t)samples_count(e->samples);
+    p->begin = timer_now_ns();
+    p->attempts = 0;
+    p->late_now = 0;
     samples_clear(e->samples);
     set_work(e, p);
+    p->start = start_method_of(e->bench.line);
     bench_prepare(&e->bench, &p->work, p->shortest_ns);
 }
 
@@ -297,9 +305,9 @@ static bool write_point(engine *e, const struct point *p, enum decision decision
         .stop_reason = stop_name(decision, samples_count(e->samples) > 0),
         .data_errors = p->data_errors,
         .clock_method = clock_method_name(clock.method),
-        .clock_residual_ns = clock.method != CLOCK_NONE ? clock.residual_ns : NAN,
+        .clock_residual_ns = clock.method != CLOCK_NONE ? clock.worst_residual_ns : NAN,
         .clock_synchronisations = clock.synchronisations - p->synchronisations,
-        .clock_drift_ppm = clock.drift_ppm,
+        .clock_drift_ppm = clock.method != CLOCK_NONE ? clock.drift_ppm : NAN,
     };
     samples_describe(e->samples, plan->rank_samples || e->bench.ranks <= MOST_RANKS_WITH_SAMPLES, &record);
     e->result.measured_seconds += samples_seconds(e->samples);
@@ -320,12 +328,13 @@ static bool measure_point(engine *e, struct point *p) {
     p->synchronisations = clock_quality_of(e->bench.clock).synchronisations;
     samples_clear(e->samples);
     set_work(e, p);
-    int measure = calibration_comm(e->calibration, p->collective, p->comm_target)->status != CALIBRATE_UNREACHABLE &&
-                  calibration_comp(e->calibration, p->comp_target)->status != CALIBRATE_UNREACHABLE && !plan_is_over(plan);
+    int measure = calibration_can_take(calibration_comm(e->calibration, p->collective, p->comm_target)) &&
+                  calibration_can_take(calibration_comp(e->calibration, p->comp_target)) && !plan_is_over(plan);
     MPI_CHECK(MPI_Bcast(&measure, 1, MPI_INT, 0, MPI_COMM_WORLD));
 
     enum decision decision = STOP_REPETITIONS;
     clock_synchronise(e->bench.clock); /* opens the point */
+    clock_forget_residual(e->bench.clock);
     p->start = start_method_of(e->bench.line);
     if (measure != 0) {
         bench_prepare(&e->bench, &p->work, p->shortest_ns);
@@ -333,7 +342,6 @@ static bool measure_point(engine *e, struct point *p) {
             decision = measure_samples(e, p);
             if (decision == NO_CLOCK) {
                 begin_again(e, p); /* from a barrier */
-                p->start = start_method_of(e->bench.line);
             }
         } while (decision == NO_CLOCK || recalibrate(e, p, &decision));
     } else {
@@ -374,16 +382,20 @@ static double all_weights(const engine *e) {
     return sum;
 }
 
-/* Collective. A run whose budget did not last for a single repetition is none. */
-static void check_budget(engine *e) {
+/* Collective. A run without a single repetition is none. */
+static void check_measured(engine *e) {
     const struct plan *plan = e->plan;
-    int nothing = plan->budget_seconds > 0 && e->result.measured_seconds <= 0 && plan_is_over(plan);
+    int nothing = e->result.measured_seconds <= 0;
     MPI_CHECK(MPI_Bcast(&nothing, 1, MPI_INT, 0, MPI_COMM_WORLD));
     if (nothing == 0 || e->result.end != ENGINE_COMPLETE) {
         return;
     }
     e->result.end = ENGINE_NOTHING_MEASURED;
-    if (e->late > 0) {
+    if (!plan_is_over(plan)) {
+        snprintf(e->reason, sizeof e->reason,
+                 "nothing was measured: no size of a message, or of the matrices, takes any of the times that were asked for; ask for other "
+                 "times, or allow larger messages with --max-message-bytes");
+    } else if (e->late > 0) {
         snprintf(e->reason, sizeof e->reason,
                  "nothing could be measured in %.1f s, with a budget of %g s: in each of %lld repetitions a rank came late to the start; "
                  "something else uses these cores, or a thread of the MPI library does", plan_elapsed_seconds(plan), plan->budget_seconds,
@@ -422,5 +434,5 @@ void engine_measure(engine *e) {
             }
         }
     }
-    check_budget(e);
+    check_measured(e);
 }

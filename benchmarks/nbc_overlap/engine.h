@@ -18,7 +18,7 @@
 
 enum engine_end {
     ENGINE_COMPLETE,
-    ENGINE_NOTHING_MEASURED, /* the budget was too small for a single repetition */
+    ENGINE_NOTHING_MEASURED, /* not a single repetition: the budget was too small, or no size takes the times */
     ENGINE_DATA_ERROR,  /* a rank received wrong data */
     ENGINE_RECORD_ERROR /* the record could not be written (rank 0 knows why: record_error) */
 };

@@ -21,9 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Spinning ranks share a core by time slices of milliseconds: a round of all of them takes this many. */
-#define MOST_RANKS_PER_CORE 16
-
 enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
 static const char *const grid_names[] = {"smoke", "nightly", "full", NULL};
 /* Both axes: first time and number of doublings. */
@@ -151,15 +148,11 @@ static void check_settings(const struct settings *s, char *error, size_t error_s
 
 /* Ranks that cannot be measured; the same line on all of them. Collective. */
 static void check_ranks(const struct program *program, char *error, size_t error_size) {
-    const double per_core = placement_summarise(program->place, false, 0).ranks_per_core;
+    program_check_crowd(program, error, error_size);
     if (program->ranks < 2) {
         snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more", program->ranks);
     } else if (program->ranks > PATTERN_MAX_SUM_RANKS) {
         snprintf(error, error_size, "%d ranks: sums can be checked for at most %d", program->ranks, PATTERN_MAX_SUM_RANKS);
-    } else if (per_core > MOST_RANKS_PER_CORE) {
-        snprintf(error, error_size,
-                 "%g ranks per core: above %d a start together takes longer than what is measured; start fewer, or on more nodes", per_core,
-                 MOST_RANKS_PER_CORE);
     }
 }
 

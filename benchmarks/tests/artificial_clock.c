@@ -11,7 +11,7 @@
 #include <string.h>
 
 static struct {
-    double offset_s, drift_ppm, jitter_ns, step_ns, step_after_s, backwards_ns, nodes;
+    double offset_s, drift_ppm, jitter_ns, step_ns, step_after_s, rate_ppm, rate_after_s, backwards_ns, nodes;
     double rank;
     int64_t began;
 } faults;
@@ -41,7 +41,7 @@ static void read_faults(void) {
         double *value;
     } known[] = {{"offset_s", &faults.offset_s}, {"drift_ppm", &faults.drift_ppm},       {"jitter_ns", &faults.jitter_ns},
                  {"step_ns", &faults.step_ns},   {"step_after_s", &faults.step_after_s}, {"backwards_ns", &faults.backwards_ns},
-                 {"nodes", &faults.nodes}};
+                 {"nodes", &faults.nodes},       {"rate_ppm", &faults.rate_ppm},         {"rate_after_s", &faults.rate_after_s}};
     const char *all = getenv("ARTIFICIAL_CLOCK");
     char *text = fail_strdup(all != NULL ? all : "");
     char *state = NULL;
@@ -71,6 +71,9 @@ int64_t artificial_clock_at(int64_t real_ns) {
     double shift = faults.rank * (faults.offset_s * 1e9 + faults.drift_ppm * 1e-6 * (double)real_ns);
     if (faults.step_ns != 0 && faults.rank > 0 && (double)(real_ns - faults.began) > faults.step_after_s * 1e9) {
         shift += faults.step_ns;
+    }
+    if (faults.rate_ppm != 0) {
+        shift += faults.rank * faults.rate_ppm * 1e-6 * fmax((double)(real_ns - faults.began) - faults.rate_after_s * 1e9, 0);
     }
     return real_ns + (int64_t)llround(shift);
 }

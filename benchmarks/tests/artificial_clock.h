@@ -11,6 +11,7 @@
  *     offset_s, drift_ppm          times the rank
  *     jitter_ns                    each reading is wrong by up to half of this either way, but never below the one before
  *     step_ns, step_after_s        ranks above 0: this much is added from so long after the start of the process on
+ *     rate_ppm, rate_after_s       times the rank: the drift is larger by this from so long after the start of the process on
  *     backwards_ns                 ranks above 0: one reading of 1000 falls back by this
  *     nodes                        ranks in so many blocks have a clock each, rank stands for the block above
  */

@@ -158,6 +158,21 @@ static int measure(struct session *session) {
     return good ? PROGRAM_GOOD : PROGRAM_FAILED;
 }
 
+/* Collective. What cannot be measured: said in one line, and in a record. */
+static int refuse(struct session *session, const char *reason) {
+    struct program *program = session->program;
+    if (!program_open_record(program)) {
+        return PROGRAM_WRONG_USE;
+    }
+    snprintf(session->reason, sizeof session->reason, "%s", reason);
+    const bool written = program_write_header(program, &(struct program_header){.configuration = "basic", .seed = SEED}) &&
+                         write_footer(session, false);
+    if (program->rank == 0) {
+        fail_report("%s", written ? reason : record_error(program->record));
+    }
+    return written ? PROGRAM_WRONG_USE : PROGRAM_FAILED;
+}
+
 static int run(struct program *program) {
     struct settings *s = &settings;
     char error[768] = "";
@@ -167,10 +182,14 @@ static int run(struct program *program) {
         const int ibcast = collective_find("ibcast");
         struct session session = {.settings = s, .program = program, .plan = plan_of(program, &ibcast)};
         session.sizes = calibration_sizes_create(&session.plan, program->ranks);
-        if (program->rank == 0 && s->sizes != NULL && sizes_read(s->sizes, &session.sizes, error, sizeof error)) {
+        program_check_crowd(program, error, sizeof error);
+        const bool crowded = error[0] != '\0';
+        if (!crowded && program->rank == 0 && s->sizes != NULL && sizes_read(s->sizes, &session.sizes, error, sizeof error)) {
             calibration_sizes_check(&session.plan, &session.sizes, s->sizes, error, sizeof error);
         }
-        if (program_prepare(program, error)) {
+        if (crowded) {
+            code = refuse(&session, error);
+        } else if (program_prepare(program, error)) {
             calibration_sizes_share(&session.sizes);
             program_synchronise(program);
             code = measure(&session);

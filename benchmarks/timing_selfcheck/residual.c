@@ -31,7 +31,7 @@ static int look_twice(struct session *session, struct look *looks) {
     return count;
 }
 
-static void put_line(json_line *line, const struct clock_quality *quality, double baseline_seconds, const char *reason, const struct look *looks,
+static void put_line(json_line *line, const struct clock_quality *quality, const char *reason, const struct look *looks,
                      int count) {
     json_open_object(line, NULL);
     json_put_string(line, "type", "clock");
@@ -45,7 +45,7 @@ static void put_line(json_line *line, const struct clock_quality *quality, doubl
     /* NAN, what is not known, becomes null */
     json_put_real(line, "shortest_trip_ns", quality->shortest_trip_ns > 0 ? quality->shortest_trip_ns : NAN);
     json_put_real(line, "drift_ppm", quality->method != CLOCK_NONE ? quality->drift_ppm : NAN);
-    json_put_real(line, "baseline_seconds", baseline_seconds);
+    json_put_real(line, "baseline_seconds", quality->baseline_seconds);
     json_open_array(line, "residuals");
     for (int i = 0; i < count; i++) {
         json_open_object(line, NULL);
@@ -83,9 +83,8 @@ bool residual_measure(struct session *session) {
     if (quality.method == CLOCK_NONE) {
         reason = quality.refusal;
     }
-    const double baseline = quality.method == CLOCK_INTERPOLATED ? session->settings->hold_seconds : 0;
     json_line *line = json_line_create();
-    put_line(line, &quality, baseline, reason, looks, quality.method == CLOCK_NONE ? 0 : count);
+    put_line(line, &quality, reason, looks, quality.method == CLOCK_NONE ? 0 : count);
     bool good = session_write(session, line);
     json_line_destroy(line);
     if (session_prints(session)) {

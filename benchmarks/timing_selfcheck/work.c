@@ -284,7 +284,7 @@ static bool measure_one(struct session *session, struct bench *bench, enum work_
     bool good = true;
     if (size == NULL) {
         snprintf(reason, sizeof reason, SESSION_ONE_RANK);
-    } else if (size->status == CALIBRATE_UNREACHABLE || size->size == 0) {
+    } else if (!calibration_can_take(size)) {
         snprintf(reason, sizeof reason, "no size takes this time");
     } else if (!sample_work(&b)) {
         bench_faults(bench, session->reason, sizeof session->reason);
