@@ -24,6 +24,9 @@ CACHES: Mapping[str, str] = {
 SYSTEMS = ROOT / "systems"
 MANIFEST_VERSION = 1
 
+# The benchmarks refuse more: spinning ranks share a core by time slices of milliseconds.
+MOST_RANKS_PER_CORE = 16
+
 # What a run takes beside its measurements, and a case beside its points; they come off the budget.
 FIXED_SECONDS = 20.0
 LAUNCH_SECONDS = 2.5
@@ -173,6 +176,11 @@ def place(options: Options) -> libraries.Placement:
     """Ranks on this machine's cores. Raises CampaignError where there are too few."""
     cores = machine.cores().physical
     found = libraries.Placement.on(cores, options.ranks, options.threads_per_rank)
+    if found.ranks > MOST_RANKS_PER_CORE * cores:
+        raise CampaignError(
+            f"{found.ranks} ranks on {cores} core{'s' * (cores > 1)}: above {MOST_RANKS_PER_CORE} on a core, starting "
+            "together takes longer than what is measured: ask for fewer with --ranks"
+        )
     if found.oversubscribed and not options.oversubscribe:
         raise CampaignError(
             f"{found.ranks} ranks of {found.threads_per_rank} threads need {found.cores} cores, this machine allows "

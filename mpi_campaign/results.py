@@ -57,7 +57,8 @@ def _judge(folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome]) -
         return "missing", "basic, whose sizes it needs, failed"
     if archive.is_complete(_record(folder, case)):
         return "pass", ""
-    return "missing", "it was not measured: the run was cut off"
+    begun = sum('"type":"point"' in line for line in lines(_record(folder, case)))
+    return "missing", f"the run was cut off {f'after {begun} of its points' if begun else 'before it was measured'}"
 
 
 def _why(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:

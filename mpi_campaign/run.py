@@ -239,7 +239,12 @@ class Campaign:
         if complete:
             archive.finish(folder, manifest)
         self.progress.step("writing the report")
-        report = outcome.write_report(folder)
+        unwritten = ""
+        try:
+            where = f"report: {outcome.write_report(folder)}"
+        except CampaignError as error:
+            unwritten = f"no report: {error} (./campaign report {folder.run} -o FILE)"
+            where = unwritten
         self.progress.line("")
         self.progress.line(outcome.short_table(folder))
         self.progress.line("")
@@ -248,8 +253,8 @@ class Campaign:
             self.progress.line(f"{case['result'].upper()} {case['case']}: {case['reason']}")
         if not complete:
             self.progress.line(f"incomplete, what was measured is kept: ./campaign run --resume {folder.run}")
-        self.progress.line(f"report: {report}")
+        self.progress.line(where)
         self.progress.line(f"run: {folder.path}")
         if interrupted:
             return EXIT_INTERRUPTED
-        return EXIT_FAILED if bad else EXIT_GOOD
+        return EXIT_FAILED if bad or unwritten else EXIT_GOOD

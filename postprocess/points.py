@@ -270,9 +270,10 @@ def _row(m: _Measured, basics: dict[Hashable, _Measured], system: str) -> dict[s
     against_basic = speedup = _NOTHING
     if basic is not None:
         against_basic = metrics.overhead_estimate(m.measured, basic.comp, basic.comm)
-        speedup = (
-            metrics.ratio_estimate(basic.measured, m.measured) if basic is not m else Estimate(*[np.array(1.0)] * 3)
-        )
+        if basic is not m:
+            speedup = metrics.ratio_estimate(basic.measured, m.measured)
+        elif p.repetitions:
+            speedup = Estimate(*[np.array(1.0)] * 3)
         moved = validity.moved_flags(
             metrics.reference_change(comm_ref, as_float(basic.comm.value)),
             metrics.reference_change(comp_ref, as_float(basic.comp.value)),

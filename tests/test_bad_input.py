@@ -24,6 +24,7 @@ from tests.support import NOWHERE, Command, refused
         (["run", "--configuration", "magic"], ["magic", "basic", "async"]),
         (["run", "--benchmark", "osu"], ["osu", "nbc_overlap"]),
         (["run", "--collective", "bcast"], ["bcast", "ibcast", "ialltoall"]),
+        (["run", "--ranks", "100000", "--oversubscribe"], ["100000 ranks", "--ranks"]),
         (["run", "--cache", "lukewarm"], ["lukewarm", "warm", "cold"]),
         (["run", "--network", "carrier-pigeon"], ["carrier-pigeon", "shm", "wire", "native"]),
         (["run", "--network", "native"], ["native", "shm, wire"]),
