@@ -1,11 +1,11 @@
 /*
  * calibrate - finds the size for which something takes a wanted time (Denis 2022, sections 4.3 and 5.1).
  *
- * The time of a size is asked of a callback, so that the search is the same for messages, for matrices and for the
- * unit tests' synthetic functions. The search brackets the target, interpolates (inverse quadratic through the three
- * measured points nearest to it, secant or bisection where that leaves the bracket), and is bounded. A size within the tolerance is
- * measured once more before it counts: one lucky reading does not converge. calibrate_recheck looks once more when all else is found. Where the paper's method falls back to 0 bytes, this one
- * ends with a status that says why.
+ * The time of a size is asked of a callback, so that the search is the same for messages, for matrices and for the unit tests' synthetic
+ * functions. The search brackets the target, interpolates (inverse quadratic through the three measured points nearest to it, secant or
+ * bisection where that leaves the bracket), and is bounded. A size within the tolerance is measured once more before it counts: one lucky
+ * reading does not converge. calibrate_recheck looks once more when all else is found. Where the paper's method falls back to 0 bytes,
+ * this one ends with a status that says why.
  */
 #ifndef CAMPAIGN_CALIBRATE_H
 #define CAMPAIGN_CALIBRATE_H
@@ -51,10 +51,11 @@ struct calibrate_result {
 struct calibrate_result calibrate_search(const struct calibrate_request *request);
 
 /*
- * A second look at what a search found, some time later: noise that lasted as long as the search has misled it. Measures the size once, or
- * up to three times while no reading agrees, within the tolerance, with what was found. If none does, searches once more, from the
- * size that the readings point at. A search that ended off target is repeated even if a reading agrees, and the nearer of the two
- * results counts: noise keeps a search from its target as well as a jump in the times does. initial_size and max_measurements of the request are not used for the looks.
+ * A second look at what a search found, some time later: noise that lasted as long as the search has misled it. Measures the size once,
+ * or up to three times while no reading agrees, within the tolerance, with what was found. If none does, searches once more, from the
+ * size that the readings point at. A search that ended off target is repeated even if a reading agrees, and the nearer of the two results
+ * counts: noise keeps a search from its target as well as a jump in the times does. initial_size and max_measurements of the request are
+ * not used for the looks.
  */
 struct calibrate_result calibrate_recheck(const struct calibrate_request *request, const struct calibrate_result *found);
 

@@ -205,7 +205,8 @@ static bool has_time(void *context) {
     bool late = job->deadline != 0 && now > job->deadline;
     double near = now - job->deadline > job->deadline - job->begin ? NEAR_ENOUGH_TARGET : NEAR_TARGET;
     const bool too_long = now - job->begin > SEARCH_NS + SEARCH_TARGETS * job->target_ns;
-    return !plan_is_over(job->c->plan) && !(too_long && job->asked > 0) && !(late && job->asked > 0 && (job->asked >= ASK_AT_LEAST || job->least_error <= near));
+    const bool late_enough = late && (job->asked >= ASK_AT_LEAST || job->least_error <= near);
+    return !plan_is_over(job->c->plan) && !(job->asked > 0 && (too_long || late_enough));
 }
 
 /* Largest message that the calibration may try: what the user allows, what half of the rank's memory holds, what an int counts. */

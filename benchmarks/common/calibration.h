@@ -39,8 +39,9 @@ const struct calibrate_result *calibration_comm(const calibration *c, size_t col
 const struct calibrate_result *calibration_comp(const calibration *c, size_t target);
 
 /*
- * Collective. Looks again for the size of a communication target, or where collective is CALIBRATION_COMPUTATION of a computation target: its reference
- * has moved. The points that come after use what is found. deadline: local time of rank 0, 0 for none. false: wrong data were received.
+ * Collective. Looks again for the size of a communication target, or where collective is CALIBRATION_COMPUTATION of a computation target:
+ * its reference has moved. The points that come after use what is found. deadline: local time of rank 0, 0 for none. false: wrong data
+ * were received.
  */
 #define CALIBRATION_COMPUTATION SIZE_MAX
 bool calibration_renew(calibration *c, size_t collective, size_t target, int64_t deadline);

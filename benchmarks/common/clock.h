@@ -6,9 +6,9 @@
  * measures its clock's offset to rank 0's: from many round trips the shortest ones, along a binomial tree from rank 0,
  * so that all is known after ceil(log2 groups) rounds; then, within a group, as many rounds verify that its clock is one.
  *
- * A clock follows a line (clock_fit). Timestamps are interpolated between the two synchronisations around them; deadlines
- * are extrapolated from the latest, never further than the line's baseline is long, and not for longer than the residual seen so far lets them
- * be trusted to a microsecond: clock_due says when to synchronise again.
+ * A clock follows a line (clock_fit). Timestamps are interpolated between the two synchronisations around them; deadlines are
+ * extrapolated from the latest, never further than the line's baseline is long, and not for longer than the residual seen so far lets
+ * them be trusted to a microsecond: clock_due says when to synchronise again.
  *
  * A clock that goes backwards, or that steps, is refused: there is no global time from then on, and clock_quality's refusal says which rank's
  * and why.
@@ -58,8 +58,8 @@ void clock_destroy(clock_model *model);
 
 /*
  * Collective: measures the offsets. Its residual is the largest disagreement, over ranks, between what the line predicted for this moment
- * (where there was a line: 0 before) and what was measured; between ranks that share a clock, the offset that the exchange saw beyond what its round trips leave open.
- * false on all ranks: a clock was refused, now or before.
+ * (where there was a line: 0 before) and what was measured; between ranks that share a clock, the offset that the exchange saw beyond
+ * what its round trips leave open. false on all ranks: a clock was refused, now or before.
  */
 bool clock_synchronise(clock_model *model);
 

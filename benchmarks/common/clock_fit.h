@@ -3,12 +3,12 @@
  *
  * Offsets are global minus local, in ns; the slope is their change per ns (1e-6: 1 ppm).
  *
- * A measurement is as certain as its round trip is short, against the shortest that was seen: what a trip is longer may all have been on one way.
- * The offset at a measurement is the mean of what was measured and of what the line foretold, each by its certainty, so that one that
- * was disturbed hardly moves it, and a good one settles it. The slope is the least-squares one through measurements that are spread in
- * time, so that many synchronisations in a short time do not shorten its baseline; older ones count less, because a rate changes
- * (0.3 ppm). Below CLOCK_FIT_BASELINE_NS there is no slope: over a short baseline it would amplify
- * the errors of its ends (Denis 2022, section 4.2).
+ * A measurement is as certain as its round trip is short, against the shortest that was seen: what a trip is longer may all have been on
+ * one way. The offset at a measurement is the mean of what was measured and of what the line foretold, each by its certainty, so that one
+ * that was disturbed hardly moves it, and a good one settles it. The slope is the least-squares one through measurements that are spread
+ * in time, so that many synchronisations in a short time do not shorten its baseline; older ones count less, because a rate changes (0.3
+ * ppm). Below CLOCK_FIT_BASELINE_NS there is no slope: over a short baseline it would amplify the errors of its ends (Denis 2022, section
+ * 4.2).
  */
 #ifndef CAMPAIGN_CLOCK_FIT_H
 #define CAMPAIGN_CLOCK_FIT_H

@@ -52,9 +52,9 @@ size_t sizes_points(const struct size_table *table);
 size_t sizes_index(const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target);
 
 /*
- * Reads from a file the entries that are asked for: on entry, table holds ranks, threads and, in every list, the targets; on return
- * their sizes, times and statuses, and in points, unless it is NULL, the sizes of every point. false and one line (without a newline) where the file cannot be read, is no sizes file, was made
- * for other ranks or threads, or lacks a target.
+ * Reads from a file the entries that are asked for: on entry, table holds ranks, threads and, in every list, the targets; on return their
+ * sizes, times and statuses, and in points, unless it is NULL, the sizes of every point. false and one line (without a newline) where the
+ * file cannot be read, is no sizes file, was made for other ranks or threads, or lacks a target.
  */
 bool sizes_read(const char *path, struct size_table *table, char *error, size_t error_size);
 

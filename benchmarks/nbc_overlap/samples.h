@@ -54,8 +54,8 @@ void samples_close(samples *s);
 void samples_gather(samples *s);
 
 /*
- * Rank 0, after samples_gather: fills in the record what the repetitions say; it is good until the next call that changes the samples. every_rank: with the samples of
- * each rank.
+ * Rank 0, after samples_gather: fills in the record what the repetitions say; it is good until the next call that changes the samples.
+ * every_rank: with the samples of each rank.
  */
 void samples_describe(samples *s, bool every_rank, struct record_point *record);
 
