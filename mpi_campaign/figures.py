@@ -5,6 +5,7 @@ namespaces of this machine (`nodes.py`); `postprocess` makes numbers, tables and
 """
 
 import json
+import os
 import resource
 import secrets
 import shutil
@@ -18,6 +19,7 @@ from typing import Any
 
 from mpi_campaign import ROOT, STATE, disturbances, libraries, machine, measuring, nodes, selfcheck, toolchains
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
+from mpi_campaign.findings import GOOD
 from mpi_campaign.libraries import Impossible, Placement, Request, Settings
 from mpi_campaign.progress import Progress, duration
 from mpi_campaign.toolchains import Toolchain
@@ -25,6 +27,7 @@ from postprocess import measurement, measurement_plot, measurement_text, stop_ru
 from postprocess.fields import RecordError
 from postprocess.measurement import BETWEEN, LAUNCH, RUN, SERIES, TRUTH_BETWEEN, TRUTH_WITHIN, WITHIN
 from postprocess.measurement_text import PageError
+from postprocess.selfcheck import YES_LIMIT as DISTURBING_SHARE
 from postprocess.selfcheck import share
 from postprocess.selfcheck_record import load_selfcheck
 
@@ -106,9 +109,10 @@ class Launches:
         sizes = self.folder / SIZES
         for number in range(1, launches + 1):
             first = number == 1
+            what = f"work, launch {number} of {launches}" + (", finds the sizes" if first else "")
             given = ("--save-sizes" if first else "--sizes", str(sizes))
             yield self._selfcheck(
-                f"work, launch {number} of {launches}", LAUNCH, number, work + (10 if first else 0.5),
+                what, LAUNCH, number, work + (10 if first else 0.5),
                 ("--only", "work", "--targets", targets, *each, *given), None if first else sizes,
             )  # fmt: skip
         for number in range(1, plan.repeats + 1):
@@ -188,6 +192,7 @@ class Run:
         if into_docs:
             _page_with("", DOCS / PAGE)
         folder = _new_folder(None if into_docs else self.out)
+        # FOLDER_CHECK
         toolchain, placement = self._prepare()
         within, between = self._settings(toolchain, placement)
         with measuring.alone(self._say):
@@ -200,12 +205,12 @@ class Run:
         found = measurement.summarise(records)
         _write(found, records, folder)
         print("\n".join(measurement_text.verdict_lines(found, records)))
+        for line in measurement_text.warnings(found, records):
+            print(f"campaign: {line}", file=sys.stderr)
         if into_docs and not self.interrupted:
             _write_page(found, records, DOCS)
             print(f"page: {DOCS / PAGE}")
         print(f"figures: {folder / PAGE}")
-        for trouble in self.troubles:
-            print(f"campaign: {trouble}", file=sys.stderr)
         return EXIT_INTERRUPTED if self.interrupted else EXIT_FAILED if self.troubles else EXIT_GOOD
 
     def _say(self, text: str) -> None:
@@ -247,17 +252,20 @@ class Run:
     def _measure(self, launches: Launches) -> None:
         steps = list(launches.steps())
         left = sum(step.seconds + START_UP_SECONDS for step in steps)
-        launches.folder.mkdir()
+        launches.folder.mkdir(parents=True)
         self.progress.step(f"measuring: {len(steps)} launches, about {duration(left)}")
         self.about["started_utc"] = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         load = _Load(machine.cores().cpus)
+        if load.before > DISTURBING_SHARE:
+            self._say(f"other programs take {share(load.before)} of the cores' time: it will be seen in the figures")
         for number, step in enumerate(steps, start=1):
             self._say(f"{number} of {len(steps)}: {step.what}, about {duration(left)} left")
             left -= step.seconds + START_UP_SECONDS
             self._launch(step)
             if self.interrupted:
-                self.troubles.append(f"interrupted in launch {number} of {len(steps)}")
+                self.about["interrupted"] = f"interrupted in launch {number} of {len(steps)}"
                 break
+            load.look()
         self.about.update(load.seen())
         self.about["library"] = _library(launches.folder)
         self.about["trouble"] = "; ".join(self.troubles)
@@ -297,20 +305,29 @@ class Run:
 
 
 def _new_folder(out: Path | None) -> Path:
-    """Where everything goes: a folder that does not exist or is empty. Raises CampaignError where it has something."""
+    """Where everything goes: a folder that does not exist or is empty; it is made when there is something to write.
+
+    Raises CampaignError where it has something already, or cannot be made.
+    """
     if out is None:
         stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
         folder = FOLDER / f"{stamp}-{secrets.token_hex(3)}"
     else:
         folder = out.resolve()
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise CampaignError(f"--out {out}: it is there already; name a new or an empty folder, or docs")
-    folder.mkdir(parents=True, exist_ok=True)
+            shown = "" if out == Path() else f" {out}"  # what was given as '' cannot be told from the folder itself
+            raise CampaignError(f"--out{shown}: it is there already; name a new or an empty folder, or docs")
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise CampaignError(f"{folder}: cannot be made, {there} is no folder that can be written to")
     return folder
 
 
 class _Load:
-    """What others take from the cores: for LOAD_SECONDS, in which this process sleeps, and from then on."""
+    """What others take from the cores: for LOAD_SECONDS, in which this process sleeps, and until the latest look.
+
+    Between launches, since the time of a program counts as this process's only when it has ended in good order.
+    """
 
     def __init__(self, cpus: tuple[int, ...]) -> None:
         self.cpus = cpus
@@ -319,15 +336,23 @@ class _Load:
         self.time, self.own, self.began = disturbances.cpu_time(MACHINE, cpus), _own_seconds(), time.monotonic()
         taken = self.time - before
         self.before = taken.busy / max(1, taken.total)
+        self.taken, self.seconds, self.others = disturbances.CpuTime(0, 0, 0), 0.0, 0.0
+
+    def look(self) -> None:
+        """What was taken until now."""
+        self.taken, self.seconds = disturbances.cpu_time(MACHINE, self.cpus) - self.time, time.monotonic() - self.began
+        own = (_own_seconds() - self.own) / (self.seconds * len(self.cpus))
+        self.others = max(0.0, self.taken.busy / max(1, self.taken.total) - own)
 
     def seen(self) -> dict[str, str]:
-        taken, seconds = disturbances.cpu_time(MACHINE, self.cpus) - self.time, time.monotonic() - self.began
-        others = taken.busy / max(1, taken.total) - (_own_seconds() - self.own) / (seconds * len(self.cpus))
-        return {
-            "seconds": f"{seconds:.0f}",
-            "load": f"{share(self.before)} of the cores' time before, {share(max(0.0, others))} meanwhile",
-            "steal": disturbances.steal(taken, "meanwhile").seen,
-        }
+        said = disturbances.other_load({"before": self.before, "meanwhile": self.others}, "")
+        steal = disturbances.steal(self.taken, "meanwhile")
+        found = {"seconds": f"{time.monotonic() - self.began:.0f}", "load": said.seen, "steal": steal.seen}
+        busy = [f"other programs took {said.seen}"] if said.state != GOOD else []
+        busy += [f"the hypervisor took {steal.seen}"] if steal.state != GOOD else []
+        if busy:
+            found["busy"] = f"{'; '.join(busy)}; more than {share(DISTURBING_SHARE)} disturbs"
+        return found
 
 
 def _own_seconds() -> float:
@@ -361,7 +386,13 @@ def _library(folder: Path) -> str:
 
 def _page_with(part: str, path: Path) -> str:
     try:
-        return measurement_text.into_page(path.read_text(), part)
+        page = path.read_text()
+    except OSError as error:
+        raise CampaignError(
+            f"{path}: {error.strerror}; the figures go into it: git checkout -- docs/{PAGE}, or give another --out"
+        ) from error
+    try:
+        return measurement_text.into_page(page, part)
     except PageError as error:
         raise CampaignError(f"{path}: {error}") from error
 

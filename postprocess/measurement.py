@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +43,7 @@ LAUNCHES_AIM = 10
 SPEED_AIM = 3.0
 CLOSE = (0.01, 0.02)
 
-REACHED, NOT_REACHED, NOT_MEASURED = ("reached", "not reached", "not measured")
+REACHED, NOT_REACHED, NOT_JUDGED, NOT_MEASURED = ("reached", "not reached", "not judged", "not measured")
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,11 @@ class Records:
     @property
     def no_nodes(self) -> str:
         return str(self.run.get("no_nodes", ""))
+
+    @property
+    def interrupted(self) -> str:
+        """In which launch; empty of a whole run."""
+        return str(self.run.get("interrupted", ""))
 
 
 @dataclass(frozen=True)
@@ -194,6 +199,15 @@ class Figures:
     stops: tuple[Stops, ...]
     faster: tuple[Faster, ...]
     variations: tuple[Variation, ...]
+
+    @property
+    def launches(self) -> int:
+        """How many are compared, at most."""
+        return max((one.launches for one in self.variations), default=0)
+
+    @property
+    def empty(self) -> bool:
+        return not (self.starts or self.clocks or self.stops or self.launches)
 
 
 def load(folder: Path) -> Records:
@@ -409,7 +423,7 @@ def verdict(values: Sequence[float], limit: float) -> str:
 
 @dataclass(frozen=True)
 class Held:
-    """Values that one aim is held against, and where each of them is from."""
+    """Values that one aim is held against, and where each of them is from; ``missing``: why they are not judged."""
 
     what: str
     limit: float
@@ -421,31 +435,40 @@ class Held:
     def verdict(self) -> str:
         values = [known.value for _, known in self.values]
         if self.missing:
-            return NOT_MEASURED
+            return NOT_MEASURED if all(map(math.isnan, values)) else NOT_JUDGED
         return verdict([-value for value in values], -self.limit) if self.at_least else verdict(values, self.limit)
 
 
-def aims(found: Figures, no_nodes: str = "") -> list[Held]:
+def aims(found: Figures, no_nodes: str = "", interrupted: str = "") -> list[Held]:
     """What a quiet machine should reach, and what was measured, in the order in which it is told."""
     held = [*_clock_aims(found, no_nodes), *_start_aims(found, no_nodes)]
+    targets = sorted({one.target_ns for one in found.variations})
     for kind in ("computation", "communication"):
-        here = [one for one in found.variations if one.kind == kind]
+        here = {one.target_ns: one for one in found.variations if one.kind == kind}
         widths = tuple(
             (str(one.target_ns), one.spread(lambda replay: replay.width_relative))
             for one in found.stops
             if one.kind == kind and one.rule == stop_rules.ADAPTIVE
         )
         held.append(Held(f"interval of the median at the adaptive stop, {kind}", YES_LIMIT, widths))
-        trouble = "; ".join(dict.fromkeys(one.trouble for one in here if one.trouble))
-        few = trouble or ("" if all(one.launches >= LAUNCHES_AIM for one in here) else "fewer than ten launches")
-        cvs = tuple((str(one.target_ns), one.median) for one in here)
-        held.append(Held(f"variation of ten launches, {kind}", YES_LIMIT, cvs, missing=few))
+        trouble = "; ".join(dict.fromkeys(one.trouble for one in here.values() if one.trouble))
+        few = trouble or (
+            "" if all(one.launches >= LAUNCHES_AIM for one in here.values()) else "fewer than ten launches"
+        )
+        cvs = tuple((str(target), here[target].median if target in here else spread([])) for target in targets)
+        held.append(Held(f"variation of launches, {kind}", YES_LIMIT, cvs, missing=few))
     for kind in ("computation", "communication"):
         ratios = tuple((str(one.target_ns), one.ratio) for one in found.faster if one.kind == kind)
         alone = "no series on which both reached the width" if any(math.isnan(one.value) for _, one in ratios) else ""
-        what = f"1000 fixed repetitions / adaptive stop, {kind}"
+        what = f"OSU's 1000 repetitions / adaptive stop, {kind}"
         held.append(Held(what, SPEED_AIM, ratios, at_least=True, missing=alone))
-    return held
+    return [replace(one, missing=_unmeasured(one, interrupted)) for one in held]
+
+
+def _unmeasured(held: Held, interrupted: str) -> str:
+    """Why nothing is held against an aim: no other reason counts where the run was over before it."""
+    nothing = all(math.isnan(known.value) for _, known in held.values)
+    return "interrupted before it" if nothing and interrupted else held.missing
 
 
 def _clock_aims(found: Figures, no_nodes: str) -> list[Held]:

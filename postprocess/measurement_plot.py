@@ -54,6 +54,8 @@ _RULE_MARKS = dict(zip(NAMES, ((_BLUE, "o"), (_ORANGE, "s"), (_PURPLE, "^"), (_G
 # What is below is shown there: a logarithmic axis has no 0.
 _LEAST_NS = 5.0
 _LEAST_ERROR_NS = 0.2
+_LEGEND_LETTERS = 100
+"""What fits into a row or two of a legend."""
 
 
 def write_pictures(found: Figures, folder: Path) -> dict[str, Path]:
@@ -225,7 +227,7 @@ def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
         list(entries.values()),
         list(entries),
         loc="outside lower center",
-        ncols=min(3 if len(entries) == 5 else 4, len(entries)),
+        ncols=2 if sum(map(len, entries)) > _LEGEND_LETTERS else min(3 if len(entries) == 5 else 4, len(entries)),
         frameon=False,
     )
 

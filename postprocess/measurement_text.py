@@ -9,8 +9,9 @@ from postprocess.measurement import (
     BETWEEN,
     HOLD_AIM_SECONDS,
     LAUNCHES_AIM,
-    NOT_MEASURED,
+    NOT_REACHED,
     PERCENTS,
+    REACHED,
     WITHIN,
     ClockError,
     Figures,
@@ -20,7 +21,7 @@ from postprocess.measurement import (
     Stops,
     aims,
 )
-from postprocess.selfcheck import share
+from postprocess.selfcheck import YES_LIMIT, share
 from postprocess.stop_rules import ADAPTIVE, ASKED_WIDTH, FIXED_100, FIXED_1000, RERUN
 from postprocess.text import clean, duration
 
@@ -33,7 +34,7 @@ _ALT = {
     START: "Cumulative shares of starts by their imbalance, for each method of starting",
     CLOCK: "Errors of the common clock at once and later, with and without drift correction",
     STOP: "Wall time that each stop rule takes, by kind of work and target time",
-    LAUNCHES: "Coefficients of variation of ten launches for median, mean and minimum, by target time",
+    LAUNCHES: "Coefficients of variation over launches for median, mean and minimum, by target time",
 }
 PLACES = {WITHIN: "within a node", BETWEEN: "between two nodes"}
 METHODS = {
@@ -44,11 +45,12 @@ METHODS = {
     "true deadline": "deadline, artificial clocks: true",
 }
 RULE_TITLES = {
-    ADAPTIVE: "adaptive (this project)",
-    FIXED_1000: "1000 fixed, 100 before",
-    FIXED_100: "100 fixed, 10 before",
-    RERUN: "150, 1 before, until 5 %",
+    ADAPTIVE: "this project: adaptive",
+    FIXED_1000: "OSU: 1000 fixed, 100 before",
+    FIXED_100: "OSU: 100 fixed, 10 before",
+    RERUN: "bench-pcomm: 150, again until 5 %",
 }
+"""Whose rules they are. The programs themselves are not run."""
 
 
 class PageError(ValueError):
@@ -71,30 +73,43 @@ def part_of_page(found: Figures, records: Records, pictures: Mapping[str, str]) 
         f"Measured on {clean(run.get('started_utc', '?'))} with {clean(run.get('toolchain', '?'))}: "
         f"see [provenance](#provenance).",
         clean(run.get("note", "")),
-        f"**Not all went well: {clean(run['trouble'])}.**" if run.get("trouble") else "",
-        "### Values to reach",
-        _aims(found, records),
-        "### Start",
-        *_picture(START, pictures),
-        _starts(found, records),
-        "### Clock",
-        *_picture(CLOCK, pictures),
-        _clocks(found, records),
-        "### When to stop",
-        *_picture(STOP, pictures),
-        _stops(found),
-        "### Launches",
-        *_picture(LAUNCHES, pictures),
-        _variations(found),
-        "### Provenance",
-        _provenance(records),
+        *(f"**{line[0].upper()}{line[1:]}.**" for line in warnings(found, records)),
     ]
+    if not found.empty:
+        sections += ["### Values to reach", _aims(found, records), _why_not(found, records)]
+    if found.starts:
+        sections += ["### Start", *_picture(START, pictures), _starts(found, records)]
+    if found.clocks:
+        sections += ["### Clock", *_picture(CLOCK, pictures), _clocks(found, records)]
+    if found.stops:
+        sections += ["### When to stop", *_picture(STOP, pictures), _stops(found)]
+    if found.launches:
+        sections += ["### Launches", *_picture(LAUNCHES, pictures), _variations(found)]
+    sections += ["### Provenance", _provenance(records)]
     return "\n\n".join(one for one in sections if one)
 
 
+def warnings(found: Figures, records: Records) -> list[str]:
+    """What a reader has to know before the numbers, a line each, without a full stop."""
+    lines = []
+    if records.interrupted:
+        rest = "nothing was measured" if found.empty else "what follows is what there is"
+        lines.append(f"partial: {clean(records.interrupted)}; {rest}")
+    if records.run.get("busy"):
+        lines.append(
+            f"the machine was busy: {clean(records.run['busy'])}; the numbers are those of a disturbed machine: "
+            "measure again when nothing else runs"
+        )
+    if records.run.get("trouble"):
+        lines.append(f"not all went well: {clean(records.run['trouble'])}")
+    return lines
+
+
 def verdict_lines(found: Figures, records: Records) -> list[str]:
-    """The values to reach, for a terminal."""
-    rows = [(one.what, f"{_sign(one)} {_limit(one)}", one.verdict, _measured(one)) for one in aims(found, _no(records))]
+    """The values to reach, for a terminal; none where nothing was measured."""
+    if found.empty:
+        return []
+    rows = [(one.what, f"{_sign(one)} {_limit(one)}", one.verdict, _measured(one)) for one in _held(found, records)]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, [*widths, 0], strict=True)) for row in rows)
     return [line.rstrip() for line in lines]
@@ -112,6 +127,10 @@ def _picture(name: str, pictures: Mapping[str, str]) -> list[str]:
 
 def _no(records: Records) -> str:
     return records.no_nodes
+
+
+def _held(found: Figures, records: Records) -> list[Held]:
+    return aims(found, records.no_nodes, records.interrupted)
 
 
 def _times(value: float) -> str:
@@ -159,17 +178,53 @@ def _measured(held: Held) -> str:
 def _aims(found: Figures, records: Records) -> str:
     rows = [
         [clean(one.what), f"{_sign(one)} {_limit(one)}", _measured(one), _strong(one.verdict)]
-        for one in aims(found, _no(records))
+        for one in _held(found, records)
     ]
     return (
-        "What is aimed at on a quiet machine. Judged is each value itself, not its range: the 95 % interval of a "
-        "percentile and of a coefficient of variation, the smallest and the largest launch or series otherwise.\n\n"
-        + table(["", "to reach", "measured", ""], rows)
+        "What is aimed at on a quiet machine. The value itself is judged, not the range in brackets: the 95 % interval "
+        "of a percentile and of a coefficient of variation, the smallest and the largest launch or series otherwise."
+        "\n\n" + table(["", "to reach", "measured", ""], rows)
     )
 
 
 def _strong(verdict: str) -> str:
-    return f"**{verdict}**" if verdict != NOT_MEASURED else verdict
+    return f"**{verdict}**" if verdict in (REACHED, NOT_REACHED) else verdict
+
+
+def _why_not(found: Figures, records: Records) -> str:
+    """What the records say of the aims on repetitions and launches that were not reached, an item each."""
+    missed = {one.what: one for one in _held(found, records) if one.verdict == NOT_REACHED}
+    lines = []
+    for kind in ("computation", "communication"):
+        if f"variation of launches, {kind}" in missed:
+            far = [one for one in found.variations if one.kind == kind and one.median.value > YES_LIMIT]
+            for whole in (True, False):
+                here = [one for one in far if (one.minimum.value > YES_LIMIT) == whole]
+                if here:
+                    seen = ", ".join(f"{duration(one.target_ns)}: {share(one.minimum.value)}" for one in here)
+                    lines.append(f"{kind}, launches: {_LAUNCHES_VARY[whole]} ({seen}).")
+        speed = missed.get(f"OSU's 1000 repetitions / adaptive stop, {kind}")
+        if speed:
+            slow = {target for target, known in speed.values if known.value < speed.limit}
+            stops = [one for one in found.stops if one.kind == kind and one.rule == ADAPTIVE]
+            seen = ", ".join(
+                f"{duration(one.target_ns)}: {one.spread(lambda replay: replay.repetitions).value:.0f}"
+                for one in stops
+                if str(one.target_ns) in slow
+            )
+            lines.append(
+                f"{kind}, stop: times within a series vary so much that an interval of {share(ASKED_WIDTH)} takes "
+                f"many repetitions by itself ({seen})."
+            )
+    return "What is not reached, and what varies:\n\n" + "\n".join(f"- {line}" for line in lines) if lines else ""
+
+
+_LAUNCHES_VARY = {
+    True: "even their fastest repetition differs from launch to launch, so that whole launches are faster or slower, "
+    "and no number of repetitions helps; variation of the minimum",
+    False: "their fastest repetition is the same, so that some launches were disturbed, for most of their repetitions; "
+    "variation of the minimum",
+}
 
 
 def _skipped(records: Records) -> str:
@@ -237,23 +292,30 @@ def _stops(found: Figures) -> str:
         "within 2 %",
     ]  # fmt: skip
     rows = [[f"{one.kind}, {duration(one.target_ns)}", *_stop_cells(one)] for one in found.stops]
+    close = {(one.kind, one.target_ns, one.rule): f"{one.close(0.02)} of {len(one.replays)}" for one in found.stops}
     faster = [
         [
             f"{one.kind}, {duration(one.target_ns)}",
             _known(one.ratio, "times"),
             f"{one.pairs} of {one.series}",
+            *(close[one.kind, one.target_ns, rule] for rule in (ADAPTIVE, FIXED_1000)),
         ]
         for one in found.faster
     ]
     return (
-        "Every rule is asked of the very same recorded series, from the same places in them: the median series, in "
-        "brackets the smallest and the largest. Repetitions and wall time are all that the rule needs, its own "
-        "warm-ups and reruns too. *Interval reached*: the width of the 95 % interval of the median of what the rule "
-        "kept, and on how many series it was narrow enough. *Within*: on how many series the rule's own estimate (a "
-        "median; the others' is a mean) was so near to the median of the whole series.\n\n"
-        + table(head, rows)
-        + "\n\nHow many times the wall time of the adaptive stop 1000 fixed repetitions take (their 100 warm-ups not "
-        "counted), where both reached the width:\n\n" + table(["work", "times", "series"], faster)
+        "Every rule is asked of the very same recorded series, from the same places in them. Those of OSU and of "
+        "bench-pcomm are written as they have them; their programs are not run.\n\n*Times*: how many times the wall "
+        "time of the adaptive stop OSU's 1000 repetitions take (their 100 warm-ups aside), on the series where both "
+        "reached the width. *Within 2 %*: on how many series the rule's own estimate (a median; the others' is a mean) "
+        "was so near to the median of the whole series.\n\n"
+        + table(
+            ["work", "OSU's 1000 / adaptive, times", "on series", "within 2 %, adaptive", "within 2 %, OSU's 1000"],
+            faster,
+        )
+        + f"\n\n<details>\n<summary>Every rule on every kind of work: {len(rows)} rows</summary>\n\n"
+        "The median series, in brackets the smallest and the largest. Repetitions and wall time are all that the rule "
+        "needs, its own warm-ups and reruns too. *Interval reached*: the width of the 95 % interval of the median of "
+        "what the rule kept, and on how many series it was narrow enough.\n\n" + table(head, rows) + "\n\n</details>"
     )
 
 
@@ -289,8 +351,9 @@ def _variations(found: Figures) -> str:
     ]
     return (
         "Coefficient of variation over launches of what each launch says of the same work: its median, its mean, its "
-        "minimum; in brackets the 95 % interval, which assumes that launches are normal and is wide with ten of them. "
-        "*Interval*: width of the 95 % interval of the median in the median launch.\n\n" + table(head, rows)
+        "minimum; in brackets the 95 % interval, which assumes that launches are normal, and is wide with "
+        f"{found.launches} of them. The first launch, which finds the sizes, is not compared. *Interval*: width of the "
+        "95 % interval of the median in the median launch.\n\n" + table(head, rows)
     )
 
 
@@ -311,5 +374,5 @@ def what_is_short(hold_seconds: float, launches: int) -> str:
     if hold_seconds < HOLD_AIM_SECONDS:
         lacks.append(f"clocks are held for {hold_seconds:g} s, not {HOLD_AIM_SECONDS:g}")
     if launches < LAUNCHES_AIM:
-        lacks.append(f"{launches} launches, not {LAUNCHES_AIM}")
+        lacks.append(f"{launches} launches are compared, not {LAUNCHES_AIM} (one more finds the sizes)")
     return "A quick look: " + ", ".join(lacks) + "." if lacks else ""

@@ -28,6 +28,7 @@ MOST = 100
         (["--toolchain", "fastmpi"], "NAME@VERSION"),
         (["--out", "README.md"], "README.md"),
         (["--out", "benchmarks"], "there already"),
+        (["--out", ""], "name a new or an empty folder"),
         (["--slow"], "--slow"),
         (["now"], "now"),
     ],
@@ -46,6 +47,42 @@ def test_a_page_without_a_place_is_refused_before_anything_is_measured(
     with pytest.raises(CampaignError, match="figures: begin"):
         run()
     assert sorted(path.name for path in tmp_path.iterdir()) == [figures.PAGE]
+
+
+def test_a_page_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "DOCS", tmp_path)
+    run = figures.Run(figures.QUICK, toolchains.parse("openmpi@5.0.11"), tmp_path, ["./campaign", "figures"])
+    with pytest.raises(CampaignError, match=r"git checkout -- docs/measurement\.md") as error:
+        run()
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_what_cannot_be_measured_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, given: bool
+) -> None:
+    def without_compiler() -> None:
+        raise CampaignError("no compiler")
+
+    monkeypatch.setattr(figures, "FOLDER", tmp_path / "figures")
+    monkeypatch.setattr(machine, "compiler", without_compiler)
+    out = tmp_path / "new" if given else None
+    run = figures.Run(figures.QUICK, toolchains.parse("openmpi@5.0.11"), out, ["./campaign", "figures"])
+    with pytest.raises(CampaignError, match="no compiler"):
+        run()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("before", "meanwhile", "busy"), [(0.0, 0.0, False), (0.15, 0.0, True), (0.0, 0.028, True)])
+def test_other_load_above_the_limit_of_the_doctor_is_said(
+    monkeypatch: pytest.MonkeyPatch, *, before: float, meanwhile: float, busy: bool
+) -> None:
+    monkeypatch.setattr(figures, "LOAD_SECONDS", 0.0)
+    load = figures._Load((0,))
+    load.before, load.others = before, meanwhile
+    seen = load.seen()
+    assert ("busy" in seen) == busy
+    assert not busy or "more than 2.0 % disturbs" in seen["busy"]
 
 
 def test_the_page_of_this_project_has_a_place() -> None:

@@ -15,7 +15,7 @@ from scipy import stats
 
 from postprocess import measurement, measurement_plot, measurement_text, stop_rules
 from postprocess.fields import RecordError
-from postprocess.measurement import NOT_MEASURED, NOT_REACHED, REACHED, Figures, Records
+from postprocess.measurement import NOT_JUDGED, NOT_MEASURED, NOT_REACHED, REACHED, Figures, Records
 from postprocess.measurement_text import BEGIN, END, PageError
 from tests.postprocess import synthetic_selfcheck as synthetic
 
@@ -111,9 +111,9 @@ def test_every_aim_is_held_against_its_own_number(folder: Path) -> None:
     assert held["residual, after 10 s, between nodes"].verdict == NOT_REACHED
     assert held["true error, artificial clocks, after 10 s, between nodes"].values[0][1].value == 300
     assert held["start imbalance p95, within a node"].values[0][1].value == 950
-    assert held["variation of ten launches, computation"].verdict == REACHED
+    assert held["variation of launches, computation"].verdict == REACHED
     assert held["interval of the median at the adaptive stop, communication"].verdict == REACHED
-    speed = held["1000 fixed repetitions / adaptive stop, computation"]
+    speed = held["OSU's 1000 repetitions / adaptive stop, computation"]
     assert speed.verdict == REACHED
     assert speed.values[0][1].low > 3
 
@@ -124,11 +124,13 @@ def test_what_was_not_measured_is_said(folder: Path) -> None:
     (folder / "run.json").write_text(json.dumps({**RUN, "no_nodes": "no user namespaces"}))
     found, records = figures_of(folder)
     for held in measurement.aims(found, records.no_nodes):
-        if any(word in held.what for word in ("between", "ten launches", "adaptive")):
+        if any(word in held.what for word in ("between", "adaptive")):
             assert held.verdict == NOT_MEASURED, held
+        if "launches" in held.what:
+            assert held.verdict == NOT_JUDGED, held
     page = measurement_text.part_of_page(found, records, {})
     assert "no user namespaces" in page
-    assert "fewer than ten launches" in page
+    assert "fewer than ten launches | not judged |" in page
 
 
 def test_a_run_that_left_nothing_is_a_page_all_the_same(folder: Path) -> None:
@@ -138,6 +140,48 @@ def test_a_run_that_left_nothing_is_a_page_all_the_same(folder: Path) -> None:
     assert {one.verdict for one in measurement.aims(found)} == {NOT_MEASURED}
     assert tables(measurement_text.part_of_page(found, records, {}))
     assert measurement_plot.write_pictures(found, folder / "pictures") == {}
+
+
+def test_a_partial_run_says_so_and_judges_nothing_that_it_did_not_come_to(folder: Path) -> None:
+    for path in (*folder.glob("within*"), *folder.glob("between*"), *folder.glob("truth*"), *folder.glob("series*")):
+        path.unlink()
+    for path in sorted(folder.glob("launch*"))[1:]:
+        path.unlink()
+    works = [synthetic.work("computation", target, [target] * 20) for target in (500_000, 4_000_000)]
+    works.append(synthetic.work("communication", 500_000, [500_000] * 20))
+    synthetic.write(folder / "launch-00.jsonl", [synthetic.header(), *works])
+    (folder / "run.json").write_text(json.dumps({**RUN, "interrupted": "interrupted in launch 1 of 27"}))
+    found, records = figures_of(folder)
+    page = measurement_text.part_of_page(found, records, {})
+    assert page.index("**Partial: interrupted in launch 1 of 27") < page.index("### ")
+    assert "not held for" not in page
+    assert "### Clock" not in page
+    for held in measurement.aims(found, records.no_nodes, records.interrupted):
+        if "variation of launches" in held.what:
+            assert [target for target, _ in held.values] == ["500000", "4000000"]
+        else:
+            assert (held.verdict, held.missing) == (NOT_MEASURED, "interrupted before it")
+    (folder / "launch-00.jsonl").unlink()
+    found, records = figures_of(folder)
+    assert "nothing was measured" in measurement_text.part_of_page(found, records, {})
+    assert measurement_text.verdict_lines(found, records) == []
+
+
+def test_a_busy_machine_is_said_before_the_tables(folder: Path) -> None:
+    (folder / "run.json").write_text(json.dumps({**RUN, "busy": "other programs took 15 % before"}))
+    found, records = figures_of(folder)
+    page = measurement_text.part_of_page(found, records, {})
+    assert page.index("**The machine was busy: other programs took 15 % before") < page.index("### ")
+    assert len(measurement_text.warnings(found, records)) == 1
+
+
+def test_what_is_not_reached_says_what_varies(folder: Path) -> None:
+    for number, path in enumerate(sorted(folder.glob("launch*"))):
+        works = synthetic.launch({target: target * (1 + number / 50) for target in synthetic.TARGETS_NS})
+        synthetic.write(path, [synthetic.header(), *works, synthetic.footer()])
+    found, records = figures_of(folder)
+    page = measurement_text.part_of_page(found, records, {})
+    assert "- computation, launches: even their fastest repetition differs" in page
 
 
 def test_every_rule_is_asked_of_every_series(folder: Path) -> None:
