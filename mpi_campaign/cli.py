@@ -73,7 +73,7 @@ def output_option(function: Function) -> Function:
     type=float,
     default=-1,
     show_default="the suite's",
-    help="Wall time of the whole run, divided among the points; 0: no bound.",
+    help="About the wall time of the whole run, divided among the points; 0: no bound.",
 )
 @click.option(
     "--case-limit-seconds",
@@ -177,12 +177,15 @@ def doctor(toolchain: str | None, launches: int, *, as_json: bool, no_timing: bo
 
     Takes about a minute and a half, in which nothing else should run; with --no-timing, seconds.
     """
+    if no_timing and _was_given("launches"):
+        raise CampaignError("--launches says how often to measure, --no-timing to measure nothing: leave out one")
     from mpi_campaign import doctor as examination  # noqa: PLC0415
     from mpi_campaign import toolchains  # noqa: PLC0415
     from mpi_campaign.progress import Progress  # noqa: PLC0415
-    from mpi_campaign.selfcheck import STEPS, Selfcheck  # noqa: PLC0415
+    from mpi_campaign.selfcheck import STEPS, Selfcheck, refuse_unknown  # noqa: PLC0415
 
     spec = toolchains.parse(toolchain or toolchains.DEFAULT_TOOLCHAINS[0])
+    refuse_unknown(spec)
     check = None if no_timing else Selfcheck(spec, launches, Progress(STEPS, sys.stderr))
     found = examination.examine(check)
     print(json.dumps(found.as_json(), indent=1) if as_json else found.as_text())

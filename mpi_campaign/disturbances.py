@@ -72,9 +72,10 @@ def quota(root: Path, cores: int) -> Finding:
     limits = [limit for folder in cpu_groups(root) if (limit := _limit(folder)) is not None]
     if not limits:
         return Finding("cgroup limit", GOOD, "none")
+    whose = "core's" if min(limits) == 1 else "cores'"
     return finding(
         "cgroup limit",
-        f"{min(limits):g} cores' worth of time",
+        f"{min(limits):g} {whose} worth of time",
         min(limits) < cores,
         "ranks will be stopped in mid-measurement: raise the limit",
     )
@@ -103,7 +104,9 @@ def throttled(taken: Throttling, during: str) -> Finding:
     """What was throttled between two looks."""
     return finding(
         "throttling",
-        f"stopped {taken.times} times, {taken.seconds:.2f} s in all, {during}" if taken.times else "never",
+        f"stopped {taken.times} {'time' if taken.times == 1 else 'times'}, {taken.seconds:.2f} s in all, {during}"
+        if taken.times
+        else "never",
         taken.times > 0,
         "raise the cgroup's CPU limit: what it stops is lost",
     )
@@ -297,12 +300,11 @@ def process_ticks(root: Path) -> dict[int, tuple[str, int]]:
 def busiest(before: Mapping[int, tuple[str, int]], after: Mapping[int, tuple[str, int]], total: int) -> str:
     """The processes that used most between two looks, in which `total` ticks went by, and are still there, in words.
 
-    Those that used less than what disturbs are left out, and so is this one.
+    Those that used less than what disturbs are left out, and so is this one. Empty where none is left.
     """
     used = {pid: ticks - before.get(pid, ("", 0))[1] for pid, (_, ticks) in after.items() if pid != os.getpid()}
     most = sorted((pid for pid in used if used[pid] > DISTURBING_SHARE * total), key=lambda pid: -used[pid])
-    names = ", ".join(f"{clean(after[pid][0])} (process {pid})" for pid in most[:NAMED_PROCESSES])
-    return names or "it has ended meanwhile, or cannot be seen from here"
+    return ", ".join(f"{clean(after[pid][0])} (process {pid})" for pid in most[:NAMED_PROCESSES])
 
 
 def other_load(shares: Mapping[str, float], names: str) -> Finding:
@@ -311,7 +313,10 @@ def other_load(shares: Mapping[str, float], names: str) -> Finding:
         "other load",
         f"{', '.join(f'{share(part)} {when}' for when, part in shares.items())}, of the cores' time",
         max(shares.values()) > DISTURBING_SHARE,
-        f"it takes time from the ranks: wait until it ends, or stop it: {names}",
+        f"it takes time from the ranks: wait until it ends, or stop it: {names}"
+        if names
+        else "it takes time from the ranks; which process it is cannot be seen from here, or it has ended since: "
+        "start again when nothing else runs",
     )
 
 

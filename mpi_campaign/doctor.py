@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import STATE, disturbances, findings, machine, selfcheck, toolchains
+from mpi_campaign import STATE, disturbances, findings, machine, plan, selfcheck, toolchains
 from mpi_campaign.disturbances import CpuTime, Throttling
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.findings import GOOD, LACKING, NOTE, Finding, finding
@@ -18,7 +18,7 @@ from mpi_campaign.selfcheck import Measured, Selfcheck
 from postprocess import selfcheck as judgement
 from postprocess import text
 from postprocess.fields import RecordError
-from postprocess.selfcheck import Summary, share
+from postprocess.selfcheck import NOT_MEASURED, Summary, share
 from postprocess.selfcheck_record import Clock, load_selfcheck
 
 MACHINE = Path("/")
@@ -69,8 +69,11 @@ class Report:
 def examine(check: Selfcheck | None) -> Report:
     """Look at everything that a run depends on; with `check`, measure too. An interrupt ends it with what there is."""
     report = Report()
+    needs = 0
     watch = _Watch(machine.cores().cpus)
     try:
+        report.findings += _needs()
+        needs = len(report.findings)
         report.findings += _lasting()
         if check:
             _measure(check, watch, report)
@@ -79,6 +82,7 @@ def examine(check: Selfcheck | None) -> Report:
     except KeyboardInterrupt:
         report.interrupted = True
         report.findings.append(Finding("timing", LACKING, "interrupted", "start again"))
+    report.findings.insert(needs, _toolchains())  # looked at now: one may have been installed
     report.seconds = 0.0 if watch.began is None else time.monotonic() - watch.began
     report.findings += watch.findings()
     if report.timing:
@@ -89,8 +93,9 @@ def examine(check: Selfcheck | None) -> Report:
 def _measure(check: Selfcheck, watch: "_Watch", report: Report) -> None:
     try:
         measured = report.measured = check.measure(watch.begin)
-    except CampaignError as error:
-        report.findings.append(Finding("timing", LACKING, f"not measured: {error}", "put that right, then start again"))
+    except (CampaignError, OSError) as error:
+        seen = f"not measured: {_said(error)}"
+        report.findings.append(Finding("timing", LACKING, seen, "put that right, then start again"))
         watch.begin()
         return
     report.interrupted = measured.interrupted
@@ -100,12 +105,23 @@ def _measure(check: Selfcheck, watch: "_Watch", report: Report) -> None:
             records.append(load_selfcheck(path))
         except RecordError as error:
             troubles.append(str(error))
-    if troubles:
-        state = NOTE if records else LACKING
-        advice = "start again" if measured.interrupted else f"what it said is in {measured.folder}"
-        report.findings.append(Finding("timing", state, "; ".join(troubles), advice))
     if records:
         report.timing = judgement.summarise(records)
+    if troubles:
+        judged = report.timing and any(one.word != NOT_MEASURED for one in report.timing.verdicts)
+        state = NOTE if judged and not measured.stuck else LACKING
+        advice = f"what it said is in {measured.log or measured.folder}"
+        if measured.stuck:
+            advice = "put that right, then start again"
+        elif measured.interrupted:
+            advice = "start again"
+        report.findings.append(Finding("timing", state, "; ".join(troubles), advice))
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename or STATE}: {error.strerror or error}"
+    return str(error)
 
 
 class _Watch:
@@ -129,7 +145,7 @@ class _Watch:
         self.time = disturbances.cpu_time(MACHINE, self.cpus)
         self.processes = disturbances.process_ticks(MACHINE)
         taken = self.time - before
-        self.shares["before"] = taken.busy_share
+        self.shares[f"in {duration(LOAD_SECONDS)} before"] = taken.busy_share
         self.names = disturbances.busiest(processes, self.processes, taken.total)
         self.throttling = disturbances.throttling(MACHINE)
         self.own_seconds = _own_seconds()
@@ -142,10 +158,12 @@ class _Watch:
         if passed < LOAD_SECONDS:
             during = "since boot"
         else:
-            during, now, throttling = "meanwhile", now - self.time, throttling - self.throttling
+            during = f"in {duration(passed)} meanwhile"
+            now, throttling = now - self.time, throttling - self.throttling
             others = now.busy_share - (_own_seconds() - self.own_seconds) / (passed * len(self.cpus))
+            earlier = max(self.shares.values())
             self.shares[during] = max(0.0, others)
-            if self.shares[during] > self.shares["before"]:
+            if self.shares[during] > earlier:
                 self.names = disturbances.busiest(self.processes, disturbances.process_ticks(MACHINE), now.total)
         if self.shares:
             yield disturbances.other_load(self.shares, self.names)
@@ -159,16 +177,28 @@ def _own_seconds() -> float:
     return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, whose))
 
 
-def _lasting() -> Iterator[Finding]:
-    """What is lacking, and what disturbs whenever something is measured."""
-    cores = machine.cores()
+def _needs() -> Iterator[Finding]:
+    """What a run needs, but for its toolchains."""
+    yield from _clone()
     yield from _compiler()
     yield from _cores()
     yield from _wire()
     yield from _disk()
-    yield from _toolchains()
+
+
+def _lasting() -> Iterator[Finding]:
+    """What disturbs whenever something is measured."""
+    cores = machine.cores()
     yield disturbances.quota(MACHINE, cores.physical)
     yield from disturbances.steady(MACHINE, cores.cpus)
+
+
+def _clone() -> Iterator[Finding]:
+    try:
+        plan.check_clone()
+    except CampaignError as error:
+        seen, _, advice = str(error).rpartition(": ")
+        yield Finding("clone", LACKING, seen, advice)
 
 
 def _compiler() -> Iterator[Finding]:
@@ -176,13 +206,17 @@ def _compiler() -> Iterator[Finding]:
         yield Finding("compiler", GOOD, str(machine.compiler()))
     except CampaignError as error:
         yield Finding("compiler", LACKING, str(error), "install a C compiler with OpenMP")
+    except OSError as error:
+        yield Finding("compiler", LACKING, f"it could not be tried: {_said(error)}", "put that right, then start again")
 
 
 def _cores() -> Iterator[Finding]:
     cores = machine.cores().physical
-    seen = f"{machine.cpu_model()}, {cores} physical cores for this process"
+    seen = f"{machine.cpu_model()}, {_count(cores, 'physical core')} for this process"
     if cores < 2:
-        yield Finding("cores", LACKING, seen, "two ranks need two cores: --oversubscribe runs them, marked as such")
+        yield Finding(
+            "cores", LACKING, seen, "two ranks need two: ./campaign run --oversubscribe runs them, marked as such"
+        )
     elif cores < 4:
         yield Finding(
             "cores",
@@ -212,9 +246,12 @@ def _disk() -> Iterator[Finding]:
     )
 
 
-def _toolchains() -> Iterator[Finding]:
-    names = ", ".join(one.toolchain for one in toolchains.load())
-    yield Finding("toolchains", GOOD, names or "none yet: they are installed from their wheels when first used")
+def _toolchains() -> Finding:
+    try:
+        names = ", ".join(one.toolchain for one in toolchains.load())
+    except CampaignError as error:
+        return Finding("toolchains", LACKING, str(error), "put that right, then start again")
+    return Finding("toolchains", GOOD, names or "none yet: they are installed from their wheels when first used")
 
 
 def _timing(found: Summary) -> Iterator[Finding]:
@@ -248,8 +285,17 @@ def _clock(clock: Clock) -> Finding:
         for one in clock.residuals
     )
     off = any(judgement.residual_is_large(clock, one) for one in clock.residuals)
-    how = "one for all ranks" if clock.method == "shared" else clock.method
-    return finding("common clock", f"{how}, off by {errors}", off, "times over ranks are uncertain by as much")
+    if clock.method != "shared":  # which alone can be off
+        seen = f"{clock.method}, off by {errors}"
+        return finding("common clock", seen, off, "times over ranks are uncertain by as much")
+    how = "delayed by" if off else "told to within"
+    return finding(
+        "common clock",
+        f"one for all ranks, nothing to correct; its time was {how} {errors} when it was exchanged",
+        off,
+        "that is the exchange's error, not the clock's, and times over ranks are right: something runs on the cores, "
+        "see noise and other load",
+    )
 
 
 def _start(found: Summary) -> Finding:
@@ -285,7 +331,7 @@ def _noise(found: Summary) -> Finding:
         each.append(f"{len(cores) - WORST_CORES} more with less")
     return finding(
         "noise",
-        "; ".join(each),
+        f"in {cores[0].seconds:.1f} s of each core: {'; '.join(each)}",
         cores[0].share > judgement.YES_LIMIT,
         "something runs beside the ranks: end it, or spare the ranks' cores (isolcpus=, nohz_full= of the kernel)",
     )
@@ -297,9 +343,9 @@ def _conclusions(found: Summary, measured: Measured, seconds: float) -> str:
         f"Can it support conclusions? {measured.toolchain} over {selfcheck.NETWORK}, {place.ranks} ranks x "
         f"{_count(place.threads_per_rank, 'thread')}, {_count(found.launches, 'launch')}, {duration(seconds)}"
     ]
-    rows = [("at", "", "smallest difference", "")]
+    rows = [("at", "verdict", "smallest difference", "because")]
     rows += [
-        (text.duration(one.target_ns), one.word, share(one.smallest_difference_relative), "; ".join(one.reasons))
+        (text.duration(one.target_ns), one.word, _difference(one.smallest_difference_relative), "; ".join(one.reasons))
         for one in found.verdicts
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
@@ -314,6 +360,10 @@ def _conclusions(found: Summary, measured: Measured, seconds: float) -> str:
         "may be chance (95 %).",
     ]
     return "\n".join(lines)
+
+
+def _difference(fraction: float) -> str:
+    return "more than 100 %" if fraction > 1 else share(fraction)
 
 
 def _count(number: int, what: str) -> str:

@@ -111,14 +111,19 @@ def available_systems() -> list[str]:
     return sorted(path.parent.name for path in SYSTEMS.glob("*/settings.py"))
 
 
-def check(options: Options) -> None:
-    """Refuse what cannot be meant, before anything is installed. Raises CampaignError."""
+def check_clone() -> None:
+    """Refuse a clone where nothing can be built. Raises CampaignError."""
     awkward = re.sub(r"[\w./+@%,:=~-]", "", str(ROOT))
     if awkward:
         raise CampaignError(
             f"the path of this clone, {ROOT}, holds '{awkward}', which ReFrame and the compiler wrappers of MPI do not "
             "take: move the clone to a path without it"
         )
+
+
+def check(options: Options) -> None:
+    """Refuse what cannot be meant, before anything is installed. Raises CampaignError."""
+    check_clone()
     _check_names(options)
     _check_numbers(options)
     for text in options.toolchains:

@@ -3,15 +3,18 @@
 import os
 import re
 import secrets
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from mpi_campaign import ROOT, STATE, builds, libraries, machine, measuring, toolchains
+from mpi_campaign import ROOT, STATE, builds, libraries, machine, measuring, plan, toolchains
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import Placement
 from mpi_campaign.progress import Countdown, Progress
+from mpi_campaign.results import LONGEST_QUOTE, TELLING
 from mpi_campaign.toolchains import Toolchain
 
 PROGRAM = "timing_selfcheck"
@@ -35,13 +38,18 @@ POLL_SECONDS = 2.0
 
 @dataclass
 class Measured:
-    """What the launches left: their records in the order of time, and why there are not more (empty where all are)."""
+    """What the launches left: their records in the order of time, and why there are not more (empty where all are).
+
+    log: what the launch that failed said, where it could be kept.  stuck: the next one would fail too.
+    """
 
     toolchain: str
     placement: Placement
     folder: Path
     records: list[Path] = field(default_factory=list)
     trouble: str = ""
+    log: Path | None = None
+    stuck: bool = False
     interrupted: bool = False
 
 
@@ -59,6 +67,7 @@ class Selfcheck:
         Raises CampaignError where nothing can be launched: no compiler, too few cores, no toolchain; KeyboardInterrupt
         before the first launch.
         """
+        plan.check_clone()
         self.progress.step(f"finding {self.spec.toolchain}")
         machine.compiler()
         placement = Placement.on(machine.cores().physical, RANKS, 0)
@@ -101,6 +110,7 @@ class Selfcheck:
                 found.trouble = f"interrupted in launch {number} of {launches}"
             elif ended.exit_code != 0:
                 found.trouble = f"launch {number} of {launches} failed: {ended.complaint}"
+                found.log, found.stuck = ended.log, ended.log is None
             if found.trouble:
                 break
             if not first:
@@ -113,6 +123,7 @@ class _Ended:
     exit_code: int
     interrupted: bool
     complaint: str
+    log: Path | None  # None where it could not be written
 
 
 @dataclass(frozen=True)
@@ -156,13 +167,46 @@ class _Launch:
             poll_seconds=POLL_SECONDS,
             limit_seconds=LIMIT_SECONDS,
         )
-        record.with_suffix(".log").write_text("".join(f"{line}\n" for line in ended.output))
-        said = [line.strip() for line in ended.output if line.strip()]
-        own = [line for line in said if line.startswith(PROGRAM)]
-        complaint = (own or said or [f"it ended with exit code {ended.exit_code} and said nothing"])[0]
-        if ended.hung:
-            complaint = f"it hung: no end within {LIMIT_SECONDS:.0f} s"
-        return _Ended(ended.exit_code or int(ended.hung), ended.interrupted, complaint)
+        log = record.with_suffix(".log")
+        try:
+            log.write_text("".join(f"{line}\n" for line in ended.output))
+        except OSError as error:
+            return _Ended(ended.exit_code or 1, ended.interrupted, f"{log}: {error.strerror}", None)
+        why = f"it hung: no end within {LIMIT_SECONDS:.0f} s" if ended.hung else complaint(ended)
+        return _Ended(ended.exit_code or int(ended.hung), ended.interrupted, why, log)
+
+
+def complaint(ended: measuring.Ended) -> str:
+    """The line of a failed launch that a person needs: the program's own, else the launcher's that tells most."""
+    said = [line.strip() for line in ended.output if line.strip(" -*\t")]
+    own = [line for line in said if line.startswith(f"{PROGRAM}: ")]
+    telling = [line for line in said if TELLING.search(line)]
+    nothing = f"it ended with exit code {ended.exit_code} and said nothing"
+    return (own or telling or said or [nothing])[0][:LONGEST_QUOTE]
+
+
+def refuse_unknown(spec: toolchains.Spec) -> None:
+    """Refuse a toolchain that does not exist, and install none. Raises CampaignError.
+
+    Where it cannot be known, because no registry answers, nothing is refused.
+    """
+    if spec.prefix or spec.family not in toolchains.WHEELS:
+        toolchains.resolve(spec, lambda _text: None)
+        return
+    if spec.toolchain in toolchains.KNOWN_TOOLCHAINS or any(
+        one.toolchain == spec.toolchain for one in toolchains.load()
+    ):
+        return
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--disable-pip-version-check", "--no-input"]
+    command += ["--retries", "1", "--quiet", "--no-deps", "--only-binary", ":all:", "--ignore-installed"]
+    command += [f"{name}=={spec.version}" for name in toolchains.WHEELS[spec.family]]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    versions = re.search(r"\(from versions: ([^)]*)\)", done.stdout + done.stderr)
+    if done.returncode != 0 and versions and versions.group(1) != "none":
+        exist = [one for one in versions.group(1).split(", ") if one != "0.0.0"]
+        raise CampaignError(
+            f"there is no {spec.toolchain} among the wheels for this machine; there are: {', '.join(exist)}"
+        )
 
 
 def build(toolchain: Toolchain, target: str = PROGRAM, *, tests: bool = False) -> Path:

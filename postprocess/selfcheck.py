@@ -47,6 +47,8 @@ TICK_RATES_HZ = (100, 250, 300, 1000)
 TICK_TOLERANCE = 0.10
 
 COMPARED_LAUNCHES = 2
+FEW_LAUNCHES = 5
+"""With fewer, the smallest difference is wide by what is not known of the launches, not by what was seen of them."""
 
 
 @dataclass(frozen=True)
@@ -313,6 +315,8 @@ def _trouble(works: list[Work], median_ns: float, width: float) -> str:
     calibration = works[0].calibration
     if calibration and calibration.status == "unreachable":
         return f"no size of the {works[0].kind} reaches this time"
+    if calibration and calibration.status == "not_searched":
+        return f"no size of the {works[0].kind} was looked for: the time was up"
     if math.isnan(median_ns):
         return works[0].reason or "no samples"
     return "too few samples for an interval" if math.isnan(width) else ""
@@ -391,6 +395,8 @@ def _advice(word: str, measured: Sequence[Steadiness], target_ns: int, good: Seq
         advice.append("give it more repetitions (a larger --budget-seconds)")
     if any(one.cv_median > YES_LIMIT for one in measured):
         advice.append("launch every case several times (--repeat) and trust no single launch")
+    if any(one.launches < FEW_LAUNCHES and one.smallest_difference_relative > 1 for one in measured):
+        advice.append("compare more launches (--launches): these are too few to tell a difference")
     if any(math.isnan(one.cv_median) for one in measured):
         advice.append("compare several launches (--launches) first")
     if any(map(is_off_target, measured)):

@@ -2,6 +2,7 @@
 
 import fcntl
 import gzip
+import io
 import json
 import os
 import signal
@@ -15,12 +16,15 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign import ROOT, disturbances, doctor
+from mpi_campaign import ROOT, disturbances, doctor, plan, toolchains
 from mpi_campaign.disturbances import CpuTime, Throttling
+from mpi_campaign.errors import CampaignError
 from mpi_campaign.findings import STATES, Finding
+from mpi_campaign.progress import Progress
+from mpi_campaign.selfcheck import STEPS, Selfcheck, refuse_unknown
 from mpi_campaign.testing import PARTS
 from postprocess.selfcheck import TARGETS_NS, WORDS
-from postprocess.selfcheck_record import KINDS, load_selfcheck
+from postprocess.selfcheck_record import KINDS, Clock, Residual, load_selfcheck
 from tests.support import NOWHERE, Command, refused
 from tests.test_guard import gone
 
@@ -76,7 +80,7 @@ VERSION_1 = "5:memory:/a\n2:cpu,cpuacct:/a/b\n0::/\n"
             "note", "0.5 cores",
         ),
         # a container: the path is the host's, the limit is at the top
-        ("quota", {"proc/self/cgroup": "0::/docker/1\n", "sys/fs/cgroup/cpu.max": "100000 100000"}, "note", "1 cores"),
+        ("quota", {"proc/self/cgroup": "0::/docker/1\n", "sys/fs/cgroup/cpu.max": "100000 100000"}, "note", "1 core's"),
         (
             "quota",
             {
@@ -212,7 +216,10 @@ def test_other_load_is_named(tmp_path: Path) -> None:
     after = disturbances.process_ticks(machine_of(root, {"proc/77/stat": process("a) R (b\x1b[31m", 190)}))
     assert disturbances.busiest(before, after, 200) == "a) R (b�[31m (process 77)"
     assert disturbances.busiest(before, after, 9000) == disturbances.busiest(after, after, 200)
-    assert "cannot be seen" in disturbances.busiest(after, after, 200)
+    assert disturbances.busiest(after, after, 200) == ""
+    advice = disturbances.other_load({"before": 0.5}, "").advice
+    assert "cannot be seen" in advice
+    assert "wait until it ends" not in advice
 
 
 @pytest.mark.parametrize(
@@ -271,6 +278,11 @@ number = len(list(Path(asked.record).parent.glob("*.jsonl")))
 behaviour = Path({folder!r}, "behaviour").read_text().split()[number:][:1]
 if behaviour == ["refuses"]:
     sys.exit("timing_selfcheck: no such clock")
+if behaviour == ["fills"]:
+    Path(asked.record).with_suffix(".log").symlink_to("/dev/full")
+    print("so much to say")
+if behaviour == ["dies"]:
+    sys.exit("-" * 60 + "\\nprterun says hello\\n  process rank 1 exited on signal 9 (Killed).\\n" + "-" * 60)
 if behaviour == ["garbles"]:
     Path(asked.record).write_text("garbled\\n")
     sys.exit(0)
@@ -281,6 +293,9 @@ if asked.save_sizes:
 else:
     assert asked.only == "work" and Path(asked.sizes).read_text() == "sizes"
     lines = [one for one in synthetic.quiet_machine(number) if one["type"] in ("header", "work", "footer")]
+if behaviour == ["stops"]:
+    synthetic.write(Path(asked.record), lines[:4])
+    sys.exit("timing_selfcheck: enough")
 if behaviour == ["hangs"]:
     synthetic.write(Path(asked.record), lines[:4])
     time.sleep(300)
@@ -390,6 +405,69 @@ def test_a_first_launch_that_fails_is_lacking(clinic: Clinic, behaviour: str, re
     assert reason in finding_of(found, "timing")["seen"]
 
 
+@pytest.mark.parametrize(("behaviour", "launches"), [("fills", 0), ("works works works fills", 3)])
+def test_a_full_disk_loses_nothing_that_was_found(clinic: Clinic, behaviour: str, launches: int) -> None:
+    found = clinic.examine("--launches", "5", behaviour=behaviour)
+    timing = finding_of(found, "timing")
+    number = behaviour.count(" ") + 1
+    assert timing["state"] == "lacking"
+    assert f"launch {number} of 6 failed: {clinic.folder}/records/" in timing["seen"]
+    assert timing["seen"].endswith(f"launch-{number:02}.log: No space left on device")
+    assert found["timing"]["launches"] == max(1, launches)
+    assert finding_of(found, "compiler")
+    assert finding_of(found, "throttling")
+
+
+def test_a_disk_without_room_for_a_folder_is_lacking(clinic: Clinic) -> None:
+    (clinic.folder / "records").write_text("")
+    timing = finding_of(clinic.examine("--launches", "1"), "timing")
+    assert timing["state"] == "lacking"
+    assert f"not measured: {clinic.folder}/records" in timing["seen"]
+
+
+def test_a_rank_that_was_killed_is_named_and_its_log(clinic: Clinic) -> None:
+    found = clinic.examine("--launches", "1", behaviour="dies")
+    timing = finding_of(found, "timing")
+    assert "launch 1 of 2 failed: process rank 1 exited on signal 9 (Killed)." in timing["seen"]
+    assert timing["state"] == "lacking"
+    assert "launch-01.log" in timing["advice"]
+
+
+def test_a_launch_that_fails_without_a_verdict_is_lacking(clinic: Clinic) -> None:
+    found = clinic.examine("--launches", "1", behaviour="stops")
+    assert {one["verdict"] for one in found["timing"]["verdicts"]} == {"not measured"}
+    assert finding_of(found, "timing")["state"] == "lacking"
+
+
+def test_a_clone_in_a_place_that_the_wrappers_do_not_take_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "ROOT", Path("/home/me/my projects/campaign"))
+    monkeypatch.setattr(toolchains, "resolve", lambda *_: pytest.fail("it looked for a toolchain"))
+    quiet = Progress(STEPS, io.StringIO())
+    for check in (None, Selfcheck(toolchains.parse("mpich@5.0.2"), 1, quiet)):
+        found = {one.subject: one for one in doctor.examine(check).findings}
+        assert found["clone"].state == "lacking"
+        assert "holds ' '" in found["clone"].seen
+        assert found["clone"].advice.startswith("move the clone")
+        assert ("timing" in found) is (check is not None)
+
+
+@pytest.mark.parametrize(
+    ("method", "error_ns", "state", "said"),
+    [
+        ("shared", 30, "good", "told to within 30 ns"),
+        ("shared", 32.1e6, "note", "nothing to correct"),
+        ("interpolated", 30, "good", "off by 30 ns"),
+        ("interpolated", 32.1e6, "note", "off by 32.1 ms"),
+    ],
+)
+def test_a_shared_clock_cannot_be_off(method: str, error_ns: float, state: str, said: str) -> None:
+    clock = Clock(method, "", "", 1, 9, 2, 0.1, 30, 0, 1, (Residual(10, error_ns, error_ns),))
+    found = doctor._clock(clock)
+    assert (found.subject, found.state) == ("common clock", state)
+    assert said in found.seen
+    assert ("times over ranks are right" in found.advice) is ((method, state) == ("shared", "note"))
+
+
 def test_a_launch_that_hangs_is_ended(clinic: Clinic) -> None:
     found = clinic.examine("--launches", "3", behaviour="works hangs")
     assert "launch 2 of 4 failed: it hung" in found["timing"]["trouble"]
@@ -476,10 +554,31 @@ def test_one_core_is_lacking() -> None:
     [
         (["--launches", "0"], "--launches"), (["--launches", "many"], "many"),
         (["--toolchain", "openmpi"], "NAME@VERSION"), (["now"], "now"),
+        (["--toolchain", "nonsense@1"], "nonsense"), (["--no-timing", "--toolchain", "nonsense@1"], "nonsense"),
+        (["--toolchain", "openmpi@5.0.11=/nowhere"], "/nowhere"),
+        (["--no-timing", "--toolchain", "openmpi@5.0.11=/nowhere"], "/nowhere"),
+        (["--no-timing", "--launches", "3"], "leave out one"),
     ],
 )  # fmt: skip
 def test_wrong_options(campaign: Command, words: list[str], fragment: str) -> None:
     refused(campaign("doctor", *words), fragment)
+
+
+@pytest.mark.parametrize(
+    ("said", "refused"),
+    [
+        ("ERROR: No matching distribution (from versions: 0.0.0, 5.0.10, 5.0.11)", "there are: 5.0.10, 5.0.11"),
+        ("WARNING: Retrying ... ERROR: (from versions: none)", ""),
+    ],
+)
+def test_a_version_that_no_registry_has_is_refused(monkeypatch: pytest.MonkeyPatch, said: str, refused: str) -> None:
+    monkeypatch.setattr(subprocess, "run", lambda words, **_: subprocess.CompletedProcess(words, 1, "", said))
+    asked = toolchains.parse("openmpi@99.9")
+    if refused:
+        with pytest.raises(CampaignError, match=refused):
+            refuse_unknown(asked)
+    else:
+        refuse_unknown(asked)
 
 
 # -- the real thing ----------------------------------------------------------------------------------------------------

@@ -294,6 +294,13 @@ def test_a_noisy_time_points_at_a_longer_one_that_is_not(tmp_path: Path) -> None
             ),
             "no size of the communication reaches this time",
         ),
+        (
+            synthetic.work(
+                "communication", TARGET, [],
+                calibration={"status": "not_searched", "time_ns": 0, "error_relative": 0, "measurements": 0},
+            ),
+            "no size of the communication was looked for: the time was up",
+        ),
     ],
 )  # fmt: skip
 def test_what_was_not_measured_is_no_verdict(tmp_path: Path, line: dict[str, Any] | None, reason: str) -> None:
