@@ -220,10 +220,10 @@ def _why_not(found: Figures, records: Records) -> str:
 
 
 _LAUNCHES_VARY = {
-    True: "even their fastest repetition differs from launch to launch, so that whole launches are faster or slower, "
-    "and no number of repetitions helps; variation of the minimum",
-    False: "their fastest repetition is the same, so that some launches were disturbed, for most of their repetitions; "
+    True: "even the fastest repetition varies from launch to launch, so that more repetitions would hardly help; "
     "variation of the minimum",
+    False: "the fastest repetition varies less than the median: launches differ in how many repetitions are slowed "
+    "down; variation of the minimum",
 }
 
 

@@ -181,7 +181,7 @@ def test_what_is_not_reached_says_what_varies(folder: Path) -> None:
         synthetic.write(path, [synthetic.header(), *works, synthetic.footer()])
     found, records = figures_of(folder)
     page = measurement_text.part_of_page(found, records, {})
-    assert "- computation, launches: even their fastest repetition differs" in page
+    assert "- computation, launches: even the fastest repetition varies" in page
 
 
 def test_every_rule_is_asked_of_every_series(folder: Path) -> None:
