@@ -21,6 +21,7 @@ from mpi_campaign import ROOT, STATE, disturbances, libraries, machine, measurin
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.findings import GOOD
 from mpi_campaign.libraries import Impossible, Placement, Request, Settings
+from mpi_campaign.plan import check_clone
 from mpi_campaign.progress import Progress, duration
 from mpi_campaign.toolchains import Toolchain
 from postprocess import measurement, measurement_plot, measurement_text, stop_rules
@@ -188,11 +189,11 @@ class Run:
 
     def __call__(self) -> int:
         """Measure, write, tell. Returns the exit code. Raises CampaignError where nothing can be measured."""
+        check_clone()
         into_docs = self.out is not None and self.out.resolve() == DOCS.resolve()
         if into_docs:
             _page_with("", DOCS / PAGE)
         folder = _new_folder(None if into_docs else self.out)
-        # FOLDER_CHECK
         toolchain, placement = self._prepare()
         within, between = self._settings(toolchain, placement)
         with measuring.alone(self._say):

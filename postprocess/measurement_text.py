@@ -349,11 +349,12 @@ def _variations(found: Figures) -> str:
         ]
         for one in found.variations
     ]
+    first = "The first launch, which finds the sizes, is not compared. " if found.launches > 1 else ""
     return (
         "Coefficient of variation over launches of what each launch says of the same work: its median, its mean, its "
         "minimum; in brackets the 95 % interval, which assumes that launches are normal, and is wide with "
-        f"{found.launches} of them. The first launch, which finds the sizes, is not compared. *Interval*: width of the "
-        "95 % interval of the median in the median launch.\n\n" + table(head, rows)
+        f"{found.launches} of them. {first}*Interval*: width of the 95 % interval of the median in the "
+        "median launch.\n\n" + table(head, rows)
     )
 
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mpi_campaign import ROOT, figures, machine, toolchains
+from mpi_campaign import ROOT, figures, machine, plan, toolchains
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import Impossible, Placement, Settings
 from postprocess import measurement, stop_rules
@@ -83,6 +83,14 @@ def test_other_load_above_the_limit_of_the_doctor_is_said(
     seen = load.seen()
     assert ("busy" in seen) == busy
     assert not busy or "more than 2.0 % disturbs" in seen["busy"]
+
+
+def test_a_clone_where_nothing_can_be_built_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "ROOT", Path("/my clone"))
+    run = figures.Run(figures.QUICK, toolchains.parse("openmpi@5.0.11"), tmp_path / "new", ["./campaign", "figures"])
+    with pytest.raises(CampaignError, match="move the clone"):
+        run()
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_page_of_this_project_has_a_place() -> None:
