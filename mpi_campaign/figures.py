@@ -346,9 +346,13 @@ class _Load:
         self.others = max(0.0, self.taken.busy / max(1, self.taken.total) - own)
 
     def seen(self) -> dict[str, str]:
-        said = disturbances.other_load({"before": self.before, "meanwhile": self.others}, "")
+        """What is kept; nothing is known of the time meanwhile where no launch has ended."""
+        shares = {"before": self.before, **({"meanwhile": self.others} if self.seconds else {})}
+        said = disturbances.other_load(shares, "")
         steal = disturbances.steal(self.taken, "meanwhile")
-        found = {"seconds": f"{time.monotonic() - self.began:.0f}", "load": said.seen, "steal": steal.seen}
+        found = {"seconds": f"{time.monotonic() - self.began:.0f}", "load": said.seen}
+        if self.seconds:
+            found["steal"] = steal.seen
         busy = [f"other programs took {said.seen}"] if said.state != GOOD else []
         busy += [f"the hypervisor took {steal.seen}"] if steal.state != GOOD else []
         if busy:

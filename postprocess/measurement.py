@@ -207,7 +207,8 @@ class Figures:
 
     @property
     def empty(self) -> bool:
-        return not (self.starts or self.clocks or self.stops or self.launches)
+        """Whether nothing can be said: a launch alone varies from none."""
+        return not (self.starts or self.clocks or self.stops or self.launches > 1)
 
 
 def load(folder: Path) -> Records:

@@ -72,7 +72,7 @@ def part_of_page(found: Figures, records: Records, pictures: Mapping[str, str]) 
     sections = [
         f"Measured on {clean(run.get('started_utc', '?'))} with {clean(run.get('toolchain', '?'))}: "
         f"see [provenance](#provenance).",
-        clean(run.get("note", "")),
+        "" if records.interrupted else clean(run.get("note", "")),
         *(f"**{line[0].upper()}{line[1:]}.**" for line in warnings(found, records)),
     ]
     if not found.empty:
@@ -83,7 +83,7 @@ def part_of_page(found: Figures, records: Records, pictures: Mapping[str, str]) 
         sections += ["### Clock", *_picture(CLOCK, pictures), _clocks(found, records)]
     if found.stops:
         sections += ["### When to stop", *_picture(STOP, pictures), _stops(found)]
-    if found.launches:
+    if found.launches > 1:
         sections += ["### Launches", *_picture(LAUNCHES, pictures), _variations(found)]
     sections += ["### Provenance", _provenance(records)]
     return "\n\n".join(one for one in sections if one)
@@ -93,7 +93,7 @@ def warnings(found: Figures, records: Records) -> list[str]:
     """What a reader has to know before the numbers, a line each, without a full stop."""
     lines = []
     if records.interrupted:
-        rest = "nothing was measured" if found.empty else "what follows is what there is"
+        rest = "too little was measured to say anything" if found.empty else "what follows is what there is"
         lines.append(f"partial: {clean(records.interrupted)}; {rest}")
     if records.run.get("busy"):
         lines.append(
@@ -349,12 +349,11 @@ def _variations(found: Figures) -> str:
         ]
         for one in found.variations
     ]
-    first = "The first launch, which finds the sizes, is not compared. " if found.launches > 1 else ""
     return (
         "Coefficient of variation over launches of what each launch says of the same work: its median, its mean, its "
         "minimum; in brackets the 95 % interval, which assumes that launches are normal, and is wide with "
-        f"{found.launches} of them. {first}*Interval*: width of the 95 % interval of the median in the "
-        "median launch.\n\n" + table(head, rows)
+        f"{found.launches} of them. The first launch, which finds the sizes, is not compared. *Interval*: width of "
+        "the 95 % interval of the median in the median launch.\n\n" + table(head, rows)
     )
 
 

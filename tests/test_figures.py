@@ -79,6 +79,7 @@ def test_other_load_above_the_limit_of_the_doctor_is_said(
 ) -> None:
     monkeypatch.setattr(figures, "LOAD_SECONDS", 0.0)
     load = figures._Load((0,))
+    load.look()
     load.before, load.others = before, meanwhile
     seen = load.seen()
     assert ("busy" in seen) == busy

@@ -153,7 +153,8 @@ def test_a_partial_run_says_so_and_judges_nothing_that_it_did_not_come_to(folder
     (folder / "run.json").write_text(json.dumps({**RUN, "interrupted": "interrupted in launch 1 of 27"}))
     found, records = figures_of(folder)
     page = measurement_text.part_of_page(found, records, {})
-    assert page.index("**Partial: interrupted in launch 1 of 27") < page.index("### ")
+    assert "### Values" not in page
+    assert page.index("**Partial: interrupted in launch 1 of 27") < page.index("### Provenance")
     assert "not held for" not in page
     assert "### Clock" not in page
     for held in measurement.aims(found, records.no_nodes, records.interrupted):
@@ -163,7 +164,7 @@ def test_a_partial_run_says_so_and_judges_nothing_that_it_did_not_come_to(folder
             assert (held.verdict, held.missing) == (NOT_MEASURED, "interrupted before it")
     (folder / "launch-00.jsonl").unlink()
     found, records = figures_of(folder)
-    assert "nothing was measured" in measurement_text.part_of_page(found, records, {})
+    assert "too little was measured" in measurement_text.part_of_page(found, records, {})
     assert measurement_text.verdict_lines(found, records) == []
 
 
