@@ -104,7 +104,8 @@ def _measure(check: Selfcheck, watch: "_Watch", report: Report) -> None:
         try:
             records.append(load_selfcheck(path))
         except RecordError as error:
-            troubles.append(str(error))
+            if not measured.stuck:  # else it is known why
+                troubles.append(str(error))
     if records:
         report.timing = judgement.summarise(records)
     if troubles:

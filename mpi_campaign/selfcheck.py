@@ -1,5 +1,6 @@
 """Build `timing_selfcheck` and launch it, as a benchmark is launched: same placement, same lock, same guard."""
 
+import contextlib
 import os
 import re
 import secrets
@@ -8,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from itertools import groupby
 from pathlib import Path
 
 from mpi_campaign import ROOT, STATE, builds, libraries, machine, measuring, plan, toolchains
@@ -177,10 +179,11 @@ class _Launch:
 
 
 def complaint(ended: measuring.Ended) -> str:
-    """The line of a failed launch that a person needs: the program's own, else the launcher's that tells most."""
-    said = [line.strip() for line in ended.output if line.strip(" -*\t")]
-    own = [line for line in said if line.startswith(f"{PROGRAM}: ")]
-    telling = [line for line in said if TELLING.search(line)]
+    """What a person needs of a failed launch: the program's own line, else the launcher's paragraph that tells why."""
+    own = [line.strip() for line in ended.output if line.startswith(f"{PROGRAM}: ")]
+    paragraphs = groupby((line.strip(" -*\t") for line in ended.output), key=bool)
+    said = [" ".join(" ".join(lines).split()) for there, lines in paragraphs if there]
+    telling = [paragraph for paragraph in said if TELLING.search(paragraph)]
     nothing = f"it ended with exit code {ended.exit_code} and said nothing"
     return (own or telling or said or [nothing])[0][:LONGEST_QUOTE]
 
@@ -188,10 +191,11 @@ def complaint(ended: measuring.Ended) -> str:
 def refuse_unknown(spec: toolchains.Spec) -> None:
     """Refuse a toolchain that does not exist, and install none. Raises CampaignError.
 
-    Where it cannot be known, because no registry answers, nothing is refused.
+    Where that cannot be known, because no registry answers, nothing is refused.
     """
     if spec.prefix or spec.family not in toolchains.WHEELS:
-        toolchains.resolve(spec, lambda _text: None)
+        with contextlib.suppress(OSError):  # a full disk, say: a finding, when it is measured with
+            toolchains.resolve(spec, lambda _text: None)
         return
     if spec.toolchain in toolchains.KNOWN_TOOLCHAINS or any(
         one.toolchain == spec.toolchain for one in toolchains.load()

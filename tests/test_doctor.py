@@ -282,7 +282,7 @@ if behaviour == ["fills"]:
     Path(asked.record).with_suffix(".log").symlink_to("/dev/full")
     print("so much to say")
 if behaviour == ["dies"]:
-    sys.exit("-" * 60 + "\\nprterun says hello\\n  process rank 1 exited on signal 9 (Killed).\\n" + "-" * 60)
+    sys.exit("-" * 60 + "\\nAll is well.\\n\\n  process rank 1 exited on\\nsignal 9 (Killed).\\n" + "-" * 60)
 if behaviour == ["garbles"]:
     Path(asked.record).write_text("garbled\\n")
     sys.exit(0)
@@ -449,6 +449,13 @@ def test_a_clone_in_a_place_that_the_wrappers_do_not_take_is_lacking(monkeypatch
         assert "holds ' '" in found["clone"].seen
         assert found["clone"].advice.startswith("move the clone")
         assert ("timing" in found) is (check is not None)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "shown"), [(0.02, "2.0 %"), (1.0, "100 %"), (1.01, "more than 100 %"), (float("nan"), "-")]
+)
+def test_what_cannot_be_told_at_all_is_no_number(fraction: float, shown: str) -> None:
+    assert doctor._difference(fraction) == shown
 
 
 @pytest.mark.parametrize(

@@ -254,6 +254,15 @@ def test_the_advice_names_what_is_wrong(tmp_path: Path) -> None:
     assert "--repeat" in verdict_at(tmp_path, 0.01, 0.03).advice
 
 
+def test_few_launches_that_tell_nothing_are_advised_to_be_more(tmp_path: Path) -> None:
+    few, many = ([synthetic.launch({TARGET: (1 + i % 2) * TARGET}) for i in range(n)] for n in (3, 12))
+    (few_verdict,) = summary_of(tmp_path, few).verdicts
+    (many_verdict,) = summary_of(tmp_path, many).verdicts
+    assert few_verdict.smallest_difference_relative > 1
+    assert "more launches (--launches)" in few_verdict.advice
+    assert "more launches (--launches)" not in many_verdict.advice
+
+
 def test_the_worse_of_computation_and_communication_counts(tmp_path: Path) -> None:
     launches = [
         [
