@@ -51,7 +51,7 @@ engine *engine_create(const struct plan *plan, clock_model *clock, compute_team 
     e->record = record;
     e->bench = bench_begin(plan, clock, team);
     e->calibration = calibration_create(plan, &e->bench, sizes);
-    e->samples = samples_create(clock);
+    e->samples = samples_create(clock, plan->interval_relative);
     e->result.reason = e->reason;
     return e;
 }
@@ -121,7 +121,7 @@ static enum decision decide(const engine *e, const struct point *p) {
     }
     if ((int64_t)count >= plan->min_repetitions && (spent || (int64_t)count >= plan->max_repetitions ||
                                                     series_look(count, (size_t)plan->min_repetitions))) {
-        const struct samples_look look = samples_look_at(e->samples, plan->interval_relative);
+        const struct samples_look look = samples_look_at(e->samples);
         if ((int64_t)look.count >= plan->min_repetitions) {
             if (look.settled) {
                 return STOP_INTERVAL;
@@ -194,7 +194,7 @@ static enum decision measure_samples(engine *e, struct point *p) {
         samples_gather(e->samples);
         int more = 0;
         if (e->bench.rank == 0 && decision == STOP_INTERVAL) {
-            const struct samples_look look = samples_look_at(e->samples, e->plan->interval_relative);
+            const struct samples_look look = samples_look_at(e->samples);
             more = look.widest < 0 || look.widest > e->plan->interval_relative || (int64_t)look.count < e->plan->min_repetitions;
         }
         MPI_CHECK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));

@@ -19,6 +19,7 @@ struct arrays {
 
 struct samples {
     const clock_model *clock;
+    double asked_relative;
     int rank;
     int ranks;
     struct repetition *own;
@@ -30,9 +31,10 @@ struct samples {
     struct arrays arrays;
 };
 
-samples *samples_create(const clock_model *clock) {
+samples *samples_create(const clock_model *clock, double asked_relative) {
     samples *s = fail_alloc(1, sizeof *s);
     s->clock = clock;
+    s->asked_relative = asked_relative;
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &s->rank));
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &s->ranks));
     return s;
@@ -84,12 +86,29 @@ size_t samples_count(const samples *s) {
     return s->count;
 }
 
+static int64_t median_between(const int64_t *times, size_t first, size_t end) {
+    stats_series *series = stats_create();
+    for (size_t i = first; i < end; i++) {
+        stats_add(series, times[i]);
+    }
+    int64_t median = stats_median(series);
+    stats_destroy(series);
+    return median;
+}
+
+/* Whether so many leading values are slower than the others by more than matters. */
+static bool warmup_matters(const samples *s, const int64_t *times, size_t warmup) {
+    double before = (double)median_between(times, 0, warmup);
+    double after = (double)median_between(times, warmup, s->count);
+    return before > after * (1 + s->asked_relative / 2);
+}
+
 /* The longest of the three: a repetition counts whole or not at all. */
 static size_t warmup_of(const samples *s) {
     size_t longest = 0;
     for (size_t i = 0; i < GLOBAL_TIMES; i++) {
         size_t warmup = series_warmup(s->times[i], s->count);
-        longest = warmup > longest ? warmup : longest;
+        longest = warmup > longest && warmup_matters(s, s->times[i], warmup) ? warmup : longest;
     }
     return longest;
 }
@@ -102,14 +121,14 @@ static stats_series *sorted_times(const samples *s, enum global_time time, size_
     return series;
 }
 
-struct samples_look samples_look_at(const samples *s, double asked_relative) {
+struct samples_look samples_look_at(const samples *s) {
     struct samples_look look = {.warmup = warmup_of(s)};
     look.count = s->count - look.warmup;
     look.settled = series_outlived(s->count, look.warmup);
     for (int i = 0; i < GLOBAL_TIMES; i++) {
         stats_series *series = sorted_times(s, (enum global_time)i, look.warmup);
         double width = stats_relative_width(series);
-        look.settled = look.settled && stats_settled(series, asked_relative);
+        look.settled = look.settled && stats_settled(series, s->asked_relative);
         stats_destroy(series);
         look.widest = width < 0 || look.widest < 0 ? -1 : fmax(look.widest, width);
     }
@@ -230,7 +249,7 @@ static void fill_medians(const samples *s, size_t count, int64_t *values, int64_
 void samples_describe(samples *s, bool every_rank, struct record_point *record) {
     static const enum term sampled[5] = {T_CALL, T_COMP, T_WAIT, T_COMM_REF, T_COMP_REF};
     static const enum term summed[4][2] = {{T_CALL, T_WAIT}, {T_COMM_REF, TERMS}, {T_COMP, TERMS}, {T_COMP_REF, TERMS}};
-    const struct samples_look look = samples_look_at(s, 0);
+    const struct samples_look look = samples_look_at(s);
     const size_t ranks = (size_t)s->ranks;
     const size_t block = ranks * look.count;
     struct arrays *a = &s->arrays;

@@ -1,7 +1,9 @@
 /*
  * samples - the repetitions of one point, in the order of time: kept by every rank, brought together on rank 0.
  *
- * Which leading repetitions are warm-up is found in the times of all ranks (series_warmup), not fixed in advance.
+ * Which leading repetitions are warm-up is found in the times of all ranks (series_warmup), not fixed in advance. They count where they are
+ * slower than what follows by more than the median may be uncertain, half the asked width: on a quiet machine less than that can be seen, and
+ * does no harm.
  */
 #ifndef CAMPAIGN_SAMPLES_H
 #define CAMPAIGN_SAMPLES_H
@@ -24,7 +26,8 @@ struct samples_look {
 
 typedef struct samples samples;
 
-samples *samples_create(const clock_model *clock);
+/* asked_relative: the width that the intervals are to have. */
+samples *samples_create(const clock_model *clock, double asked_relative);
 void samples_destroy(samples *s);
 void samples_clear(samples *s);
 
@@ -34,8 +37,8 @@ void samples_add(samples *s, const struct repetition *own, const int64_t times[G
 /* Valid ones, warm-ups included. */
 size_t samples_count(const samples *s);
 
-/* What rank 0 knows of the point now, against the asked relative width. O(n log n). */
-struct samples_look samples_look_at(const samples *s, double asked_relative);
+/* What rank 0 knows of the point now. */
+struct samples_look samples_look_at(const samples *s);
 
 /* Of one of the times, after the warm-up. */
 int64_t samples_median(const samples *s, enum global_time time);
