@@ -52,17 +52,26 @@ def build_benchmarks(folder: Path, toolchain: str, *options: str, compiler: str 
     return folder
 
 
-def launch(
-    program: Path, *words: str, ranks: int = 2, env: Mapping[str, str] | None = None, timeout: float = 240
-) -> subprocess.CompletedProcess[str]:
-    """A program built for MPI under its launcher, over shared memory. `env` reaches the ranks, not the launcher."""
+def launch_line(
+    program: Path, *words: str, ranks: int = 2, env: Mapping[str, str] | None = None
+) -> tuple[list[str], dict[str, str]]:
+    """A program built for MPI under its launcher, over shared memory: its command line, and the launcher's environment.
+
+    `env` reaches the ranks, not the launcher.
+    """
     mpi = toolchains.resolve(toolchains.parse(MPI), print)
     placement = libraries.Placement(ranks, 1, oversubscribed=True)
     request = libraries.Request(Path(mpi.prefix), mpi.version, "basic", "shm", placement)
     settings = libraries.launch(mpi.family, request)
     assert isinstance(settings, libraries.Settings)
     options = [word for name, value in (env or {}).items() for word in ("-genv", name, value)]
-    return subprocess.run(
-        [mpi.mpiexec, "-n", str(ranks), *settings.options, *options, str(program), *words],
-        capture_output=True, text=True, check=False, timeout=timeout, env={**os.environ, **settings.env},
-    )  # fmt: skip
+    line = [mpi.mpiexec, "-n", str(ranks), *settings.options, *options, str(program), *words]
+    return line, {**os.environ, **settings.env}
+
+
+def launch(
+    program: Path, *words: str, ranks: int = 2, env: Mapping[str, str] | None = None, timeout: float = 240
+) -> subprocess.CompletedProcess[str]:
+    """Run it."""
+    line, environment = launch_line(program, *words, ranks=ranks, env=env)
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=timeout, env=environment)

@@ -16,12 +16,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mpi_campaign import ROOT, libraries, toolchains
-from tests.support import build_benchmarks
+from mpi_campaign import ROOT
+from tests.support import launch, launch_line
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
-MPI = toolchains.DEFAULT_TOOLCHAINS[1]
 SCHEMA = json.loads((ROOT / "results" / "schema" / "selfcheck-v1.schema.json").read_text())
 RANKS = 2
 STARTS = 60
@@ -32,31 +31,6 @@ WORK = ("--targets", "300us,2ms", "--repetitions", str(REPETITIONS))
 ONE_RANK = "one rank: nothing to compare"
 
 Line = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_benchmarks(tmp_path_factory.mktemp("build"), MPI)
-
-
-def command(
-    program: Path, *words: str, ranks: int = RANKS, env: dict[str, str] | None = None
-) -> tuple[list[str], dict[str, str]]:
-    """The program under MPICH's launcher, over shared memory: words and environment."""
-    mpi = toolchains.resolve(toolchains.parse(MPI), print)
-    placement = libraries.Placement(ranks, 1, oversubscribed=True)
-    settings = libraries.launch(mpi.family, libraries.Request(Path(mpi.prefix), mpi.version, "basic", "shm", placement))
-    assert isinstance(settings, libraries.Settings)
-    options = [word for name, value in (env or {}).items() for word in ("-genv", name, value)]
-    launcher = [mpi.mpiexec, "-n", str(ranks), *settings.options, *options]
-    return [*launcher, str(program), *words], {**os.environ, **settings.env}
-
-
-def launch(
-    program: Path, *words: str, ranks: int = RANKS, env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    line, environment = command(program, *words, ranks=ranks, env=env)
-    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=240, env=environment)
 
 
 def read(record: Path) -> list[Line]:
@@ -92,11 +66,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(build: Path, folder: Path) -> list[Line]:
+def whole(built: Path, folder: Path) -> list[Line]:
     """All sections on two ranks; leaves its sizes in `folder`."""
     (folder / "metadata.json").write_text('{"why": "a test"}')
     words = ("--save-sizes", str(folder / "sizes.json"), "--metadata", str(folder / "metadata.json"))
-    return measure(build / "timing_selfcheck", folder, *QUICK, *WORK, *words)
+    return measure(built / "timing_selfcheck", folder, *QUICK, *WORK, *words)
 
 
 def test_the_schema_is_one_and_says_what_its_lines_are() -> None:
@@ -106,13 +80,13 @@ def test_the_schema_is_one_and_says_what_its_lines_are() -> None:
         assert SCHEMA["$defs"][name]["additionalProperties"] is False
 
 
-def test_help_and_version_are_printed_once(build: Path) -> None:
-    done = launch(build / "timing_selfcheck", "--help")
+def test_help_and_version_are_printed_once(built: Path) -> None:
+    done = launch(built / "timing_selfcheck", "--help")
     assert done.returncode == 0
     assert len(re.findall(r"^usage", done.stdout, re.MULTILINE)) == 1
     for section in ("timer", "clock", "start", "noise", "work"):
         assert re.search(rf"^  {section}\b", done.stdout, re.MULTILINE)
-    assert len(launch(build / "timing_selfcheck", "--version").stdout.splitlines()) == 1
+    assert len(launch(built / "timing_selfcheck", "--version").stdout.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -137,8 +111,8 @@ def test_help_and_version_are_printed_once(build: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_wrong_use_is_one_line_and_exit_code_2(build: Path, words: list[str], says: str) -> None:
-    done = launch(build / "timing_selfcheck", *words)
+def test_wrong_use_is_one_line_and_exit_code_2(built: Path, words: list[str], says: str) -> None:
+    done = launch(built / "timing_selfcheck", *words)
     assert done.returncode == 2, done.stderr
     assert len(own_errors(done)) == 1
     assert says in own_errors(done)[0]
@@ -212,8 +186,8 @@ def test_the_work_is_sampled_as_often_as_asked_and_its_median_is_that_of_the_sam
             assert after - before >= sample
 
 
-def test_sizes_are_reused_and_nothing_is_calibrated(whole: list[Line], folder: Path, build: Path) -> None:
-    program, sizes = build / "timing_selfcheck", folder / "sizes.json"
+def test_sizes_are_reused_and_nothing_is_calibrated(whole: list[Line], folder: Path, built: Path) -> None:
+    program, sizes = built / "timing_selfcheck", folder / "sizes.json"
     found = {(line["kind"], line["target_ns"]): line for line in of(whole, "work")}
     words = ("--only", "work", *QUICK, *WORK, "--sizes", str(sizes))
     (folder / "again").mkdir()
@@ -232,15 +206,15 @@ def test_sizes_are_reused_and_nothing_is_calibrated(whole: list[Line], folder: P
     assert "2 ranks" in own_errors(other_ranks)[0]
 
 
-def test_only_what_was_asked_for(build: Path, tmp_path: Path) -> None:
-    lines = measure(build / "timing_selfcheck", tmp_path, *QUICK, "--only", "noise,timer", "--threads", "2")
+def test_only_what_was_asked_for(built: Path, tmp_path: Path) -> None:
+    lines = measure(built / "timing_selfcheck", tmp_path, *QUICK, "--only", "noise,timer", "--threads", "2")
     assert [line["type"] for line in lines] == ["header", "timer", *["noise"] * 2 * RANKS, "footer"]
     assert [(line["rank"], line["thread"]) for line in of(lines, "noise")] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert lines[0]["oversubscribed"] == (lines[0]["physical_cores"] < 4)
 
 
-def test_an_interval_ends_the_samples_or_the_cap_does(build: Path, tmp_path: Path) -> None:
-    program = build / "timing_selfcheck"
+def test_an_interval_ends_the_samples_or_the_cap_does(built: Path, tmp_path: Path) -> None:
+    program = built / "timing_selfcheck"
     for width, most in (("10", "1000"), ("0.0001", "10")):
         folder = tmp_path / width
         folder.mkdir()
@@ -255,8 +229,8 @@ def test_an_interval_ends_the_samples_or_the_cap_does(build: Path, tmp_path: Pat
                 assert line["stop_reason"] == "not_measured"
 
 
-def test_one_rank_measures_what_has_a_sense(build: Path, tmp_path: Path) -> None:
-    lines = measure(build / "timing_selfcheck", tmp_path, *QUICK, *WORK, ranks=1)
+def test_one_rank_measures_what_has_a_sense(built: Path, tmp_path: Path) -> None:
+    lines = measure(built / "timing_selfcheck", tmp_path, *QUICK, *WORK, ranks=1)
     (clock,) = of(lines, "clock")
     assert clock["reason"] == ONE_RANK
     assert clock["residuals"] == []
@@ -274,7 +248,7 @@ def test_one_rank_measures_what_has_a_sense(build: Path, tmp_path: Path) -> None
     assert lines[-1]["complete"]
 
 
-def test_more_ranks_than_cores_are_said_to_be(build: Path, tmp_path: Path) -> None:
+def test_more_ranks_than_cores_are_said_to_be(built: Path, tmp_path: Path) -> None:
     ranks = 2 * (os.cpu_count() or 1)
     words = (
         "--hold",
@@ -288,17 +262,17 @@ def test_more_ranks_than_cores_are_said_to_be(build: Path, tmp_path: Path) -> No
         "--only",
         "clock,start,noise",
     )
-    lines = measure(build / "timing_selfcheck", tmp_path, *words, ranks=ranks)
+    lines = measure(built / "timing_selfcheck", tmp_path, *words, ranks=ranks)
     assert lines[0]["oversubscribed"]
     assert len(of(lines, "noise")) == ranks
     assert {line["repetitions"] + line["late"] for line in of(lines, "start")} == {10}
     assert len(of(lines, "clock")[0]["residuals"]) == 1  # no hold: at once only
 
 
-def test_ranks_with_clocks_of_their_own(build: Path, tmp_path: Path) -> None:
+def test_ranks_with_clocks_of_their_own(built: Path, tmp_path: Path) -> None:
     env = {"ARTIFICIAL_CLOCK": "offset_s=3,drift_ppm=40"}
     words = (*QUICK, "--only", "clock,start")
-    lines = measure(build / "timing_selfcheck_artificial", tmp_path, *words, env=env)
+    lines = measure(built / "timing_selfcheck_artificial", tmp_path, *words, env=env)
     (clock,) = of(lines, "clock")
     assert clock["method"] == "interpolated"
     assert clock["clocks"] == 2
@@ -310,9 +284,9 @@ def test_ranks_with_clocks_of_their_own(build: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["backwards_ns=5000", "offset_s=1,step_ns=1e8,step_after_s=1.5"])
-def test_a_clock_that_cannot_be_trusted_is_named_and_not_used(build: Path, tmp_path: Path, fault: str) -> None:
+def test_a_clock_that_cannot_be_trusted_is_named_and_not_used(built: Path, tmp_path: Path, fault: str) -> None:
     words = ("--hold", "1.5", "--starts", "20", "--targets", "300us", "--repetitions", "6", "--threads", "1")
-    program = build / "timing_selfcheck_artificial"
+    program = built / "timing_selfcheck_artificial"
     lines = measure(program, tmp_path, *words, "--only", "clock,start,work", env={"ARTIFICIAL_CLOCK": fault})
     (clock,) = of(lines, "clock")
     assert clock["method"] == "none"
@@ -328,20 +302,20 @@ def test_a_clock_that_cannot_be_trusted_is_named_and_not_used(build: Path, tmp_p
     assert lines[-1]["complete"]
 
 
-def test_a_record_is_never_written_over(build: Path, tmp_path: Path) -> None:
+def test_a_record_is_never_written_over(built: Path, tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
     record.write_text("precious")
-    done = launch(build / "timing_selfcheck", "--only", "timer", "--record", str(record))
+    done = launch(built / "timing_selfcheck", "--only", "timer", "--record", str(record))
     assert done.returncode == 2
     assert str(record) in own_errors(done)[0]
     assert record.read_text() == "precious"
 
 
-def test_one_flipped_byte_fails_the_run(build: Path, tmp_path: Path) -> None:
+def test_one_flipped_byte_fails_the_run(built: Path, tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
-    corrupt = {"LD_PRELOAD": str(build / "corrupt_preload.so"), "CORRUPT_RANK": "1", "CORRUPT_WAIT": "5"}
+    corrupt = {"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_RANK": "1", "CORRUPT_WAIT": "5"}
     words = ("--only", "timer,work", "--targets", "1ms", "--threads", "1", "--record", str(record))
-    done = launch(build / "timing_selfcheck", *words, env=corrupt)
+    done = launch(built / "timing_selfcheck", *words, env=corrupt)
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(r"timing_selfcheck: rank 1 received wrong data from MPI_Ibcast", done.stderr), done.stderr
     footer = read(record)[-1]
@@ -382,9 +356,9 @@ def when_measuring(launcher: int, program: Path, record: Path) -> list[int]:
     return ranks
 
 
-def test_a_full_disk_ends_the_run_with_one_line(build: Path, tmp_path: Path) -> None:
-    program, record = build / "timing_selfcheck", tmp_path / "record.jsonl"
-    line, env = command(program, "--only", "timer,noise", "--noise-seconds", "5", "--record", str(record))
+def test_a_full_disk_ends_the_run_with_one_line(built: Path, tmp_path: Path) -> None:
+    program, record = built / "timing_selfcheck", tmp_path / "record.jsonl"
+    line, env = launch_line(program, "--only", "timer,noise", "--noise-seconds", "5", "--record", str(record))
     with subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as launcher:
         try:
             for pid in when_measuring(launcher.pid, program, record):  # files may not grow any more
@@ -398,9 +372,9 @@ def test_a_full_disk_ends_the_run_with_one_line(build: Path, tmp_path: Path) -> 
     assert str(record) in said
 
 
-def test_a_killed_rank_ends_the_run(build: Path, tmp_path: Path) -> None:
-    program, record = build / "timing_selfcheck", tmp_path / "record.jsonl"
-    line, env = command(program, "--only", "timer,noise", "--noise-seconds", "300", "--record", str(record))
+def test_a_killed_rank_ends_the_run(built: Path, tmp_path: Path) -> None:
+    program, record = built / "timing_selfcheck", tmp_path / "record.jsonl"
+    line, env = launch_line(program, "--only", "timer,noise", "--noise-seconds", "300", "--record", str(record))
     with subprocess.Popen(line, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as launcher:
         try:
             ranks = when_measuring(launcher.pid, program, record)

@@ -107,18 +107,6 @@ void placement_destroy(placement *place) {
     }
 }
 
-MPI_Comm placement_node_comm(const placement *place) {
-    return place->node_comm;
-}
-
-int placement_node_index(const placement *place) {
-    return place->node_index;
-}
-
-int placement_node_count(const placement *place) {
-    return place->node_count;
-}
-
 const char *placement_host(const placement *place) {
     return place->host;
 }

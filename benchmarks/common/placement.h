@@ -20,10 +20,6 @@ placement *placement_create(void);
 void placement_complete(placement *place);
 void placement_destroy(placement *place);
 
-/* Ranks on this node, of placement_complete. Owned by placement. */
-MPI_Comm placement_node_comm(const placement *place);
-int placement_node_index(const placement *place);
-int placement_node_count(const placement *place);
 const char *placement_host(const placement *place);
 
 /* Equal for ranks that read one clock, as far as the system tells: one boot of one kernel and one time namespace; where it does not tell, one

@@ -86,11 +86,17 @@ size_t samples_count(const samples *s) {
     return s->count;
 }
 
-static int64_t median_between(const int64_t *times, size_t first, size_t end) {
+/* Of the values from first on, before end. Destroy it. */
+static stats_series *sorted(const int64_t *times, size_t first, size_t end) {
     stats_series *series = stats_create();
     for (size_t i = first; i < end; i++) {
         stats_add(series, times[i]);
     }
+    return series;
+}
+
+static int64_t median_between(const int64_t *times, size_t first, size_t end) {
+    stats_series *series = sorted(times, first, end);
     int64_t median = stats_median(series);
     stats_destroy(series);
     return median;
@@ -113,20 +119,12 @@ static size_t warmup_of(const samples *s) {
     return longest;
 }
 
-static stats_series *sorted_times(const samples *s, enum global_time time, size_t warmup) {
-    stats_series *series = stats_create();
-    for (size_t i = warmup; i < s->count; i++) {
-        stats_add(series, s->times[time][i]);
-    }
-    return series;
-}
-
 struct samples_look samples_look_at(const samples *s) {
     struct samples_look look = {.warmup = warmup_of(s)};
     look.count = s->count - look.warmup;
     look.settled = series_outlived(s->count, look.warmup);
     for (int i = 0; i < GLOBAL_TIMES; i++) {
-        stats_series *series = sorted_times(s, (enum global_time)i, look.warmup);
+        stats_series *series = sorted(s->times[i], look.warmup, s->count);
         double width = stats_relative_width(series);
         look.settled = look.settled && stats_settled(series, s->asked_relative);
         stats_destroy(series);
@@ -136,10 +134,7 @@ struct samples_look samples_look_at(const samples *s) {
 }
 
 int64_t samples_median(const samples *s, enum global_time time) {
-    stats_series *series = sorted_times(s, time, warmup_of(s));
-    int64_t median = stats_median(series);
-    stats_destroy(series);
-    return median;
+    return median_between(s->times[time], warmup_of(s), s->count);
 }
 
 struct record_reference samples_reference(const samples *s, enum global_time time, double calibrated_ns) {
@@ -159,7 +154,7 @@ struct record_reference samples_reference(const samples *s, enum global_time tim
 bool samples_moved(const samples *s, enum global_time time, double calibrated_ns, double share) {
     int64_t low = 0;
     int64_t high = 0;
-    stats_series *series = sorted_times(s, time, warmup_of(s));
+    stats_series *series = sorted(s->times[time], warmup_of(s), s->count);
     bool moved = stats_interval(series, &low, &high) &&
                  ((double)low > calibrated_ns * (1 + share) || (double)high < calibrated_ns * (1 - share));
     stats_destroy(series);
