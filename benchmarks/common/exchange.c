@@ -140,6 +140,10 @@ void exchange_call(exchange *x) {
     MPI_CHECK(x->collective->start(&x->call, &x->request));
 }
 
+MPI_Request *exchange_request(exchange *x) {
+    return &x->request;
+}
+
 void exchange_wait(exchange *x) {
     MPI_CHECK(MPI_Wait(&x->request, MPI_STATUS_IGNORE));
 }

@@ -28,6 +28,12 @@ size_t exchange_sets(const exchange *x);
 void exchange_call(exchange *x);
 void exchange_wait(exchange *x);
 
+/*
+ * The request of the collective that exchange_call began: for MPI_Test while it is open, from one thread at a time. It stays where it is as
+ * long as x. Once completed there, exchange_wait returns at once.
+ */
+MPI_Request *exchange_request(exchange *x);
+
 /* Collective (a barrier first: a rank that is done must not load the memory of one that is not). Wrong elements here are added up. */
 void exchange_check(exchange *x);
 
