@@ -97,13 +97,13 @@ def test_given_sizes_are_used_and_nothing_is_calibrated(built: Path, tmp_path: P
     file["computation"][0]["time_ns"] *= 3
     file["points"] = [
         {"collective": "ibcast", "comm_target_ns": 2000000, "comp_target_ns": 2000000, "message_bytes": 4096,
-         "matrix_size": 77}
+         "work_size": 77}
     ]  # fmt: skip
     sizes.write_text(json.dumps(file))
     done = launch(built / "nbc_overlap", *words, "--record", str(second), "--sizes", str(sizes))
     assert done.returncode == 0, done.stderr
     (point,) = load_record(second).points
-    assert (point.message_bytes, point.matrix_size) == (4096, 77)
+    assert (point.message_bytes, point.work_size) == (4096, 77)
     assert (point.comp_calibration.status, point.recalibrations) == ("given", 0)
     assert point.comp_reference.moved_relative is not None
     assert point.comp_reference.moved_relative < -0.1

@@ -45,17 +45,17 @@ static void time_communication(struct bench *bench, struct repetition *r) {
     r->terms[T_COMM_REF] = end - start;
 }
 
-static void time_computation(struct bench *bench, uint64_t order, struct repetition *r) {
+static void time_computation(struct bench *bench, uint64_t work_size, struct repetition *r) {
     start_spin(bench->line);
-    r->terms[T_COMP_REF] = compute_run(bench->team, order);
+    r->terms[T_COMP_REF] = compute_run(bench->team, work_size);
 }
 
 /* Algorithm 1. No MPI_Test: what is asked is whether the library progresses by itself. */
-static void time_overlap(struct bench *bench, uint64_t order, struct repetition *r) {
+static void time_overlap(struct bench *bench, uint64_t work_size, struct repetition *r) {
     int64_t t1 = start_spin(bench->line);
     exchange_call(bench->x);
     int64_t t2 = timer_now_ns();
-    compute_run(bench->team, order);
+    compute_run(bench->team, work_size);
     int64_t t3 = timer_now_ns();
     exchange_wait(bench->x);
     int64_t t4 = timer_now_ns();
@@ -81,8 +81,8 @@ void bench_keep_clock(struct bench *bench) {
 }
 
 void bench_prepare(struct bench *bench, const struct bench_work *work, int64_t shortest_ns) {
-    if (work->order > 0) {
-        compute_reserve(bench->team, work->order);
+    if (work->work_size > 0) {
+        compute_reserve(bench->team, work->work_size);
     }
     start_begin(bench->line, late_tolerance(shortest_ns));
 }
@@ -127,7 +127,7 @@ struct bench_outcome bench_reference(struct bench *bench, const struct bench_wor
         time_communication(bench, r);
         exchange_check(bench->x);
     } else {
-        time_computation(bench, work->order, r);
+        time_computation(bench, work->work_size, r);
     }
     return combine(bench, r, false);
 }
@@ -141,12 +141,12 @@ struct bench_outcome bench_triple(struct bench *bench, const struct bench_work *
     if (!start_agree(bench->line)) {
         return combine(bench, r, true);
     }
-    time_computation(bench, work->order, r);
+    time_computation(bench, work->work_size, r);
     exchange_prepare(bench->x, work->collective, work->message_bytes);
     if (!start_agree(bench->line)) {
         return combine(bench, r, true);
     }
-    time_overlap(bench, work->order, r);
+    time_overlap(bench, work->work_size, r);
     exchange_check(bench->x);
     return combine(bench, r, false);
 }

@@ -17,7 +17,8 @@
 /* What one rank measured in one repetition (Denis 2022, Algorithm 1). Local times, except where said. */
 enum term {
     T_CALL,
-    T_COMP,
+    T_COMP, /* without what MPI_Test took */
+    T_TEST, /* all calls together */
     T_WAIT,
     T_COMM_REF, /* this rank's own */
     T_COMP_REF, /* this rank's slowest thread */
@@ -25,6 +26,7 @@ enum term {
     REF_END,
     OVERLAP_START,
     OVERLAP_END,
+    TEST_CALLS, /* no time: how many */
     TERMS
 };
 
@@ -49,7 +51,7 @@ struct bench {
 struct bench_work {
     const struct collective *collective;
     uint64_t message_bytes;
-    uint64_t order; /* of the matrices */
+    uint64_t work_size; /* of the computation */
 };
 
 /* How one repetition went, the same on all ranks. */

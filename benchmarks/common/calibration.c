@@ -58,14 +58,15 @@ static struct size_entry *list_targets(const int64_t *targets, size_t count) {
 }
 
 struct size_table calibration_sizes_create(const struct plan *plan, int ranks) {
-    struct size_table sizes = {.ranks = ranks, .threads_per_rank = plan->threads, .collective_count = plan->collective_count};
+    struct size_table sizes = {.ranks = ranks, .threads_per_rank = plan->threads,
+                               .given_up_cores = plan->given_up_cores, .computation = plan->computation, .collective_count = plan->collective_count};
     sizes.collectives = fail_alloc(sizes.collective_count, sizeof *sizes.collectives);
     for (size_t i = 0; i < sizes.collective_count; i++) {
         sizes.collectives[i] = (struct size_list){.name = collective_table[plan->collectives[i]].name,
                                                   .entries = list_targets(plan->comm_targets_ns, plan->comm_target_count),
                                                   .count = plan->comm_target_count};
     }
-    sizes.computation =
+    sizes.work =
         (struct size_list){.entries = list_targets(plan->comp_targets_ns, plan->comp_target_count), .count = plan->comp_target_count};
     sizes.points = fail_alloc(sizes_points(&sizes), sizeof *sizes.points);
     return sizes;
@@ -76,7 +77,7 @@ void calibration_sizes_free(struct size_table *sizes) {
         free(sizes->collectives[i].entries);
     }
     free(sizes->collectives);
-    free(sizes->computation.entries);
+    free(sizes->work.entries);
     free(sizes->points);
     *sizes = (struct size_table){0};
 }
@@ -89,13 +90,13 @@ static void check_order(uint64_t order, const char *path, char *error, size_t er
 }
 
 void calibration_sizes_check(const struct plan *plan, const struct size_table *sizes, const char *path, char *error, size_t error_size) {
-    for (size_t i = 0; i < sizes->computation.count; i++) {
-        check_order(sizes->computation.entries[i].size, path, error, error_size);
+    for (size_t i = 0; i < sizes->work.count; i++) {
+        check_order(sizes->work.entries[i].size, path, error, error_size);
     }
     for (size_t i = 0; i < sizes_points(sizes) && error[0] == '\0'; i++) {
         const struct collective *collective = &collective_table[plan->collectives[i / (sizes_points(sizes) / sizes->collective_count)]];
         const uint64_t bytes = sizes->points[i].message_bytes;
-        const uint64_t order = sizes->points[i].matrix_size;
+        const uint64_t order = sizes->points[i].work_size;
         const uint64_t most = collective_most_bytes(collective, (int)sizes->ranks);
         const double matrices = 3.0 * sizeof(double) * (double)order * (double)order * (double)plan->threads;
         const double sets = plan->cold ? 2 : 1;
@@ -118,7 +119,7 @@ void calibration_sizes_check(const struct plan *plan, const struct size_table *s
 
 void calibration_sizes_share(struct size_table *sizes) {
     for (size_t i = 0; i <= sizes->collective_count; i++) {
-        struct size_list *list = i < sizes->collective_count ? &sizes->collectives[i] : &sizes->computation;
+        struct size_list *list = i < sizes->collective_count ? &sizes->collectives[i] : &sizes->work;
         MPI_CHECK(MPI_Bcast(list->entries, (int)(list->count * sizeof *list->entries), MPI_BYTE, 0, MPI_COMM_WORLD));
     }
     MPI_CHECK(MPI_Bcast(sizes->points, (int)(sizes_points(sizes) * sizeof *sizes->points), MPI_BYTE, 0, MPI_COMM_WORLD));
@@ -167,7 +168,7 @@ static double measure_size(void *context, uint64_t size) {
     struct bench *bench = job->c->bench;
     const struct bench_work work = {.collective = job->collective,
                                     .message_bytes = job->collective != NULL ? size : 0,
-                                    .order = job->collective != NULL ? 0 : size};
+                                    .work_size = job->collective != NULL ? 0 : size};
     int wanted = job->target_ns > 100000000 ? 3 : MOST;
     int64_t times[MOST];
     int valid = 0;
@@ -362,7 +363,7 @@ static void take_all_sizes(calibration *c) {
     for (size_t i = 0; i < c->plan->collective_count; i++) {
         take_sizes(&c->sizes->collectives[i], c->comm[i]);
     }
-    take_sizes(&c->sizes->computation, c->comp);
+    take_sizes(&c->sizes->work, c->comp);
 }
 
 bool calibration_search(calibration *c) {
@@ -391,7 +392,7 @@ bool calibration_search(calibration *c) {
     if (!recheck_axis(c, NULL, plan->comp_targets_ns, plan->comp_target_count, deadline, c->comp)) {
         return false;
     }
-    store_sizes(&c->sizes->computation, c->comp);
+    store_sizes(&c->sizes->work, c->comp);
     for (size_t i = 0; i < plan->collective_count; i++) {
         const struct collective *collective = &collective_table[plan->collectives[i]];
         if (!recheck_axis(c, collective, plan->comm_targets_ns, plan->comm_target_count, deadline, c->comm[i])) {
@@ -416,7 +417,7 @@ bool calibration_renew(calibration *c, size_t collective, size_t target, int64_t
         *result = before; /* it was reached once: this look was disturbed */
     }
     if (collective == CALIBRATION_COMPUTATION) {
-        store_sizes(&c->sizes->computation, c->comp);
+        store_sizes(&c->sizes->work, c->comp);
     } else {
         store_sizes(&c->sizes->collectives[collective], c->comm[collective]);
     }

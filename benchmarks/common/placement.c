@@ -207,7 +207,7 @@ struct placement_summary placement_summarise(const placement *place, bool asks_f
                                       .shared_core = flags[1] != 0};
 }
 
-static char *own_text(const placement *place) {
+static char *own_text(const placement *place, bool progress) {
     struct topology_cpus cores;
     topology_cores(&place->cpus, &cores);
     char **compute = fail_alloc((size_t)place->threads, sizeof *compute);
@@ -230,7 +230,8 @@ static char *own_text(const placement *place) {
                                             .compute_cpusets = compute,
                                             .compute_count = (size_t)place->threads,
                                             .mpi_threads = threads,
-                                            .mpi_thread_count = count};
+                                            .mpi_thread_count = count,
+                                            .dedicated_cpuset = progress ? "" : NULL};
     char *text = record_placement_text(&record);
     free(cpuset);
     free(threads);
@@ -270,8 +271,8 @@ static void *gather_blocks(const void *own, int count, MPI_Datatype type, size_t
     return all;
 }
 
-char **placement_gather_texts(const placement *place) {
-    char *own = own_text(place);
+char **placement_gather_texts(const placement *place, bool progress) {
+    char *own = own_text(place, progress);
     int *offsets = NULL;
     char *all = gather_blocks(own, (int)strlen(own) + 1, MPI_CHAR, 1, &offsets);
     free(own);

@@ -50,8 +50,9 @@ struct placement_summary {
 /* asks_for_progress: the configuration has a progress thread; dedicated_threads: of them, those with a core of their own, per rank. */
 struct placement_summary placement_summarise(const placement *place, bool asks_for_progress, int dedicated_threads);
 
-/* Every rank's record_placement_text on rank 0 (NULL elsewhere). Collective. Free with placement_free_texts. */
-char **placement_gather_texts(const placement *place);
+/* Every rank's record_placement_text on rank 0 (NULL elsewhere). progress: with the helper threads and the dedicated CPUs. Collective. Free with
+ * placement_free_texts. */
+char **placement_gather_texts(const placement *place, bool progress);
 void placement_free_texts(char **texts);
 
 /* CPU time of the threads that MPI started, ns, in the order of the texts. Returns their number. Free *times with free(). */

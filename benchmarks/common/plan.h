@@ -35,6 +35,9 @@ struct plan {
     bool quiet;                 /* no table, no progress */
     uint64_t seed;
     int threads;
+    int given_up_cores;            /* of each rank: cores of its share on which it does not compute */
+    const char *computation;       /* name of the computation */
+    int64_t test_interval_ns;      /* of MPI_Test while computing; 0: never */
 };
 
 /* Seconds since plan->began_ns. */

@@ -201,6 +201,7 @@ static bool write_on_rank_0(struct program *program, const struct program_header
         .physical_cores = summary->physical_cores,
         .oversubscribed = summary->oversubscribed,
         .shared_core = summary->shared_core,
+        .progress = own->progress,
         .placements = placements,
         .timer_name = TIMER_NAME,
         .timer_resolution_ns = timer_resolution_ns(),
@@ -214,6 +215,7 @@ static bool write_on_rank_0(struct program *program, const struct program_header
         .build_dirty = BUILD_DIRTY,
         .build_blas = compute_blas_description(),
         .environment = environ,
+        .mpi_variables = own->mpi_variables,
         .plan = own->plan,
         .metadata = program->metadata,
     };
@@ -231,7 +233,7 @@ static bool write_on_rank_0(struct program *program, const struct program_header
 
 bool program_write_header(struct program *program, const struct program_header *own) {
     const struct placement_summary summary = placement_summarise(program->place, own->asks_for_progress, own->dedicated_threads);
-    char **placements = placement_gather_texts(program->place);
+    char **placements = placement_gather_texts(program->place, own->progress != NULL);
     bool good = true;
     if (program->rank == 0) {
         good = write_on_rank_0(program, own, &summary, placements);

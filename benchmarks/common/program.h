@@ -93,6 +93,8 @@ struct program_header {
     const char *configuration;
     bool asks_for_progress; /* the configuration has a progress thread */
     int dedicated_threads;  /* of them, those with a core of their own, per rank */
+    const struct record_progress *progress; /* what it asks for; NULL: left out, and with it the record's other members that are about progress */
+    const char *mpi_variables;              /* JSON object; NULL: left out */
     const char *start_method;
     int64_t seed;
     const char *plan;

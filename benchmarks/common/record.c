@@ -99,6 +99,17 @@ bool record_environment_allowed(const char *variable) {
     return good && variable[name_length] == '=';
 }
 
+static void put_threads(json_line *line, const char *name, const struct record_thread *threads, size_t count) {
+    json_open_array(line, name);
+    for (size_t i = 0; i < count; i++) {
+        json_open_object(line, NULL);
+        json_put_string(line, "name", threads[i].name);
+        json_put_string(line, "cpuset", threads[i].cpuset);
+        json_close_object(line);
+    }
+    json_close_array(line);
+}
+
 char *record_placement_text(const struct record_placement *placement) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
@@ -112,14 +123,11 @@ char *record_placement_text(const struct record_placement *placement) {
         json_put_string(line, NULL, placement->compute_cpusets[i]);
     }
     json_close_array(line);
-    json_open_array(line, "mpi_threads");
-    for (size_t i = 0; i < placement->mpi_thread_count; i++) {
-        json_open_object(line, NULL);
-        json_put_string(line, "name", placement->mpi_threads[i].name);
-        json_put_string(line, "cpuset", placement->mpi_threads[i].cpuset);
-        json_close_object(line);
+    put_threads(line, "mpi_threads", placement->mpi_threads, placement->mpi_thread_count);
+    if (placement->dedicated_cpuset != NULL) {
+        put_threads(line, "helper_threads", placement->helper_threads, placement->helper_thread_count);
+        json_put_string(line, "dedicated_cpuset", placement->dedicated_cpuset);
     }
-    json_close_array(line);
     json_close_object(line);
     char *text = fail_strdup(json_line_text(line));
     json_line_destroy(line);
@@ -185,6 +193,13 @@ bool record_write_header(record_file *record, const struct record_header *header
     json_put_integer(line, "physical_cores", header->physical_cores);
     json_put_boolean(line, "oversubscribed", header->oversubscribed);
     json_put_boolean(line, "shared_core", header->shared_core);
+    if (header->progress != NULL) {
+        json_open_object(line, "progress");
+        json_put_string(line, "source", header->progress->source);
+        json_put_string(line, "pinned_by", header->progress->pinned_by);
+        json_put_integer(line, "given_up_cores", header->progress->given_up_cores);
+        json_close_object(line);
+    }
     json_open_array(line, "placement");
     for (int i = 0; i < header->ranks; i++) {
         json_put_raw(line, NULL, header->placements[i]);
@@ -216,6 +231,9 @@ bool record_write_header(record_file *record, const struct record_header *header
     json_put_string(line, "blas", header->build_blas);
     json_close_object(line);
     put_environment(line, header->environment);
+    if (header->mpi_variables != NULL) {
+        json_put_raw(line, "mpi_variables", header->mpi_variables);
+    }
     if (header->plan != NULL) {
         json_put_raw(line, "plan", header->plan);
     }
@@ -262,10 +280,11 @@ static void put_spread(json_line *line, const char *name, const struct record_sp
     json_close_object(line);
 }
 
-static void put_rank_samples(json_line *line, const char *name, const int64_t *samples, size_t ranks, size_t repetitions) {
+/* values[rank * count + item]. */
+static void put_by_rank(json_line *line, const char *name, const int64_t *values, size_t ranks, size_t count) {
     json_open_array(line, name);
     for (size_t i = 0; i < ranks; i++) {
-        json_put_integers(line, NULL, repetitions > 0 ? samples + i * repetitions : NULL, repetitions);
+        json_put_integers(line, NULL, count > 0 ? values + i * count : NULL, count);
     }
     json_close_array(line);
 }
@@ -281,7 +300,7 @@ bool record_write_point(record_file *record, const struct record_point *point) {
     json_put_integer(line, "comm_target_ns", point->comm_target_ns);
     json_put_integer(line, "comp_target_ns", point->comp_target_ns);
     json_put_integer(line, "message_bytes", point->message_bytes);
-    json_put_integer(line, "matrix_size", point->matrix_size);
+    json_put_integer(line, "work_size", point->work_size);
     put_calibration(line, "comm_calibration", &point->comm);
     put_calibration(line, "comp_calibration", &point->comp);
     json_put_integer(line, "repetitions", (int64_t)count);
@@ -311,6 +330,7 @@ bool record_write_point(record_file *record, const struct record_point *point) {
         json_put_real(line, "interval_relative_reached", point->interval_relative_reached);
     }
     json_put_integer(line, "data_errors", point->data_errors);
+    json_put_integer(line, "test_calls", point->test_calls);
     json_open_object(line, "clock");
     json_put_string(line, "method", point->clock_method);
     put_known(line, "residual_ns", point->clock_residual_ns);
@@ -323,22 +343,30 @@ bool record_write_point(record_file *record, const struct record_point *point) {
     json_put_integers(line, "t_comp_ref_ns", point->t_comp_ref_ns, count);
     put_spread(line, "t_call_ns", &point->t_call_ns, count);
     put_spread(line, "t_comp_ns", &point->t_comp_ns, count);
+    put_spread(line, "t_test_ns", &point->t_test_ns, count);
     put_spread(line, "t_wait_ns", &point->t_wait_ns, count);
     json_put_integers(line, "start_imbalance_ns", point->start_imbalance_ns, point->start_imbalance_ns != NULL ? count : 0);
     json_close_object(line);
     json_open_object(line, "rank_medians");
-    json_put_integers(line, "t_call_plus_wait_ns", point->median_t_call_plus_wait_ns, point->ranks);
+    json_put_integers(line, "t_mpi_ns", point->median_t_mpi_ns, point->ranks);
     json_put_integers(line, "t_comm_ref_ns", point->median_t_comm_ref_ns, point->ranks);
     json_put_integers(line, "t_comp_ns", point->median_t_comp_ns, point->ranks);
     json_put_integers(line, "t_comp_ref_ns", point->median_t_comp_ref_ns, point->ranks);
     json_close_object(line);
+    if (point->thread_median_t_comp_ns != NULL) {
+        json_open_object(line, "thread_medians");
+        put_by_rank(line, "t_comp_ns", point->thread_median_t_comp_ns, point->ranks, point->threads);
+        put_by_rank(line, "t_comp_ref_ns", point->thread_median_t_comp_ref_ns, point->ranks, point->threads);
+        json_close_object(line);
+    }
     if (point->rank_samples) {
         json_open_object(line, "rank_samples");
-        put_rank_samples(line, "t_call_ns", point->rank_t_call_ns, point->ranks, count);
-        put_rank_samples(line, "t_comp_ns", point->rank_t_comp_ns, point->ranks, count);
-        put_rank_samples(line, "t_wait_ns", point->rank_t_wait_ns, point->ranks, count);
-        put_rank_samples(line, "t_comm_ref_ns", point->rank_t_comm_ref_ns, point->ranks, count);
-        put_rank_samples(line, "t_comp_ref_ns", point->rank_t_comp_ref_ns, point->ranks, count);
+        put_by_rank(line, "t_call_ns", point->rank_t_call_ns, point->ranks, count);
+        put_by_rank(line, "t_comp_ns", point->rank_t_comp_ns, point->ranks, count);
+        put_by_rank(line, "t_test_ns", point->rank_t_test_ns, point->ranks, count);
+        put_by_rank(line, "t_wait_ns", point->rank_t_wait_ns, point->ranks, count);
+        put_by_rank(line, "t_comm_ref_ns", point->rank_t_comm_ref_ns, point->ranks, count);
+        put_by_rank(line, "t_comp_ref_ns", point->rank_t_comp_ref_ns, point->ranks, count);
         json_close_object(line);
     }
     json_close_object(line);
@@ -349,6 +377,15 @@ bool record_write_text(record_file *record, const char *object) {
     json_line_clear(record->line);
     json_put_raw(record->line, NULL, object);
     return write_line(record);
+}
+
+/* By rank: times of that rank's threads. */
+static void put_cpu_times(json_line *line, const char *name, const int64_t *const *times, const size_t *counts, size_t ranks) {
+    json_open_array(line, name);
+    for (size_t i = 0; i < ranks; i++) {
+        json_put_integers(line, NULL, times[i], counts[i]);
+    }
+    json_close_array(line);
 }
 
 bool record_write_footer(record_file *record, const struct record_footer *footer) {
@@ -365,9 +402,15 @@ bool record_write_footer(record_file *record, const struct record_footer *footer
     json_put_integer(line, "clock_synchronisations", footer->clock_synchronisations);
     json_put_real(line, "clock_synchronisation_seconds", footer->clock_synchronisation_seconds);
     json_put_string(line, "clock_refusal", footer->clock_refusal);
-    json_open_array(line, "mpi_thread_cpu_ns");
+    put_cpu_times(line, "mpi_thread_cpu_ns", footer->mpi_thread_cpu_ns, footer->mpi_thread_counts, footer->ranks);
+    put_cpu_times(line, "helper_thread_cpu_ns", footer->helper_thread_cpu_ns, footer->helper_thread_counts, footer->ranks);
+    json_open_array(line, "tcp_bytes_sent");
     for (size_t i = 0; i < footer->ranks; i++) {
-        json_put_integers(line, NULL, footer->mpi_thread_cpu_ns[i], footer->mpi_thread_counts[i]);
+        if (footer->tcp_bytes_sent[i] < 0) {
+            json_put_null(line, NULL);
+        } else {
+            json_put_integer(line, NULL, footer->tcp_bytes_sent[i]);
+        }
     }
     json_close_array(line);
     json_close_object(line);

@@ -1,5 +1,5 @@
 /*
- * record - the record file: JSON Lines, schema mpi-campaign.record, version 2 (results/schema/record-v2.schema.json); its header and
+ * record - the record file: JSON Lines, schema mpi-campaign.record, version 3 (results/schema/record-v3.schema.json); its header and
  * footer also serve records of other schemas.
  *
  * Plain values go in, lines come out; nothing here knows MPI. The file is created anew, never over another, and is on the disk after
@@ -32,6 +32,16 @@ struct record_placement {
     size_t compute_count;
     const struct record_thread *mpi_threads;
     size_t mpi_thread_count;
+    const struct record_thread *helper_threads;
+    size_t helper_thread_count;
+    const char *dedicated_cpuset; /* NULL: left out, and the helper threads with it */
+};
+
+/* What a configuration asks for. */
+struct record_progress {
+    const char *source;    /* "none", "library", "application" */
+    const char *pinned_by; /* "none", "library", "program" */
+    int64_t given_up_cores;
 };
 
 struct record_header {
@@ -55,6 +65,7 @@ struct record_header {
     int64_t physical_cores;
     bool oversubscribed;
     bool shared_core;
+    const struct record_progress *progress; /* NULL: left out */
     char *const *placements; /* by rank: record_placement_text of each */
     const char *timer_name;
     int64_t timer_resolution_ns;
@@ -67,6 +78,7 @@ struct record_header {
     int build_dirty; /* 0, 1, or -1: not known */
     const char *build_blas;
     char *const *environment; /* NAME=VALUE, NULL-terminated; record_environment_allowed filters it */
+    const char *mpi_variables; /* JSON object: control variables of MPI_T by name; NULL: left out */
     const char *clock;    /* JSON object: record_clock_text; NULL: left out */
     const char *plan;     /* JSON object: what the benchmark was asked for; NULL: left out */
     const char *metadata; /* a JSON object in one line, or NULL */
@@ -106,14 +118,14 @@ struct record_reference {
     double moved_relative; /* its median against the time that its size was calibrated to, or was given with */
 };
 
-/* One rank's own samples of one term, all repetitions: rank_samples[rank * repetitions + repetition]. NULL: left out. */
+/* One rank's own samples of one term, all repetitions: rank_samples[rank * repetitions + repetition]. */
 struct record_point {
     int64_t index;
     const char *collective;
     int64_t comm_target_ns;
     int64_t comp_target_ns;
     int64_t message_bytes;
-    int64_t matrix_size;
+    int64_t work_size;
     struct record_calibration comm;
     struct record_calibration comp;
     size_t repetitions;
@@ -131,6 +143,7 @@ struct record_point {
     const char *stop_reason;
     double interval_relative_reached; /* negative: none */
     int64_t data_errors;
+    int64_t test_calls;
     const char *clock_method;
     double clock_residual_ns; /* NAN: there is no clock */
     int64_t clock_synchronisations;
@@ -140,16 +153,21 @@ struct record_point {
     const int64_t *t_comp_ref_ns;
     struct record_spread t_call_ns;
     struct record_spread t_comp_ns;
+    struct record_spread t_test_ns;
     struct record_spread t_wait_ns;
     const int64_t *start_imbalance_ns; /* NULL: not known, for want of a clock */
     size_t ranks;
-    const int64_t *median_t_call_plus_wait_ns; /* by rank */
+    const int64_t *median_t_mpi_ns; /* by rank */
     const int64_t *median_t_comm_ref_ns;
     const int64_t *median_t_comp_ns;
     const int64_t *median_t_comp_ref_ns;
+    size_t threads;
+    const int64_t *thread_median_t_comp_ns; /* by rank and thread: [rank * threads + thread]; NULL: both left out */
+    const int64_t *thread_median_t_comp_ref_ns;
     bool rank_samples;
     const int64_t *rank_t_call_ns;
     const int64_t *rank_t_comp_ns;
+    const int64_t *rank_t_test_ns;
     const int64_t *rank_t_wait_ns;
     const int64_t *rank_t_comm_ref_ns;
     const int64_t *rank_t_comp_ref_ns;
@@ -168,6 +186,9 @@ struct record_footer {
     size_t ranks;
     const int64_t *const *mpi_thread_cpu_ns; /* by rank */
     const size_t *mpi_thread_counts;
+    const int64_t *const *helper_thread_cpu_ns; /* by rank */
+    const size_t *helper_thread_counts;
+    const int64_t *tcp_bytes_sent; /* by rank; negative: not known */
 };
 
 /* Creates the file; NULL where it exists or cannot be made, with one line in error. path NULL: a record that goes nowhere. */

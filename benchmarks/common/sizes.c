@@ -10,6 +10,17 @@
 #include <string.h>
 
 #define SCHEMA "mpi-campaign.sizes"
+enum { SCHEMA_VERSION = 3 };
+
+/* What members are called: the list of the computation's sizes, and a size in it. */
+struct names {
+    const char *work;
+    const char *work_size;
+};
+
+static struct names names_of(uint64_t version) {
+    return version < 3 ? (struct names){"computation", "matrix_size"} : (struct names){"work", "work_size"};
+}
 
 static bool read_list(const json_value *list, const char *what, const char *size_name, const char *path,
                       struct size_list *wanted, char *error, size_t error_size) {
@@ -44,11 +55,11 @@ static bool read_list(const json_value *list, const char *what, const char *size
 }
 
 size_t sizes_points(const struct size_table *table) {
-    return table->collective_count > 0 ? table->collective_count * table->collectives[0].count * table->computation.count : 0;
+    return table->collective_count > 0 ? table->collective_count * table->collectives[0].count * table->work.count : 0;
 }
 
 size_t sizes_index(const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target) {
-    return (collective * table->collectives[0].count + comm_target) * table->computation.count + comp_target;
+    return (collective * table->collectives[0].count + comm_target) * table->work.count + comp_target;
 }
 
 /* Calls visit for every point, in the order of points. */
@@ -57,7 +68,7 @@ typedef void visit_point(void *context, const struct size_table *table, size_t c
 static void visit_points(const struct size_table *table, visit_point *visit, void *context) {
     for (size_t i = 0; i < table->collective_count; i++) {
         for (size_t j = 0; j < table->collectives[i].count; j++) {
-            for (size_t k = 0; k < table->computation.count; k++) {
+            for (size_t k = 0; k < table->work.count; k++) {
                 visit(context, table, i, j, k);
             }
         }
@@ -65,7 +76,7 @@ static void visit_points(const struct size_table *table, visit_point *visit, voi
 }
 
 static struct size_point usual_sizes(const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target) {
-    return (struct size_point){table->collectives[collective].entries[comm_target].size, table->computation.entries[comp_target].size};
+    return (struct size_point){table->collectives[collective].entries[comm_target].size, table->work.entries[comp_target].size};
 }
 
 static void take_usual(void *context, const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target) {
@@ -84,12 +95,13 @@ static void take_exception(void *context, const struct size_table *table, size_t
     const struct exception *e = context;
     if (strcmp(table->collectives[collective].name, e->collective) == 0 &&
         table->collectives[collective].entries[comm_target].target_ns == (int64_t)e->comm_target_ns &&
-        table->computation.entries[comp_target].target_ns == (int64_t)e->comp_target_ns) {
+        table->work.entries[comp_target].target_ns == (int64_t)e->comp_target_ns) {
         table->points[sizes_index(table, collective, comm_target, comp_target)] = e->sizes;
     }
 }
 
-static bool read_points(const json_value *list, const char *path, struct size_table *table, char *error, size_t error_size) {
+static bool read_points(const json_value *list, const char *size_name, const char *path, struct size_table *table, char *error,
+                        size_t error_size) {
     if (table->points == NULL) {
         return true;
     }
@@ -100,11 +112,35 @@ static bool read_points(const json_value *list, const char *path, struct size_ta
         if (e.collective == NULL || !json_count_value(json_member(item, "comm_target_ns"), &e.comm_target_ns) ||
             !json_count_value(json_member(item, "comp_target_ns"), &e.comp_target_ns) ||
             !json_count_value(json_member(item, "message_bytes"), &e.sizes.message_bytes) || e.sizes.message_bytes == 0 ||
-            !json_count_value(json_member(item, "matrix_size"), &e.sizes.matrix_size) || e.sizes.matrix_size == 0) {
+            !json_count_value(json_member(item, size_name), &e.sizes.work_size) || e.sizes.work_size == 0) {
             snprintf(error, error_size, "sizes file '%s': point %zu needs a collective, two targets and two sizes above 0", path, i);
             return false;
         }
         visit_points(table, take_exception, &e);
+    }
+    return true;
+}
+
+/* Whether the sizes of a file are those of the same work. */
+static bool is_comparable(const json_value *root, uint64_t version, const char *path, const struct size_table *table, char *error,
+                          size_t error_size) {
+    uint64_t ranks = 0;
+    uint64_t threads = 0;
+    const bool counted = json_count_value(json_member(root, "ranks"), &ranks) &&
+                         json_count_value(json_member(root, "threads_per_rank"), &threads);
+    const bool same_threads = (int64_t)threads == table->threads_per_rank || (int64_t)threads == table->threads_per_rank + table->given_up_cores;
+    if (!counted || (int64_t)ranks != table->ranks || !same_threads) {
+        snprintf(error, error_size,
+                 "sizes file '%s' was made for %" PRIu64 " ranks of %" PRIu64 " threads, this run has %" PRId64 " of %" PRId64
+                 " and %" PRId64 " given-up cores; sizes are comparable between ranks of equally many only",
+                 path, ranks, threads, table->ranks, table->threads_per_rank, table->given_up_cores);
+        return false;
+    }
+    const char *computation = version < 3 ? "dgemm" : json_string(json_member(root, "computation"));
+    if (computation == NULL || strcmp(computation, table->computation) != 0) {
+        snprintf(error, error_size, "sizes file '%s' was made for the computation %s, this run has %s; make one with --save-sizes --computation %s",
+                 path, computation != NULL ? computation : "of no name", table->computation, table->computation);
+        return false;
     }
     return true;
 }
@@ -114,20 +150,15 @@ static bool read_table(const json_value *root, const char *path, struct size_tab
     const char *schema = json_string(json_member(root, "schema"));
     uint64_t version = 0;
     if (schema == NULL || strcmp(schema, SCHEMA) != 0 || !json_count_value(json_member(root, "schema_version"), &version) ||
-        version < 1 || version > 2) {
-        snprintf(error, error_size, "'%s' is no sizes file of schema %s, version 1 or 2; make one with --save-sizes", path, SCHEMA);
+        version < 1 || version > SCHEMA_VERSION) {
+        snprintf(error, error_size, "'%s' is no sizes file of schema %s, version 1 to %d; make one with --save-sizes", path, SCHEMA,
+                 SCHEMA_VERSION);
         return false;
     }
-    uint64_t ranks = 0;
-    uint64_t threads = 0;
-    if (!json_count_value(json_member(root, "ranks"), &ranks) || !json_count_value(json_member(root, "threads_per_rank"), &threads) ||
-        (int64_t)ranks != table->ranks || (int64_t)threads != table->threads_per_rank) {
-        snprintf(error, error_size,
-                 "sizes file '%s' was made for %" PRIu64 " ranks of %" PRIu64 " threads, this run has %" PRId64 " of %" PRId64
-                 "; sizes are comparable between equal ones only",
-                 path, ranks, threads, table->ranks, table->threads_per_rank);
+    if (!is_comparable(root, version, path, table, error, error_size)) {
         return false;
     }
+    const struct names names = names_of(version);
     const json_value *collectives = json_member(root, "collectives");
     for (size_t i = 0; i < table->collective_count; i++) {
         struct size_list *list = &table->collectives[i];
@@ -135,9 +166,8 @@ static bool read_table(const json_value *root, const char *path, struct size_tab
             return false;
         }
     }
-    return read_list(json_member(root, "computation"), "the computation", "matrix_size", path, &table->computation, error,
-                     error_size) &&
-           read_points(json_member(root, "points"), path, table, error, error_size);
+    return read_list(json_member(root, names.work), "the computation", names.work_size, path, &table->work, error, error_size) &&
+           read_points(json_member(root, "points"), names.work_size, path, table, error, error_size);
 }
 
 bool sizes_read(const char *path, struct size_table *table, char *error, size_t error_size) {
@@ -177,15 +207,15 @@ static void put_exception(void *context, const struct size_table *table, size_t 
     json_line *line = context;
     const struct size_point usual = usual_sizes(table, collective, comm_target, comp_target);
     const struct size_point *point = &table->points[sizes_index(table, collective, comm_target, comp_target)];
-    if (point->message_bytes == 0 || (point->message_bytes == usual.message_bytes && point->matrix_size == usual.matrix_size)) {
+    if (point->message_bytes == 0 || (point->message_bytes == usual.message_bytes && point->work_size == usual.work_size)) {
         return;
     }
     json_open_object(line, NULL);
     json_put_string(line, "collective", table->collectives[collective].name);
     json_put_integer(line, "comm_target_ns", table->collectives[collective].entries[comm_target].target_ns);
-    json_put_integer(line, "comp_target_ns", table->computation.entries[comp_target].target_ns);
+    json_put_integer(line, "comp_target_ns", table->work.entries[comp_target].target_ns);
     json_put_integer(line, "message_bytes", (int64_t)point->message_bytes);
-    json_put_integer(line, "matrix_size", (int64_t)point->matrix_size);
+    json_put_integer(line, names_of(SCHEMA_VERSION).work_size, (int64_t)point->work_size);
     json_close_object(line);
 }
 
@@ -193,15 +223,16 @@ bool sizes_write(const char *path, const struct size_table *table, char *error, 
     json_line *line = json_line_create();
     json_open_object(line, NULL);
     json_put_string(line, "schema", SCHEMA);
-    json_put_integer(line, "schema_version", 2);
+    json_put_integer(line, "schema_version", SCHEMA_VERSION);
     json_put_integer(line, "ranks", table->ranks);
     json_put_integer(line, "threads_per_rank", table->threads_per_rank);
+    json_put_string(line, "computation", table->computation);
     json_open_object(line, "collectives");
     for (size_t i = 0; i < table->collective_count; i++) {
         put_list(line, table->collectives[i].name, "message_bytes", &table->collectives[i]);
     }
     json_close_object(line);
-    put_list(line, "computation", "matrix_size", &table->computation);
+    put_list(line, names_of(SCHEMA_VERSION).work, names_of(SCHEMA_VERSION).work_size, &table->work);
     json_open_array(line, "points");
     if (table->points != NULL) {
         visit_points(table, put_exception, line);

@@ -1,12 +1,13 @@
 /*
  * sizes - the sizes file: what a calibration found, so that other configurations do the same work.
  *
- * JSON: {"schema": "mpi-campaign.sizes", "schema_version": 2, "ranks": P, "threads_per_rank": T,
+ * JSON: {"schema": "mpi-campaign.sizes", "schema_version": 3, "ranks": P, "threads_per_rank": T, "computation": "dgemm",
  *        "collectives": {"ibcast": [{"target_ns", "message_bytes", "status", "time_ns"}, ...], ...},
- *        "computation": [{"target_ns", "matrix_size", "status", "time_ns"}, ...],
- *        "points": [{"collective", "comm_target_ns", "comp_target_ns", "message_bytes", "matrix_size"}, ...]}
+ *        "work": [{"target_ns", "work_size", "status", "time_ns"}, ...],
+ *        "points": [{"collective", "comm_target_ns", "comp_target_ns", "message_bytes", "work_size"}, ...]}
  * status is a calibration status of the record schema. points: those that were measured with other sizes than the lists have now, because a
- * reference moved and was calibrated anew in the course of the run. Version 1 has none; it is read as well.
+ * reference moved and was calibrated anew in the course of the run. Versions 1 and 2 are read as well: all of DGEMM, whose list of sizes was
+ * called computation, and a work_size matrix_size; version 1 has no points.
  */
 #ifndef CAMPAIGN_SIZES_H
 #define CAMPAIGN_SIZES_H
@@ -19,13 +20,13 @@
 
 struct size_entry {
     int64_t target_ns;
-    uint64_t size; /* bytes or matrix order */
+    uint64_t size; /* bytes, or work_size */
     enum calibrate_status status;
     int64_t time_ns; /* 0: not known */
 };
 
 struct size_list {
-    const char *name; /* of the collective; NULL of the computation */
+    const char *name; /* of the collective; NULL of the work */
     struct size_entry *entries;
     size_t count;
 };
@@ -33,15 +34,17 @@ struct size_list {
 /* What one point was, or is to be, measured with. */
 struct size_point {
     uint64_t message_bytes;
-    uint64_t matrix_size;
+    uint64_t work_size;
 };
 
 struct size_table {
     int64_t ranks;
     int64_t threads_per_rank;
+    int64_t given_up_cores;  /* of each rank; a file that was made with that many threads more is good too: the work per thread is the same */
+    const char *computation; /* its name */
     struct size_list *collectives;
     size_t collective_count;
-    struct size_list computation;
+    struct size_list work;
     struct size_point *points; /* [collective][communication target][computation target]; NULL: the lists say it all */
 };
 
@@ -52,9 +55,9 @@ size_t sizes_points(const struct size_table *table);
 size_t sizes_index(const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target);
 
 /*
- * Reads from a file the entries that are asked for: on entry, table holds ranks, threads and, in every list, the targets; on return their
+ * Reads from a file the entries that are asked for: on entry, table holds ranks, threads, computation and, in every list, the targets; on return their
  * sizes, times and statuses, and in points, unless it is NULL, the sizes of every point. false and one line (without a newline) where the
- * file cannot be read, is no sizes file, was made for other ranks or threads, or lacks a target.
+ * file cannot be read, is no sizes file, was made for other ranks, threads or another computation, or lacks a target.
  */
 bool sizes_read(const char *path, struct size_table *table, char *error, size_t error_size);
 

@@ -217,13 +217,13 @@ static bool needs_calibration(const engine *e, enum global_time time, const stru
 static void set_work(const engine *e, struct point *p) {
     p->work.collective = &collective_table[e->plan->collectives[p->collective]];
     p->work.message_bytes = calibration_comm(e->calibration, p->collective, p->comm_target)->size;
-    p->work.order = calibration_comp(e->calibration, p->comp_target)->size;
+    p->work.work_size = calibration_comp(e->calibration, p->comp_target)->size;
     const size_t index = sizes_index(e->sizes, p->collective, p->comm_target, p->comp_target);
     if (e->plan->sizes_given) {
         p->work.message_bytes = e->sizes->points[index].message_bytes;
-        p->work.order = e->sizes->points[index].matrix_size;
+        p->work.work_size = e->sizes->points[index].work_size;
     } else {
-        e->sizes->points[index] = (struct size_point){p->work.message_bytes, p->work.order};
+        e->sizes->points[index] = (struct size_point){p->work.message_bytes, p->work.work_size};
     }
 }
 
@@ -292,7 +292,7 @@ static bool write_point(engine *e, const struct point *p, enum decision decision
         .comm_target_ns = plan->comm_targets_ns[p->comm_target],
         .comp_target_ns = plan->comp_targets_ns[p->comp_target],
         .message_bytes = (int64_t)p->work.message_bytes,
-        .matrix_size = (int64_t)p->work.order,
+        .work_size = (int64_t)p->work.work_size,
         .comm = calibration_record(comm),
         .comp = calibration_record(comp),
         .start_method = start_method_name(p->start),

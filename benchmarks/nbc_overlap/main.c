@@ -174,6 +174,8 @@ static char *plan_text(const struct settings *s) {
     json_put_integer(line, "max_repetitions", s->max_repetitions);
     json_put_boolean(line, "sizes_given", s->sizes != NULL);
     json_put_string(line, "cache", cache_names[s->cache]);
+    json_put_string(line, "computation", "dgemm");
+    json_put_integer(line, "test_interval_ns", 0);
     json_close_object(line);
     char *text = fail_strdup(json_line_text(line));
     json_line_destroy(line);
@@ -184,13 +186,17 @@ static char *plan_text(const struct settings *s) {
 static bool write_header(struct program *program) {
     const struct settings *s = &settings;
     const char *configuration = configuration_names[s->configuration];
-    const bool dedicated = strcmp(configuration, "dedicated") == 0 || strcmp(configuration, "apphelper") == 0;
+    const bool helper = strcmp(configuration, "apphelper") == 0;
+    const bool dedicated = strcmp(configuration, "dedicated") == 0 || helper;
+    const struct record_progress progress = {.source = helper ? "application" : s->configuration != 0 ? "library" : "none", .pinned_by = "none"};
     const bool refused = program->clock != NULL && clock_quality_of(program->clock).method == CLOCK_NONE;
     char *plan = plan_text(s);
     const bool good =
         program_write_header(program, &(struct program_header){.configuration = configuration,
                                                                .asks_for_progress = s->configuration != 0,
                                                                .dedicated_threads = dedicated ? 1 : 0,
+                                                               .progress = &progress,
+                                                               .mpi_variables = "{}",
                                                                .start_method = refused ? start_method_name(START_BARRIER) : start_names[s->start],
                                                                .seed = s->seed,
                                                                .plan = plan});
@@ -213,6 +219,11 @@ static bool write_footer(struct program *program, const struct engine_result *re
     free(own);
     bool good = true;
     if (program->rank == 0) {
+        int64_t *unknown_bytes = fail_alloc((size_t)program->ranks, sizeof *unknown_bytes);
+        size_t *no_helpers = fail_alloc((size_t)program->ranks, sizeof *no_helpers);
+        for (int i = 0; i < program->ranks; i++) {
+            unknown_bytes[i] = -1;
+        }
         const struct record_footer footer = {.complete = complete,
                                              .reason = reason,
                                              .points = result->points,
@@ -224,9 +235,14 @@ static bool write_footer(struct program *program, const struct engine_result *re
                                              .clock_refusal = clock.refusal,
                                              .ranks = (size_t)program->ranks,
                                              .mpi_thread_cpu_ns = (const int64_t *const *)times,
-                                             .mpi_thread_counts = counts};
+                                             .mpi_thread_counts = counts,
+                                             .helper_thread_cpu_ns = (const int64_t *const *)times,
+                                             .helper_thread_counts = no_helpers,
+                                             .tcp_bytes_sent = unknown_bytes};
         good = record_write_footer(program->record, &footer);
         free(times[0]);
+        free(unknown_bytes);
+        free(no_helpers);
     }
     free(times);
     free(counts);
@@ -308,7 +324,8 @@ static struct plan plan_of(const struct program *program, const int *collectives
                          .rank_samples = s->rank_samples,
                          .quiet = program->settings.quiet,
                          .seed = (uint64_t)s->seed,
-                         .threads = program->threads};
+                         .threads = program->threads,
+                         .computation = "dgemm"};
 }
 
 /* Collective. Everything that can be wrong before anything is measured, then the measurement. */
@@ -367,7 +384,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "nbc_overlap",
         .schema = "mpi-campaign.record",
-        .schema_version = 2,
+        .schema_version = 3,
         .help = "usage: mpiexec -n RANKS nbc_overlap [OPTION]...\n\n"
                 "Measures how much of a nonblocking collective is hidden behind computation, and at what price\n"
                 "(Denis et al. 2022). Message and matrix sizes are calibrated to target times; each point of the grid\n"

@@ -12,9 +12,9 @@
 /* The arrays that a record_point points at, [..][repetition]: warm-ups left out. */
 struct arrays {
     int64_t *imbalance;
-    int64_t *spreads; /* min, median, max, rank of max of three terms */
-    int64_t *ranks;   /* five terms of every rank */
-    int64_t *medians; /* four of every rank */
+    int64_t *spreads; /* min, median, max, rank of max of the parts of an overlapped repetition */
+    int64_t *ranks;   /* the terms of rank_samples */
+    int64_t *medians; /* of every rank, of the sums of rank_medians */
 };
 
 struct samples {
@@ -224,12 +224,17 @@ static struct record_spread fill_spread(const samples *s, size_t warmup, enum te
     return (struct record_spread){spread, spread + count, spread + 2 * count, spread + 3 * count};
 }
 
-/* A term of all ranks and repetitions, [rank][repetition]; with second != TERMS the sum of both. */
-static void fill_ranks(const samples *s, size_t warmup, enum term term, enum term second, int64_t *out) {
+enum { MOST_SUMMED = 3 };
+
+/* The sum of terms, as many as come before TERMS, of all ranks and repetitions, [rank][repetition]. */
+static void fill_ranks(const samples *s, size_t warmup, const enum term summed[MOST_SUMMED + 1], int64_t *out) {
     for (size_t rank = 0; rank < (size_t)s->ranks; rank++) {
         for (size_t i = warmup; i < s->count; i++) {
-            const int64_t *terms = s->all[rank * s->count + i].terms;
-            *out++ = terms[term] + (second != TERMS ? terms[second] : 0);
+            int64_t sum = 0;
+            for (const enum term *term = summed; *term != TERMS; term++) {
+                sum += s->all[rank * s->count + i].terms[*term];
+            }
+            *out++ = sum;
         }
     }
 }
@@ -241,29 +246,65 @@ static void fill_medians(const samples *s, size_t count, int64_t *values, int64_
     }
 }
 
-void samples_describe(samples *s, bool every_rank, struct record_point *record) {
-    static const enum term sampled[5] = {T_CALL, T_COMP, T_WAIT, T_COMM_REF, T_COMP_REF};
-    static const enum term summed[4][2] = {{T_CALL, T_WAIT}, {T_COMM_REF, TERMS}, {T_COMP, TERMS}, {T_COMP_REF, TERMS}};
-    const struct samples_look look = samples_look_at(s);
-    const size_t ranks = (size_t)s->ranks;
-    const size_t block = ranks * look.count;
-    struct arrays *a = &s->arrays;
-    a->imbalance = fail_alloc(look.count, sizeof(int64_t));
-    a->spreads = fail_alloc(12 * look.count, sizeof(int64_t));
-    a->ranks = fail_alloc(5 * block, sizeof(int64_t));
-    a->medians = fail_alloc(4 * ranks, sizeof(int64_t));
-    for (size_t i = 0; i < look.count; i++) {
-        spanned(s, look.warmup + i, OVERLAP_START, OVERLAP_END, &a->imbalance[i]);
+/* What the record has of every rank: each repetition of these terms, and the medians of these sums. */
+enum { RANK_CALL, RANK_COMP, RANK_TEST, RANK_WAIT, RANK_COMM_REF, RANK_COMP_REF, RANK_TERMS };
+static const enum term rank_terms[RANK_TERMS][MOST_SUMMED + 1] = {
+    [RANK_CALL] = {T_CALL, TERMS}, [RANK_COMP] = {T_COMP, TERMS},         [RANK_TEST] = {T_TEST, TERMS},
+    [RANK_WAIT] = {T_WAIT, TERMS}, [RANK_COMM_REF] = {T_COMM_REF, TERMS}, [RANK_COMP_REF] = {T_COMP_REF, TERMS},
+};
+enum { MEDIAN_MPI, MEDIAN_COMM_REF, MEDIAN_COMP, MEDIAN_COMP_REF, MEDIAN_TEST_CALLS, MEDIANS };
+static const enum term median_terms[MEDIANS][MOST_SUMMED + 1] = {
+    [MEDIAN_MPI] = {T_CALL, T_TEST, T_WAIT, TERMS}, [MEDIAN_COMM_REF] = {T_COMM_REF, TERMS},     [MEDIAN_COMP] = {T_COMP, TERMS},
+    [MEDIAN_COMP_REF] = {T_COMP_REF, TERMS},        [MEDIAN_TEST_CALLS] = {TEST_CALLS, TERMS},
+};
+
+/* Over ranks: the spread of the parts of an overlapped repetition. */
+static void describe_spreads(samples *s, const struct samples_look *look, struct record_point *record) {
+    const struct {
+        enum term term;
+        struct record_spread *spread;
+    } parts[] = {{T_CALL, &record->t_call_ns}, {T_COMP, &record->t_comp_ns}, {T_TEST, &record->t_test_ns}, {T_WAIT, &record->t_wait_ns}};
+    const size_t count = sizeof parts / sizeof *parts;
+    s->arrays.spreads = fail_alloc(4 * count * look->count, sizeof(int64_t));
+    for (size_t i = 0; i < count; i++) {
+        *parts[i].spread = fill_spread(s, look->warmup, parts[i].term, s->arrays.spreads + 4 * i * look->count);
     }
+}
+
+/* By rank: medians, and every sample. */
+static void describe_ranks(samples *s, const struct samples_look *look, struct record_point *record) {
+    const size_t ranks = (size_t)s->ranks;
+    const size_t block = ranks * look->count;
+    struct arrays *a = &s->arrays;
+    a->ranks = fail_alloc(RANK_TERMS * block, sizeof(int64_t));
+    a->medians = fail_alloc(MEDIANS * ranks, sizeof(int64_t));
     int64_t *scratch = fail_alloc(block, sizeof *scratch);
-    for (size_t i = 0; i < 4; i++) {
-        fill_ranks(s, look.warmup, summed[i][0], summed[i][1], scratch);
-        fill_medians(s, look.count, scratch, a->medians + i * ranks);
+    for (size_t i = 0; i < MEDIANS; i++) {
+        fill_ranks(s, look->warmup, median_terms[i], scratch);
+        fill_medians(s, look->count, scratch, a->medians + i * ranks);
     }
     free(scratch);
-    for (size_t i = 0; i < 5; i++) {
-        fill_ranks(s, look.warmup, sampled[i], TERMS, a->ranks + i * block);
+    for (size_t i = 0; i < RANK_TERMS; i++) {
+        fill_ranks(s, look->warmup, rank_terms[i], a->ranks + i * block);
     }
+    record->median_t_mpi_ns = a->medians + MEDIAN_MPI * ranks;
+    record->median_t_comm_ref_ns = a->medians + MEDIAN_COMM_REF * ranks;
+    record->median_t_comp_ns = a->medians + MEDIAN_COMP * ranks;
+    record->median_t_comp_ref_ns = a->medians + MEDIAN_COMP_REF * ranks;
+    for (size_t i = 0; i < ranks; i++) {
+        const int64_t calls = a->medians[MEDIAN_TEST_CALLS * ranks + i];
+        record->test_calls = calls > record->test_calls ? calls : record->test_calls;
+    }
+    record->rank_t_call_ns = a->ranks + RANK_CALL * block;
+    record->rank_t_comp_ns = a->ranks + RANK_COMP * block;
+    record->rank_t_test_ns = a->ranks + RANK_TEST * block;
+    record->rank_t_wait_ns = a->ranks + RANK_WAIT * block;
+    record->rank_t_comm_ref_ns = a->ranks + RANK_COMM_REF * block;
+    record->rank_t_comp_ref_ns = a->ranks + RANK_COMP_REF * block;
+}
+
+void samples_describe(samples *s, bool every_rank, struct record_point *record) {
+    const struct samples_look look = samples_look_at(s);
     record->repetitions = look.count;
     record->warmup_repetitions = look.warmup;
     record->warmup_t_measured_ns = s->times[T_MEASURED];
@@ -275,21 +316,15 @@ void samples_describe(samples *s, bool every_rank, struct record_point *record) 
         record->t_comm_ref_ns = s->times[GLOBAL_COMM_REF] + look.warmup;
         record->t_comp_ref_ns = s->times[GLOBAL_COMP_REF] + look.warmup;
     }
-    record->t_call_ns = fill_spread(s, look.warmup, T_CALL, a->spreads);
-    record->t_comp_ns = fill_spread(s, look.warmup, T_COMP, a->spreads + 4 * look.count);
-    record->t_wait_ns = fill_spread(s, look.warmup, T_WAIT, a->spreads + 8 * look.count);
-    record->start_imbalance_ns = clock_quality_of(s->clock).method != CLOCK_NONE ? a->imbalance : NULL;
-    record->ranks = ranks;
-    record->median_t_call_plus_wait_ns = a->medians;
-    record->median_t_comm_ref_ns = a->medians + ranks;
-    record->median_t_comp_ns = a->medians + 2 * ranks;
-    record->median_t_comp_ref_ns = a->medians + 3 * ranks;
+    describe_spreads(s, &look, record);
+    s->arrays.imbalance = fail_alloc(look.count, sizeof(int64_t));
+    for (size_t i = 0; i < look.count; i++) {
+        spanned(s, look.warmup + i, OVERLAP_START, OVERLAP_END, &s->arrays.imbalance[i]);
+    }
+    record->start_imbalance_ns = clock_quality_of(s->clock).method != CLOCK_NONE ? s->arrays.imbalance : NULL;
+    record->ranks = (size_t)s->ranks;
     record->rank_samples = every_rank;
-    record->rank_t_call_ns = a->ranks;
-    record->rank_t_comp_ns = a->ranks + block;
-    record->rank_t_wait_ns = a->ranks + 2 * block;
-    record->rank_t_comm_ref_ns = a->ranks + 3 * block;
-    record->rank_t_comp_ref_ns = a->ranks + 4 * block;
+    describe_ranks(s, &look, record);
 }
 
 double samples_seconds(const samples *s) {

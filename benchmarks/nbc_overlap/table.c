@@ -9,7 +9,7 @@ void table_print_head(void) {
            "# comm_ref:%%, comp_ref:%%: by so much the reference has moved since its size was calibrated\n"
            "# r_overhead 0: overlap is perfect, 1: serialised; +-: half of the widest 95 %% interval of the three medians\n"
            "%-10s %8s %8s %11s %6s %9s %9s %9s %10s %7s %7s %4s  %s\n",
-           "collective", "comm", "comp", "bytes", "matrix", "comm_ref", "comp_ref", "measured", "r_overhead", "r_comm", "r_comp", "reps",
+           "collective", "comm", "comp", "bytes", "size", "comm_ref", "comp_ref", "measured", "r_overhead", "r_comm", "r_comp", "reps",
            "stop");
     fflush(stdout);
 }
@@ -25,7 +25,7 @@ static double largest_ratio(const int64_t *above, const int64_t *below, size_t c
 
 void table_print_row(const struct record_point *point, int64_t t_measured, int64_t t_comm_ref, int64_t t_comp_ref) {
     printf("%-10s %8.4g %8.4g %11" PRId64 " %6" PRId64, point->collective, (double)point->comm_target_ns / 1e6,
-           (double)point->comp_target_ns / 1e6, point->message_bytes, point->matrix_size);
+           (double)point->comp_target_ns / 1e6, point->message_bytes, point->work_size);
     if (point->repetitions == 0) {
         printf(" %9s %9s %9s %10s %7s %7s %4d  %s", "-", "-", "-", "-", "-", "-", 0, point->stop_reason);
     } else {
@@ -34,7 +34,7 @@ void table_print_row(const struct record_point *point, int64_t t_measured, int64
         double overhead = shorter > 0 ? (double)(t_measured - longer) / (double)shorter : 0;
         printf(" %9.3f %9.3f %9.3f %10.3f %7.3f %7.3f %4zu  %s", (double)t_comm_ref / 1e6, (double)t_comp_ref / 1e6,
                (double)t_measured / 1e6, overhead,
-               largest_ratio(point->median_t_call_plus_wait_ns, point->median_t_comm_ref_ns, point->ranks),
+               largest_ratio(point->median_t_mpi_ns, point->median_t_comm_ref_ns, point->ranks),
                largest_ratio(point->median_t_comp_ns, point->median_t_comp_ref_ns, point->ranks), point->repetitions,
                point->stop_reason);
         if (point->interval_relative_reached >= 0) {

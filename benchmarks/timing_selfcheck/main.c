@@ -119,7 +119,8 @@ static struct plan plan_of(const struct program *program, const int *collective)
                          .sizes_given = s->sizes != NULL,
                          .quiet = program->settings.quiet,
                          .seed = SEED,
-                         .threads = program->threads};
+                         .threads = program->threads,
+                         .computation = "dgemm"};
 }
 
 /* Collective: the last line of the record. false: it cannot be written. */

@@ -170,7 +170,7 @@ static bool sample_work(struct batch *b) {
     const bool communicates = b->kind == COMMUNICATION;
     const struct bench_work work = {.collective = communicates ? &collective_table[b->session->plan.collectives[0]] : NULL,
                                     .message_bytes = communicates ? b->size->size : 0,
-                                    .order = communicates ? 0 : b->size->size};
+                                    .work_size = communicates ? 0 : b->size->size};
     bool wrong = false;
     b->synchronised = clock_synchronise(b->session->program->clock);
     bench_prepare(b->bench, &work, b->target_ns);
