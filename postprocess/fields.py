@@ -119,12 +119,33 @@ class Fields:
     def counts(self, key: str) -> tuple[int, ...]:
         return tuple(self._get(key, lambda v: list_of(v, is_count), "a list of whole numbers"))
 
+    def counts_or_none(self, key: str) -> tuple[int | None, ...]:
+        wanted = "a list of whole numbers or nulls"
+        return tuple(self._get(key, lambda v: list_of(v, lambda x: x is None or is_count(x)), wanted))
+
+    def count_lists(self, key: str) -> tuple[tuple[int, ...], ...]:
+        wanted = "a list of lists of whole numbers"
+        return tuple(map(tuple, self._get(key, lambda v: list_of(v, lambda row: list_of(row, is_count)), wanted)))
+
     def times(self, key: str, length: int | None = None) -> Nanoseconds:
         """Whole nanoseconds from 0; `length`: how many there must be."""
         values = self.counts(key)
         if length is not None and len(values) != length:
             fail(self.where, f"{self.name}{key} has {len(values)} values, not {length}")
         return np.array(values, dtype=np.int64)
+
+    def times_table(self, key: str, rows: int, columns: int) -> Nanoseconds:
+        """Whole nanoseconds from 0, of shape (rows, columns)."""
+        values = self.count_lists(key)
+        if len(values) != rows or any(len(row) != columns for row in values):
+            fail(self.where, f"{self.name}{key} is not {rows} lists of {columns} values")
+        return np.array(values, dtype=np.int64).reshape(rows, columns)
+
+    def strings(self, key: str) -> dict[str, str]:
+        wanted = "an object of strings"
+        return dict(
+            self._get(key, lambda v: isinstance(v, dict) and all(isinstance(x, str) for x in v.values()), wanted)
+        )
 
     def mapping(self, key: str) -> Json:
         return dict(self._get(key, lambda v: isinstance(v, dict), "an object"))

@@ -1,6 +1,6 @@
 """Read record files and run folders into dataclasses.
 
-The format is `results/schema/record-v2.schema.json`: JSON Lines, a header, a line per point, a footer. Every version
+The format is `results/schema/record-v3.schema.json`: JSON Lines, a header, a line per point, a footer. Every version
 before it loads for ever, into the same dataclasses; what a version cannot know is None there. A file that was cut off
 (no footer, half a last line) or refused (``complete: false``, with or without points) still loads and says so.
 Anything else that is wrong is a `RecordError` of one line, ``file:line: what is wrong``.
@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from postprocess.fields import Fields, Json, Nanoseconds, RecordError, fail, is_count, json_object, lines_of, list_of
+from postprocess.fields import Fields, Json, Nanoseconds, RecordError, fail, json_object, lines_of
 from postprocess.text import clean
 
 RECORD_SCHEMA = "mpi-campaign.record"
-RECORD_VERSIONS = (1, 2)
+RECORD_VERSIONS = (1, 2, 3)
 MANIFEST_SCHEMA = "mpi-campaign.manifest"
 MANIFEST_VERSION = 1
 SCHEMA_FOLDER = Path(__file__).resolve().parents[1] / "results" / "schema"
@@ -35,7 +35,11 @@ class Thread:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where one rank ran, as seen from inside the process."""
+    """Where one rank ran, as seen from inside the process.
+
+    ``helper_threads`` are progress threads of the application's own. ``dedicated_cpuset`` is for a progress thread
+    alone. Before version 3 there was neither.
+    """
 
     rank: int
     host: str
@@ -44,6 +48,19 @@ class Placement:
     physical_cores: int
     compute_cpusets: tuple[str, ...]
     mpi_threads: tuple[Thread, ...]
+    helper_threads: tuple[Thread, ...]
+    dedicated_cpuset: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What the configuration asks for: whose progress thread (``none``, ``library``, ``application``), who binds it
+    (``none``, ``library``, ``program``), and how many cores of its share a rank gives up.
+    """
+
+    source: str
+    pinned_by: str
+    given_up_cores: int
 
 
 @dataclass(frozen=True)
@@ -65,7 +82,8 @@ class Header:
     """The first line of a record: what ran, and where. ``raw`` is the line itself.
 
     ``clock`` is None in version 1, which does not say. ``cache`` is ``warm`` or ``cold``; version 1 knew warm ones
-    only. ``interval_relative`` is the asked width of the medians' intervals.
+    only. ``interval_relative`` is the asked width of the medians' intervals. Before version 3 every computation was
+    ``dgemm`` without MPI_Test, nobody gave up a core, and ``mpi_variables`` were not asked for (None).
     """
 
     schema_version: int
@@ -85,10 +103,12 @@ class Header:
     physical_cores: int
     oversubscribed: bool
     shared_core: bool
+    progress: Progress
     clock: HeaderClock | None
     start_method: str
     command_line: tuple[str, ...]
     environment: dict[str, str]
+    mpi_variables: dict[str, str] | None
     build: Json
     metadata: Json
     placement: tuple[Placement, ...]
@@ -97,6 +117,8 @@ class Header:
     planned_comp_targets_ns: tuple[int, ...]
     interval_relative: float
     cache: str
+    computation: str
+    test_interval_ns: int
     raw: Json = field(repr=False)
 
 
@@ -152,11 +174,34 @@ class Reference:
 
 
 @dataclass(frozen=True)
+class RankSamples:
+    """Every rank's own samples, int64 nanoseconds of shape (ranks, repetitions)."""
+
+    t_call_ns: Nanoseconds
+    t_comp_ns: Nanoseconds
+    t_test_ns: Nanoseconds
+    t_wait_ns: Nanoseconds
+    t_comm_ref_ns: Nanoseconds
+    t_comp_ref_ns: Nanoseconds
+
+
+@dataclass(frozen=True)
+class ThreadMedians:
+    """Each computing thread's median time from the start of the computation, int64 nanoseconds, (ranks, threads)."""
+
+    t_comp_ns: Nanoseconds
+    t_comp_ref_ns: Nanoseconds
+
+
+@dataclass(frozen=True)
 class Point:
     """One cell of the sweep. Arrays are int64 nanoseconds: a value per valid repetition; in ``rank_*`` one per rank.
 
+    ``work_size`` is what each computing thread does: the order of its matrices (dgemm), its elements (triad).
     ``start_imbalance_ns`` is empty without a common clock (``clock.method`` none). All other times over ranks are then
-    the largest of the ranks' own durations.
+    the largest of the ranks' own durations. ``t_test_ns`` is the time inside MPI_Test, all calls of a repetition
+    together, ``rank_mpi_ns`` t_call + t_test + t_wait. ``rank_samples`` and ``thread_medians`` are None where the
+    record was written without.
     """
 
     index: int
@@ -164,7 +209,7 @@ class Point:
     comm_target_ns: int
     comp_target_ns: int
     message_bytes: int
-    matrix_size: int
+    work_size: int
     comm_calibration: Calibration
     comp_calibration: Calibration
     start_method: str
@@ -177,6 +222,7 @@ class Point:
     stop_reason: str
     interval_relative_reached: float
     data_errors: int
+    test_calls: int
     clock: Clock
     comm_reference: Reference
     comp_reference: Reference
@@ -186,19 +232,24 @@ class Point:
     t_comp_ref_ns: Nanoseconds
     t_call_ns: Spread
     t_comp_ns: Spread
+    t_test_ns: Spread
     t_wait_ns: Spread
     start_imbalance_ns: Nanoseconds
-    rank_call_plus_wait_ns: Nanoseconds
+    rank_mpi_ns: Nanoseconds
     rank_comm_ref_ns: Nanoseconds
     rank_comp_ns: Nanoseconds
     rank_comp_ref_ns: Nanoseconds
+    rank_samples: RankSamples | None
+    thread_medians: ThreadMedians | None
 
 
 @dataclass(frozen=True)
 class Footer:
     """The last line: ``mpi_thread_cpu_ns`` is [rank][thread] CPU time of the threads that MPI started, nanoseconds.
 
-    ``clock_refusal`` says why there is no clock any more; None is what is not known, by version 1 for example.
+    ``helper_thread_cpu_ns`` is that of the application's progress threads; before version 3 there were none.
+    ``tcp_bytes_sent`` is what each rank's TCP connections carried. ``clock_refusal`` says why there is no clock any
+    more; None is what is not known, by version 1 for example.
     """
 
     complete: bool
@@ -210,6 +261,8 @@ class Footer:
     clock_synchronisation_seconds: float | None
     clock_refusal: str
     mpi_thread_cpu_ns: tuple[tuple[int, ...], ...]
+    helper_thread_cpu_ns: tuple[tuple[int, ...], ...]
+    tcp_bytes_sent: tuple[int | None, ...] | None
 
 
 @dataclass(frozen=True)
@@ -361,7 +414,8 @@ def _version(line: Fields) -> int:
         fail(line.where, "not the record of a benchmark: its first line is no header")
     version = line.count("schema_version")
     if version not in RECORD_VERSIONS:
-        legal = f"the versions that this program reads: {' and '.join(map(str, RECORD_VERSIONS))}"
+        *before, last = map(str, RECORD_VERSIONS)
+        legal = f"the versions that this program reads: {', '.join(before)} and {last}"
         newer = version > RECORD_VERSIONS[-1]
         fail(line.where, f"schema version {version} is {'newer than' if newer else 'none of'} {legal}")
     return version
@@ -369,9 +423,6 @@ def _version(line: Fields) -> int:
 
 def _header(line: Fields) -> Header:
     version = _version(line)
-    environment = line.mapping("environment")
-    if not all(isinstance(value, str) for value in environment.values()):
-        fail(line.where, "environment holds something that is not a string")
     plan = line.inside("plan")
     header = Header(
         schema_version=version,
@@ -391,18 +442,22 @@ def _header(line: Fields) -> Header:
         physical_cores=line.count("physical_cores"),
         oversubscribed=line.flag("oversubscribed"),
         shared_core=line.flag("shared_core"),
+        progress=_progress(line, version),
         clock=None if version == 1 else _header_clock(line.inside("clock")),
         start_method=line.text("start_method"),
         command_line=line.texts("command_line"),
-        environment=environment,
+        environment=line.strings("environment"),
+        mpi_variables=None if version < 3 else line.strings("mpi_variables"),
         build=line.mapping("build"),
         metadata={} if line.value.get("metadata") is None else line.mapping("metadata"),
-        placement=tuple(_placement(rank) for rank in line.each("placement")),
+        placement=tuple(_placement(rank, version) for rank in line.each("placement")),
         planned_collectives=plan.texts("collectives"),
         planned_comm_targets_ns=plan.counts("comm_targets_ns"),
         planned_comp_targets_ns=plan.counts("comp_targets_ns"),
         interval_relative=plan.number("interval_relative"),
         cache="warm" if version == 1 else plan.text("cache"),
+        computation="dgemm" if version < 3 else plan.text("computation"),
+        test_interval_ns=0 if version < 3 else plan.count("test_interval_ns"),
         raw=line.value,
     )
     if not 0 < header.ranks == len(header.placement):
@@ -423,7 +478,18 @@ def _header_clock(line: Fields) -> HeaderClock:
     )
 
 
-def _placement(rank: Fields) -> Placement:
+def _progress(line: Fields, version: int) -> Progress:
+    if version < 3:  # that knew no other configuration with a progress thread than `async`
+        return Progress("none" if line.text("configuration") == "basic" else "library", "none", 0)
+    progress = line.inside("progress")
+    return Progress(progress.text("source"), progress.text("pinned_by"), progress.count("given_up_cores"))
+
+
+def _threads(rank: Fields, key: str) -> tuple[Thread, ...]:
+    return tuple(Thread(thread.text("name"), thread.text("cpuset")) for thread in rank.each(key))
+
+
+def _placement(rank: Fields, version: int) -> Placement:
     return Placement(
         rank=rank.count("rank"),
         host=rank.text("host"),
@@ -431,7 +497,9 @@ def _placement(rank: Fields) -> Placement:
         cpuset=rank.text("cpuset"),
         physical_cores=rank.count("physical_cores"),
         compute_cpusets=rank.texts("compute_cpusets"),
-        mpi_threads=tuple(Thread(t.text("name"), t.text("cpuset")) for t in rank.each("mpi_threads")),
+        mpi_threads=_threads(rank, "mpi_threads"),
+        helper_threads=() if version < 3 else _threads(rank, "helper_threads"),
+        dedicated_cpuset="" if version < 3 else rank.text("dedicated_cpuset"),
     )
 
 
@@ -462,8 +530,36 @@ def _warmup(line: Fields, version: int) -> Warmup:
     return Warmup(*(samples.times(name, n) for name in ("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns")))
 
 
+def _rank_samples(line: Fields, ranks: int, repetitions: int, version: int) -> RankSamples | None:
+    if "rank_samples" not in line.value:
+        return None
+    samples = line.inside("rank_samples")
+
+    def table(key: str) -> Nanoseconds:
+        return samples.times_table(key, ranks, repetitions)
+
+    return RankSamples(
+        t_call_ns=table("t_call_ns"),
+        t_comp_ns=table("t_comp_ns"),
+        t_test_ns=np.zeros((ranks, repetitions), dtype=np.int64) if version < 3 else table("t_test_ns"),
+        t_wait_ns=table("t_wait_ns"),
+        t_comm_ref_ns=table("t_comm_ref_ns"),
+        t_comp_ref_ns=table("t_comp_ref_ns"),
+    )
+
+
+def _thread_medians(line: Fields, header: Header) -> ThreadMedians | None:
+    if header.schema_version < 3 or "thread_medians" not in line.value:
+        return None
+    medians, shape = line.inside("thread_medians"), (header.ranks, header.threads_per_rank)
+    return ThreadMedians(medians.times_table("t_comp_ns", *shape), medians.times_table("t_comp_ref_ns", *shape))
+
+
 def _point(line: Fields, header: Header) -> Point:
-    """Version 1 had one start method for all points, one set of buffers, and neither recalibrated nor discarded."""
+    """Version 1 had one start method for all points, one set of buffers, and neither recalibrated nor discarded.
+
+    Version 2 called no MPI_Test, and named its work after the matrices.
+    """
     ranks, version = header.ranks, header.schema_version
     samples, medians = line.inside("samples"), line.inside("rank_medians")
     n = line.count("repetitions")
@@ -473,13 +569,14 @@ def _point(line: Fields, header: Header) -> Point:
         term = samples.inside(key)
         return Spread(term.times("min", n), term.times("median", n), term.times("max", n), term.times("max_rank", n))
 
+    never = np.zeros(n, dtype=np.int64)
     return Point(
         index=line.count("index"),
         collective=line.text("collective"),
         comm_target_ns=line.count("comm_target_ns"),
         comp_target_ns=line.count("comp_target_ns"),
         message_bytes=line.count("message_bytes"),
-        matrix_size=line.count("matrix_size"),
+        work_size=line.count("matrix_size" if version < 3 else "work_size"),
         comm_calibration=_calibration(line.inside("comm_calibration")),
         comp_calibration=_calibration(line.inside("comp_calibration")),
         start_method=header.start_method if version == 1 else line.text("start_method"),
@@ -492,6 +589,7 @@ def _point(line: Fields, header: Header) -> Point:
         stop_reason=line.text("stop_reason"),
         interval_relative_reached=line.number_or_nan("interval_relative_reached"),
         data_errors=line.count("data_errors"),
+        test_calls=0 if version < 3 else line.count("test_calls"),
         clock=clock,
         comm_reference=_reference(line, "comm", version),
         comp_reference=_reference(line, "comp", version),
@@ -501,21 +599,21 @@ def _point(line: Fields, header: Header) -> Point:
         t_comp_ref_ns=samples.times("t_comp_ref_ns", n),
         t_call_ns=spread("t_call_ns"),
         t_comp_ns=spread("t_comp_ns"),
+        t_test_ns=Spread(never, never, never, never) if version < 3 else spread("t_test_ns"),
         t_wait_ns=spread("t_wait_ns"),
         start_imbalance_ns=samples.times("start_imbalance_ns", 0 if clock.method == "none" else n),
-        rank_call_plus_wait_ns=medians.times("t_call_plus_wait_ns", ranks),
+        rank_mpi_ns=medians.times("t_call_plus_wait_ns" if version < 3 else "t_mpi_ns", ranks),
         rank_comm_ref_ns=medians.times("t_comm_ref_ns", ranks),
         rank_comp_ns=medians.times("t_comp_ns", ranks),
         rank_comp_ref_ns=medians.times("t_comp_ref_ns", ranks),
+        rank_samples=_rank_samples(line, ranks, n, version),
+        thread_medians=_thread_medians(line, header),
     )
 
 
 def _footer(line: Fields, points: int, version: int) -> Footer:
     if line.count("points") != points:
         fail(line.where, f"the footer counts {line.count('points')} points, the file has {points}")
-    threads = line.items("mpi_thread_cpu_ns")
-    if not all(list_of(rank, is_count) for rank in threads):
-        fail(line.where, "mpi_thread_cpu_ns is not a list of lists of whole numbers")
     return Footer(
         complete=line.flag("complete"),
         reason=line.text("reason"),
@@ -525,5 +623,7 @@ def _footer(line: Fields, points: int, version: int) -> Footer:
         clock_synchronisations=None if version == 1 else line.count("clock_synchronisations"),
         clock_synchronisation_seconds=None if version == 1 else line.number("clock_synchronisation_seconds"),
         clock_refusal="" if version == 1 else line.text("clock_refusal"),
-        mpi_thread_cpu_ns=tuple(tuple(rank) for rank in threads),
+        mpi_thread_cpu_ns=line.count_lists("mpi_thread_cpu_ns"),
+        helper_thread_cpu_ns=() if version < 3 else line.count_lists("helper_thread_cpu_ns"),
+        tcp_bytes_sent=None if version < 3 else line.counts_or_none("tcp_bytes_sent"),
     )

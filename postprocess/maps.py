@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from postprocess.load import Record, Run
-from postprocess.points import COLD_CACHES, case_of, launch_numbers
+from postprocess.points import case_of, is_reference, launch_numbers, unusual_words
 from postprocess.text import clean, ratio
 
 MARKS = {
@@ -80,14 +80,13 @@ class Sweep:
     def title(self) -> str:
         """The case in words, without control characters."""
         launch = f" launch {self.case['launch']}" if self.case["launch"] > 1 else ""
-        cold = COLD_CACHES if self.case["cache"] == "cold" else ""
         names = " ".join(str(self.case[k]) for k in ("toolchain", "network", "configuration", "collective"))
-        return clean(f"{names}{launch}{cold}")
+        return clean(f"{names}{launch}{unusual_words(self.case)}")
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """The overhead ratios to show: against basic too where this is not basic."""
-        return ("r_overhead",) if self.case["configuration"] == "basic" else ("r_overhead", "r_overhead_vs_basic")
+        return ("r_overhead",) if is_reference(self.case) else ("r_overhead", "r_overhead_vs_basic")
 
     @property
     def marks(self) -> str:
@@ -130,12 +129,12 @@ def side_by_side(sweeps: Sequence[Sweep]) -> list[Sweep]:
         ranks.setdefault(names(sweep, "configuration"), len(ranks))
 
     def place(sweep: Sweep) -> tuple[int, ...]:
-        basic = sweep.case["configuration"] == "basic"
         return (
             ranks[names(sweep, *library)],
             ranks[names(sweep, *library, "collective")],
-            int(sweep.case["cache"] == "cold"),
-            0 if basic else 1 + ranks[names(sweep, "configuration")],
+            *(sweep.case["cache"] == "cold", sweep.case["computation"] != "dgemm"),
+            0 if sweep.case["configuration"] == "basic" else 1 + ranks[names(sweep, "configuration")],
+            sweep.case["test_interval_ns"],
             sweep.case["launch"],
         )
 

@@ -18,15 +18,16 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from postprocess import metrics, validity
 from postprocess.load import Header, Point, Record, Reference, Run, load_record, load_run
 from postprocess.metrics import Estimate, as_float, median_estimate
+from postprocess.text import duration, work
 
 CASE = [
     "benchmark", "collective", "system", "toolchain", "provider", "configuration", "network",
-    "ranks", "nodes", "threads_per_rank", "cache", "launch",
+    "ranks", "nodes", "threads_per_rank", "given_up_cores", "cache", "computation", "test_interval_ns", "launch",
 ]  # fmt: skip
 """The columns that name a sweep: everything but its place in the grid. `launch` counts repeated launches from 1."""
 
 COLUMNS = [
-    *CASE, "comm_target_ns", "comp_target_ns", "message_bytes", "matrix_size",
+    *CASE, "comm_target_ns", "comp_target_ns", "message_bytes", "work_size",
     "t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns",
     "r_overhead", "r_overhead_ci95_low", "r_overhead_ci95_high",
     "r_overhead_vs_basic", "r_overhead_vs_basic_ci95_low", "r_overhead_vs_basic_ci95_high",
@@ -45,8 +46,6 @@ What a record does not know is NaN. `comm_ref_drift_…` is the trend of t_comm_
 `comm_ref_moved_relative` how far its median is off the time for which its size was calibrated; `reference_moved` is
 apart: whether a reference moved against that of `basic`.
 """
-
-COLD_CACHES = ", cold caches"
 
 _NAN = np.array(math.nan)
 _NOTHING = Estimate(_NAN, _NAN, _NAN)
@@ -71,7 +70,8 @@ class _Measured:
     def cell(self, launch: int) -> Hashable:
         """What a point has in common with the point of `basic` that it is compared with, in the given launch."""
         h, p = self.record.header, self.point
-        case = (h.benchmark, h.toolchain, h.provider, h.network, h.ranks, h.nodes, h.threads_per_rank, h.cache)
+        share = h.threads_per_rank + h.progress.given_up_cores
+        case = (h.benchmark, h.toolchain, h.provider, h.network, h.ranks, h.nodes, share, h.cache, h.computation)
         return (*case, p.collective, p.comm_target_ns, p.comp_target_ns, launch)
 
 
@@ -89,7 +89,7 @@ def points_table(records: Sequence[Record], system: str = "") -> pd.DataFrame:
     """`points_of` for records that need not be in a run folder; without `system` the one in their metadata is taken."""
     launches = launch_numbers(records)
     found = [_Measured.of(r, launches[r.name, p.collective], p) for r in records for p in r.points]
-    basics = {m.cell(m.launch): m for m in found if m.record.header.configuration == "basic"}
+    basics = {m.cell(m.launch): m for m in found if is_reference(header_case(m.record.header))}
     rows = pd.DataFrame([_row(m, basics, system) for m in found], columns=COLUMNS)
     table: pd.DataFrame = rows.astype({"valid": bool, "reliable": bool})  # also where there is no row
     return table
@@ -98,7 +98,7 @@ def points_table(records: Sequence[Record], system: str = "") -> pd.DataFrame:
 def samples_of(run: Run) -> pd.DataFrame:
     """One row per repetition of every point: the case, the place in the grid, and each term in integer nanoseconds.
 
-    For t_call, t_comp and t_wait the minimum, median and maximum over ranks, and the rank that has the maximum.
+    For t_call, t_comp, t_test and t_wait the minimum, median and maximum over ranks, and the rank that has the maximum.
     start_imbalance_ns is missing (NA) where there was no common clock. Warm-ups are not in it.
     """
     system = str(run.manifest.get("system") or "")
@@ -223,19 +223,22 @@ def launch_numbers(records: Sequence[Record]) -> dict[tuple[str, str], int]:
     seen: dict[Hashable, int] = defaultdict(int)
     for record in sorted(records, key=lambda r: (r.header.started_utc, r.path.name)):
         for collective in record.collectives:
-            case = (*_header_case(record.header).values(), collective)
+            case = (*header_case(record.header).values(), collective)
             seen[case] += 1
             numbers[record.name, collective] = seen[case]
     return numbers
 
 
-def _header_case(h: Header) -> dict[str, Any]:
-    return {name: getattr(h, name) for name in CASE if name not in ("collective", "system", "launch")}
+def header_case(h: Header) -> dict[str, Any]:
+    """The columns `CASE` that a whole record has in common."""
+    elsewhere = {"collective", "system", "launch", "given_up_cores"}
+    own = {name: getattr(h, name) for name in CASE if name not in elsewhere}
+    return own | {"given_up_cores": h.progress.given_up_cores}
 
 
 def case_of(record: Record, collective: str, launch: int, system: str = "") -> dict[str, Any]:
     """The columns `CASE` of one collective of a record."""
-    values = _header_case(record.header) | {
+    values = header_case(record.header) | {
         "collective": collective,
         "system": system or str(record.header.metadata.get("system") or ""),
         "launch": launch,
@@ -244,8 +247,23 @@ def case_of(record: Record, collective: str, launch: int, system: str = "") -> d
 
 
 def configuration_words(case: Mapping[str, Any]) -> str:
-    """The configuration of a row, or of a `case_of`, as headings name it: cold caches are part of that."""
-    return f"{case['configuration']}{COLD_CACHES if case['cache'] == 'cold' else ''}"
+    """The configuration of a row, or of a `case_of`, as headings name it: ``async, cold caches``, ``basic, triad``."""
+    return f"{case['configuration']}{unusual_words(case)}"
+
+
+def unusual_words(case: Mapping[str, Any]) -> str:
+    """What is not as usual with a case, behind its name: ``, cold caches``, ``, triad, MPI_Test every 100 µs``."""
+    unusual = [
+        *(["cold caches"] if case["cache"] == "cold" else []),
+        *([str(case["computation"])] if case["computation"] != "dgemm" else []),
+        *([f"MPI_Test every {duration(case['test_interval_ns'])}"] if case["test_interval_ns"] else []),
+    ]
+    return "".join(f", {words}" for words in unusual)
+
+
+def is_reference(case: Mapping[str, Any]) -> bool:
+    """Whether a case is what the others are compared with: `basic`, its computation without MPI_Test."""
+    return bool(case["configuration"] == "basic" and not case["test_interval_ns"])
 
 
 def _case(record: Record, launch: int, point: Point, system: str) -> dict[str, Any]:
@@ -254,7 +272,7 @@ def _case(record: Record, launch: int, point: Point, system: str) -> dict[str, A
         "comm_target_ns": point.comm_target_ns,
         "comp_target_ns": point.comp_target_ns,
         "message_bytes": point.message_bytes,
-        "matrix_size": point.matrix_size,
+        "work_size": point.work_size,
     }
 
 
@@ -289,7 +307,7 @@ def _row(m: _Measured, basics: dict[Hashable, _Measured], system: str) -> dict[s
         **_columns("r_overhead_vs_basic", against_basic),
         **_columns("speedup_vs_basic", speedup),
         "vs_basic_reason": reason,
-        "r_comm": metrics.r_comm(p.rank_call_plus_wait_ns, p.rank_comm_ref_ns) if p.repetitions else math.nan,
+        "r_comm": metrics.r_comm(p.rank_mpi_ns, p.rank_comm_ref_ns) if p.repetitions else math.nan,
         "r_comp_slowdown": metrics.r_comp_slowdown(p.rank_comp_ns, p.rank_comp_ref_ns) if p.repetitions else math.nan,
         "repetitions": p.repetitions,
         "warmup_repetitions": p.warmup_repetitions,
@@ -321,15 +339,15 @@ def _row(m: _Measured, basics: dict[Hashable, _Measured], system: str) -> dict[s
 
 def _basic_of(m: _Measured, basics: dict[Hashable, _Measured]) -> tuple[_Measured | None, str]:
     """The point of `basic` to compare with, or None and the reason. A launch that basic lacks takes its last before."""
-    if m.record.header.configuration == "basic":
+    if is_reference(header_case(m.record.header)):
         return m, ""
     candidates = (basics.get(m.cell(launch)) for launch in range(m.launch, 0, -1))
     basic = next((b for b in candidates if b is not None), None)
     if basic is None:
         return None, "basic was not measured at this point"
     b, p = basic.point, m.point
-    if (b.message_bytes, b.matrix_size) != (p.message_bytes, p.matrix_size):
-        return None, f"basic had other sizes: {b.message_bytes} bytes, matrices of order {b.matrix_size}"
+    if (b.message_bytes, b.work_size) != (p.message_bytes, p.work_size):
+        return None, f"basic had other sizes: {b.message_bytes} bytes, {work(b.work_size, m.record.header.computation)}"
     if invalid := validity.invalid_reasons(b):
         return None, f"basic is not valid at this point: {', '.join(invalid)}"
     return basic, ""
@@ -358,7 +376,7 @@ def _or_nan(value: float | None) -> float:
 def _samples(labels: dict[str, Any], p: Point) -> pd.DataFrame:
     columns: dict[str, Any] = {**labels, "repetition": np.arange(p.repetitions)}
     columns |= {name: getattr(p, name) for name in ("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns")}
-    for term in ("t_call", "t_comp", "t_wait"):
+    for term in ("t_call", "t_comp", "t_test", "t_wait"):
         spread = getattr(p, f"{term}_ns")
         columns |= {f"{term}_{statistic}_ns": getattr(spread, statistic) for statistic in ("min", "median", "max")}
         columns[f"{term}_max_rank"] = spread.max_rank

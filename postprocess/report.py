@@ -20,10 +20,10 @@ from postprocess.fields import Json
 from postprocess.load import Placement, Record, Run, load_run
 from postprocess.maps import MARKS, METRIC_TITLES, Cell, Sweep, side_by_side, sweeps_of
 from postprocess.plot import file_key, write_maps
-from postprocess.points import configuration_words, points_of
+from postprocess.points import configuration_words, header_case, is_reference, points_of
 from postprocess.summary import CANNOT_TELL, MIXED, OVERLAPS, PARTLY, SERIALISES, SLOWER, Summary, summarise
 from postprocess.table import remarks
-from postprocess.text import change, clean, drift, duration, interval, percent, ratio, size
+from postprocess.text import change, clean, drift, duration, interval, percent, ratio, size, work
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
 _PANEL = ("toolchain", "network", "configuration", "collective")
@@ -324,7 +324,7 @@ def _details(point: Mapping[str, Any]) -> Details:
         ("r_comm", ratio(point["r_comm"])),
         ("r_comp_slowdown", ratio(point["r_comp_slowdown"])),
         ("message", f"{size(point['message_bytes'])} ({point['message_bytes']} bytes)"),
-        ("matrix", f"order {point['matrix_size']}"),
+        ("work per thread", work(point["work_size"], point["computation"])),
         ("repetitions", _repetitions(point)),
         ("warm-ups left out", str(point["warmup_repetitions"])),
         ("recalibrated", _recalibrated(point)),
@@ -333,7 +333,7 @@ def _details(point: Mapping[str, Any]) -> Details:
         ("references against calibration", _reference_words(point, "moved_relative")),
         ("caches", f"cold, {point['buffer_sets']} sets of buffers" if point["cache"] == "cold" else "-"),
     ]
-    if point["configuration"] != "basic":
+    if not is_reference(point):
         facts[1:1] = [
             ("against basic [95 %]", _estimate(point, "r_overhead_vs_basic")),
             ("speed against basic [95 %]", _estimate(point, "speedup_vs_basic")),
@@ -394,7 +394,7 @@ def _row_cells(point: Mapping[str, Any]) -> list[str]:
         str(point["collective"]),
         *(duration(point[key]) for key in ("comm_target_ns", "comp_target_ns")),
         size(point["message_bytes"]),
-        str(point["matrix_size"]),
+        str(point["work_size"]),
         *(duration(point[key]) for key in ("t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns")),
         *(_estimate(point, metric) for metric in ("r_overhead", "r_overhead_vs_basic", "speedup_vs_basic")),
         *(ratio(point[key]) for key in ("r_comm", "r_comp_slowdown")),
@@ -406,7 +406,7 @@ def _configurations(records: Iterable[Record]) -> dict[str, list[Record]]:
     found: dict[str, list[Record]] = {}
     for record in records:
         h = record.header
-        words = configuration_words({"configuration": h.configuration, "cache": h.cache})
+        words = configuration_words(header_case(h))
         found.setdefault(f"{h.toolchain}, {h.network}, {words}", []).append(record)
     return found
 

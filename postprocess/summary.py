@@ -27,7 +27,7 @@ from typing import Any
 import pandas as pd
 
 from postprocess.metrics import as_float, median_estimate
-from postprocess.points import CASE, configuration_words, median, usable
+from postprocess.points import CASE, configuration_words, is_reference, median, usable
 from postprocess.text import clean, interval, ratio
 
 OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (
@@ -97,7 +97,7 @@ class Summary:
             f"median r_overhead {ratio(self.r_overhead)} over {count} {kind} {'point' if count == 1 else 'points'} "
             f"({ratio(self.r_overhead_min)} to {ratio(self.r_overhead_max)})"
         )
-        if self.case["configuration"] != "basic":
+        if not is_reference(self.case):
             text += (
                 f", {ratio(self.r_overhead_vs_basic)} against basic's references, "
                 f"{ratio(self.speedup_vs_basic)} times basic's speed"
@@ -165,7 +165,7 @@ def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
 
 
 def _deciding_metric(row: dict[Any, Any]) -> str:
-    against_basic = row["configuration"] != "basic" and math.isfinite(row["r_overhead_vs_basic"])
+    against_basic = not is_reference(row) and math.isfinite(row["r_overhead_vs_basic"])
     return "r_overhead_vs_basic" if against_basic else "r_overhead"
 
 

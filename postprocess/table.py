@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.points import configuration_words
+from postprocess.points import configuration_words, is_reference
 from postprocess.summary import summarise
 from postprocess.text import clean, duration, interval, percent, ratio, size
 
@@ -24,7 +24,7 @@ def summary_table(points: pd.DataFrame) -> str:
     ]
     lines = []
     for s in summarise(points):
-        plain = s.case["configuration"] == "basic"
+        plain = is_reference(s.case)
         lines.append(
             [
                 *(str(s.case[key]) for key in ("toolchain", "network")),
@@ -45,7 +45,7 @@ def summary_table(points: pd.DataFrame) -> str:
 def points_table_text(points: pd.DataFrame) -> str:
     """One line per point of `points_of(run)`, without a final newline: sizes, medians, ratios, and what is wrong."""
     heads = [
-        *("toolchain", "network", "configuration", "collective", "comm", "comp", "message", "matrix"),
+        *("toolchain", "network", "configuration", "collective", "comm", "comp", "message", "work"),
         *("t_comm_ref", "t_comp_ref", "t_measured", "r_overhead", "95 %", "vs basic", "speed-up"),
         *("r_comm", "r_comp", "reps", "width", "remarks"),
     ]
@@ -56,7 +56,7 @@ def points_table_text(points: pd.DataFrame) -> str:
             str(p["collective"]),
             *(duration(p[key]) for key in ("comm_target_ns", "comp_target_ns")),
             size(p["message_bytes"]),
-            str(p["matrix_size"]),
+            str(p["work_size"]),
             *(duration(p[key]) for key in ("t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns")),
             ratio(p["r_overhead"]),
             interval(p["r_overhead_ci95_low"], p["r_overhead_ci95_high"]),

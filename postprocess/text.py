@@ -27,6 +27,11 @@ def size(count: float) -> str:
     return _scaled(count, _BYTE_UNITS)
 
 
+def work(amount: int, computation: str) -> str:
+    """What one thread computes: ``matrices of order 735``, ``4194304 elements``."""
+    return f"matrices of order {amount}" if computation == "dgemm" else f"{amount} elements"
+
+
 def ratio(value: float) -> str:
     """A ratio with two decimals; ``-`` for NaN."""
     if not math.isfinite(value):

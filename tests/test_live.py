@@ -83,7 +83,7 @@ def test_every_record_conforms_and_the_sizes_are_those_of_basic(
     sizes: dict[tuple[str, int, int], set[tuple[int, int]]] = {}
     for point in points(campaign, run):
         key = (point["toolchain"], point["comm_target_ns"], point["comp_target_ns"])
-        sizes.setdefault(key, set()).add((point["message_bytes"], point["matrix_size"]))
+        sizes.setdefault(key, set()).add((point["message_bytes"], point["work_size"]))
     assert all(len(used) == 1 for used in sizes.values())
 
 

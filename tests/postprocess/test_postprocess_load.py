@@ -17,7 +17,9 @@ from postprocess.fields import RecordError
 from postprocess.load import (
     RECORD_VERSIONS,
     Clock,
+    Progress,
     Reference,
+    Thread,
     load_record,
     load_run,
     schema_file,
@@ -27,7 +29,7 @@ from tests.postprocess import synthetic
 
 ROOT = Path(__file__).parents[2]
 LINES = synthetic.sweep(grid=(8, 16))
-OLD_LINES = synthetic.version_1(LINES)
+LINES_2, LINES_1 = synthetic.version_2(LINES), synthetic.version_1(LINES)
 WHOLE = synthetic.text(LINES).encode()
 SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -64,14 +66,14 @@ def _objects(schema: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("version", RECORD_VERSIONS)
 def test_schemas_are_strict(version: int) -> None:
-    """No field may be added, and but for `rank_samples` none may be missing."""
+    """No field may be added, and but for what large runs leave out none may be missing."""
     schema = json.loads(schema_file(version).read_text(encoding="utf-8"))
     assert schema["$defs"]["header"]["properties"]["schema_version"] == {"const": version}
     objects = _objects(schema["$defs"])
     assert len(objects) > 10
     for part in objects:
         assert part["additionalProperties"] is False
-        assert set(part["properties"]) - set(part["required"]) <= {"rank_samples"}
+        assert set(part["properties"]) - set(part["required"]) <= {"rank_samples", "thread_medians"}
 
 
 def test_examples_of_version_1_load_for_ever() -> None:
@@ -82,37 +84,42 @@ def test_examples_of_version_1_load_for_ever() -> None:
         assert load_record(file).complete
 
 
-KNOWN_BY_VERSION_2 = {"schema_version", "raw", "clock", "comm_reference", "comp_reference", "warmup"}
-KNOWN_BY_VERSION_2 |= {"clock_synchronisations", "clock_synchronisation_seconds"}
+NOT_KNOWN_BY_VERSION_2 = {"schema_version", "raw", "mpi_variables", "thread_medians", "tcp_bytes_sent"}
+NOT_KNOWN_BY_VERSION_2 |= {"helper_thread_cpu_ns"}
+NOT_KNOWN_BY_VERSION_1 = NOT_KNOWN_BY_VERSION_2 | {"clock", "comm_reference", "comp_reference", "warmup"}
+NOT_KNOWN_BY_VERSION_1 |= {"clock_synchronisations", "clock_synchronisation_seconds"}
 
 
-def _same(new: Any, old: Any) -> None:
-    """Two dataclasses are equal, but for what only version 2 knows."""
+def _same(new: Any, old: Any, but: set[str]) -> None:
+    """Two dataclasses are equal, but for what the older version does not know."""
     for field in fields(new):
-        if field.name in KNOWN_BY_VERSION_2:
+        if field.name in but:
             continue
         left, right = getattr(new, field.name), getattr(old, field.name)
         if is_dataclass(left):
-            _same(left, right)
+            _same(left, right, but)
         elif isinstance(left, np.ndarray):
             np.testing.assert_array_equal(left, right)
         else:
             assert left == right, field.name
 
 
-def test_both_versions_are_the_same_record(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lines", "but"), [(LINES_2, NOT_KNOWN_BY_VERSION_2), (LINES_1, NOT_KNOWN_BY_VERSION_1)], ids=["2", "1"]
+)
+def test_all_versions_are_the_same_record(tmp_path: Path, lines: list[dict[str, Any]], but: set[str]) -> None:
     new = load_record(synthetic.write(tmp_path / "new.jsonl", LINES))
-    old = load_record(synthetic.write(tmp_path / "old.jsonl", OLD_LINES))
-    _same(new.header, old.header)
+    old = load_record(synthetic.write(tmp_path / "old.jsonl", lines))
+    _same(new.header, old.header, but)
     assert len(new.points) == len(old.points) == 4
     for point, before in zip(new.points, old.points, strict=True):
-        _same(point, before)
+        _same(point, before, but)
     assert new.footer is not None
-    _same(new.footer, old.footer)
+    _same(new.footer, old.footer, but)
 
 
 def test_version_1_says_what_it_knows_and_no_more(tmp_path: Path) -> None:
-    lines = [{**OLD_LINES[0], "start_method": "barrier"}, *OLD_LINES[1:]]
+    lines = [{**LINES_1[0], "start_method": "barrier"}, *LINES_1[1:]]
     record = load_record(synthetic.write(tmp_path / "r.jsonl", lines))
     assert (record.header.clock, record.header.cache) == (None, "warm")
     point = record.points[0]
@@ -139,6 +146,58 @@ def test_version_2_in_full(tmp_path: Path) -> None:
     assert point.comp_reference == Reference(0.002, 0.4, None)
     assert list(point.warmup.t_measured_ns) == [32 * synthetic.MS, 24 * synthetic.MS]
     assert point.clock == Clock("shared", 40.0, 2, 0.0)
+
+
+def test_version_2_says_what_it_knows_and_no_more(tmp_path: Path) -> None:
+    record = load_record(synthetic.write(tmp_path / "r.jsonl", LINES_2))
+    h, point = record.header, record.points[0]
+    assert (h.progress, h.mpi_variables) == (Progress("none", "none", 0), None)
+    assert (h.computation, h.test_interval_ns) == ("dgemm", 0)
+    assert (h.placement[0].helper_threads, h.placement[0].dedicated_cpuset) == ((), "")
+    assert (point.work_size, point.test_calls, point.thread_medians) == (LINES_2[1]["matrix_size"], 0, None)
+    assert point.rank_samples is not None
+    assert not point.rank_samples.t_test_ns.any()
+    assert not point.t_test_ns.max.any()
+    assert record.footer is not None
+    assert (record.footer.helper_thread_cpu_ns, record.footer.tcp_bytes_sent) == ((), None)
+    lines = synthetic.version_2(synthetic.sweep(grid=(8,), configuration="async"))
+    assert load_record(synthetic.write(tmp_path / "a.jsonl", lines)).header.progress == Progress("library", "none", 0)
+
+
+def test_version_3_in_full(tmp_path: Path) -> None:
+    first, line, last = (copy.deepcopy(x) for x in (LINES[0], LINES[1], synthetic.footer(1)))
+    first["progress"] = {"source": "application", "pinned_by": "program", "given_up_cores": 1}
+    first["plan"] |= {"computation": "triad", "test_interval_ns": 100_000}
+    first["placement"][0] |= {"dedicated_cpuset": "3", "helper_threads": [{"name": "helper", "cpuset": "3"}]}
+    line["test_calls"] = 12
+    line["samples"]["t_test_ns"]["max"] = [7] * 11
+    line["rank_samples"]["t_test_ns"][1] = [7] * 11
+    last |= {"helper_thread_cpu_ns": [[5], [6]], "tcp_bytes_sent": [None, 9]}
+    path = synthetic.write(tmp_path / "r.jsonl", [first, line, last])
+    validate_record(path)
+    record = load_record(path)
+    assert record.header.progress == Progress("application", "program", 1)
+    assert (record.header.computation, record.header.test_interval_ns) == ("triad", 100_000)
+    assert record.header.placement[0].helper_threads == (Thread("helper", "3"),)
+    assert record.header.placement[0].dedicated_cpuset == "3"
+    point = record.points[0]
+    assert point.test_calls == 12
+    assert set(point.t_test_ns.max) == {7}
+    assert point.rank_samples is not None
+    np.testing.assert_array_equal(point.rank_samples.t_test_ns, [[0] * 11, [7] * 11])
+    assert point.thread_medians is not None
+    np.testing.assert_array_equal(point.thread_medians.t_comp_ns, [[8 * synthetic.MS]] * 2)
+    assert record.footer is not None
+    assert (record.footer.helper_thread_cpu_ns, record.footer.tcp_bytes_sent) == (((5,), (6,)), (None, 9))
+
+
+def test_large_runs_leave_out_what_each_rank_measured(tmp_path: Path) -> None:
+    lines = copy.deepcopy(LINES)
+    for line in lines[1:-1]:
+        del line["rank_samples"], line["thread_medians"]
+    path = synthetic.write(tmp_path / "r.jsonl", lines)
+    validate_record(path)
+    assert {(p.rank_samples, p.thread_medians) for p in load_record(path).points} == {(None, None)}
 
 
 def test_without_a_clock_there_is_no_imbalance_and_no_residual(tmp_path: Path) -> None:
@@ -221,7 +280,7 @@ JUNK = st.one_of(
 
 
 @SAME_FOLDER
-@pytest.mark.parametrize("original", [LINES, OLD_LINES], ids=["version 2", "version 1"])
+@pytest.mark.parametrize("original", [LINES, LINES_2, LINES_1], ids=["version 3", "version 2", "version 1"])
 @given(data=st.data(), junk=JUNK, remove=st.booleans())
 def test_anything_put_anywhere_is_an_error_of_one_line_or_loads(
     tmp_path: Path, original: list[dict[str, Any]], data: st.DataObject, junk: Any, remove: bool
@@ -268,12 +327,12 @@ def _loads_or_says_why(path: Path) -> None:
         ("hello\n", "r.jsonl:1: not JSON"),
         ("3\n", "r.jsonl:1: not a JSON object"),
         (
-            synthetic.text([{**LINES[0], "schema_version": 3}]),
-            "r.jsonl:1: schema version 3 is newer than the versions that this program reads: 1 and 2",
+            synthetic.text([{**LINES[0], "schema_version": 4}]),
+            "r.jsonl:1: schema version 4 is newer than the versions that this program reads: 1, 2 and 3",
         ),
         (
             synthetic.text([{**LINES[0], "schema_version": 0}]),
-            "r.jsonl:1: schema version 0 is none of the versions that this program reads: 1 and 2",
+            "r.jsonl:1: schema version 0 is none of the versions that this program reads: 1, 2 and 3",
         ),
         (
             synthetic.text([LINES[0], {**LINES[1], "warmup_repetitions": 3}]),
@@ -282,6 +341,10 @@ def _loads_or_says_why(path: Path) -> None:
         (
             synthetic.text([LINES[0], {**LINES[1], "reference_drift": {"comm": {}}}]),
             "r.jsonl:2: reference_drift.comm.change_relative is missing",
+        ),
+        (
+            synthetic.text([LINES[0], {**LINES[1], "rank_samples": {**LINES[1]["rank_samples"], "t_wait_ns": [[1]]}}]),
+            "r.jsonl:2: rank_samples.t_wait_ns is not 2 lists of 11 values",
         ),
         (synthetic.text([LINES[0], LINES[1], LINES[1]]), "r.jsonl:3: point 0 appears twice"),
         (synthetic.text([*LINES, LINES[1]]), "r.jsonl:7: a line after the footer"),
@@ -314,16 +377,16 @@ def test_validate_is_stricter_than_load(tmp_path: Path) -> None:
         validate_record(path)
 
 
-@pytest.mark.parametrize("version", [0, 3])
+@pytest.mark.parametrize("version", [0, 4])
 def test_validate_refuses_a_version_that_has_no_schema(tmp_path: Path, version: int) -> None:
     path = synthetic.write(tmp_path / "r.jsonl", [{**LINES[0], "schema_version": version}, *LINES[1:]])
-    with pytest.raises(RecordError, match=rf"r\.jsonl:1: schema version {version} is .*: 1 and 2"):
+    with pytest.raises(RecordError, match=rf"r\.jsonl:1: schema version {version} is .*: 1, 2 and 3"):
         validate_record(path)
 
 
 def test_validate_takes_the_schema_of_the_header(tmp_path: Path) -> None:
-    mixed = [[OLD_LINES[0], *LINES[1:]], [LINES[0], *OLD_LINES[1:]]]
-    for lines in mixed:
+    mixed = [(LINES_1, LINES), (LINES, LINES_1), (LINES_2, LINES), (LINES, LINES_2)]
+    for lines in ([first[0], *rest[1:]] for first, rest in mixed):
         with pytest.raises(RecordError, match=r"r\.jsonl:2: "):
             validate_record(synthetic.write(tmp_path / "r.jsonl", lines))
 

@@ -18,6 +18,7 @@ from postprocess import metrics, validity
 from postprocess.load import RECORD_VERSIONS, Reference, load_record, load_run
 from postprocess.points import (
     COLUMNS,
+    configuration_words,
     expected_wire_bytes,
     points_as_json,
     points_of,
@@ -105,7 +106,7 @@ def test_basic_of_another_case_is_no_basic(tmp_path: Path, changes: dict[str, An
 def test_basic_with_other_sizes_or_invalid_is_no_basic(tmp_path: Path) -> None:
     own = sweep(grid=(16,), configuration="async")
     for basic_point, reason in (
-        (point(message_bytes=77), f"basic had other sizes: 77 bytes, matrices of order {point()['matrix_size']}"),
+        (point(message_bytes=77), f"basic had other sizes: 77 bytes, matrices of order {point()['work_size']}"),
         (point(repetitions=4), "basic is not valid at this point: fewer than 6 repetitions (4)"),
         (point(data_errors=3), "basic is not valid at this point: wrong data received (3 errors)"),
     ):
@@ -553,3 +554,26 @@ def test_hostile_names_cannot_reach_the_terminal(tmp_path: Path) -> None:
     for text in (summary_table(points), points_table_text(points)):
         assert all(line.isprintable() for line in text.split("\n"))
         assert len(text.split("\n")) in (2, 10)
+
+
+def test_mpi_test_and_another_computation_are_cases_of_their_own(tmp_path: Path) -> None:
+    def with_plan(lines: list[dict[str, Any]], **plan: Any) -> list[dict[str, Any]]:
+        lines[0]["plan"] |= plan
+        return lines
+
+    points = table(
+        tmp_path,
+        sweep(grid=(16,)),
+        with_plan(sweep(Behaviour(0.5), grid=(16,)), test_interval_ns=100_000),
+        with_plan(sweep(Behaviour(0.9), grid=(16,)), computation="triad"),
+        with_plan(sweep(grid=(16,), configuration="async"), computation="triad", test_interval_ns=100_000),
+    )
+    assert list(points["launch"]) == [1, 1, 1, 1]
+    assert [configuration_words(row) for row in points.to_dict("records")] == [
+        "basic",
+        "basic, MPI_Test every 100 µs",
+        "basic, triad",
+        "async, triad, MPI_Test every 100 µs",
+    ]
+    # MPI_Test is an axis beside the configurations; computations are never compared with each other.
+    assert list(points["speedup_vs_basic"].round(2)) == [1.0, 1.33, 1.0, 0.95]
