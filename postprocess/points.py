@@ -246,12 +246,12 @@ def case_of(record: Record, collective: str, launch: int, system: str = "") -> d
     return {name: values[name] for name in CASE}
 
 
-def configuration_words(case: Mapping[str, Any]) -> str:
+def configuration_words(case: Mapping[Any, Any]) -> str:
     """The configuration of a row, or of a `case_of`, as headings name it: ``async, cold caches``, ``basic, triad``."""
     return f"{case['configuration']}{unusual_words(case)}"
 
 
-def unusual_words(case: Mapping[str, Any]) -> str:
+def unusual_words(case: Mapping[Any, Any]) -> str:
     """What is not as usual with a case, behind its name: ``, cold caches``, ``, triad, MPI_Test every 100 µs``."""
     unusual = [
         *(["cold caches"] if case["cache"] == "cold" else []),
@@ -261,7 +261,7 @@ def unusual_words(case: Mapping[str, Any]) -> str:
     return "".join(f", {words}" for words in unusual)
 
 
-def is_reference(case: Mapping[str, Any]) -> bool:
+def is_reference(case: Mapping[Any, Any]) -> bool:
     """Whether a case is what the others are compared with: `basic`, its computation without MPI_Test."""
     return bool(case["configuration"] == "basic" and not case["test_interval_ns"])
 

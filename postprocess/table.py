@@ -52,7 +52,7 @@ def points_table_text(points: pd.DataFrame) -> str:
     lines = [
         [
             *(str(p[key]) for key in ("toolchain", "network")),
-            configuration_words({str(key): value for key, value in p.items()}),
+            configuration_words(p),
             str(p["collective"]),
             *(duration(p[key]) for key in ("comm_target_ns", "comp_target_ns")),
             size(p["message_bytes"]),
