@@ -65,6 +65,27 @@ def r_comp_slowdown(t_comp: ArrayLike, t_comp_ref: ArrayLike) -> float:
     return _largest(_divide(t_comp, t_comp_ref))
 
 
+def overlap_osu_percent(t_measured: ArrayLike, t_comp: ArrayLike, t_comm_ref: ArrayLike) -> Floats:
+    """The overlap that the OSU Micro-Benchmarks (5 to 7, `print_stats_nbc`) make of these times, elementwise.
+
+    100 - 100 (t_measured - t_comp) / t_comm_ref, there of means over all ranks. OSU prints 0 where it is below 0; here
+    it is not clamped. NaN where t_comm_ref is not above 0.
+    """
+    measured, comp = np.asarray(t_measured, dtype=np.float64), np.asarray(t_comp, dtype=np.float64)
+    return 100 - 100 * _divide(measured - comp, t_comm_ref)
+
+
+def overlap_imb_percent(t_measured: ArrayLike, t_comp: ArrayLike, t_comm_ref: ArrayLike) -> Floats:
+    """The overlap that the Intel MPI Benchmarks (IMB-NBC, `IMB_display_times`) make of these times, elementwise.
+
+    100 (t_comm_ref + t_comp - t_measured) / max(t_comm_ref, t_comp), there all of the rank with the largest t_measured,
+    t_comp as it was in the overlapped runs. IMB clamps it to 0 to 100; here it is not clamped. NaN where both are 0.
+    """
+    measured, comp = np.asarray(t_measured, dtype=np.float64), np.asarray(t_comp, dtype=np.float64)
+    comm = np.asarray(t_comm_ref, dtype=np.float64)
+    return 100 * _divide(comm + comp - measured, np.maximum(comm, comp))
+
+
 @cache
 def median_interval_rank(n: int, confidence: float = CONFIDENCE) -> int | None:
     """k such that [k-th smallest, k-th largest] of n samples (k from 0) holds the median with at least `confidence`.

@@ -47,6 +47,35 @@ def test_concurrency_ratios_take_the_worst_rank_against_its_own_reference() -> N
     assert math.isnan(metrics.r_comm([5, 7], [0, 0]))
 
 
+@pytest.mark.parametrize(
+    ("overall", "compute", "pure", "printed"),
+    [
+        (665.10, 424.78, 412.18, 41.70),  # Denis et al. 2022, figure 11: Ibcast and Ireduce, Open MPI
+        (1226.44, 706.79, 681.85, 23.79),
+        (2098.49, 1888.42, 1832.79, 88.54),  # figure 12: Ialltoall and Ireduce, MPICH with its progress thread
+        (851.56, 663.64, 643.58, 70.80),
+    ],
+)
+def test_the_overlap_that_osu_prints(overall: float, compute: float, pure: float, printed: float) -> None:
+    assert float(metrics.overlap_osu_percent(overall, compute, pure)) == pytest.approx(printed, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("overlapped", "pure", "cpu", "printed"),
+    [(2281.20, 1888.82, 2052.86, 80.89), (981.55, 790.55, 803.90, 76.24)],  # figure 13: Ialltoall and Ireduce, MPICH
+)
+def test_the_overlap_that_imb_prints(overlapped: float, pure: float, cpu: float, printed: float) -> None:
+    assert float(metrics.overlap_imb_percent(overlapped, cpu, pure)) == pytest.approx(printed, abs=0.005)
+
+
+def test_overlap_of_other_suites_is_not_clamped() -> None:
+    assert float(metrics.overlap_osu_percent(30, 10, 10)) == -100
+    assert float(metrics.overlap_imb_percent(30, 10, 10)) == -100
+    assert float(metrics.overlap_imb_percent(5, 10, 10)) == 150
+    assert math.isnan(float(metrics.overlap_osu_percent(5, 10, 0)))
+    assert math.isnan(float(metrics.overlap_imb_percent(5, 0, 0)))
+
+
 def test_median_interval_is_the_narrowest_that_is_sure() -> None:
     assert all(metrics.median_interval_rank(n) is None for n in range(6))
     for n in range(6, 300):
