@@ -1,13 +1,21 @@
 """A case: what one process group of a benchmark is to measure. Its identity names its files."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+from mpi_campaign.benchmarks import BENCHMARKS
+from postprocess.text import duration
 
 
 @dataclass(frozen=True)
 class Case:
-    """toolchain is NAME@VERSION, environment its ReFrame name, network `shm`, `wire:<rate>` or `native`."""
+    """toolchain is NAME@VERSION, environment its ReFrame name, network `shm`, `wire:<rate>` or `native`.
+
+    collective is empty where the benchmark has none. test_interval_ns: MPI_Test is called about this often while
+    computing, 0: never. A manifest that is older than a field has its default.
+    """
 
     toolchain: str
     provider: str
@@ -17,25 +25,49 @@ class Case:
     benchmark: str
     collective: str
     repeat: int = 1
+    computation: str = "dgemm"
+    test_interval_ns: int = 0
+    cache: str = "warm"
+
+    def _beside_the_usual(self) -> Iterator[tuple[str, str]]:
+        """In what it differs from the usual case, for people and for file names."""
+        if self.computation != "dgemm":
+            yield self.computation, self.computation
+        if self.test_interval_ns:
+            yield f"MPI_Test every {duration(self.test_interval_ns)}", f"test{self.test_interval_ns}ns"
+        if self.cache != "warm":
+            yield f"{self.cache} caches", self.cache
+        if self.repeat > 1:
+            yield f"repeat {self.repeat}", f"r{self.repeat}"
 
     @property
     def label(self) -> str:
         """For people."""
-        again = f" (repeat {self.repeat})" if self.repeat > 1 else ""
-        return f"{self.toolchain} {self.network} {self.configuration} {self.collective}{again}"
+        benchmark = "" if self.benchmark == "nbc_overlap" else self.benchmark
+        words = [self.toolchain, self.network, self.configuration, benchmark, self.collective]
+        unusual = ", ".join(said for said, _ in self._beside_the_usual())
+        return " ".join(filter(None, [*words, f"({unusual})" if unusual else ""]))
 
     @property
     def stem(self) -> str:
         """Name of its files, without suffix."""
         parts = [self.environment, self.network, self.configuration, self.benchmark, self.collective]
-        if self.repeat > 1:
-            parts.append(f"r{self.repeat}")
-        return ".".join(re.sub(r"[^A-Za-z0-9_-]", "_", part) for part in parts)
+        parts += [name for _, name in self._beside_the_usual()]
+        return ".".join(re.sub(r"[^A-Za-z0-9_-]", "_", part) for part in parts if part)
 
     @property
-    def basic(self) -> "Case":
-        """The case of `basic` that this one is held against: identical in all else."""
-        return replace(self, configuration="basic")
+    def basic(self) -> "Case | None":
+        """The case of `basic` that gives this one its sizes and references, identical in all else; None without one."""
+        benchmark = BENCHMARKS[self.benchmark].basic_of
+        if not benchmark:
+            return None
+        return replace(self, configuration="basic", benchmark=benchmark, test_interval_ns=0)
+
+    @property
+    def launched_by(self) -> str:
+        """Name of the ReFrame test that measures it."""
+        benchmark = BENCHMARKS[self.benchmark]
+        return benchmark.fixture if benchmark.fixture and self == self.basic else benchmark.test
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

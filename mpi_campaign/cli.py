@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from mpi_campaign import __version__, archive, libraries, suites
+from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS
 from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -49,14 +50,32 @@ def output_option(function: Function) -> Function:
     "--configuration",
     "configurations",
     multiple=True,
-    help=f"One of {', '.join(libraries.CONFIGURATIONS)}. May be repeated. Default: all.",
+    help=f"One of {', '.join(libraries.CONFIGURATIONS)}. May be repeated. Default: the suite's.",
 )
-@click.option("--benchmark", "benchmarks", multiple=True, help="May be repeated. Default: all.")
+@click.option(
+    "--benchmark",
+    "benchmarks",
+    multiple=True,
+    help=f"One of {', '.join(BENCHMARKS)}. May be repeated. Default: the suite's.",
+)
 @click.option(
     "--collective",
     "collectives",
     multiple=True,
     help=f"One of {', '.join(suites.COLLECTIVES)}. May be repeated. Default: the suite's.",
+)
+@click.option(
+    "--computation",
+    "computations",
+    multiple=True,
+    help=f"One of {', '.join(COMPUTATIONS)}. May be repeated. Default: the suite's.",
+)
+@click.option(
+    "--test-interval",
+    "test_intervals",
+    multiple=True,
+    metavar="DURATION",
+    help="Also measure with MPI_Test called this often while computing, e.g. 100us. May be repeated.",
 )
 @click.option(
     "--network",

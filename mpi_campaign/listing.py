@@ -3,6 +3,7 @@
 from typing import Any
 
 from mpi_campaign import libraries, machine, plan, suites, toolchains
+from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS
 from mpi_campaign.progress import duration
 
 
@@ -21,9 +22,10 @@ def everything() -> dict[str, list[dict[str, Any]]]:
             _entry(name, f"in {here[name].prefix}" if name in here else "from its wheels, installed when first used")
             for name in names
         ],
-        "benchmarks": [_entry(name, what) for name, what in plan.BENCHMARKS.items()],
+        "benchmarks": [_entry(name, benchmark.title) for name, benchmark in BENCHMARKS.items()],
         "collectives": [_entry(name, "MPI_" + name.capitalize()) for name in suites.COLLECTIVES],
         "configurations": [_configuration(name, what) for name, what in libraries.CONFIGURATIONS.items()],
+        "computations": [_entry(name, what) for name, what in COMPUTATIONS.items()],
         "suites": [_entry(name, f"{suite.purpose}; {_time(suite)}") for name, suite in suites.SUITES.items()],
     }
 

@@ -1,20 +1,20 @@
 """What a run is asked to do, and what of it can be: options checked, ranks placed, cases planned or skipped."""
 
+import itertools
 import math
 import re
 import runpy
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from mpi_campaign import ROOT, libraries, machine, site, suites, toolchains, wire
+from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS, Benchmark
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.toolchains import Toolchain
-
-BENCHMARKS: Mapping[str, str] = {"nbc_overlap": "overlap of nonblocking collectives (Denis et al. 2022)"}
 
 CACHES: Mapping[str, str] = {
     "warm": "every repetition uses the same buffers",
@@ -47,6 +47,8 @@ class Options:
     configurations: tuple[str, ...] = ()
     benchmarks: tuple[str, ...] = ()
     collectives: tuple[str, ...] = ()
+    computations: tuple[str, ...] = ()
+    test_intervals: tuple[str, ...] = ()
     network: str = ""
     cache: str = "warm"
     repeat: int = 1
@@ -84,9 +86,10 @@ class Plan:
 
     @property
     def to_measure(self) -> list[Case]:
-        """Launches: every case that is not skipped, and `basic` wherever another configuration needs it."""
+        """Launches: every case that is not skipped, and the `basic` that it needs, each once."""
         wanted = [case for case in self.cases if case.stem not in self.skipped]
-        return list({case.stem: case for case in [*(one.basic for one in wanted), *wanted]}.values())
+        basics = [one.basic for one in wanted if one.basic is not None]
+        return list({case.stem: case for case in [*basics, *wanted]}.values())
 
     @property
     def case_budget_seconds(self) -> float:
@@ -138,6 +141,7 @@ def _check_names(options: Options) -> None:
         ("configuration", options.configurations, libraries.CONFIGURATIONS),
         ("benchmark", options.benchmarks, BENCHMARKS),
         ("collective", options.collectives, suites.COLLECTIVES),
+        ("computation", options.computations, COMPUTATIONS),
         ("network", (kind,) if options.network else (), libraries.NETWORKS),
         ("cache", (options.cache,), CACHES),
     ]
@@ -175,6 +179,22 @@ def _check_numbers(options: Options) -> None:
     for message, applies in wrong.items():
         if applies:
             raise CampaignError(message)
+    for text in options.test_intervals:
+        nanoseconds(text)
+
+
+_NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def nanoseconds(text: str) -> int:
+    """A duration as the benchmarks read it: a number and a unit, or 0. Raises CampaignError."""
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(ns|us|ms|s)", text)
+    found = round(float(match[1]) * _NANOSECONDS[match[2]]) if match else 0
+    if found < 1 and text != "0":
+        raise CampaignError(
+            f"--test-interval {text}: a time with a unit (ns, us, ms, s), such as 100us; 0 is measured in any case"
+        )
+    return found
 
 
 def place(options: Options) -> libraries.Placement:
@@ -240,25 +260,61 @@ def make_plan(options: Options, resolved: list[Toolchain], network: str, placeme
         )
     cases = []
     skipped = {}
-    for toolchain in resolved:
-        for configuration in options.configurations or tuple(libraries.CONFIGURATIONS):
-            request = libraries.Request(Path(toolchain.prefix), toolchain.version, configuration, network, placement)
-            answer = libraries.launch(toolchain.family, request)
-            for collective in options.collectives or suites.SUITES[options.suite].collectives:
-                first = Case(
-                    toolchain.toolchain,
-                    toolchain.provider,
-                    toolchain.environment,
-                    network,
-                    configuration,
-                    "nbc_overlap",
-                    collective,
+    for toolchain, (name, benchmark) in itertools.product(resolved, benchmarks_of(options).items()):
+        for values in _cells(options, benchmark):
+            reason = _impossible(toolchain, benchmark, values["configuration"], network, placement)
+            for repeat in range(1, options.repeat + 1):
+                case = Case(
+                    toolchain=toolchain.toolchain,
+                    provider=toolchain.provider,
+                    environment=toolchain.environment,
+                    network=network,
+                    benchmark=name,
+                    repeat=repeat,
+                    cache=options.cache,
+                    **values,
                 )
-                for case in (replace(first, repeat=repeat) for repeat in range(1, options.repeat + 1)):
-                    cases.append(case)
-                    if isinstance(answer, libraries.Impossible):
-                        skipped[case.stem] = answer.reason
+                cases.append(case)
+                if reason:
+                    skipped[case.stem] = reason
     plan = Plan(options, network, placement, tuple(cases), skipped)
     if not plan.to_measure:
         raise CampaignError(f"nothing can run: {'; '.join(dict.fromkeys(skipped.values()))}")
     return plan
+
+
+def benchmarks_of(options: Options) -> dict[str, Benchmark]:
+    """What was asked for, else the suite's."""
+    names = options.benchmarks or suites.SUITES[options.suite].benchmarks
+    return {name: BENCHMARKS[name] for name in names}
+
+
+def axes_of(options: Options, benchmark: Benchmark) -> dict[str, Sequence[Any]]:
+    """By axis that the benchmark has, the values that were asked for, else the suite's."""
+    suite = suites.SUITES[options.suite]
+    usual = tuple(name for name in suite.configurations if name in benchmark.configurations)
+    values: dict[str, Sequence[Any]] = {
+        "configuration": options.configurations or usual,
+        "collective": options.collectives or suite.collectives,
+        "computation": options.computations or suite.computations,
+        "test_interval_ns": sorted({0, *map(nanoseconds, options.test_intervals)}),
+    }
+    return {axis: values[axis] for axis in benchmark.axes}
+
+
+def _cells(options: Options, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
+    """Every combination of the axes' values."""
+    axes = axes_of(options, benchmark)
+    for values in itertools.product(*axes.values()):
+        yield {"collective": "", **dict(zip(axes, values, strict=True))}
+
+
+def _impossible(
+    toolchain: Toolchain, benchmark: Benchmark, configuration: str, network: str, placement: libraries.Placement
+) -> str:
+    """Why a configuration cannot be had; empty where it can."""
+    if configuration not in benchmark.configurations:
+        return f"{benchmark.test} runs in {', '.join(benchmark.configurations)} only"
+    request = libraries.Request(Path(toolchain.prefix), toolchain.version, configuration, network, placement)
+    answer = libraries.launch(toolchain.family, request)
+    return answer.reason if isinstance(answer, libraries.Impossible) else ""

@@ -3,9 +3,10 @@
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from mpi_campaign import ROOT, archive, measuring
 
@@ -24,9 +25,15 @@ class Event:
     environment: str
     reason: str = ""
 
-    def parameter(self, name: str) -> str | None:
-        match = re.search(rf"%(?:\w+\.)?{name}=(\S+)", self.test)
-        return match.group(1) if match else None
+    @property
+    def name(self) -> str:
+        """The test's, without its parameters."""
+        return self.test.partition(" ")[0]
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The test's and its fixtures', by name."""
+        return dict(re.findall(r"%(?:\w+\.)*(\w+)=(\S+)", self.test))
 
 
 @dataclass(frozen=True)
@@ -71,12 +78,13 @@ def command(
     environments: list[str],
     mode: str,
     policy: str,
-    variables: dict[str, str],
+    variables: Mapping[str, str] = MappingProxyType({}),
+    parameters: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
     """The ReFrame command line of a session; it works as well when it is typed.
 
     folder: where the session stages, writes its report and its JUnit file.  tests: pattern of display names.
-    policy: serial for everything that is timed.
+    policy: serial for everything that is timed.  parameters: values that a test's parameter takes instead of its own.
     """
     return [
         str(ROOT / ".venv" / "bin" / "reframe"),
@@ -90,6 +98,7 @@ def command(
         # Not --prgenv: its patterns are added to its default, which is everything.
         f"--setvar=valid_prog_environs={','.join(environments)}",
         *(f"--setvar={name}={value}" for name, value in variables.items()),
+        *(f"--parameterize={name}={values}" for name, values in parameters.items()),
         f"--exec-policy={policy}",
         "--keep-stage-files",
         "--nocolor",
@@ -98,6 +107,12 @@ def command(
         f"--report-file={folder / archive.REPORT}",
         f"--report-junit={folder / archive.JUNIT}",
     ]
+
+
+def pattern(test: str, axes: Mapping[str, Sequence[object]]) -> str:
+    """Of display names: tests of this name whose parameters, their own or their fixtures', have one of these values."""
+    having = (f"(?=.*%([^%]*[.])?{axis}=({'|'.join(map(str, values))})(%|$))" for axis, values in axes.items())
+    return f"^{test}(?=%|$){''.join(having)}"
 
 
 def run(words: list[str], on_event: Callable[[Event], None], on_tick: Callable[[], None]) -> Session:

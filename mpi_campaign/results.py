@@ -53,7 +53,7 @@ def _judge(folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome]) -
     own = next((one for one in outcomes if one.failed and one.stem == case.stem), None)
     if own:
         return "fail", _why(folder, plan, case, own)
-    if any(one.failed and one.stem == case.basic.stem for one in outcomes):
+    if case.basic and any(one.failed and one.stem == case.basic.stem for one in outcomes):
         return "missing", "basic, whose sizes it needs, failed"
     if archive.is_complete(_record(folder, case)):
         return "pass", ""

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import __version__, archive, libraries, machine, measuring, reframe_session, suites, toolchains
+from mpi_campaign import __version__, archive, machine, measuring, reframe_session, suites, toolchains
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.plan import (
@@ -17,6 +17,8 @@ from mpi_campaign.plan import (
     SYSTEMS,
     Options,
     Plan,
+    axes_of,
+    benchmarks_of,
     check,
     choose_network,
     make_plan,
@@ -54,7 +56,7 @@ class Campaign:
             f"{compiler}"
         )
         self.progress.step("finding the toolchains")
-        asked = dict.fromkeys(self.options.toolchains or toolchains.DEFAULT_TOOLCHAINS)
+        asked = dict.fromkeys(self.options.toolchains or suites.SUITES[self.options.suite].toolchains)
         resolved = [toolchains.resolve(toolchains.parse(text), self._say) for text in asked]
         network, notes = choose_network(self.options)
         self._say(f"{', '.join(one.toolchain for one in resolved)}; network {network}")
@@ -81,7 +83,7 @@ class Campaign:
     def _say(self, text: str) -> None:
         self.progress.line(f"      {text}")
 
-    def _session(self, folder: RunFolder, plan: Plan, tests: str, policy: str, variables: dict[str, str]) -> list[str]:
+    def _session(self, folder: RunFolder, plan: Plan, *, tests: str, policy: str, **given: dict[str, str]) -> list[str]:
         """ReFrame's command line, all but what it is to do."""
         return reframe_session.command(
             settings=SYSTEMS / self.options.system / "settings.py",
@@ -91,18 +93,16 @@ class Campaign:
             environments=list(dict.fromkeys(case.environment for case in plan.to_measure)),
             mode=self.options.suite,
             policy=policy,
-            variables=variables,
+            **given,
         )
 
     def _build(self, folder: RunFolder, plan: Plan, watch: Watch) -> Session:
         """All builds, several at once, before anything is measured. One that fails is told when its cases are."""
-        words = [*self._session(folder, plan, "^build_benchmarks", "async", {}), "--run"]
+        words = [*self._session(folder, plan, tests="^build_benchmarks", policy="async"), "--run"]
         return reframe_session.run(words, watch.on_event, watch.on_tick)
 
     def _command(self, folder: RunFolder, plan: Plan, repeat: int = 1) -> list[str]:
         """The command line that measures."""
-        configurations = "|".join(self.options.configurations or libraries.CONFIGURATIONS)
-        collectives = "|".join(self.options.collectives or suites.SUITES[self.options.suite].collectives)
         rate = plan.network.partition(":")[2]
         variables = {
             "ranks": str(plan.placement.ranks),
@@ -120,8 +120,16 @@ class Campaign:
             variables["resume_from"] = str(self.resume.partial / "records")
         if repeat > 1:
             variables["repeat"] = str(repeat)
-        tests = f"nbc_overlap%configuration=({configurations})%basic.collective=({collectives})$"
-        return self._session(folder, plan, tests, "serial", variables)
+        tests, parameters = [], {}
+        for benchmark in benchmarks_of(self.options).values():
+            axes = axes_of(self.options, benchmark)
+            intervals = axes.pop("test_interval_ns", (0,))  # any number of them: ReFrame makes tests of those asked for
+            if any(intervals):
+                parameters[f"{benchmark.test}.test_interval_ns"] = ",".join(map(str, intervals))
+            tests.append(reframe_session.pattern(benchmark.test, axes))
+        return self._session(
+            folder, plan, tests="|".join(tests), policy="serial", variables=variables, parameters=parameters
+        )
 
     def _dry_run(self, folder: RunFolder, plan: Plan) -> int:
         words = [*self._command(folder, plan), "--dry-run"]

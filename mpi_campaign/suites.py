@@ -7,9 +7,12 @@ A suite is a ReFrame mode, which sets grid, budget and time limit, and a tag, wh
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mpi_campaign import libraries, toolchains
+
 COLLECTIVES = ("ibcast", "ireduce", "iallgather", "ialltoall", "iallreduce")
-# Those that the paper measures everywhere (section 5.3).
-PAPERS_FOUR = COLLECTIVES[:4]
+# Those that the paper measures everywhere (section 5.3), and the one whose result every rank waits for.
+PAPERS_FOUR = ("ibcast", "ireduce", "iallgather", "ialltoall")
+FIVE = (*PAPERS_FOUR, "iallreduce")
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,7 @@ class Suite:
 
     points: its cells.  budget_seconds: wall time of the whole suite, 0 where only the repetitions bound it.
     case_seconds, limit: what a ReFrame mode gives a case when it is started by hand: its budget, and its time limit.
+    toolchains, benchmarks, configurations, collectives, computations: what it measures where nothing else is asked for.
     """
 
     purpose: str
@@ -26,12 +30,45 @@ class Suite:
     budget_seconds: float
     case_seconds: float
     limit: str
-    collectives: tuple[str, ...] = COLLECTIVES
+    toolchains: tuple[str, ...] = toolchains.DEFAULT_TOOLCHAINS
+    benchmarks: tuple[str, ...] = ("nbc_overlap",)
+    configurations: tuple[str, ...] = tuple(libraries.CONFIGURATIONS)
+    collectives: tuple[str, ...] = FIVE
+    computations: tuple[str, ...] = ("dgemm",)
 
 
 SUITES: Mapping[str, Suite] = {
-    "smoke": Suite("a first look: 3 x 3 points around 16 ms", "smoke", 9, 245, 12, "5m", PAPERS_FOUR),
-    "nightly": Suite("regressions: 6 x 6 points from 1 to 32 ms", "nightly", 36, 3600, 170, "20m"),
-    "acceptance": Suite("acceptance: 12 x 12 points from 500 us to 1 s", "full", 144, 43200, 2100, "3h"),
-    "full": Suite("the paper's map: 12 x 12 points, as long as the intervals take", "full", 144, 0, 0, "12h"),
+    "smoke": Suite(
+        purpose="a first look: 3 x 3 points around 16 ms",
+        grid="smoke",
+        points=9,
+        budget_seconds=245,
+        case_seconds=12,
+        limit="5m",
+        collectives=PAPERS_FOUR,
+    ),
+    "nightly": Suite(
+        purpose="regressions: 6 x 6 points from 1 to 32 ms",
+        grid="nightly",
+        points=36,
+        budget_seconds=3600,
+        case_seconds=170,
+        limit="20m",
+    ),
+    "acceptance": Suite(
+        purpose="acceptance: 12 x 12 points from 500 us to 1 s",
+        grid="full",
+        points=144,
+        budget_seconds=43200,
+        case_seconds=2100,
+        limit="3h",
+    ),
+    "full": Suite(
+        purpose="the paper's map: 12 x 12 points, as long as the intervals take",
+        grid="full",
+        points=144,
+        budget_seconds=0,
+        case_seconds=0,
+        limit="12h",
+    ),
 }

@@ -21,9 +21,7 @@ class Watch:
         self.folder = folder
         self.on_end = on_end
         self.repeat = 1
-        self.cases = {
-            (case.environment, case.configuration, case.collective, case.repeat): case for case in plan.to_measure
-        }
+        self.cases = plan.to_measure
         budget = plan.case_budget_seconds
         self.countdown = Countdown(len(plan.to_measure), budget + LAUNCH_SECONDS if budget else 0.0)
         self.points = suites.SUITES[plan.options.suite].points
@@ -31,12 +29,12 @@ class Watch:
 
     def _case(self, event: Event) -> Case | None:
         """The launch that an event is about; None for a build, or for `basic` judged after its fixture measured it."""
-        collective = event.parameter("collective")
-        measured_by_fixture = event.test.startswith("nbc_overlap_basic")
-        configuration = "basic" if measured_by_fixture else event.parameter("configuration")
-        if collective is None or configuration is None or (configuration == "basic" and not measured_by_fixture):
-            return None
-        return self.cases.get((event.environment, configuration, collective, self.repeat))
+        for case in self.cases:
+            if (case.launched_by, case.environment, case.repeat) == (event.name, event.environment, self.repeat):
+                values = case.as_dict()
+                if all(str(values.get(name, value)) == value for name, value in event.parameters.items()):
+                    return case
+        return None
 
     def on_event(self, event: Event) -> None:
         case = self._case(event)

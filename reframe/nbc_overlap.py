@@ -1,12 +1,13 @@
-"""Overlap of nonblocking collectives (Denis et al. 2022): one test per configuration and collective.
+"""Overlap of nonblocking collectives (Denis et al. 2022): one test per configuration, collective and computation.
 
-    nbc_overlap %configuration=async %basic.collective=ibcast
+    nbc_overlap %configuration=async %test_interval_ns=0 %basic.collective=ibcast %basic.computation=dgemm
 
 Every configuration takes message and matrix sizes from `basic` of the identical toolchain, network, ranks and grid,
 which is a fixture: measured once, whatever depends on it.
 """
 
 from pathlib import Path
+from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -14,6 +15,7 @@ from overlap_base import MeasuredTest
 from reframe.core.builtins import fixture, parameter, run_after, run_before
 
 from mpi_campaign import archive, libraries, suites
+from mpi_campaign.benchmarks import COMPUTATIONS
 from postprocess.points import record_metrics
 
 
@@ -23,7 +25,12 @@ class NbcOverlap(MeasuredTest):
     benchmark = "nbc_overlap"
 
     def benchmark_options(self) -> list[str]:
-        options = ["--grid", self.grid, "--cache", self.cache]
+        case = self.case
+        options = ["--grid", self.grid, "--cache", case.cache]
+        if case.computation != "dgemm":
+            options += ["--computation", case.computation]
+        if case.test_interval_ns:
+            options += ["--test-interval", f"{case.test_interval_ns}ns"]
         if self.budget_seconds:
             options += ["--budget-seconds", str(self.budget_seconds)]
         basic = self.basic_test()
@@ -48,9 +55,10 @@ class nbc_overlap_basic(NbcOverlap):
 
     descr = "overlap of a nonblocking collective, the library as it comes"
     collective = parameter(list(suites.COLLECTIVES))
+    computation = parameter(list(COMPUTATIONS))
 
-    def identify(self) -> tuple[str, str]:
-        return "basic", self.collective
+    def identify(self) -> dict[str, Any]:
+        return {"configuration": "basic", "collective": self.collective, "computation": self.computation}
 
 
 @rfm.simple_test
@@ -61,19 +69,30 @@ class nbc_overlap(NbcOverlap):
     valid_systems = ["+mpi"]
     valid_prog_environs = ["+mpi"]
     configuration = parameter(list(libraries.CONFIGURATIONS))
+    test_interval_ns = parameter([0], type=int)
     basic = fixture(nbc_overlap_basic, scope="environment")
 
     @run_after("init")
     def tag_suites(self) -> None:
-        self.tags = {name for name, suite in suites.SUITES.items() if self.basic.collective in suite.collectives}
+        self.tags = {name for name, suite in suites.SUITES.items() if self.is_of(suite)}
 
-    def identify(self) -> tuple[str, str]:
-        return self.configuration, self.basic.collective
+    def is_of(self, suite: suites.Suite) -> bool:
+        measured = (suite.configurations, suite.collectives, suite.computations)
+        own = (self.configuration, self.basic.collective, self.basic.computation)
+        return all(value in values for value, values in zip(own, measured, strict=True))
+
+    def identify(self) -> dict[str, Any]:
+        own = {"configuration": self.configuration, "test_interval_ns": self.test_interval_ns}
+        return {**self.basic.identify(), **own}
+
+    @property
+    def measured_by_fixture(self) -> bool:
+        return bool(self.configuration == "basic" and self.test_interval_ns == 0)
 
     def basic_test(self) -> MeasuredTest | None:
-        return None if self.configuration == "basic" else self.basic
+        return None if self.measured_by_fixture else self.basic
 
     def finished_record(self) -> dict[Path, str] | None:
-        if self.configuration == "basic":
+        if self.measured_by_fixture:
             return {self.basic.staged(name): name for name in self.record_files()}
         return super().finished_record()

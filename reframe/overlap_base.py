@@ -49,8 +49,8 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
 class MeasuredTest(rfm.RunOnlyRegressionTest):
     """Places and launches one process group of a benchmark, verifies its record, and hands metrics to ReFrame.
 
-    A subclass says which benchmark, which configuration and which collective (`identify`), and the benchmark's own
-    options (`benchmark_options`). Metrics come from `postprocess`; here is no formula.
+    A subclass says which benchmark, which case of it (`identify`), and the benchmark's own options
+    (`benchmark_options`). Metrics come from `postprocess`; here is no formula.
     """
 
     #: Ranks, and computing threads of each. 0: all cores of the node, divided evenly among the ranks.
@@ -81,8 +81,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     benchmark = ""
     build = fixture(BuildBenchmarks, scope="environment")
 
-    def identify(self) -> tuple[str, str]:
-        """The configuration and the collective of this test."""
+    def identify(self) -> dict[str, Any]:
+        """The fields of Case in which tests of this benchmark differ: configuration, collective, ..."""
         raise NotImplementedError
 
     def benchmark_options(self) -> list[str]:
@@ -101,16 +101,16 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     @property
     def case(self) -> Case:
         extras = self.current_environ.extras
-        configuration, collective = self.identify()
+        named = {"collective": "", **self.identify()}
         return Case(
-            extras["toolchain"],
-            extras["provider"],
-            self.current_environ.name,
-            self.network,
-            configuration,
-            self.benchmark,
-            collective,
-            self.repeat,
+            toolchain=extras["toolchain"],
+            provider=extras["provider"],
+            environment=self.current_environ.name,
+            network=self.network,
+            benchmark=self.benchmark,
+            repeat=self.repeat,
+            cache=self.cache,
+            **named,
         )
 
     def staged(self, name: str) -> Path:

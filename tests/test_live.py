@@ -101,7 +101,7 @@ def test_the_printed_reframe_line_works_when_it_is_typed(two_libraries: subproce
         line.strip().removesuffix("--run") + "-l", shell=True, capture_output=True, text=True, cwd=ROOT, check=False
     )
     assert done.returncode == 0, done.stdout
-    assert "nbc_overlap %configuration=async %basic.collective=ibcast" in done.stdout
+    assert "nbc_overlap %configuration=async %test_interval_ns=0 %basic.collective=ibcast" in done.stdout
 
 
 def test_the_archived_run_keeps_its_checksums(two_libraries: subprocess.CompletedProcess[str]) -> None:

