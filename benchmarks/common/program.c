@@ -179,7 +179,7 @@ static bool write_on_rank_0(struct program *program, const struct program_header
     MPI_CHECK(MPI_Get_library_version(library, &length));
     MPI_CHECK(MPI_Get_version(&version, &subversion));
     snprintf(standard, sizeof standard, "%d.%d", version, subversion);
-    char *clock = clock_text(program->clock);
+    char *clock = program->kind->clockless ? NULL : clock_text(program->clock);
     const struct record_header header = {
         .schema = program->kind->schema,
         .schema_version = program->kind->schema_version,

@@ -56,6 +56,7 @@ struct program_kind {
     const char *name;
     const char *schema; /* of its record */
     int schema_version;
+    bool clockless;     /* times of different ranks are never compared: its record has no clock */
     const char *help;   /* what stands above the options: usage, and what it is about */
     const char *exits;  /* its exit codes, in one line */
     void (*describe)(struct option_entry *entries); /* its own options, without an end; at most PROGRAM_MOST_OPTIONS */

@@ -1,0 +1,277 @@
+/*
+ * compute_alone - the computation of mpi_impact without MPI: t_comp_ref of r_mpi_impact (Denis 2022, section 3.2.1, equation 2).
+ *
+ * Started by the launcher that starts mpi_impact, with the same options of binding: as many processes, of which each computes on the CPUs
+ * of its namesake. Linked without MPI: a library that is only loaded may have an effect as well.
+ */
+#include "build_info.h"
+#include "compute.h"
+#include "fail.h"
+#include "impact.h"
+#include "json.h"
+#include "like.h"
+#include "options.h"
+#include "record.h"
+#include "rendezvous.h"
+#include "timer.h"
+#include "topology.h"
+
+#include <omp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { GOOD = 0, FAILED = 1, WRONG_USE = 2, NO_RANK = -1 };
+
+static struct settings {
+    const char *like;
+    const char *record;
+    int64_t rank;
+    double wait_seconds;
+    bool version;
+    bool help;
+} settings = {.rank = NO_RANK, .wait_seconds = 60};
+
+static const struct option_entry entries[] = {
+    {.name = "like", .kind = OPTION_TEXT, .target = &settings.like, .value_name = "FILE",
+     .help = "record of a launch of mpi_impact: processes, threads, CPUs, work and repetitions are taken from it"},
+    {.name = "record", .kind = OPTION_TEXT, .target = &settings.record, .value_name = "FILE",
+     .help = "the records, JSON Lines, one of each process: FILE.0, FILE.1, ...; must not exist. In a folder that all processes see"},
+    {.name = "rank", .kind = OPTION_INTEGER, .target = &settings.rank, .minimum = 0, .maximum = 2147483646, .value_name = "N",
+     .help = "which process this is; default: what the launcher says in its environment"},
+    {.name = "wait-seconds", .kind = OPTION_REAL, .target = &settings.wait_seconds, .minimum = 0.1, .maximum = 3600, .value_name = "S",
+     .help = "how long to wait for the other processes to get ready; default: 60"},
+    {.name = "version", .kind = OPTION_FLAG, .target = &settings.version, .help = "print the version and end"},
+    {.name = "help", .kind = OPTION_FLAG, .target = &settings.help, .help = "print this and end"},
+    {.name = NULL},
+};
+
+/* What launchers call a process's rank. Those of MPI libraries first: under a batch system its own are there as well, and may be the
+ * launcher's. */
+static const char *const rank_variables[] = {"OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
+
+/* One process. */
+struct process {
+    int rank;
+    char host[256];
+    char started_utc[32];
+    int64_t began;
+    int argc;
+    char **argv;
+    struct topology_cpus cpus; /* that it starts with */
+    struct like like;
+    struct topology_cpus *compute_cpus; /* [threads], as read back */
+    record_file *record;
+    compute_team *team;
+};
+
+/* NO_RANK and one line in error where nobody says it. */
+static int find_rank(char *error, size_t error_size) {
+    if (settings.rank != NO_RANK) {
+        return (int)settings.rank;
+    }
+    for (size_t i = 0; i < sizeof rank_variables / sizeof *rank_variables; i++) {
+        const char *text = getenv(rank_variables[i]);
+        char *end = NULL;
+        const long value = text != NULL ? strtol(text, &end, 10) : NO_RANK;
+        if (text != NULL && end != text && *end == '\0' && value >= 0 && value < INT32_MAX) {
+            return (int)value;
+        }
+    }
+    snprintf(error, error_size, "no launcher says which process this is (PMI_RANK, OMPI_COMM_WORLD_RANK, ...); start it with mpiexec, or "
+             "give --rank N");
+    return NO_RANK;
+}
+
+static bool write_header(const struct process *process) {
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
+    json_put_string(line, "type", "process");
+    json_put_string(line, "schema", "mpi-campaign.impact");
+    json_put_integer(line, "schema_version", 1);
+    json_put_string(line, "program", "compute_alone");
+    json_put_integer(line, "rank", process->rank);
+    json_put_string(line, "host", process->host);
+    json_put_string(line, "started_utc", process->started_utc);
+    json_open_array(line, "command_line");
+    for (int i = 0; i < process->argc; i++) {
+        json_put_string(line, NULL, process->argv[i]);
+    }
+    json_close_array(line);
+    char *text = topology_cpus_format(&process->cpus);
+    json_put_string(line, "cpuset", text);
+    free(text);
+    json_open_array(line, "compute_cpusets");
+    for (int i = 0; i < process->like.threads; i++) {
+        text = topology_cpus_format(&process->compute_cpus[i]);
+        json_put_string(line, NULL, text);
+        free(text);
+    }
+    json_close_array(line);
+    json_open_object(line, "build");
+    json_put_string(line, "compiler", BUILD_COMPILER);
+    json_put_string(line, "flags", BUILD_FLAGS);
+    json_put_string(line, "commit", BUILD_COMMIT);
+    if (BUILD_DIRTY < 0) {
+        json_put_null(line, "dirty");
+    } else {
+        json_put_boolean(line, "dirty", BUILD_DIRTY != 0);
+    }
+    json_put_string(line, "blas", compute_blas_description());
+    json_close_object(line);
+    json_close_object(line);
+    const bool good = record_write_text(process->record, json_line_text(line));
+    json_line_destroy(line);
+    return good;
+}
+
+static bool write_footer(const struct process *process) {
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
+    json_put_string(line, "type", "footer");
+    json_put_boolean(line, "complete", true);
+    json_put_string(line, "reason", "");
+    json_put_integer(line, "points", (int64_t)process->like.plan.count);
+    json_put_real(line, "wall_seconds", (double)(timer_now_ns() - process->began) / 1e9);
+    json_close_object(line);
+    const bool good = record_write_text(process->record, json_line_text(line));
+    json_line_destroy(line);
+    return good;
+}
+
+/* Threads on the CPUs of their namesakes. false and one line where the system refuses, or does something else. */
+static bool bind_threads(struct process *process, char *error, size_t error_size) {
+    const struct like *like = &process->like;
+    bool good = true;
+#pragma omp parallel num_threads(like->threads) reduction(&& : good)
+    good = topology_bind_thread(&like->cpus[omp_get_thread_num()]);
+    process->compute_cpus = fail_alloc((size_t)like->threads, sizeof *process->compute_cpus);
+    compute_cpusets(process->team, process->compute_cpus);
+    if (good && memcmp(process->compute_cpus, like->cpus, (size_t)like->threads * sizeof *like->cpus) == 0) {
+        return true;
+    }
+    char *text = topology_cpus_format(&process->cpus);
+    snprintf(error, error_size, "threads cannot be bound where those of rank %d of '%s' were: this process may use CPUs %s; start it with the "
+             "same options of binding", process->rank, settings.like, text);
+    free(text);
+    return false;
+}
+
+/* The record of this process and its threads. false and one line in error. */
+static bool prepare(struct process *process, char *error, size_t error_size) {
+    const int length = snprintf(NULL, 0, "%s.%d", settings.record, process->rank);
+    char *path = fail_alloc((size_t)length + 1, 1);
+    snprintf(path, (size_t)length + 1, "%s.%d", settings.record, process->rank);
+    process->record = record_create(path, error, error_size);
+    free(path);
+    if (process->record == NULL) {
+        return false;
+    }
+    process->team = compute_create(process->like.threads, error, error_size);
+    return process->team != NULL && bind_threads(process, error, error_size);
+}
+
+static bool write_points(const struct process *process, const struct impact_samples *samples) {
+    bool good = true;
+    for (size_t i = 0; i < process->like.plan.count && good; i++) {
+        const int64_t window[2] = {samples[i].begin_utc_ns, samples[i].end_utc_ns};
+        good = impact_write_point(process->record, &process->like.plan, i, 1, window, samples[i].t_comp_ns);
+    }
+    return good;
+}
+
+/* Returns the exit code. */
+static int measure(struct process *process) {
+    char error[768] = "";
+    int64_t begin = 0;
+    if (!write_header(process)) {
+        fail_report("rank %d: %s", process->rank, record_error(process->record));
+        return FAILED;
+    }
+    impact_prepare(process->team, &process->like.plan);
+    struct impact_samples *samples = impact_samples_create(&process->like.plan);
+    const bool met = rendezvous_wait(settings.record, process->rank, process->like.ranks, settings.wait_seconds, &begin, error, sizeof error);
+    bool written = true;
+    if (met) {
+        impact_measure(process->team, &process->like.plan, begin, samples);
+        written = write_points(process, samples) && write_footer(process);
+    }
+    rendezvous_leave(settings.record, process->rank);
+    if (!met || !written) {
+        fail_report("rank %d: %s", process->rank, met ? record_error(process->record) : error);
+    }
+    impact_samples_free(&process->like.plan, samples);
+    return met && written ? GOOD : FAILED;
+}
+
+static void begin(struct process *process, int argc, char **argv) {
+    fail_setup("compute_alone", -1, NULL);
+    timer_check();
+    process->began = timer_now_ns();
+    process->argc = argc;
+    process->argv = argv;
+    const time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc) == NULL ||
+        strftime(process->started_utc, sizeof process->started_utc, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0) {
+        fail_die("the date cannot be read");
+    }
+    if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR) {
+        fail_die("signal failed");
+    }
+    if (gethostname(process->host, sizeof process->host - 1) != 0) {
+        strcpy(process->host, "unknown");
+    }
+    topology_own_cpus(&process->cpus);
+}
+
+static int run(struct process *process) {
+    char error[768] = "";
+    if (settings.like == NULL || settings.record == NULL) {
+        snprintf(error, sizeof error, "--like FILE and --record FILE are needed; --help tells more");
+    } else {
+        process->rank = find_rank(error, sizeof error);
+    }
+    int code = WRONG_USE;
+    if (error[0] == '\0' && like_read(settings.like, process->rank, &process->like, error, sizeof error) &&
+        prepare(process, error, sizeof error)) {
+        code = measure(process);
+    }
+    if (error[0] != '\0') {
+        fail_report("%s", error);
+    }
+    record_close(process->record);
+    compute_destroy(process->team);
+    free(process->compute_cpus);
+    like_free(&process->like);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    struct process process = {.rank = NO_RANK};
+    char error[768] = "";
+    begin(&process, argc, argv);
+    if (!options_parse(entries, argc, argv, error, sizeof error)) {
+        fail_report("%s", error);
+        return WRONG_USE;
+    }
+    if (settings.help) {
+        char *options = options_describe(entries);
+        printf("usage: mpiexec -n RANKS compute_alone --like FILE --record FILE [OPTION]...\n\n"
+               "The computation of mpi_impact in a program that is linked without MPI: the reference of r_mpi_impact\n"
+               "(Denis et al. 2022, equation 2). Start it with the launcher, and the options of binding, of mpi_impact.\n\n"
+               "options:\n%s\nexit codes: 0 good; 1 a process that did not come, or a full disk; 2 wrong use\n", options);
+        free(options);
+        return GOOD;
+    }
+    if (settings.version) {
+        printf("compute_alone " BUILD_VERSION " (commit " BUILD_COMMIT ")\n");
+        return GOOD;
+    }
+    return run(&process);
+}

@@ -1,0 +1,90 @@
+#include "like.h"
+
+#include "fail.h"
+#include "file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool read_cpus(const json_value *placement, struct like *like) {
+    const json_value *cpusets = json_member(placement, "compute_cpusets");
+    if (json_count(cpusets) != (size_t)like->threads) {
+        return false;
+    }
+    like->cpus = fail_alloc((size_t)like->threads, sizeof *like->cpus);
+    for (int i = 0; i < like->threads; i++) {
+        const char *text = json_string(json_item(cpusets, (size_t)i));
+        if (text == NULL || !topology_cpus_parse(text, &like->cpus[i]) || topology_cpus_count(&like->cpus[i]) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_header(const char *path, int rank, struct like *like, char *error, size_t error_size) {
+    const char *schema = json_string(json_member(like->root, "schema"));
+    const char *benchmark = json_string(json_member(like->root, "benchmark"));
+    uint64_t ranks = 0;
+    uint64_t threads = 0;
+    char fault[256] = "";
+    if (schema == NULL || strcmp(schema, "mpi-campaign.impact") != 0 || benchmark == NULL || strcmp(benchmark, "mpi_impact") != 0) {
+        snprintf(error, error_size, "'%s' is no record of mpi_impact; make one with mpi_impact --record", path);
+        return false;
+    }
+    if (!json_count_value(json_member(like->root, "ranks"), &ranks) || ranks == 0 || ranks > INT32_MAX ||
+        !json_count_value(json_member(like->root, "threads_per_rank"), &threads) || threads == 0 || threads > INT32_MAX) {
+        snprintf(error, error_size, "'%s': ranks and threads_per_rank must be numbers above 0", path);
+        return false;
+    }
+    like->ranks = (int)ranks;
+    like->threads = (int)threads;
+    if (rank >= like->ranks) {
+        snprintf(error, error_size, "rank %d: that launch, '%s', had %d rank%s; start as many processes", rank, path, like->ranks,
+                 like->ranks == 1 ? "" : "s");
+        return false;
+    }
+    if (!read_cpus(json_item(json_member(like->root, "placement"), (size_t)rank), like)) {
+        snprintf(error, error_size, "'%s' does not say on which CPUs the %d threads of rank %d computed", path, like->threads, rank);
+        return false;
+    }
+    if (!impact_plan_parse(json_member(like->root, "plan"), &like->plan, fault, sizeof fault)) {
+        snprintf(error, error_size, "'%s': %s", path, fault);
+        return false;
+    }
+    return true;
+}
+
+bool like_read(const char *path, int rank, struct like *like, char *error, size_t error_size) {
+    *like = (struct like){0};
+    size_t length = 0;
+    char fault[256];
+    char *text = file_read(path, &length, error, error_size);
+    if (text == NULL) {
+        return false;
+    }
+    const char *end = memchr(text, '\n', length);
+    bool good = false;
+    if (end == NULL) {
+        snprintf(error, error_size, "'%s' was cut off before the end of its header", path);
+    } else {
+        like->root = json_parse(text, (size_t)(end - text), fault, sizeof fault);
+        if (like->root == NULL) {
+            snprintf(error, error_size, "'%s': %s", path, fault);
+        } else {
+            good = read_header(path, rank, like, error, error_size);
+        }
+    }
+    free(text);
+    if (!good) {
+        like_free(like);
+    }
+    return good;
+}
+
+void like_free(struct like *like) {
+    impact_plan_free(&like->plan);
+    free(like->cpus);
+    json_destroy(like->root);
+    *like = (struct like){0};
+}

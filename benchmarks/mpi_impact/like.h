@@ -1,0 +1,26 @@
+/*
+ * like - what a launch of mpi_impact did, read from its record, so that a process without MPI does the same: as many processes, on the
+ * same CPUs, the same work as often. No MPI.
+ */
+#ifndef CAMPAIGN_LIKE_H
+#define CAMPAIGN_LIKE_H
+
+#include "impact.h"
+#include "topology.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct like {
+    int ranks;
+    int threads;                  /* computing threads of each rank */
+    struct topology_cpus *cpus;   /* [threads]: where each thread of this rank computed */
+    struct impact_plan plan;
+    json_value *root;             /* what the plan points into */
+};
+
+/* Reads the first line of a record. false and one line in error where it is none of mpi_impact, or has no such rank. */
+bool like_read(const char *path, int rank, struct like *like, char *error, size_t error_size);
+void like_free(struct like *like);
+
+#endif

@@ -1,0 +1,269 @@
+/*
+ * mpi_impact - how much does an MPI library that has nothing to do slow a computation down?
+ *
+ * r_mpi_impact = t_comp_passive_mpi / t_comp_ref (Denis 2022, section 3.2.1, equation 2): this program measures the numerator, between
+ * MPI_Init and MPI_Finalize, in any configuration; compute_alone, which is linked without MPI, the denominator.
+ */
+#include "fail.h"
+#include "fail_mpi.h"
+#include "impact.h"
+#include "json.h"
+#include "options.h"
+#include "placement.h"
+#include "program.h"
+#include "search_sizes.h"
+#include "stats.h"
+#include "timer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The computation times of the paper's maps (section 5.2), 512 ms of figure 9 among them. */
+static const int64_t first_time_ns = 500000;
+enum { DOUBLINGS = 12 };
+
+/* Between the moment at which all ranks are ready and the beginning: time for the last one to hear of it. */
+enum { GRACE_NS = 20000000 };
+
+static const char *const configuration_names[] = {"basic", "async", "dedicated", "apphelper", NULL};
+
+static struct settings {
+    struct option_list comp_times;
+    double seconds;
+    int64_t max_repetitions;
+    const char *sizes;
+    const char *save_sizes;
+    bool calibrate_only;
+    int configuration;
+} settings = {.seconds = 6, .max_repetitions = 50};
+
+static void describe_options(struct option_entry *entries) {
+    struct settings *s = &settings;
+    const struct option_entry table[] = {
+        {.name = "comp-times", .kind = OPTION_DURATIONS, .target = &s->comp_times, .value_name = "LIST",
+         .help = "computation times, ascending, with units: 500us,8ms,1s; default: 500us to 1.024s doubling"},
+        {.name = "seconds", .kind = OPTION_REAL, .target = &s->seconds, .minimum = 0, .maximum = 1e6, .value_name = "S",
+         .help = "about how long to compute, all computation times together; each gets one repetition at least; default: 6"},
+        {.name = "max-repetitions", .kind = OPTION_INTEGER, .target = &s->max_repetitions, .minimum = 1, .maximum = 100000, .value_name = "N",
+         .help = "at most this many of one computation time; default: 50"},
+        {.name = "sizes", .kind = OPTION_TEXT, .target = &s->sizes, .value_name = "FILE",
+         .help = "sizes of the work from this file, nothing is calibrated"},
+        {.name = "save-sizes", .kind = OPTION_TEXT, .target = &s->save_sizes, .value_name = "FILE",
+         .help = "write the sizes that the calibration found (for --sizes)"},
+        {.name = "calibrate-only", .kind = OPTION_FLAG, .target = &s->calibrate_only,
+         .help = "with --save-sizes: end when the sizes are written"},
+        {.name = "configuration", .kind = OPTION_CHOICE, .target = &s->configuration, .choices = configuration_names, .value_name = "NAME",
+         .help = "what the MPI library was asked for, recorded and checked against the threads that it started; default: basic"},
+        {.name = NULL},
+    };
+    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
+    memcpy(entries, table, sizeof table);
+}
+
+static void check_settings(const struct settings *s, char *error, size_t error_size) {
+    if (s->sizes != NULL && s->save_sizes != NULL) {
+        snprintf(error, error_size, "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
+    } else if (s->calibrate_only && s->save_sizes == NULL) {
+        snprintf(error, error_size, "--calibrate-only measures nothing; say with --save-sizes where its sizes are to go");
+    }
+}
+
+static struct impact_plan plan_create(const struct settings *s) {
+    const bool given = s->comp_times.count > 0;
+    struct impact_plan plan = {.computation = "dgemm", .count = given ? s->comp_times.count : DOUBLINGS};
+    plan.targets = fail_alloc(plan.count, sizeof *plan.targets);
+    for (size_t i = 0; i < plan.count; i++) {
+        plan.targets[i].target_ns = given ? s->comp_times.values[i] : first_time_ns << i;
+    }
+    return plan;
+}
+
+/* Collective: rank 0's targets for all. */
+static void share(struct impact_plan *plan) {
+    MPI_CHECK(MPI_Bcast(plan->targets, (int)(plan->count * sizeof *plan->targets), MPI_BYTE, 0, MPI_COMM_WORLD));
+}
+
+/* Collective. false on all ranks: the disk refused. */
+static bool write_header(struct program *program, const struct impact_plan *plan) {
+    const char *configuration = configuration_names[settings.configuration];
+    const bool helper = strcmp(configuration, "apphelper") == 0;
+    const bool dedicated = strcmp(configuration, "dedicated") == 0 || helper;
+    const struct record_progress progress = {
+        .source = helper ? "application" : settings.configuration != 0 ? "library" : "none", .pinned_by = "none"};
+    char *text = impact_plan_text(plan, settings.sizes != NULL);
+    const bool good = program_write_header(program, &(struct program_header){.configuration = configuration,
+                                                                            .asks_for_progress = settings.configuration != 0,
+                                                                            .dedicated_threads = dedicated ? 1 : 0,
+                                                                            .progress = &progress,
+                                                                            .mpi_variables = "{}",
+                                                                            .seed = -1,
+                                                                            .plan = text});
+    free(text);
+    return good;
+}
+
+/* One rank's CPU times of threads, on rank 0 of all ranks. */
+struct cpu_times {
+    int64_t **values;
+    size_t *counts;
+};
+
+static void put_cpu_times(json_line *line, const char *name, const struct cpu_times *times, size_t ranks) {
+    json_open_array(line, name);
+    for (size_t i = 0; i < ranks; i++) {
+        json_put_integers(line, NULL, times->values[i], times->counts[i]);
+    }
+    json_close_array(line);
+}
+
+/* Collective; rank 0 writes. cpu_ns: of this rank's threads that MPI started, in the order of the header. false on all ranks: the disk
+ * refused. */
+static bool write_footer(struct program *program, size_t points, const int64_t *cpu_ns, size_t threads) {
+    struct cpu_times times = {NULL, NULL};
+    placement_gather_counts(cpu_ns, threads, &times.values, &times.counts);
+    bool good = true;
+    if (program->rank == 0) {
+        json_line *line = json_line_create();
+        json_open_object(line, NULL);
+        json_put_string(line, "type", "footer");
+        json_put_boolean(line, "complete", true);
+        json_put_string(line, "reason", "");
+        json_put_integer(line, "points", (int64_t)points);
+        json_put_real(line, "wall_seconds", (double)(timer_now_ns() - program->began) / 1e9);
+        put_cpu_times(line, "mpi_thread_cpu_ns", &times, (size_t)program->ranks);
+        json_close_object(line);
+        good = record_write_text(program->record, json_line_text(line));
+        json_line_destroy(line);
+        free(times.values[0]);
+    }
+    free(times.values);
+    free(times.counts);
+    return program_agree(good);
+}
+
+/* Collective: the line of one target, from all ranks' samples. false on all ranks: the disk refused. */
+static bool write_point(struct program *program, const struct impact_plan *plan, size_t index, const struct impact_samples *samples) {
+    const int repetitions = (int)plan->targets[index].repetitions;
+    const int64_t window[2] = {samples->begin_utc_ns, samples->end_utc_ns};
+    const size_t ranks = (size_t)program->ranks;
+    int64_t *windows = program->rank == 0 ? fail_alloc(2 * ranks, sizeof *windows) : NULL;
+    int64_t *times = program->rank == 0 ? fail_alloc(ranks * (size_t)repetitions, sizeof *times) : NULL;
+    MPI_CHECK(MPI_Gather(window, 2, MPI_INT64_T, windows, 2, MPI_INT64_T, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Gather(samples->t_comp_ns, repetitions, MPI_INT64_T, times, repetitions, MPI_INT64_T, 0, MPI_COMM_WORLD));
+    bool good = true;
+    if (program->rank == 0) {
+        good = impact_write_point(program->record, plan, index, ranks, windows, times);
+    }
+    if (program_prints(program)) {
+        int64_t slowest = 0;
+        for (size_t i = 0; i < ranks; i++) {
+            const int64_t median = stats_median_of(times + i * (size_t)repetitions, (size_t)repetitions);
+            slowest = median > slowest ? median : slowest;
+        }
+        printf("%12.3f %12llu %12.3f %6d\n", (double)plan->targets[index].target_ns / 1e6,
+               (unsigned long long)plan->targets[index].work_size, (double)slowest / 1e6, repetitions);
+        fflush(stdout);
+    }
+    free(windows);
+    free(times);
+    return program_agree(good);
+}
+
+/* Collective: a time of day at which no rank has anything left to prepare. */
+static int64_t agree_on_begin(void) {
+    int64_t begin = impact_utc_ns();
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &begin, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
+    return begin + GRACE_NS;
+}
+
+/* Collective. Returns the exit code. */
+static int measure(struct program *program, struct impact_plan *plan) {
+    bool good = write_header(program, plan);
+    struct impact_samples *samples = impact_samples_create(plan);
+    if (good) {
+        int64_t *before = NULL;
+        int64_t *after = NULL;
+        impact_prepare(program->team, plan);
+        const int64_t begin = agree_on_begin();
+        placement_mpi_thread_cpu(program->place, &before);
+        impact_measure(program->team, plan, begin, samples); /* no MPI from here to its end: the library is idle */
+        const size_t threads = placement_mpi_thread_cpu(program->place, &after);
+        for (size_t i = 0; i < threads; i++) {
+            after[i] = after[i] > before[i] ? after[i] - before[i] : 0; /* a thread that ended has 0 */
+        }
+        if (program_prints(program)) {
+            printf("%12s %12s %12s %6s\n", "target/ms", "size", "t_comp/ms", "reps");
+        }
+        for (size_t i = 0; i < plan->count && good; i++) {
+            good = write_point(program, plan, i, &samples[i]);
+        }
+        good = good && write_footer(program, plan->count, after, threads);
+        free(before);
+        free(after);
+    }
+    impact_samples_free(plan, samples);
+    if (!good && program->rank == 0) {
+        fail_report("%s", record_error(program->record));
+    }
+    return good ? PROGRAM_GOOD : PROGRAM_FAILED;
+}
+
+/* Collective: sizes that can be measured with. */
+static bool find_sizes(struct program *program, struct impact_plan *plan) {
+    char error[768] = "";
+    if (settings.sizes == NULL) {
+        search_sizes(program, plan);
+    }
+    for (size_t i = 0; i < plan->count && error[0] == '\0'; i++) {
+        if (plan->targets[i].calibration.status == CALIBRATE_UNREACHABLE) {
+            snprintf(error, sizeof error, "no size of the computation takes %g ms; the closest, %llu, takes %.3f ms: ask for other --comp-times",
+                     (double)plan->targets[i].target_ns / 1e6, (unsigned long long)plan->targets[i].work_size,
+                     (double)plan->targets[i].calibration.time_ns / 1e6);
+        }
+    }
+    if (program->rank == 0 && error[0] == '\0' && settings.save_sizes != NULL) {
+        (void)search_sizes_write(settings.save_sizes, program, plan, error, sizeof error);
+    }
+    return program_all_good(error);
+}
+
+static int run(struct program *program) {
+    char error[768] = "";
+    int code = PROGRAM_WRONG_USE;
+    check_settings(&settings, error, sizeof error);
+    if (program_all_good(error)) {
+        struct impact_plan plan = plan_create(&settings);
+        if (program->rank == 0 && settings.sizes != NULL) {
+            (void)search_sizes_read(settings.sizes, program, 0, &plan, error, sizeof error);
+        }
+        if (program_prepare(program, error)) {
+            share(&plan);
+            if (find_sizes(program, &plan)) {
+                impact_schedule(&plan, settings.seconds, settings.max_repetitions);
+                code = settings.calibrate_only ? PROGRAM_GOOD : measure(program, &plan);
+            }
+        }
+        impact_plan_free(&plan);
+    }
+    options_free_list(&settings.comp_times);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    const struct program_kind kind = {
+        .name = "mpi_impact",
+        .schema = "mpi-campaign.impact",
+        .schema_version = 1,
+        .clockless = true,
+        .help = "usage: mpiexec -n RANKS mpi_impact [OPTION]...\n\n"
+                "Computes, and does nothing else, while the MPI library is idle (Denis et al. 2022, section 3.2.1). Beside\n"
+                "compute_alone, which does the same without MPI, it tells how much the library slows a computation down:\n\n"
+                "  r_mpi_impact = time in mpi_impact / time in compute_alone; 1: not at all\n\n"
+                "Both in turn, several launches of each: `campaign run --benchmark mpi_impact`.\n",
+        .exits = "0 good; 1 a full disk or an MPI error; 2 wrong use",
+        .describe = describe_options,
+        .run = run,
+    };
+    return program_main(&kind, argc, argv);
+}

@@ -1,0 +1,117 @@
+#include "search_sizes.h"
+
+#include "fail.h"
+#include "fail_mpi.h"
+#include "search.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Near enough, as in section 5.1: a ratio is made of times that were measured, a target only says where it stands on the axis. */
+static const double tolerance = 0.1;
+
+/* How a time grows with the size, and what is tried first. */
+static const double growth = 3;
+enum { FIRST_SIZE = 200, LARGEST_SIZE = 16384, SMALLEST_LIMIT = 64 };
+
+struct job {
+    const struct program *program;
+    int64_t target_ns;
+};
+
+/* Collective: the slowest thread of all ranks, the shortest of a few repetitions: whatever disturbs one only makes it longer. */
+static double measure_size(void *context, uint64_t size) {
+    const struct job *job = context;
+    const int wanted = job->target_ns > 100000000 ? 1 : 5;
+    int64_t shortest = INT64_MAX;
+    compute_reserve(job->program->team, size);
+    for (int i = wanted > 1 ? -1 : 0; i < wanted; i++) { /* -1 warms up */
+        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+        int64_t time = compute_run(job->program->team, size);
+        MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
+        shortest = i >= 0 && time < shortest ? time : shortest;
+    }
+    return fmax((double)shortest, 1);
+}
+
+/* Memory for the matrices of all threads, at most a quarter of the rank's share. */
+static uint64_t largest_size(const struct program *program) {
+    const double memory = program->memory_bytes > 0 ? (double)program->memory_bytes / 4 : 4e9;
+    const double order = floor(sqrt(memory / (double)program->threads / (3 * sizeof(double))));
+    return order < SMALLEST_LIMIT ? SMALLEST_LIMIT : order > LARGEST_SIZE ? LARGEST_SIZE : (uint64_t)order;
+}
+
+void search_sizes(const struct program *program, struct impact_plan *plan) {
+    double guess = FIRST_SIZE;
+    const uint64_t most = largest_size(program);
+    for (size_t i = 0; i < plan->count; i++) {
+        struct impact_target *target = &plan->targets[i];
+        struct job job = {.program = program, .target_ns = target->target_ns};
+        if (i > 0) {
+            const struct impact_target *before = &plan->targets[i - 1];
+            guess = (double)before->work_size * pow((double)target->target_ns / (double)before->calibration.time_ns, 1 / growth);
+        }
+        const struct calibrate_request request = {.target_ns = (double)target->target_ns,
+                                                  .tolerance = tolerance,
+                                                  .min_size = 2,
+                                                  .max_size = most,
+                                                  .step = 1,
+                                                  .initial_size = guess < (double)most ? (uint64_t)guess : most,
+                                                  .exponent = growth,
+                                                  .max_measurements = target->target_ns > 100000000 ? 4 : 12};
+        const struct calibrate_result found = search_run(MPI_COMM_WORLD, &request, measure_size, &job);
+        target->work_size = found.size;
+        target->calibration = (struct record_calibration){.status = found.status,
+                                                          .time_ns = (int64_t)found.time_ns,
+                                                          .error_relative = found.error_relative,
+                                                          .measurements = found.measurements};
+        if (program_prints(program)) {
+            fprintf(stderr, "# calibrated the computation for %g ms: size %llu takes %.3f ms (%+.1f %%, %s, %u measurements)\n",
+                    (double)target->target_ns / 1e6, (unsigned long long)found.size, found.time_ns / 1e6, 100 * found.error_relative,
+                    calibrate_status_name(found.status), found.measurements);
+        }
+    }
+}
+
+/* The plan's targets as a table without collectives. Free its list of work. */
+static struct size_table table_of(const struct program *program, const struct impact_plan *plan, int given_up_cores) {
+    struct size_table table = {.ranks = program->ranks, .threads_per_rank = program->threads, .given_up_cores = given_up_cores,
+                               .computation = plan->computation};
+    table.work.count = plan->count;
+    table.work.entries = fail_alloc(plan->count, sizeof *table.work.entries);
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct impact_target *target = &plan->targets[i];
+        table.work.entries[i] = (struct size_entry){.target_ns = target->target_ns, .size = target->work_size,
+                                                    .status = target->calibration.status, .time_ns = target->calibration.time_ns};
+    }
+    return table;
+}
+
+bool search_sizes_read(const char *path, const struct program *program, int given_up_cores, struct impact_plan *plan, char *error,
+                       size_t error_size) {
+    struct size_table table = table_of(program, plan, given_up_cores);
+    bool good = sizes_read(path, &table, error, error_size);
+    for (size_t i = 0; i < plan->count && good; i++) {
+        const struct size_entry *entry = &table.work.entries[i];
+        const double needed = 3.0 * sizeof(double) * (double)entry->size * (double)entry->size * (double)program->threads;
+        if (entry->size > LARGEST_SIZE || (program->memory_bytes > 0 && needed > (double)program->memory_bytes)) {
+            snprintf(error, error_size, "sizes file '%s': matrices of order %llu; at most %d is possible, and %.0f MiB of memory on a rank", path,
+                     (unsigned long long)entry->size, LARGEST_SIZE, (double)program->memory_bytes / 1048576);
+            good = false;
+        }
+        const double off = entry->time_ns > 0 ? (double)entry->time_ns / (double)entry->target_ns - 1 : 0;
+        plan->targets[i].work_size = entry->size;
+        plan->targets[i].calibration =
+            (struct record_calibration){.status = CALIBRATE_GIVEN, .time_ns = entry->time_ns, .error_relative = off};
+    }
+    free(table.work.entries);
+    return good;
+}
+
+bool search_sizes_write(const char *path, const struct program *program, const struct impact_plan *plan, char *error, size_t error_size) {
+    struct size_table table = table_of(program, plan, 0);
+    const bool good = sizes_write(path, &table, error, error_size);
+    free(table.work.entries);
+    return good;
+}
