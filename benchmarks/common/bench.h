@@ -17,11 +17,11 @@
 /* What one rank measured in one repetition (Denis 2022, Algorithm 1). Local times, except where said. */
 enum term {
     T_CALL,
-    T_COMP, /* without what MPI_Test took */
+    T_COMP, /* this rank's slowest thread, without what MPI_Test took */
     T_TEST, /* all calls together */
     T_WAIT,
     T_COMM_REF, /* this rank's own */
-    T_COMP_REF, /* this rank's slowest thread */
+    T_COMP_REF, /* the same of the reference */
     REF_START,  /* timestamps: local when taken, global after the synchronisation that closes them */
     REF_END,
     OVERLAP_START,
@@ -43,6 +43,8 @@ struct bench {
     compute_team *team;
     start_line *line;
     exchange *x;
+    int64_t *thread_comp_ns;     /* of the last triple: each thread's own T_COMP and T_COMP_REF; as many as the team has threads */
+    int64_t *thread_comp_ref_ns;
     int rank;
     int ranks;
 };
@@ -52,6 +54,7 @@ struct bench_work {
     const struct collective *collective;
     uint64_t message_bytes;
     uint64_t work_size; /* of the computation */
+    uint64_t pieces;    /* that it is cut into, for MPI_Test between them; 0, 1: none */
 };
 
 /* How one repetition went, the same on all ranks. */

@@ -27,8 +27,6 @@ enum { ASK_AT_LEAST = 12 };
 #define SEARCH_NS INT64_C(10000000000)
 #define SEARCH_TARGETS 100
 
-#define MOST_ORDER 100000
-
 struct calibration {
     const struct plan *plan;
     struct bench *bench;
@@ -59,7 +57,7 @@ static struct size_entry *list_targets(const int64_t *targets, size_t count) {
 
 struct size_table calibration_sizes_create(const struct plan *plan, int ranks) {
     struct size_table sizes = {.ranks = ranks, .threads_per_rank = plan->threads,
-                               .given_up_cores = plan->given_up_cores, .computation = plan->computation, .collective_count = plan->collective_count};
+                               .given_up_cores = plan->given_up_cores, .computation = compute_kernels[plan->computation].name, .collective_count = plan->collective_count};
     sizes.collectives = fail_alloc(sizes.collective_count, sizeof *sizes.collectives);
     for (size_t i = 0; i < sizes.collective_count; i++) {
         sizes.collectives[i] = (struct size_list){.name = collective_table[plan->collectives[i]].name,
@@ -82,38 +80,57 @@ void calibration_sizes_free(struct size_table *sizes) {
     *sizes = (struct size_table){0};
 }
 
-static void check_order(uint64_t order, const char *path, char *error, size_t error_size) {
-    if (order > MOST_ORDER && error[0] == '\0') {
-        snprintf(error, error_size, "sizes file '%s': a matrix of order %llu; at most %d is possible", path, (unsigned long long)order,
-                 MOST_ORDER);
+/* One line in error, unless there is one already, where a size of the computation cannot be. */
+static void check_work(const struct plan *plan, uint64_t size, const char *path, char *error, size_t error_size) {
+    const struct compute_kernel *kernel = &compute_kernels[plan->computation];
+    if (size > kernel->most && error[0] == '\0') {
+        snprintf(error, error_size, "sizes file '%s': %s of size %llu; at most %llu is possible", path, kernel->name,
+                 (unsigned long long)size, (unsigned long long)kernel->most);
     }
 }
 
 void calibration_sizes_check(const struct plan *plan, const struct size_table *sizes, const char *path, char *error, size_t error_size) {
     for (size_t i = 0; i < sizes->work.count; i++) {
-        check_order(sizes->work.entries[i].size, path, error, error_size);
+        check_work(plan, sizes->work.entries[i].size, path, error, error_size);
     }
     for (size_t i = 0; i < sizes_points(sizes) && error[0] == '\0'; i++) {
         const struct collective *collective = &collective_table[plan->collectives[i / (sizes_points(sizes) / sizes->collective_count)]];
         const uint64_t bytes = sizes->points[i].message_bytes;
-        const uint64_t order = sizes->points[i].work_size;
+        const uint64_t size = sizes->points[i].work_size;
         const uint64_t most = collective_most_bytes(collective, (int)sizes->ranks);
-        const double matrices = 3.0 * sizeof(double) * (double)order * (double)order * (double)plan->threads;
-        const double sets = plan->cold ? 2 : 1;
-        const double needed = sets * (double)bytes * (double)collective_most_blocks(collective, (int)sizes->ranks) + matrices;
-        check_order(order, path, error, error_size);
+        check_work(plan, size, path, error, error_size);
         if (error[0] != '\0') {
             return;
         }
+        const double sets = plan->cold ? 2 : 1;
+        const double messages = sets * (double)bytes * (double)collective_most_blocks(collective, (int)sizes->ranks);
+        const double needed = messages + compute_bytes(plan->computation, size, plan->threads);
         if (bytes % COLLECTIVE_ELEMENT != 0 || bytes > most) {
             snprintf(error, error_size, "sizes file '%s': %llu bytes of %s; a multiple of %d up to %llu is needed", path,
                      (unsigned long long)bytes, collective->name, COLLECTIVE_ELEMENT, (unsigned long long)most);
         } else if (plan->memory_bytes > 0 && needed > (double)plan->memory_bytes) {
+            const double left = (double)plan->memory_bytes - messages;
             snprintf(error, error_size,
-                     "sizes file '%s': %llu bytes of %s and matrices of order %llu need %.0f MiB on a rank, whose share of memory is "
-                     "%.0f MiB", path, (unsigned long long)bytes, collective->name, (unsigned long long)order, needed / 1048576,
-                     (double)plan->memory_bytes / 1048576);
+                     "sizes file '%s': %llu bytes of %s and %s of size %llu need %.0f MiB on a rank, whose share of memory is %.0f MiB; beside "
+                     "these messages %s of size %llu is the most", path, (unsigned long long)bytes, collective->name,
+                     compute_kernels[plan->computation].name, (unsigned long long)size, needed / 1048576,
+                     (double)plan->memory_bytes / 1048576, compute_kernels[plan->computation].name,
+                     (unsigned long long)compute_most(plan->computation, left, plan->threads));
         }
+    }
+}
+
+void calibration_memory_check(const struct plan *plan, char *error, size_t error_size) {
+    const struct compute_kernel *kernel = &compute_kernels[plan->computation];
+    const double memory = (double)plan->memory_bytes;
+    const double needed = compute_bytes(plan->computation, kernel->least, plan->threads);
+    if (plan->memory_bytes > 0 && needed > memory) {
+        int most = plan->threads - 1;
+        while (most > 0 && compute_bytes(plan->computation, kernel->least, most) > memory) {
+            most--;
+        }
+        snprintf(error, error_size, "%s of %d threads needs %.0f MiB on a rank, whose share of memory is %.0f MiB; %d threads are the most",
+                 kernel->name, plan->threads, needed / 1048576, memory / 1048576, most);
     }
 }
 
@@ -168,7 +185,8 @@ static double measure_size(void *context, uint64_t size) {
     struct bench *bench = job->c->bench;
     const struct bench_work work = {.collective = job->collective,
                                     .message_bytes = job->collective != NULL ? size : 0,
-                                    .work_size = job->collective != NULL ? 0 : size};
+                                    .work_size = job->collective != NULL ? 0 : size,
+                                    .pieces = plan_pieces(job->c->plan, job->target_ns)};
     int wanted = job->target_ns > 100000000 ? 3 : MOST;
     int64_t times[MOST];
     int valid = 0;
@@ -222,10 +240,11 @@ static uint64_t message_limit(const calibration *c, const struct collective *col
     return limit > MESSAGE_STEP ? limit : MESSAGE_STEP;
 }
 
-static uint64_t order_limit(const calibration *c) {
-    double memory = c->plan->memory_bytes > 0 ? (double)c->plan->memory_bytes / 4 : 4e9;
-    double order = floor(sqrt(memory / (double)c->plan->threads / (3 * sizeof(double))));
-    return order < 64 ? 64 : order > 16384 ? 16384 : (uint64_t)order;
+/* What calibration may give to the computation: a quarter of the rank's memory. */
+static uint64_t work_limit(const calibration *c) {
+    const enum compute_kind kind = c->plan->computation;
+    const uint64_t most = compute_most(kind, c->plan->memory_bytes > 0 ? (double)c->plan->memory_bytes / 4 : 4e9, c->plan->threads);
+    return most > compute_kernels[kind].least ? most : compute_kernels[kind].least;
 }
 
 static void say_progress(const calibration *c, const char *what, int64_t target_ns, const struct calibrate_result *result) {
@@ -246,13 +265,19 @@ static const char *name_of(const struct collective *collective) {
     return collective != NULL ? collective->name : "the computation";
 }
 
+/* By which the time is expected to grow with the size. */
+static double exponent_of(const calibration *c, const struct collective *collective) {
+    return collective != NULL ? 1 : compute_kernels[c->plan->computation].exponent;
+}
+
 static struct calibrate_request request_of(const calibration *c, const struct collective *collective, int64_t target, double guess) {
+    const struct compute_kernel *kernel = &compute_kernels[c->plan->computation];
     struct calibrate_request request = {.target_ns = (double)target,
                                         .tolerance = PLAN_TOLERANCE,
-                                        .min_size = collective != NULL ? MESSAGE_STEP : 2,
-                                        .max_size = collective != NULL ? message_limit(c, collective) : order_limit(c),
-                                        .step = collective != NULL ? MESSAGE_STEP : 1,
-                                        .exponent = collective != NULL ? 1 : 3,
+                                        .min_size = collective != NULL ? MESSAGE_STEP : kernel->least,
+                                        .max_size = collective != NULL ? message_limit(c, collective) : work_limit(c),
+                                        .step = collective != NULL ? MESSAGE_STEP : kernel->step,
+                                        .exponent = exponent_of(c, collective),
                                         .max_measurements = 30,
                                         .go_on = has_time};
     request.initial_size = guess < (double)request.max_size ? (uint64_t)guess : request.max_size;
@@ -294,9 +319,9 @@ static bool search_axis(calibration *c, const struct collective *collective, con
         if (budget > 0) {
             job.deadline = timer_now_ns() + (int64_t)(fmax(share, 0.05) * 1e9);
         }
-        double guess = collective != NULL ? 64 * 1024 : 200;
+        double guess = collective != NULL ? 64 * 1024 : (double)compute_kernels[c->plan->computation].first_guess;
         if (i > 0 && results[i - 1].time_ns > 0) {
-            guess = (double)results[i - 1].size * pow((double)targets[i] / results[i - 1].time_ns, collective != NULL ? 1 : 1.0 / 3);
+            guess = (double)results[i - 1].size * pow((double)targets[i] / results[i - 1].time_ns, 1 / exponent_of(c, collective));
         }
         const struct calibrate_request request = request_of(c, collective, targets[i], guess);
         if (!run_job(&job, &request, NULL, &results[i])) {

@@ -17,8 +17,11 @@
 struct size_table calibration_sizes_create(const struct plan *plan, int ranks);
 void calibration_sizes_free(struct size_table *sizes);
 
-/* What a sizes file, of this path, may say but no message or matrix can be: one line in error. */
+/* What a sizes file, of this path, may say but no message or work can be: one line in error. */
 void calibration_sizes_check(const struct plan *plan, const struct size_table *sizes, const char *path, char *error, size_t error_size);
+
+/* Where not even the smallest computation fits in the memory of a rank: one line in error. */
+void calibration_memory_check(const struct plan *plan, char *error, size_t error_size);
 
 /* Collective: rank 0's sizes for all. */
 void calibration_sizes_share(struct size_table *sizes);

@@ -4,23 +4,135 @@
 #include "fail.h"
 #include "timer.h"
 
-#include <limits.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { ARRAYS = 3 };
+
 /* A cache line of its own for every thread's end time: no false sharing while others still compute. */
-struct worker {
+struct compute_worker {
     _Alignas(128) int64_t end;
-    double *matrices; /* A, B, C one after the other */
+    double *arrays; /* ARRAYS of them, one after the other */
+    size_t elements;  /* of each that the last run used */
+    uint64_t next;    /* triad: where the next run goes on */
 };
 
 struct compute_team {
+    const struct compute_kernel *kernel;
     int threads;
-    uint64_t order; /* that the matrices have room for */
-    struct worker *workers;
+    size_t elements; /* that each array has room for */
+    int64_t begin;   /* of the last run */
+    int64_t polled;  /* in it, by its first thread */
+    struct compute_worker *workers;
 };
+
+/* ---- kernels ---- */
+
+/* One more, and the sizes of a multiplication do not fit BLAS's int. */
+#define MOST_ORDER 16384
+
+static uint64_t matrix_elements(uint64_t order, int threads) {
+    (void)threads;
+    return order * order;
+}
+
+/* Columns first to before end of C: those of B are all that they depend on, beside A. */
+static void run_dgemm(struct compute_worker *worker, uint64_t order, uint64_t first, uint64_t end) {
+    const int n = (int)order;
+    const double *a = worker->arrays;
+    const double *b = a + worker->elements + first * order;
+    double *c = worker->arrays + 2 * worker->elements + first * order;
+    BLAS_NAME(cblas_dgemm)(CblasColMajor, CblasNoTrans, CblasNoTrans, n, (int)(end - first), n, 1.0, a, n, b, n, 0.0, c, n);
+}
+
+/* How many times the largest cache the vectors of all threads that share it are, and the fewest bytes of one thread's. */
+enum { TIMES_CACHE = 4 };
+#define LEAST_TRIAD_BYTES (UINT64_C(12) << 20)
+
+static uint64_t vector_elements(uint64_t work_size, int threads) {
+    (void)work_size;
+    const uint64_t bytes = TIMES_CACHE * topology_cache_share(threads);
+    return (bytes > LEAST_TRIAD_BYTES ? bytes : LEAST_TRIAD_BYTES) / (ARRAYS * sizeof(double));
+}
+
+static void triad(double *restrict a, const double *restrict b, const double *restrict c, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        a[i] = b[i] + COMPUTE_TRIAD_FACTOR * c[i];
+    }
+}
+
+static void run_triad(struct compute_worker *worker, uint64_t size, uint64_t first, uint64_t end) {
+    (void)size;
+    for (uint64_t left = end - first; left > 0;) {
+        const uint64_t room = worker->elements - worker->next;
+        const uint64_t count = left < room ? left : room;
+        double *a = worker->arrays + worker->next;
+        triad(a, a + worker->elements, a + 2 * worker->elements, count);
+        worker->next = (worker->next + count) % worker->elements;
+        left -= count;
+    }
+}
+
+const struct compute_kernel compute_kernels[COMPUTE_KINDS] = {
+    [COMPUTE_DGEMM] =
+        {
+            .name = "dgemm",
+            .exponent = 3,
+            .first_guess = 200,
+            .least = 2,
+            .step = 1,
+            .most = MOST_ORDER,
+            .least_piece = 8, /* columns: every piece packs A anew */
+            .elements = matrix_elements,
+            .run = run_dgemm,
+        },
+    [COMPUTE_TRIAD] =
+        {
+            .name = "triad",
+            .exponent = 1,
+            .first_guess = 500000,
+            .least = 512,
+            .step = 512,
+            .most = UINT64_C(1) << 42,
+            .least_piece = 512,
+            .elements = vector_elements,
+            .run = run_triad,
+        },
+};
+
+const char *const *compute_names(void) {
+    static const char *names[COMPUTE_KINDS + 1];
+    for (int i = 0; i < COMPUTE_KINDS; i++) {
+        names[i] = compute_kernels[i].name;
+    }
+    return names;
+}
+
+double compute_bytes(enum compute_kind kind, uint64_t work_size, int threads) {
+    return (double)ARRAYS * sizeof(double) * (double)compute_kernels[kind].elements(work_size, threads) * threads;
+}
+
+uint64_t compute_most(enum compute_kind kind, double bytes, int threads) {
+    const struct compute_kernel *kernel = &compute_kernels[kind];
+    uint64_t fits = 0;
+    for (uint64_t bit = UINT64_C(1) << 62; bit > 0; bit /= 2) {
+        const uint64_t size = fits + bit;
+        if (size <= kernel->most && compute_bytes(kind, size, threads) <= bytes) {
+            fits = size;
+        }
+    }
+    return fits;
+}
+
+uint64_t compute_pieces(enum compute_kind kind, uint64_t work_size, uint64_t wanted) {
+    const uint64_t most = work_size / compute_kernels[kind].least_piece;
+    const uint64_t pieces = wanted < most ? wanted : most;
+    return pieces > 0 ? pieces : 1;
+}
+
+/* ---- the team ---- */
 
 const char *compute_blas_description(void) {
     static char text[256];
@@ -32,7 +144,7 @@ const char *compute_blas_description(void) {
     return text;
 }
 
-compute_team *compute_create(int threads, char *error, size_t error_size) {
+compute_team *compute_create(enum compute_kind kind, int threads, char *error, size_t error_size) {
 #ifdef CAMPAIGN_BLAS_OPENBLAS
     BLAS_NAME(openblas_set_num_threads)(1);
     if (BLAS_NAME(openblas_get_num_threads)() != 1) {
@@ -54,6 +166,7 @@ compute_team *compute_create(int threads, char *error, size_t error_size) {
         return NULL;
     }
     compute_team *team = fail_alloc(1, sizeof *team);
+    team->kernel = &compute_kernels[kind];
     team->threads = threads;
     team->workers = aligned_alloc(128, (size_t)threads * sizeof *team->workers);
     if (team->workers == NULL) {
@@ -66,7 +179,7 @@ compute_team *compute_create(int threads, char *error, size_t error_size) {
 void compute_destroy(compute_team *team) {
     if (team != NULL) {
         for (int i = 0; i < team->threads; i++) {
-            free(team->workers[i].matrices);
+            free(team->workers[i].arrays);
         }
         free(team->workers);
         free(team);
@@ -89,50 +202,96 @@ void compute_cpusets(compute_team *team, struct topology_cpus *cpusets) {
     topology_own_cpus(&cpusets[omp_get_thread_num()]);
 }
 
-void compute_reserve(compute_team *team, uint64_t order) {
-    if (order <= team->order) {
+void compute_reserve(compute_team *team, uint64_t work_size) {
+    if (work_size > team->kernel->most) {
+        fail_die("a %s of size %llu is too large; at most %llu is possible", team->kernel->name, (unsigned long long)work_size,
+                 (unsigned long long)team->kernel->most);
+    }
+    const size_t elements = (size_t)team->kernel->elements(work_size, team->threads);
+    if (elements <= team->elements) {
         return;
     }
-    if (order > INT_MAX || order > SIZE_MAX / order / (3 * sizeof(double))) {
-        fail_die("matrices of order %llu are too large", (unsigned long long)order);
-    }
-    size_t elements = (size_t)order * (size_t)order;
-    size_t bytes = (3 * elements * sizeof(double) + 4095) / 4096 * 4096;
+    const size_t bytes = (ARRAYS * elements * sizeof(double) + 4095) / 4096 * 4096;
     bool failed = false;
 #pragma omp parallel num_threads(team->threads) reduction(|| : failed)
     {
-        struct worker *worker = &team->workers[omp_get_thread_num()];
-        free(worker->matrices);
-        worker->matrices = aligned_alloc(4096, bytes);
-        failed = worker->matrices == NULL;
+        struct compute_worker *worker = &team->workers[omp_get_thread_num()];
+        free(worker->arrays);
+        worker->arrays = aligned_alloc(4096, bytes);
+        worker->next = 0;
+        failed = worker->arrays == NULL;
         /* Small exact numbers: no denormals, no infinities, and every page touched by the thread that will use it. */
-        for (size_t i = 0; !failed && i < 3 * elements; i++) {
-            worker->matrices[i] = (double)((int)(i % 17) - 8) / 16;
+        for (size_t i = 0; !failed && i < ARRAYS * elements; i++) {
+            worker->arrays[i] = (double)((int)(i % 17) - 8) / 16;
         }
     }
     if (failed) {
-        fail_die("out of memory: %d times 3 matrices of order %llu", team->threads, (unsigned long long)order);
+        fail_die("out of memory: %d times %zu MiB for a %s of size %llu; ask for fewer threads, or for shorter times", team->threads,
+                 bytes / 1048576, team->kernel->name, (unsigned long long)work_size);
     }
-    team->order = order;
+    team->elements = elements;
 }
 
-int64_t compute_run(compute_team *team, uint64_t order) {
-    int n = (int)order;
-    size_t elements = (size_t)order * (size_t)order;
-    int64_t begin = timer_now_ns();
+/* Piece by piece, and what comes between. Returns what that took. */
+static int64_t run_pieces(const compute_team *team, struct compute_worker *worker, uint64_t size, const struct compute_cut *cut) {
+    const uint64_t pieces = compute_pieces((enum compute_kind)(team->kernel - compute_kernels), size, cut->pieces);
+    int64_t polled = 0;
+    bool poll = cut->poll != NULL;
+    for (uint64_t i = 0; i < pieces; i++) {
+        /* not size * i / pieces, which overflows */
+        const uint64_t longer = size % pieces;
+        const uint64_t first = size / pieces * i + (i < longer ? i : longer);
+        team->kernel->run(worker, size, first, first + size / pieces + (i < longer ? 1 : 0));
+        if (poll && i + 1 < pieces) {
+            const int64_t begin = timer_now_ns();
+            poll = cut->poll(cut->context);
+            polled += timer_now_ns() - begin;
+        }
+    }
+    return polled;
+}
+
+/* From the start of the last run to the thread's own end. Its first thread is the one that polls. */
+static int64_t thread_time(const compute_team *team, int thread) {
+    return team->workers[thread].end - team->begin - (thread == 0 ? team->polled : 0);
+}
+
+int64_t compute_run(compute_team *team, uint64_t work_size, const struct compute_cut *cut) {
+    const size_t elements = (size_t)team->kernel->elements(work_size, team->threads);
+    team->polled = 0;
+    team->begin = timer_now_ns();
 #pragma omp parallel num_threads(team->threads)
     {
-        struct worker *worker = &team->workers[omp_get_thread_num()];
-        const double *a = worker->matrices;
-        const double *b = a + elements;
-        double *c = worker->matrices + 2 * elements;
-        BLAS_NAME(cblas_dgemm)(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0, a, n, b, n, 0.0, c, n);
+        const int thread = omp_get_thread_num();
+        struct compute_worker *worker = &team->workers[thread];
+        worker->elements = elements;
+        if (thread == 0 && cut != NULL) {
+            team->polled = run_pieces(team, worker, work_size, cut);
+        } else {
+            team->kernel->run(worker, work_size, 0, work_size);
+        }
         worker->end = timer_now_ns();
     }
     int64_t slowest = 0;
     for (int i = 0; i < team->threads; i++) {
-        int64_t time = team->workers[i].end - begin;
+        const int64_t time = thread_time(team, i);
         slowest = time > slowest ? time : slowest;
     }
     return slowest;
+}
+
+void compute_thread_times(const compute_team *team, int64_t *times) {
+    for (int i = 0; i < team->threads; i++) {
+        times[i] = thread_time(team, i);
+    }
+}
+
+int64_t compute_poll_time(const compute_team *team) {
+    return team->polled;
+}
+
+const double *compute_array(const compute_team *team, int thread, int array, size_t *elements) {
+    const struct compute_worker *worker = &team->workers[thread];
+    *elements = worker->elements;
+    return worker->arrays + (size_t)array * worker->elements;
 }

@@ -164,6 +164,13 @@ static bool parse_value(const struct option_entry *entry, const char *value, con
         *(int *)entry->target = choice;
         return true;
     }
+    case OPTION_DURATION:
+        if (strcmp(value, "0") == 0) {
+            *(int64_t *)entry->target = 0;
+        } else if (!options_parse_duration(value, strlen(value), entry->target)) {
+            return refuse(fault, "--%s: '%s' is not a time; write a number with a unit (ns, us, ms, s), such as 100us, or 0", entry->name, value);
+        }
+        return true;
     case OPTION_CHOICES:
     case OPTION_DURATIONS:
         return parse_list(entry, value, fault);

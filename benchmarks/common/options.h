@@ -18,6 +18,7 @@ enum option_kind {
     OPTION_REAL,      /* target: double, minimum ... maximum */
     OPTION_CHOICE,    /* one of choices; target: int, its index */
     OPTION_CHOICES,   /* a comma-separated list of choices, may be repeated, in any order, each once; target: option_list */
+    OPTION_DURATION,  /* a time with its unit, or 0; target: int64_t, nanoseconds */
     OPTION_DURATIONS  /* a comma-separated list of times with units, ascending; target: option_list of nanoseconds */
 };
 

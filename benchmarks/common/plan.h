@@ -4,6 +4,7 @@
 #ifndef CAMPAIGN_PLAN_H
 #define CAMPAIGN_PLAN_H
 
+#include "compute.h"
 #include "start.h"
 
 #include <stdbool.h>
@@ -36,12 +37,15 @@ struct plan {
     uint64_t seed;
     int threads;
     int given_up_cores;            /* of each rank: cores of its share on which it does not compute */
-    const char *computation;       /* name of the computation */
+    enum compute_kind computation;
     int64_t test_interval_ns;      /* of MPI_Test while computing; 0: never */
 };
 
 /* Seconds since plan->began_ns. */
 double plan_elapsed_seconds(const struct plan *plan);
+
+/* Into how many pieces a computation of this time is cut, so that MPI_Test can be called every test_interval_ns; 1: it is not cut. */
+uint64_t plan_pieces(const struct plan *plan, int64_t comp_target_ns);
 
 /* On rank 0: so far beyond the budget, three times it, that nothing more is measured. */
 bool plan_is_over(const struct plan *plan);

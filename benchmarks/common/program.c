@@ -113,7 +113,7 @@ bool program_prepare(struct program *program, const char *error) {
         program->metadata = read_metadata(program->settings.metadata, own, sizeof own);
     }
     if (own[0] == '\0') {
-        program->team = compute_create(program->threads, own, sizeof own);
+        program->team = compute_create(program->computation, program->threads, own, sizeof own);
     }
     if (!program_all_good(own)) {
         return false;

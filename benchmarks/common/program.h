@@ -46,6 +46,7 @@ struct program {
     placement *place;
     uint64_t memory_bytes; /* that this rank may take, the same on all; 0: not known */
     int threads;           /* computing threads of each rank */
+    enum compute_kind computation; /* what they compute */
     char *metadata;        /* rank 0; NULL: none */
     compute_team *team;    /* program_prepare makes this */
     record_file *record;   /* program_prepare, on rank 0 */

@@ -273,7 +273,8 @@ bool topology_clock_id(char *text, size_t size) {
     return true;
 }
 
-uint64_t topology_cache_bytes(void) {
+/* The largest cache of CPU 0, and how many CPUs share it; 0: not known. */
+static uint64_t largest_cache(size_t *sharing) {
     uint64_t largest = 0;
     for (int i = 0; i < 8; i++) {
         char path[128];
@@ -283,10 +284,33 @@ uint64_t topology_cache_bytes(void) {
             char *unit = NULL;
             uint64_t size = strtoull(line, &unit, 10);
             size *= *unit == 'K' ? 1024 : *unit == 'M' ? 1048576 : 1;
-            largest = size > largest ? size : largest;
+            if (size <= largest) {
+                continue;
+            }
+            largest = size;
+            struct topology_cpus cpus = {{0}};
+            snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/shared_cpu_list", i);
+            *sharing = read_line(path, line, sizeof line) && topology_cpus_parse(line, &cpus) ? topology_cpus_count(&cpus) : 0;
         }
     }
-    return largest > 0 ? largest : UINT64_C(32) * 1048576;
+    return largest;
+}
+
+uint64_t topology_cache_bytes(void) {
+    size_t sharing = 0;
+    const uint64_t bytes = largest_cache(&sharing);
+    return bytes > 0 ? bytes : UINT64_C(32) * 1048576;
+}
+
+uint64_t topology_cache_share(int threads) {
+    static uint64_t bytes;
+    static size_t sharing;
+    if (bytes == 0) {
+        largest_cache(&sharing);
+        bytes = topology_cache_bytes();
+    }
+    const size_t users = sharing > 0 && sharing < (size_t)threads ? sharing : (size_t)threads;
+    return bytes / users;
 }
 
 uint64_t topology_available_memory(void) {

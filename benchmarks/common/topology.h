@@ -76,6 +76,9 @@ bool topology_clock_id(char *text, size_t size);
 /* The largest cache of CPU 0, bytes; 32 MiB where the system does not say. */
 uint64_t topology_cache_bytes(void);
 
+/* That cache divided by those of so many threads that can share it. Looked up once. */
+uint64_t topology_cache_share(int threads);
+
 /* Memory that could be had now without swapping, bytes, cgroup limit included; 0 when not known. */
 uint64_t topology_available_memory(void);
 

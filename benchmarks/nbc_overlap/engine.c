@@ -51,7 +51,7 @@ engine *engine_create(const struct plan *plan, clock_model *clock, compute_team 
     e->record = record;
     e->bench = bench_begin(plan, clock, team);
     e->calibration = calibration_create(plan, &e->bench, sizes);
-    e->samples = samples_create(clock, plan->interval_relative);
+    e->samples = samples_create(clock, plan->interval_relative, plan->threads);
     e->result.reason = e->reason;
     return e;
 }
@@ -167,7 +167,7 @@ static enum decision repeat(engine *e, struct point *p) {
             p->late_now++;
             e->late++;
         } else {
-            samples_add(e->samples, &r, outcome.times);
+            samples_add(e->samples, &e->bench, &r, outcome.times);
         }
         int decision = GO_ON;
         if (e->bench.rank == 0) {
@@ -218,6 +218,7 @@ static void set_work(const engine *e, struct point *p) {
     p->work.collective = &collective_table[e->plan->collectives[p->collective]];
     p->work.message_bytes = calibration_comm(e->calibration, p->collective, p->comm_target)->size;
     p->work.work_size = calibration_comp(e->calibration, p->comp_target)->size;
+    p->work.pieces = plan_pieces(e->plan, e->plan->comp_targets_ns[p->comp_target]);
     const size_t index = sizes_index(e->sizes, p->collective, p->comm_target, p->comp_target);
     if (e->plan->sizes_given) {
         p->work.message_bytes = e->sizes->points[index].message_bytes;
@@ -312,10 +313,21 @@ static bool write_point(engine *e, const struct point *p, enum decision decision
     samples_describe(e->samples, plan->rank_samples || e->bench.ranks <= MOST_RANKS_WITH_SAMPLES, &record);
     e->result.measured_seconds += samples_seconds(e->samples);
     if (!plan->quiet) {
-        table_print_row(&record, samples_median(e->samples, T_MEASURED), samples_median(e->samples, GLOBAL_COMM_REF),
+        table_print_row(&record, plan->test_interval_ns > 0, samples_median(e->samples, T_MEASURED), samples_median(e->samples, GLOBAL_COMM_REF),
                         samples_median(e->samples, GLOBAL_COMP_REF));
     }
     return record_write_point(e->record, &record);
+}
+
+/* Rank 0, once for every computation: an interval of MPI_Test that cannot be had. */
+static void say_pieces(const engine *e, const struct point *p) {
+    const uint64_t pieces = compute_pieces(e->plan->computation, p->work.work_size, p->work.pieces);
+    if (e->bench.rank == 0 && p->collective == 0 && p->comm_target == 0 && pieces < p->work.pieces) {
+        const double target_ns = (double)e->plan->comp_targets_ns[p->comp_target];
+        fail_report("the computation of %g ms, of size %llu, is cut into %llu pieces, no more: MPI_Test is called about every %g us in it, not every "
+                    "%g us", target_ns / 1e6, (unsigned long long)p->work.work_size, (unsigned long long)pieces,
+                    target_ns / 1e3 / (double)pieces, (double)e->plan->test_interval_ns / 1e3);
+    }
 }
 
 /* Collective. Measures a point and writes it. false: the run ends here. */
@@ -337,6 +349,7 @@ static bool measure_point(engine *e, struct point *p) {
     clock_forget_residual(e->bench.clock);
     p->start = start_method_of(e->bench.line);
     if (measure != 0) {
+        say_pieces(e, p);
         bench_prepare(&e->bench, &p->work, p->shortest_ns);
         do {
             decision = measure_samples(e, p);
@@ -393,7 +406,7 @@ static void check_measured(engine *e) {
     e->result.end = ENGINE_NOTHING_MEASURED;
     if (!plan_is_over(plan)) {
         snprintf(e->reason, sizeof e->reason,
-                 "nothing was measured: no size of a message, or of the matrices, takes any of the times that were asked for; ask for other "
+                 "nothing was measured: no size of a message, or of the computation, takes any of the times that were asked for; ask for other "
                  "times, or allow larger messages with --max-message-bytes");
     } else if (e->late > 0) {
         snprintf(e->reason, sizeof e->reason,
@@ -415,7 +428,7 @@ void engine_measure(engine *e) {
     struct point p = {0};
     int64_t index = 0;
     if (e->bench.rank == 0 && !plan->quiet) {
-        table_print_head();
+        table_print_head(plan->test_interval_ns > 0);
     }
     for (size_t c = 0; c < plan->collective_count; c++) {
         for (size_t i = 0; i < plan->comm_target_count; i++) {

@@ -55,6 +55,8 @@ static struct settings {
     int64_t seed;
     int start;
     int cache;
+    int computation; /* enum compute_kind */
+    int64_t test_interval_ns;
     int64_t max_message_bytes;
     bool rank_samples;
 } settings = {.interval = 0.02, .max_repetitions = 100, .seed = 1};
@@ -90,8 +92,14 @@ static void describe_options(struct option_entry *entries) {
         {.name = "cache", .kind = OPTION_CHOICE, .target = &s->cache, .choices = cache_names, .value_name = "NAME",
          .help = "warm: every repetition uses the same buffers (default); cold: buffers in turn, together twice the size of the largest "
                  "cache"},
+        {.name = "computation", .kind = OPTION_CHOICE, .target = &s->computation, .choices = compute_names(), .value_name = "NAME",
+         .help = "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s c[i] over vectors larger than "
+                 "the caches"},
+        {.name = "test-interval", .kind = OPTION_DURATION, .target = &s->test_interval_ns, .value_name = "T",
+         .help = "the computing thread that called MPI calls MPI_Test about this often, such as 100us, until the collective is complete; its "
+                 "computation is cut into pieces for it, that of the reference too; default: 0, never"},
         {.name = "sizes", .kind = OPTION_TEXT, .target = &s->sizes, .value_name = "FILE",
-         .help = "message and matrix sizes from this file, nothing is calibrated; a reference that has moved is flagged"},
+         .help = "message and work sizes from this file, nothing is calibrated; a reference that has moved is flagged"},
         {.name = "save-sizes", .kind = OPTION_TEXT, .target = &s->save_sizes, .value_name = "FILE",
          .help = "write the sizes that the calibration found (for --sizes); again at the end where a reference moved and was "
                  "calibrated anew"},
@@ -174,8 +182,8 @@ static char *plan_text(const struct settings *s) {
     json_put_integer(line, "max_repetitions", s->max_repetitions);
     json_put_boolean(line, "sizes_given", s->sizes != NULL);
     json_put_string(line, "cache", cache_names[s->cache]);
-    json_put_string(line, "computation", "dgemm");
-    json_put_integer(line, "test_interval_ns", 0);
+    json_put_string(line, "computation", compute_names()[s->computation]);
+    json_put_integer(line, "test_interval_ns", s->test_interval_ns);
     json_close_object(line);
     char *text = fail_strdup(json_line_text(line));
     json_line_destroy(line);
@@ -325,7 +333,8 @@ static struct plan plan_of(const struct program *program, const int *collectives
                          .quiet = program->settings.quiet,
                          .seed = (uint64_t)s->seed,
                          .threads = program->threads,
-                         .computation = "dgemm"};
+                         .computation = (enum compute_kind)s->computation,
+                         .test_interval_ns = s->test_interval_ns};
 }
 
 /* Collective. Everything that can be wrong before anything is measured, then the measurement. */
@@ -335,7 +344,8 @@ static int prepare_and_measure(struct program *program, const struct plan *plan,
     if (error[0] != '\0') {
         return refuse(program, error);
     }
-    if (program->rank == 0 && settings.sizes != NULL && sizes_read(settings.sizes, sizes, error, sizeof error)) {
+    calibration_memory_check(plan, error, sizeof error);
+    if (program->rank == 0 && error[0] == '\0' && settings.sizes != NULL && sizes_read(settings.sizes, sizes, error, sizeof error)) {
         calibration_sizes_check(plan, sizes, settings.sizes, error, sizeof error);
     }
     if (!program_prepare(program, error)) {
@@ -356,6 +366,7 @@ static int run(struct program *program) {
         return PROGRAM_GOOD;
     }
     check_settings(s, error, sizeof error);
+    program->computation = (enum compute_kind)s->computation;
     int code = PROGRAM_WRONG_USE;
     if (program_all_good(error)) {
         if (s->min_repetitions == 0) {
@@ -387,7 +398,7 @@ int main(int argc, char **argv) {
         .schema_version = 3,
         .help = "usage: mpiexec -n RANKS nbc_overlap [OPTION]...\n\n"
                 "Measures how much of a nonblocking collective is hidden behind computation, and at what price\n"
-                "(Denis et al. 2022). Message and matrix sizes are calibrated to target times; each point of the grid\n"
+                "(Denis et al. 2022). Message and work sizes are calibrated to target times; each point of the grid\n"
                 "communication time x computation time is then measured with its references beside it. Paper placement:\n"
                 "one rank per node, one computing thread per physical core.\n\n"
                 "  r_overhead  0: overlap is perfect, 1: serialised, above 1: worse than serialised\n"

@@ -17,24 +17,31 @@ struct arrays {
     int64_t *medians; /* of every rank, of the sums of rank_medians */
 };
 
+/* What is kept of every thread. */
+enum thread_time { THREAD_COMP, THREAD_COMP_REF, THREAD_TIMES };
+
 struct samples {
     const clock_model *clock;
     double asked_relative;
     int rank;
     int ranks;
+    size_t threads;
     struct repetition *own;
+    int64_t *own_threads; /* [repetition][THREAD_TIMES][thread] */
     int64_t *times[GLOBAL_TIMES];
     size_t capacity;
     size_t count;
     size_t closed;          /* of them, those whose timestamps are global */
     struct repetition *all; /* rank 0, after samples_gather: [rank][repetition] */
+    int64_t *thread_medians; /* likewise: [THREAD_TIMES][rank][thread] */
     struct arrays arrays;
 };
 
-samples *samples_create(const clock_model *clock, double asked_relative) {
+samples *samples_create(const clock_model *clock, double asked_relative, int threads) {
     samples *s = fail_alloc(1, sizeof *s);
     s->clock = clock;
     s->asked_relative = asked_relative;
+    s->threads = (size_t)threads;
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &s->rank));
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &s->ranks));
     return s;
@@ -42,11 +49,13 @@ samples *samples_create(const clock_model *clock, double asked_relative) {
 
 static void free_gathered(samples *s) {
     free(s->all);
+    free(s->thread_medians);
     free(s->arrays.imbalance);
     free(s->arrays.spreads);
     free(s->arrays.ranks);
     free(s->arrays.medians);
     s->all = NULL;
+    s->thread_medians = NULL;
     s->arrays = (struct arrays){0};
 }
 
@@ -54,6 +63,7 @@ void samples_destroy(samples *s) {
     if (s != NULL) {
         free_gathered(s);
         free(s->own);
+        free(s->own_threads);
         for (size_t i = 0; i < GLOBAL_TIMES; i++) {
             free(s->times[i]);
         }
@@ -67,15 +77,22 @@ void samples_clear(samples *s) {
     s->closed = 0;
 }
 
-void samples_add(samples *s, const struct repetition *own, const int64_t times[GLOBAL_TIMES]) {
+static int64_t *own_thread(samples *s, size_t repetition, enum thread_time time, size_t thread) {
+    return s->own_threads + (repetition * THREAD_TIMES + (size_t)time) * s->threads + thread;
+}
+
+void samples_add(samples *s, const struct bench *bench, const struct repetition *own, const int64_t times[GLOBAL_TIMES]) {
     if (s->count == s->capacity) {
         s->capacity = s->capacity > 0 ? 2 * s->capacity : 64;
         s->own = fail_realloc(s->own, s->capacity, sizeof *s->own);
+        s->own_threads = fail_realloc(s->own_threads, s->capacity * THREAD_TIMES * s->threads, sizeof *s->own_threads);
         for (size_t i = 0; i < GLOBAL_TIMES; i++) {
             s->times[i] = fail_realloc(s->times[i], s->capacity, sizeof *s->times[i]);
         }
     }
     s->own[s->count] = *own;
+    memcpy(own_thread(s, s->count, THREAD_COMP, 0), bench->thread_comp_ns, s->threads * sizeof(int64_t));
+    memcpy(own_thread(s, s->count, THREAD_COMP_REF, 0), bench->thread_comp_ref_ns, s->threads * sizeof(int64_t));
     for (size_t i = 0; i < GLOBAL_TIMES; i++) {
         s->times[i][s->count] = times[i];
     }
@@ -186,6 +203,28 @@ static int64_t spanned(const samples *s, size_t repetition, enum term start, enu
     return last - first;
 }
 
+/* Collective. Medians after the warm-up, which rank 0 knows; none where nothing comes after it. */
+static void gather_threads(samples *s) {
+    uint64_t warmup = warmup_of(s);
+    MPI_CHECK(MPI_Bcast(&warmup, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));
+    const size_t ranks = (size_t)s->ranks;
+    int64_t *medians = fail_alloc(s->threads, sizeof *medians);
+    int64_t *values = fail_alloc(s->count, sizeof *values);
+    s->thread_medians = s->rank == 0 ? fail_alloc(THREAD_TIMES * ranks * s->threads, sizeof *s->thread_medians) : NULL;
+    for (int time = 0; time < THREAD_TIMES; time++) {
+        for (size_t thread = 0; thread < s->threads; thread++) {
+            for (size_t i = warmup; i < s->count; i++) {
+                values[i - warmup] = *own_thread(s, i, (enum thread_time)time, thread);
+            }
+            medians[thread] = stats_median_of(values, s->count - warmup);
+        }
+        int64_t *all = s->rank == 0 ? s->thread_medians + (size_t)time * ranks * s->threads : NULL;
+        MPI_CHECK(MPI_Gather(medians, (int)s->threads, MPI_INT64_T, all, (int)s->threads, MPI_INT64_T, 0, MPI_COMM_WORLD));
+    }
+    free(values);
+    free(medians);
+}
+
 void samples_gather(samples *s) {
     free_gathered(s);
     if (s->rank == 0) {
@@ -203,6 +242,7 @@ void samples_gather(samples *s) {
             s->times[GLOBAL_COMP_REF][i] = time > s->times[GLOBAL_COMP_REF][i] ? time : s->times[GLOBAL_COMP_REF][i];
         }
     }
+    gather_threads(s);
 }
 
 /* min, median, max and the rank of max over ranks: spread[4][count]. */
@@ -324,6 +364,11 @@ void samples_describe(samples *s, bool every_rank, struct record_point *record) 
     record->start_imbalance_ns = clock_quality_of(s->clock).method != CLOCK_NONE ? s->arrays.imbalance : NULL;
     record->ranks = (size_t)s->ranks;
     record->rank_samples = every_rank;
+    record->threads = s->threads;
+    if (every_rank) {
+        record->thread_median_t_comp_ns = s->thread_medians + THREAD_COMP * record->ranks * s->threads;
+        record->thread_median_t_comp_ref_ns = s->thread_medians + THREAD_COMP_REF * record->ranks * s->threads;
+    }
     describe_ranks(s, &look, record);
 }
 

@@ -26,13 +26,13 @@ struct samples_look {
 
 typedef struct samples samples;
 
-/* asked_relative: the width that the intervals are to have. */
-samples *samples_create(const clock_model *clock, double asked_relative);
+/* asked_relative: the width that the intervals are to have. threads: of each rank. */
+samples *samples_create(const clock_model *clock, double asked_relative, int threads);
 void samples_destroy(samples *s);
 void samples_clear(samples *s);
 
-/* Adds a valid repetition of this rank; times: those of all ranks, which only rank 0 needs to know. */
-void samples_add(samples *s, const struct repetition *own, const int64_t times[GLOBAL_TIMES]);
+/* Adds a valid repetition of this rank, the last that was measured with bench; times: those of all ranks, which only rank 0 needs to know. */
+void samples_add(samples *s, const struct bench *bench, const struct repetition *own, const int64_t times[GLOBAL_TIMES]);
 
 /* Valid ones, warm-ups included. */
 size_t samples_count(const samples *s);
@@ -53,7 +53,7 @@ bool samples_moved(const samples *s, enum global_time time, double calibrated_ns
  * those were durations from the beginning. */
 void samples_close(samples *s);
 
-/* Collective: all ranks' repetitions come to rank 0, whose times are from now on the interpolated ones. */
+/* Collective: all ranks' repetitions, and the medians of their threads, come to rank 0, whose times are from now on the interpolated ones. */
 void samples_gather(samples *s);
 
 /*

@@ -1,16 +1,22 @@
 #include "table.h"
 
+#include "fail.h"
+#include "stats.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-void table_print_head(void) {
+void table_print_head(bool tests) {
     printf("# comm, comp: target times; comm_ref, comp_ref: each alone; measured: both together; all in ms, medians\n"
            "# comm_ref:%%, comp_ref:%%: by so much the reference has moved since its size was calibrated\n"
            "# r_overhead 0: overlap is perfect, 1: serialised; +-: half of the widest 95 %% interval of the three medians\n"
-           "%-10s %8s %8s %11s %6s %9s %9s %9s %10s %7s %7s %4s  %s\n",
-           "collective", "comm", "comp", "bytes", "size", "comm_ref", "comp_ref", "measured", "r_overhead", "r_comm", "r_comp", "reps",
-           "stop");
+           "%s"
+           "%-10s %8s %8s %11s %6s %9s %9s %9s %10s %7s %7s%s %4s  %s\n",
+           tests ? "# tests: calls of MPI_Test in one computation; t_test: what they took together, ms\n" : "", "collective", "comm", "comp",
+           "bytes", "size", "comm_ref", "comp_ref", "measured", "r_overhead", "r_comm", "r_comp", tests ? "  tests    t_test" : "", "reps", "stop");
     fflush(stdout);
 }
 
@@ -23,20 +29,32 @@ static double largest_ratio(const int64_t *above, const int64_t *below, size_t c
     return largest;
 }
 
-void table_print_row(const struct record_point *point, int64_t t_measured, int64_t t_comm_ref, int64_t t_comp_ref) {
+/* Median over repetitions, of the rank that had most. */
+static int64_t test_time(const struct record_point *point) {
+    int64_t *times = fail_alloc(point->repetitions, sizeof *times);
+    memcpy(times, point->t_test_ns.max, point->repetitions * sizeof *times);
+    const int64_t median = stats_median_of(times, point->repetitions);
+    free(times);
+    return median;
+}
+
+void table_print_row(const struct record_point *point, bool tests, int64_t t_measured, int64_t t_comm_ref, int64_t t_comp_ref) {
     printf("%-10s %8.4g %8.4g %11" PRId64 " %6" PRId64, point->collective, (double)point->comm_target_ns / 1e6,
            (double)point->comp_target_ns / 1e6, point->message_bytes, point->work_size);
     if (point->repetitions == 0) {
-        printf(" %9s %9s %9s %10s %7s %7s %4d  %s", "-", "-", "-", "-", "-", "-", 0, point->stop_reason);
+        printf(" %9s %9s %9s %10s %7s %7s%s %4d  %s", "-", "-", "-", "-", "-", "-", tests ? "      -         -" : "", 0, point->stop_reason);
     } else {
         int64_t longer = t_comm_ref > t_comp_ref ? t_comm_ref : t_comp_ref;
         int64_t shorter = t_comm_ref > t_comp_ref ? t_comp_ref : t_comm_ref;
         double overhead = shorter > 0 ? (double)(t_measured - longer) / (double)shorter : 0;
-        printf(" %9.3f %9.3f %9.3f %10.3f %7.3f %7.3f %4zu  %s", (double)t_comm_ref / 1e6, (double)t_comp_ref / 1e6,
+        printf(" %9.3f %9.3f %9.3f %10.3f %7.3f %7.3f", (double)t_comm_ref / 1e6, (double)t_comp_ref / 1e6,
                (double)t_measured / 1e6, overhead,
                largest_ratio(point->median_t_mpi_ns, point->median_t_comm_ref_ns, point->ranks),
-               largest_ratio(point->median_t_comp_ns, point->median_t_comp_ref_ns, point->ranks), point->repetitions,
-               point->stop_reason);
+               largest_ratio(point->median_t_comp_ns, point->median_t_comp_ref_ns, point->ranks));
+        if (tests) {
+            printf(" %6" PRId64 " %9.3f", point->test_calls, (double)test_time(point) / 1e6);
+        }
+        printf(" %4zu  %s", point->repetitions, point->stop_reason);
         if (point->interval_relative_reached >= 0) {
             printf(" (+-%.1f%%)", 50 * point->interval_relative_reached);
         }

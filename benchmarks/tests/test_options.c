@@ -13,11 +13,12 @@ struct parsed {
     int one;
     struct option_list several;
     struct option_list times;
+    int64_t time;
     char error[256];
 };
 
 static bool parse(struct parsed *p, int argc, const char **argv) {
-    *p = (struct parsed){.whole = -1, .one = -1};
+    *p = (struct parsed){.whole = -1, .one = -1, .time = -1};
     const struct option_entry entries[] = {
         {.name = "flag", .kind = OPTION_FLAG, .target = &p->flag, .help = "a flag"},
         {.name = "text", .kind = OPTION_TEXT, .target = &p->text, .value_name = "TEXT", .help = "a text"},
@@ -26,6 +27,7 @@ static bool parse(struct parsed *p, int argc, const char **argv) {
         {.name = "one", .kind = OPTION_CHOICE, .target = &p->one, .choices = fruits, .value_name = "FRUIT", .help = "one"},
         {.name = "several", .kind = OPTION_CHOICES, .target = &p->several, .choices = fruits, .value_name = "LIST", .help = "some"},
         {.name = "times", .kind = OPTION_DURATIONS, .target = &p->times, .value_name = "LIST", .help = "times"},
+        {.name = "time", .kind = OPTION_DURATION, .target = &p->time, .value_name = "T", .help = "a time"},
         {.name = NULL}};
     char *words[16];
     for (int i = 0; i < argc; i++) {
@@ -94,6 +96,10 @@ int main(void) {
     CHECK(PARSE(&p, "--text=--flag=x"));
     CHECK_TEXT(p.text, "--flag=x");
     forget(&p);
+    CHECK(PARSE(&p, "--time", "100us") && p.time == 100000);
+    forget(&p);
+    CHECK(PARSE(&p, "--time=0") && p.time == 0);
+    forget(&p);
 
     refused("--no-such", NULL, "unknown option '--no-such'");
     refused("--fla", NULL, "unknown option '--fla'");
@@ -117,6 +123,9 @@ int main(void) {
     refused("--several", "apple,apple", "given twice");
     refused("--times", "8ms,8ms", "ascend");
     refused("--times", "8", "write a number with a unit");
+    refused("--time", "100", "'100' is not a time; write a number with a unit");
+    refused("--time", "-1us", "write a number with a unit");
+    refused("--time", "1us,2us", "write a number with a unit");
     test_durations();
     return 0;
 }

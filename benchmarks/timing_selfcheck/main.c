@@ -119,8 +119,7 @@ static struct plan plan_of(const struct program *program, const int *collective)
                          .sizes_given = s->sizes != NULL,
                          .quiet = program->settings.quiet,
                          .seed = SEED,
-                         .threads = program->threads,
-                         .computation = "dgemm"};
+                         .threads = program->threads};
 }
 
 /* Collective: the last line of the record. false: it cannot be written. */
