@@ -1,5 +1,6 @@
 """Parts that a machine may lack, and the command as a person types it."""
 
+import functools
 import os
 import shutil
 import subprocess
@@ -75,9 +76,20 @@ def campaign() -> Command:
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The build folder of all programs, their variants with an artificial clock and the fault injectors, for MPI."""
-    return build_benchmarks(tmp_path_factory.mktemp("build"), MPI)
+def build_for(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Build folders by toolchain, made once: all programs, variants with an artificial clock, the fault injectors."""
+
+    @functools.cache
+    def build(toolchain: str) -> Path:
+        return build_benchmarks(tmp_path_factory.mktemp("build"), toolchain)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def built(build_for: Callable[[str], Path]) -> Path:
+    """The build folder for MPI."""
+    return build_for(MPI)
 
 
 @pytest.fixture

@@ -53,13 +53,13 @@ def build_benchmarks(folder: Path, toolchain: str, *options: str, compiler: str 
 
 
 def launch_line(
-    program: Path, *words: str, ranks: int = 2, env: Mapping[str, str] | None = None
+    program: Path, *words: str, ranks: int = 2, env: Mapping[str, str] | None = None, toolchain: str = MPI
 ) -> tuple[list[str], dict[str, str]]:
     """A program built for MPI under its launcher, over shared memory: its command line, and the launcher's environment.
 
     `env` reaches the ranks, not the launcher.
     """
-    mpi = toolchains.resolve(toolchains.parse(MPI), print)
+    mpi = toolchains.resolve(toolchains.parse(toolchain), print)
     placement = libraries.Placement(ranks, 1, oversubscribed=True)
     request = libraries.Request(Path(mpi.prefix), mpi.version, "basic", "shm", placement)
     settings = libraries.launch(mpi.family, request)
@@ -70,8 +70,13 @@ def launch_line(
 
 
 def launch(
-    program: Path, *words: str, ranks: int = 2, env: Mapping[str, str] | None = None, timeout: float = 240
+    program: Path,
+    *words: str,
+    ranks: int = 2,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 240,
+    toolchain: str = MPI,
 ) -> subprocess.CompletedProcess[str]:
     """Run it."""
-    line, environment = launch_line(program, *words, ranks=ranks, env=env)
+    line, environment = launch_line(program, *words, ranks=ranks, env=env, toolchain=toolchain)
     return subprocess.run(line, capture_output=True, text=True, check=False, timeout=timeout, env=environment)

@@ -3,12 +3,15 @@
 import json
 import os
 import re
+import statistics
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from mpi_campaign import suites
+from mpi_campaign import suites, toolchains
 from postprocess.load import load_record, validate_record
 from postprocess.points import points_table
 from tests.support import launch
@@ -35,6 +38,10 @@ def test_help_is_printed_once_and_names_every_collective(built: Path) -> None:
         (["--comm-times", "fast"], "--comm-times"),
         (["--threads", "0"], "--threads"),
         (["--sizes", "/nonexistent"], "/nonexistent"),
+        (["--computation", "fft"], "dgemm, triad"),
+        (["--test-interval", "often"], "100us"),
+        (["--test-interval", "-1us"], "100us"),
+        (["--computation", "triad", "--threads", "4096"], "threads are the most"),
         (["--metadata", "/dev/null"], "/dev/null"),
         (["--record", "/nonexistent/record.jsonl"], "/nonexistent"),
     ],
@@ -94,7 +101,7 @@ def test_given_sizes_are_used_and_nothing_is_calibrated(built: Path, tmp_path: P
     launch(built / "nbc_overlap", *words, "--record", str(first), "--save-sizes", str(sizes))
     # A time that the reference has not: it is reported as moved, and still nothing is calibrated.
     file = json.loads(sizes.read_text())
-    file["computation"][0]["time_ns"] *= 3
+    file["work"][0]["time_ns"] *= 3
     file["points"] = [
         {"collective": "ibcast", "comm_target_ns": 2000000, "comp_target_ns": 2000000, "message_bytes": 4096,
          "work_size": 77}
@@ -107,6 +114,70 @@ def test_given_sizes_are_used_and_nothing_is_calibrated(built: Path, tmp_path: P
     assert (point.comp_calibration.status, point.recalibrations) == ("given", 0)
     assert point.comp_reference.moved_relative is not None
     assert point.comp_reference.moved_relative < -0.1
+
+
+@pytest.mark.parametrize("toolchain", toolchains.DEFAULT_TOOLCHAINS)
+@pytest.mark.parametrize("computation", ["dgemm", "triad"])
+def test_what_threads_compute_and_how_often_they_test(
+    build_for: Callable[[str], Path], tmp_path: Path, toolchain: str, computation: str
+) -> None:
+    program = build_for(toolchain) / "nbc_overlap"
+    words = (*ONE_POINT, "--collective", "ibcast", "--computation", computation)
+    for interval_ns, interval in ((0, "0"), (100_000, "100us")):
+        record = tmp_path / f"{interval}.jsonl"
+        done = launch(program, *words, "--test-interval", interval, "--record", str(record), toolchain=toolchain)
+        assert done.returncode == 0, done.stderr
+        validate_record(record)
+        header, point, footer = (json.loads(line) for line in record.read_text().splitlines())
+        assert header["plan"]["computation"] == computation
+        assert header["plan"]["test_interval_ns"] == interval_ns
+        assert (point["test_calls"] > 0) == (interval_ns > 0)
+        samples = point["samples"]
+        assert all((time > 0) == (interval_ns > 0) for time in samples["t_test_ns"]["max"])
+        assert ("t_test" in done.stdout) == (interval_ns > 0)
+        # One computing thread: its time is that of its rank, and MPI's time is what is in none of it.
+        medians, threads = point["rank_medians"], point["thread_medians"]
+        assert [[time] for time in medians["t_comp_ns"]] == threads["t_comp_ns"]
+        assert [[time] for time in medians["t_comp_ref_ns"]] == threads["t_comp_ref_ns"]
+        for rank, in_mpi in enumerate(medians["t_mpi_ns"]):
+            terms = [point["rank_samples"][f"t_{term}_ns"][rank] for term in ("call", "test", "wait", "comp")]
+            summed = [call + test + wait for call, test, wait, _ in zip(*terms, strict=True)]
+            assert statistics.median_low(summed) <= in_mpi <= statistics.median_high(summed)
+            whole = [sum(parts) for parts in zip(*terms, strict=True)]
+            assert all(np.array(whole) <= 1.001 * np.array(samples["t_measured_ns"]))
+        assert 0 < footer["measured_seconds"] < footer["wall_seconds"]
+
+
+def test_an_interval_that_is_too_short_is_said_and_what_was_reached_is_recorded(built: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    words = ("--collective", "ibcast", "--test-interval", "100ns", "--record", str(record), "--quiet")
+    done = launch(built / "nbc_overlap", *ONE_POINT, *words)
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "MPI_Test" in line]
+    assert "not every 0.1 us" in line
+    (point,) = load_record(record).points
+    assert 0 < point.test_calls < 2_000_000 / 100
+
+
+def test_sizes_of_other_work_are_refused(built: Path, tmp_path: Path) -> None:
+    sizes = tmp_path / "sizes.json"
+    words = (*ONE_POINT, "--collective", "ibcast", "--quiet")
+    launch(built / "nbc_overlap", *words, "--save-sizes", str(sizes))
+    good = json.loads(sizes.read_text())
+    huge = {**good, "threads_per_rank": 256, "work": [{**good["work"][0], "work_size": 16_000}], "points": []}
+    refusals: list[tuple[dict[str, object], tuple[str, ...], str]] = [
+        (good, ("--computation", "triad"), "computation dgemm, this run has triad"),
+        ({**good, "threads_per_rank": 3}, (), "2 ranks of 3 threads, this run has 2 of 1"),
+        ({**good, "computation": None}, (), "of no name"),
+        ({**good, "work": [{**good["work"][0], "work_size": 20_000}]}, (), "at most 16384 is possible"),
+        (huge, ("--threads", "256"), "is the most"),
+    ]
+    for file, more, says in refusals:
+        sizes.write_text(json.dumps(file))
+        done = launch(built / "nbc_overlap", *words, *more, "--sizes", str(sizes))
+        assert done.returncode == 2, done.stderr
+        (line,) = [line for line in done.stderr.splitlines() if line.startswith("nbc_overlap:")]
+        assert says in line
 
 
 def test_a_record_is_never_written_over(built: Path, tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ static void fill(compute_team *team, const struct impact_plan *plan, size_t near
     const struct impact_target *choices[] = {&plan->targets[near], &plan->targets[0]};
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         while (until - timer_now_ns() > expected_ns(choices[i]) * 5 / 4) {
-            (void)compute_run(team, choices[i]->work_size);
+            (void)compute_run(team, choices[i]->work_size, NULL);
         }
     }
     while (timer_now_ns() < until) {
@@ -170,11 +170,11 @@ void impact_measure(compute_team *team, const struct impact_plan *plan, int64_t 
     for (size_t i = 0; i < plan->count; i++) {
         const struct impact_target *target = &plan->targets[i];
         for (int64_t j = 0; j < target->warmup_repetitions; j++) {
-            (void)compute_run(team, target->work_size);
+            (void)compute_run(team, target->work_size, NULL);
         }
         samples[i].begin_utc_ns = timer_now_ns() + offset;
         for (int64_t j = 0; j < target->repetitions; j++) {
-            samples[i].t_comp_ns[j] = compute_run(team, target->work_size);
+            samples[i].t_comp_ns[j] = compute_run(team, target->work_size, NULL);
         }
         samples[i].end_utc_ns = timer_now_ns() + offset;
         slot += target->slot_ns;

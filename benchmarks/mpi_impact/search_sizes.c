@@ -28,7 +28,7 @@ static double measure_size(void *context, uint64_t size) {
     compute_reserve(job->program->team, size);
     for (int i = wanted > 1 ? -1 : 0; i < wanted; i++) { /* -1 warms up */
         MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
-        int64_t time = compute_run(job->program->team, size);
+        int64_t time = compute_run(job->program->team, size, NULL);
         MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
         shortest = i >= 0 && time < shortest ? time : shortest;
     }
