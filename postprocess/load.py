@@ -20,6 +20,9 @@ from postprocess.text import clean
 
 RECORD_SCHEMA = "mpi-campaign.record"
 RECORD_VERSIONS = (1, 2, 3)
+IMPACT_SCHEMA = "mpi-campaign.impact"
+# Records of a run that have loaders of their own.
+OTHER_SCHEMAS = (IMPACT_SCHEMA,)
 MANIFEST_SCHEMA = "mpi-campaign.manifest"
 MANIFEST_VERSION = 1
 SCHEMA_FOLDER = Path(__file__).resolve().parents[1] / "results" / "schema"
@@ -293,12 +296,16 @@ class Record:
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder: its manifest (empty when that could not be read), its records by file name, and what was wrong."""
+    """A run folder: its manifest (empty when that could not be read), its records by file name, and what was wrong.
+
+    ``others`` are its records of OTHER_SCHEMAS, for their own loaders.
+    """
 
     path: Path
     manifest: Json
     records: tuple[Record, ...]
     problems: tuple[str, ...]
+    others: tuple[Path, ...] = ()
 
 
 def load_record(path: Path | str) -> Record:
@@ -346,18 +353,30 @@ def load_run(path: Path | str) -> Run:
         fail(clean(str(path)), "not a run folder: neither manifest.json nor records/ is in it")
     manifest, problems = _manifest(path / "manifest.json")
     records: list[Record] = []
+    others: list[Path] = []
     files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
     checksums = manifest.get("checksums")
     for file in files:
         try:
-            record = load_record(file)
-            records.append(record)
-            expected = checksums.get(record.name) if isinstance(checksums, dict) else None
+            if schema_of(file) in OTHER_SCHEMAS:
+                others.append(file)
+            else:
+                records.append(load_record(file))
+            expected = checksums.get(f"records/{file.name}") if isinstance(checksums, dict) else None
             if expected is not None and expected != "sha256:" + hashlib.sha256(file.read_bytes()).hexdigest():
                 problems.append(f"{clean(file.name)}: not the file that was archived: its checksum differs")
         except RecordError as error:
             problems.append(str(error))
-    return Run(path, manifest, tuple(records), tuple(problems))
+    return Run(path, manifest, tuple(records), tuple(problems), tuple(others))
+
+
+def schema_of(path: Path) -> str:
+    """The schema that a record file's first line names; empty where it names none, for whatever reason."""
+    try:
+        with path.open("rb") as file:
+            return str(json_object(file.readline().decode("utf-8"), path.name).get("schema") or "")
+    except (OSError, UnicodeDecodeError, RecordError):
+        return ""
 
 
 def validate_record(path: Path | str) -> None:
@@ -442,7 +461,7 @@ def _header(line: Fields) -> Header:
         physical_cores=line.count("physical_cores"),
         oversubscribed=line.flag("oversubscribed"),
         shared_core=line.flag("shared_core"),
-        progress=_progress(line, version),
+        progress=progress_of(line, version),
         clock=None if version == 1 else _header_clock(line.inside("clock")),
         start_method=line.text("start_method"),
         command_line=line.texts("command_line"),
@@ -450,7 +469,7 @@ def _header(line: Fields) -> Header:
         mpi_variables=None if version < 3 else line.strings("mpi_variables"),
         build=line.mapping("build"),
         metadata={} if line.value.get("metadata") is None else line.mapping("metadata"),
-        placement=tuple(_placement(rank, version) for rank in line.each("placement")),
+        placement=tuple(placement_of(rank, version) for rank in line.each("placement")),
         planned_collectives=plan.texts("collectives"),
         planned_comm_targets_ns=plan.counts("comm_targets_ns"),
         planned_comp_targets_ns=plan.counts("comp_targets_ns"),
@@ -478,7 +497,8 @@ def _header_clock(line: Fields) -> HeaderClock:
     )
 
 
-def _progress(line: Fields, version: int) -> Progress:
+def progress_of(line: Fields, version: int) -> Progress:
+    """What the configuration asks for, in the header `line` of a version."""
     if version < 3:  # that knew no other configuration with a progress thread than `async`
         return Progress("none" if line.text("configuration") == "basic" else "library", "none", 0)
     progress = line.inside("progress")
@@ -489,7 +509,8 @@ def _threads(rank: Fields, key: str) -> tuple[Thread, ...]:
     return tuple(Thread(thread.text("name"), thread.text("cpuset")) for thread in rank.each(key))
 
 
-def _placement(rank: Fields, version: int) -> Placement:
+def placement_of(rank: Fields, version: int) -> Placement:
+    """One element of a header's placement, in a version."""
     return Placement(
         rank=rank.count("rank"),
         host=rank.text("host"),
@@ -503,7 +524,8 @@ def _placement(rank: Fields, version: int) -> Placement:
     )
 
 
-def _calibration(line: Fields) -> Calibration:
+def calibration_of(line: Fields) -> Calibration:
+    """The calibration that `line` is."""
     return Calibration(line.text("status"), line.count("time_ns"), line.number("error_relative"))
 
 
@@ -577,8 +599,8 @@ def _point(line: Fields, header: Header) -> Point:
         comp_target_ns=line.count("comp_target_ns"),
         message_bytes=line.count("message_bytes"),
         work_size=line.count("matrix_size" if version < 3 else "work_size"),
-        comm_calibration=_calibration(line.inside("comm_calibration")),
-        comp_calibration=_calibration(line.inside("comp_calibration")),
+        comm_calibration=calibration_of(line.inside("comm_calibration")),
+        comp_calibration=calibration_of(line.inside("comp_calibration")),
         start_method=header.start_method if version == 1 else line.text("start_method"),
         buffer_sets=1 if version == 1 else line.count("buffer_sets"),
         repetitions=n,

@@ -39,7 +39,7 @@ def summary_table(points: pd.DataFrame) -> str:
                 ", ".join(s.notes),
             ]
         )
-    return _aligned(heads, lines, right={4, 6, 7, 8}) if lines else "no points"
+    return aligned(heads, lines, right={4, 6, 7, 8}) if lines else "no points"
 
 
 def points_table_text(points: pd.DataFrame) -> str:
@@ -67,7 +67,7 @@ def points_table_text(points: pd.DataFrame) -> str:
         ]
         for p in points.to_dict("records")
     ]
-    return _aligned(heads, lines, right=set(range(4, 19)) - {12}) if lines else "no points"
+    return aligned(heads, lines, right=set(range(4, 19)) - {12}) if lines else "no points"
 
 
 def remarks(point: dict[Any, Any]) -> list[str]:
@@ -83,7 +83,8 @@ def remarks(point: dict[Any, Any]) -> list[str]:
     ]
 
 
-def _aligned(heads: Sequence[str], lines: Sequence[Sequence[str]], right: set[int]) -> str:
+def aligned(heads: Sequence[str], lines: Sequence[Sequence[str]], right: set[int]) -> str:
+    """A table of cells under heads, without a final newline; the columns in `right` are flushed right."""
     rows = [list(map(clean, row)) for row in (heads, *lines)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(

@@ -1,0 +1,272 @@
+"""What an idle MPI library costs a computation: r_mpi_impact of every computation time of every impact record.
+
+Section 3.2.1 of Denis et al. 2022, equation (2). The time of a launch is that of its slowest rank, each rank's being
+the median over its repetitions, as t_comp_ref is that of the slowest; ratios are made within pairs of launches, one of
+each program, that follow each other (`metrics.r_mpi_impact`).
+
+valid       There are at least 2 pairs of launches: the ratio has an interval.
+reliable    Valid, and
+            * its 95 % interval is at most 0.25 wide: wider, it could not tell the 1.27 of figure 9 from 1;
+            * the ranks computed at the same time: over all launches, the time for which all of them were at their
+              counted repetitions is at least 80 % of the time from the first one's beginning to the last one's end;
+            * both programs computed on the same CPUs.
+flags       The reference without MPI varies between launches by more than 10 % (noise), or has a trend over them
+            (p < 0.01, more than 2 %); the work takes a time that is more than 20 % off the one it stands for.
+
+Oversubscribed and shared cores are properties of the placement, in columns of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from postprocess.impact_record import COMPUTE_ALONE, MPI_IMPACT, ImpactRecord, Launch, impacts_of
+from postprocess.load import Run
+from postprocess.metrics import Floats, as_float, r_mpi_impact
+from postprocess.table import aligned
+from postprocess.text import change, duration, interval, percent, ratio
+
+FIGURE_9_NS = 512_000_000
+"""The computation time that figure 9 shows."""
+
+FEWEST_PAIRS = 2
+WIDEST_INTERVAL = 0.25
+LEAST_TOGETHER = 0.80
+SPREAD_LIMIT = 0.10
+TARGET_LIMIT = 0.20
+DRIFT_LIMIT = 0.02
+DRIFT_P_VALUE = 0.01
+
+CASE = [
+    "toolchain", "provider", "network", "configuration", "computation", "ranks", "nodes", "threads_per_rank",
+    "given_up_cores", "repeat",
+]  # fmt: skip
+"""The columns that name a case. `repeat` counts repeats of a case in one run from 1."""
+
+COLUMNS = [
+    *CASE, "comp_target_ns", "work_size", "t_comp_ref_ns", "t_comp_passive_mpi_ns",
+    "r_mpi_impact", "r_mpi_impact_ci95_low", "r_mpi_impact_ci95_high", "r_mpi_impact_by_rank",
+    "pairs", "repetitions", "together_share", "ref_spread_relative", "ref_drift_relative", "ref_drift_p_value",
+    "mpi_thread_cpu_share", "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core",
+    "complete", "record",
+]  # fmt: skip
+"""The columns of `impact_table`, in order.
+
+Times in nanoseconds: geometric means over launches. `repetitions` are those of one launch. `r_mpi_impact_by_rank` has
+each rank's own ratio. `mpi_thread_cpu_share` is the CPU time of the threads that MPI started while the processes
+computed, relative to one core of each rank.
+"""
+
+
+def impact_of(run: Run) -> pd.DataFrame:
+    """`impact_table` of a run's records; those that cannot be read are left out (`impacts_of` tells of them)."""
+    return impact_table(impacts_of(run)[0])
+
+
+def impact_table(records: Sequence[ImpactRecord]) -> pd.DataFrame:
+    """One row per computation time of each record, with COLUMNS."""
+    rows = [row for record in records for row in _rows(record)]
+    table: pd.DataFrame = pd.DataFrame(rows, columns=COLUMNS)
+    return table
+
+
+def pairs_of(record: ImpactRecord) -> list[tuple[Launch, Launch]]:
+    """Launches that follow each other, one of each program: (with MPI, without). One that is alone is left out."""
+    found = []
+    for first, second in zip(record.launches[::2], record.launches[1::2], strict=False):
+        by_program = {launch.program: launch for launch in (first, second)}
+        if len(by_program) == 2:
+            found.append((by_program[MPI_IMPACT], by_program[COMPUTE_ALONE]))
+    return found
+
+
+def rank_times_ns(launch: Launch, index: int) -> Floats:
+    """Each rank's median over the repetitions of one computation time of a launch."""
+    return np.array([float(np.median(times)) for times in launch.points[index].t_comp_ns])
+
+
+def together_share(launches: Sequence[Launch], index: int) -> float:
+    """For how much of the time that one computation time took all ranks were at it; NaN without a launch."""
+    common = longest = 0
+    for launch in launches:
+        windows = launch.points[index].windows_utc_ns
+        begins, ends = [begin for begin, _ in windows], [end for _, end in windows]
+        common += max(0, min(ends) - max(begins))
+        longest += max(ends) - min(begins)
+    return common / longest if longest > 0 else math.nan
+
+
+def same_places(record: ImpactRecord) -> bool:
+    """Whether every launch computed on the same CPUs of the same hosts."""
+    places = {tuple((place.host, place.compute_cpusets) for place in launch.places) for launch in record.launches}
+    return len(places) <= 1
+
+
+def _rows(record: ImpactRecord) -> Iterator[dict[str, Any]]:
+    header, pairs = record.header, pairs_of(record)
+    named = header.metadata.get("case")
+    case = {
+        **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
+        "given_up_cores": header.progress.given_up_cores,
+        "repeat": named.get("repeat", 1) if isinstance(named, dict) else 1,
+    }
+    launches = [launch for pair in pairs for launch in pair]
+    busy = _thread_cpu_share(record)
+    for index, target in enumerate(header.targets):
+        passive = np.array([rank_times_ns(mpi, index).max() for mpi, _ in pairs])
+        alone = np.array([rank_times_ns(without, index).max() for _, without in pairs])
+        ratios = r_mpi_impact(passive, alone)
+        value, low, high = (as_float(part) for part in (ratios.value, ratios.low, ratios.high))
+        reference = geometric_mean(alone)
+        spread = float((alone.max() - alone.min()) / np.median(alone)) if alone.size > 1 else math.nan
+        drift, p_value = _trend(alone)
+        together = together_share(launches, index)
+        reasons = _unreliable_reasons(record, len(pairs), high - low, together)
+        yield {
+            **case,
+            "comp_target_ns": target.comp_target_ns,
+            "work_size": target.work_size,
+            "t_comp_ref_ns": reference,
+            "t_comp_passive_mpi_ns": geometric_mean(passive),
+            "r_mpi_impact": value,
+            "r_mpi_impact_ci95_low": low,
+            "r_mpi_impact_ci95_high": high,
+            "r_mpi_impact_by_rank": _by_rank(pairs, index, header.ranks),
+            "pairs": len(pairs),
+            "repetitions": target.repetitions,
+            "together_share": together,
+            "ref_spread_relative": spread,
+            "ref_drift_relative": drift,
+            "ref_drift_p_value": p_value,
+            "mpi_thread_cpu_share": busy,
+            "valid": len(pairs) >= FEWEST_PAIRS,
+            "reliable": not reasons,
+            "unreliable_reasons": reasons,
+            "flags": list(_flags(reference, target.comp_target_ns, spread, drift, p_value)),
+            "oversubscribed": header.oversubscribed,
+            "shared_core": header.shared_core,
+            "complete": record.complete,
+            "record": record.name,
+        }
+
+
+def geometric_mean(times: Floats) -> float:
+    """NaN of none."""
+    return float(np.exp(np.log(times).mean())) if times.size and np.all(times > 0) else math.nan
+
+
+def _by_rank(pairs: Sequence[tuple[Launch, Launch]], index: int, ranks: int) -> list[float]:
+    if not pairs:
+        return [math.nan] * ranks
+    with_mpi = np.array([rank_times_ns(mpi, index) for mpi, _ in pairs])
+    without = np.array([rank_times_ns(alone, index) for _, alone in pairs])
+    return [as_float(r_mpi_impact(with_mpi[:, rank], without[:, rank]).value) for rank in range(ranks)]
+
+
+def _thread_cpu_share(record: ImpactRecord) -> float:
+    shares = []
+    computing_ns = sum(target.slot_ns for target in record.header.targets) * record.header.ranks
+    for launch in record.launches:
+        if launch.program == MPI_IMPACT and computing_ns:
+            shares.append(sum(map(sum, launch.mpi_thread_cpu_ns)) / computing_ns)
+    return float(np.mean(shares)) if shares else math.nan
+
+
+def _trend(times: Floats) -> tuple[float, float]:
+    """Theil-Sen change from the first to the last launch, relative to their median, and Mann-Kendall's p."""
+    if times.size < 4 or np.ptp(times) == 0:
+        return math.nan, math.nan
+    order = np.arange(times.size)
+    slope = float(stats.theilslopes(times, order).slope)
+    p_value = float(stats.kendalltau(order, times).pvalue)
+    return slope * (times.size - 1) / float(np.median(times)), p_value
+
+
+def _unreliable_reasons(record: ImpactRecord, pairs: int, width: float, together: float) -> list[str]:
+    if pairs < FEWEST_PAIRS:
+        return [f"fewer than {FEWEST_PAIRS} pairs of launches ({pairs})"]
+    reasons = []
+    if not width <= WIDEST_INTERVAL:
+        reasons.append(f"the interval is {ratio(width)} wide, more than {WIDEST_INTERVAL}")
+    if not together >= LEAST_TOGETHER:
+        reasons.append(f"not simultaneous: all ranks computed together for {percent(together)} of the time only")
+    if not same_places(record):
+        reasons.append("launches computed on different CPUs")
+    return reasons
+
+
+def _flags(reference: float, target_ns: int, spread: float, drift: float, p_value: float) -> Iterator[str]:
+    off = reference / target_ns - 1
+    if abs(off) > TARGET_LIMIT:
+        yield f"the work takes {duration(reference)}, {change(off)} of the time that it stands for"
+    if spread > SPREAD_LIMIT:
+        yield f"noise: the reference varies by {percent(spread)} between launches"
+    if p_value < DRIFT_P_VALUE and abs(drift) > DRIFT_LIMIT:
+        yield f"drift: the reference changed by {change(drift)} over the launches"
+
+
+def highlighted(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of each case the row whose computation time is 512 ms, or nearest to it (on a logarithmic axis)."""
+    if rows.empty:
+        return rows
+    away = np.abs(np.log(rows["comp_target_ns"].to_numpy(dtype=float) / FIGURE_9_NS))
+    nearest = pd.Series(away, index=rows.index).groupby([rows["record"]]).idxmin()
+    found: pd.DataFrame = rows.loc[sorted(nearest)]
+    return found
+
+
+def verdict(row: Mapping[Any, Any]) -> str:
+    """What the interval of a ratio says, in words."""
+    low, high = row["r_mpi_impact_ci95_low"], row["r_mpi_impact_ci95_high"]
+    if not row["reliable"] or not (math.isfinite(low) and math.isfinite(high)):
+        return "cannot tell"
+    if low > 1:
+        return f"slower by {change(row['r_mpi_impact'] - 1)}"
+    if high < 1:
+        return "faster than without MPI: the reference was disturbed"
+    return f"no slowdown seen, at most {change(high - 1)}"
+
+
+def remarks(row: Mapping[Any, Any]) -> list[str]:
+    """Everything that a reader should know of a row, each as one phrase, worst first."""
+    return [
+        *(f"unreliable: {reason}" for reason in row["unreliable_reasons"]),
+        *(["oversubscribed"] if row["oversubscribed"] else []),
+        *(["shared core"] if row["shared_core"] else []),
+        *([] if row["complete"] else ["incomplete record"]),
+        *row["flags"],
+    ]
+
+
+def cells(row: Mapping[Any, Any]) -> list[str]:
+    """A row of `impact_table` as people read it; the heads are HEADS."""
+    return [
+        *(str(row[name]) for name in ("toolchain", "network", "configuration", "computation")),
+        duration(row["comp_target_ns"]),
+        duration(row["t_comp_ref_ns"]),
+        duration(row["t_comp_passive_mpi_ns"]),
+        ratio(row["r_mpi_impact"]),
+        interval(row["r_mpi_impact_ci95_low"], row["r_mpi_impact_ci95_high"]),
+        f"{row['pairs']} x {row['repetitions']}",
+        verdict(row),
+        "; ".join(remarks(row)),
+    ]
+
+
+def impact_text(table: pd.DataFrame) -> str:
+    """One line per row of `impact_table`, without a final newline."""
+    return aligned(HEADS, [cells(row) for row in table.to_dict("records")], RIGHT)
+
+
+HEADS = [
+    *("toolchain", "network", "configuration", "computation", "comp", "without MPI", "idle MPI"),
+    *("r_mpi_impact", "95 %", "pairs x reps", "verdict", "remarks"),
+]
+RIGHT = {4, 5, 6, 7, 9}
+"""The columns of HEADS that hold numbers."""

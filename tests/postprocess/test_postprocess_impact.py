@@ -1,0 +1,302 @@
+"""r_mpi_impact: its formula and interval against a known truth, and records whole, cut off and wrong."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+
+from postprocess.fields import RecordError
+from postprocess.impact import highlighted, impact_of, impact_table, impact_text, verdict
+from postprocess.impact_record import COMPUTE_ALONE, MPI_IMPACT, load_impact, validate_impact
+from postprocess.load import load_run
+from postprocess.metrics import Floats, r_mpi_impact
+
+Lines: TypeAlias = list[dict[str, Any]]
+
+TARGETS_NS = (16_000_000, 512_000_000, 1_024_000_000)
+BLOCK = (MPI_IMPACT, COMPUTE_ALONE, COMPUTE_ALONE, MPI_IMPACT)
+REPETITIONS = 3
+BEGIN_NS = 1_700_000_000_000_000_000
+PLACE = {
+    "rank": 0, "host": "n0", "node": 0, "cpuset": "0", "physical_cores": 1, "compute_cpusets": ["0"],
+    "mpi_threads": [{"name": "progress", "cpuset": "0"}], "helper_threads": [], "dedicated_cpuset": "",
+}  # fmt: skip
+HEADER: dict[str, Any] = {
+    "type": "header", "schema": "mpi-campaign.impact", "schema_version": 1, "benchmark": "mpi_impact",
+    "toolchain": "mpich@5.0.2", "provider": "wheels", "configuration": "async", "network": "shm",
+    "command_line": ["mpi_impact"], "started_utc": "2026-01-01T00:00:00Z",
+    "mpi_library_version": "MPICH Version: 5.0.2", "mpi_standard": "5.0",
+    "thread_level_required": "funneled", "thread_level_provided": "multiple", "ranks": 2,
+    "nodes": 1, "threads_per_rank": 1, "physical_cores": 2, "oversubscribed": False, "shared_core": True,
+    "progress": {"source": "library", "pinned_by": "none", "given_up_cores": 0},
+    "placement": [PLACE, {**PLACE, "rank": 1, "cpuset": "1", "compute_cpusets": ["1"]}],
+    "timer": {"name": "CLOCK_MONOTONIC", "resolution_ns": 20, "overhead_ns": 22.0},
+    "build": {"compiler": "GNU", "flags": "-O3", "commit": "0", "dirty": False, "blas": "OpenBLAS"},
+    "environment": {}, "mpi_variables": {},
+    "metadata": None,
+}  # fmt: skip
+
+
+def target(time_ns: int) -> dict[str, Any]:
+    calibration = {"status": "given", "time_ns": time_ns, "error_relative": 0.0, "measurements": 0}
+    return {
+        "comp_target_ns": time_ns, "work_size": time_ns // 1000, "calibration": calibration,
+        "warmup_repetitions": 0, "repetitions": REPETITIONS, "slot_ns": 4 * time_ns,
+    }  # fmt: skip
+
+
+def synthetic(
+    launches: int, time_of: Callable[[str, int, int, int], float], late_ns: Callable[[int, int], int] = lambda *_: 0
+) -> Lines:
+    """The lines of a record: time_of(program, launch, rank, target_ns) is the time of every repetition."""
+    programs = [BLOCK[i % 4] for i in range(launches)]
+    plan = {
+        "computation": "dgemm", "sizes_given": True, "targets": [target(t) for t in TARGETS_NS], "launches": programs,
+    }  # fmt: skip
+    lines: Lines = [{**HEADER, "plan": plan}]
+    for number, program in enumerate(programs):
+        places = [{"host": "n0", "cpuset": str(rank), "compute_cpusets": [str(rank)]} for rank in range(2)]
+        lines.append(
+            {
+                "type": "launch", "launch": number, "program": program, "started_utc": "2026-01-01T00:00:00Z",
+                "wall_seconds": 1.0, "command_line": [program], "places": places,
+                "mpi_thread_cpu_ns": [[5], [5]] if program == MPI_IMPACT else [],
+            }
+        )  # fmt: skip
+        for index, time_ns in enumerate(TARGETS_NS):
+            times = [[round(time_of(program, number, rank, time_ns))] * REPETITIONS for rank in range(2)]
+            begins = [BEGIN_NS + late_ns(number, rank) for rank in range(2)]
+            lines.append(
+                {
+                    "type": "point", "launch": number, "index": index, "comp_target_ns": time_ns,
+                    "work_size": time_ns // 1000, "t_comp_ns": times,
+                    "window_utc_ns": [[begins[rank], begins[rank] + sum(times[rank])] for rank in range(2)],
+                }
+            )  # fmt: skip
+    lines.append({"type": "footer", "complete": True, "reason": "", "points": launches * 3, "wall_seconds": 9.0})
+    return lines
+
+
+def write(path: Path, lines: Lines) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def middle_row(path: Path) -> dict[str, Any]:
+    """The row of 512 ms."""
+    return {str(key): value for key, value in impact_table([load_impact(path)]).to_dict("records")[1].items()}
+
+
+def slowed(by: float) -> Callable[[str, int, int, int], float]:
+    """MPI makes everything slower by a factor; launches vary a little, the slower rank is rank 1."""
+
+    def time_of(program: str, launch: int, rank: int, target_ns: int) -> float:
+        varies = 1 + 0.001 * (launch * 7 % 5)
+        return target_ns * (1 + 0.01 * rank) * varies * (by if program == MPI_IMPACT else 1)
+
+    return time_of
+
+
+def test_the_ratio_is_that_of_figure_9() -> None:
+    """Figure 9's 1.27: with and without MPI, in pairs that all agree, the interval shrinks to it."""
+    found = r_mpi_impact(np.array([1.27, 1.27, 1.27]), np.array([1.0, 1.0, 1.0]))
+    assert [float(part) for part in (found.value, found.low, found.high)] == pytest.approx([1.27, 1.27, 1.27])
+
+
+def test_the_interval_is_students_of_the_logarithms() -> None:
+    """Two pairs, ratios 1.1 and 1.3: mean of logarithms +- 12.706 standard errors, by hand."""
+    found = r_mpi_impact([1.1, 2.6], [1.0, 2.0])
+    mean, half = math.log(1.1 * 1.3) / 2, 12.7062047 * (math.log(1.3) - math.log(1.1)) / 2
+    assert float(found.value) == pytest.approx(math.exp(mean))
+    assert float(found.low) == pytest.approx(math.exp(mean - half))
+    assert float(found.high) == pytest.approx(math.exp(mean + half))
+
+
+def test_what_cannot_be_computed_is_nan_and_never_clamped() -> None:
+    assert math.isnan(float(r_mpi_impact([], []).value))
+    alone = r_mpi_impact([2.0], [1.0])
+    assert float(alone.value) == 2.0
+    assert math.isnan(float(alone.low)) and math.isnan(float(alone.high))
+    assert math.isnan(float(r_mpi_impact([2.0, 1.0], [1.0, 0.0]).value))
+    assert float(r_mpi_impact([0.5, 0.5], [1.0, 1.0]).value) == 0.5
+    with pytest.raises(ValueError, match="pairs"):
+        r_mpi_impact([1.0, 2.0], [1.0])
+
+
+def test_a_drift_of_the_machine_cancels_in_the_order_a_b_b_a() -> None:
+    """Every launch is 1 % slower than the one before it: first the one program follows the other, then the reverse."""
+    times = [1.01**launch * (1.2 if program == MPI_IMPACT else 1.0) for launch, program in enumerate(BLOCK * 3)]
+    with_mpi = [time for time, program in zip(times, BLOCK * 3, strict=True) if program == MPI_IMPACT]
+    without = [time for time, program in zip(times, BLOCK * 3, strict=True) if program == COMPUTE_ALONE]
+    assert float(r_mpi_impact(with_mpi, without).value) == pytest.approx(1.2)
+    assert float(r_mpi_impact(times[::2], times[1::2]).value) != pytest.approx(1.2, rel=1e-3)  # A B A B would not
+
+
+@pytest.mark.parametrize("pairs", [2, 3, 4, 6, 12])
+@pytest.mark.parametrize("kind", ["normal", "lognormal", "bimodal"])
+def test_the_interval_covers_the_truth(pairs: int, kind: str) -> None:
+    """Of 2000 synthetic cases with a known ratio at least 93.5 % hold it; launches differ, repetitions add nothing."""
+    random = np.random.default_rng(pairs * 1000 + len(kind))
+    shape = (2000, pairs)
+
+    def draw() -> Floats:
+        noise: Floats = random.standard_normal(shape)
+        if kind == "normal":
+            return 1 + 0.05 * noise
+        if kind == "lognormal":
+            return np.exp(0.2 * noise)
+        return np.where(random.random(shape) < 0.3, 1.1, 1.0) * (1 + 0.01 * noise)
+
+    above, below = 1.27 * draw(), draw()
+    held = 0
+    for passive, alone in zip(above, below, strict=True):
+        found = r_mpi_impact(passive, alone)
+        held += bool(found.low <= 1.27 <= found.high)
+    assert held / 2000 >= 0.935
+
+
+def test_a_whole_record_has_a_row_per_computation_time_and_says_slower(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", synthetic(8, slowed(1.27)))
+    validate_impact(path)
+    table = impact_table([load_impact(path)])
+    assert list(table["comp_target_ns"]) == list(TARGETS_NS)
+    assert table["r_mpi_impact"].to_numpy() == pytest.approx([1.27] * 3, rel=2e-3)
+    assert (table["r_mpi_impact_ci95_low"] < 1.27).all() and (table["r_mpi_impact_ci95_high"] > 1.27).all()
+    assert (table["r_mpi_impact_ci95_low"] > 1.2).all()
+    assert table["valid"].all() and table["reliable"].all()
+    assert table["t_comp_ref_ns"].to_numpy() == pytest.approx(1.01 * np.array(TARGETS_NS), rel=5e-3)  # the slower rank
+    assert [len(ranks) for ranks in table["r_mpi_impact_by_rank"]] == [2, 2, 2]
+    (shown,) = highlighted(table).to_dict("records")
+    assert shown["comp_target_ns"] == 512_000_000
+    assert verdict(shown).startswith("slower by +27")
+    assert "shared core" in impact_text(table)
+
+
+def test_no_impact_is_said_as_such_and_an_impossible_one_too(tmp_path: Path) -> None:
+    def said(factor: float) -> str:
+        return verdict(middle_row(write(tmp_path / "a.jsonl", synthetic(12, slowed(factor)))))
+
+    assert said(1.0).startswith("no slowdown seen")
+    assert said(0.9).startswith("faster than without MPI")
+
+
+@pytest.mark.parametrize(
+    ("launches", "says"),
+    [(1, "fewer than 2 pairs of launches (0)"), (3, "fewer than 2 pairs of launches (1)"), (0, "(0)")],
+)
+def test_too_few_launches_are_no_result(tmp_path: Path, launches: int, says: str) -> None:
+    row = middle_row(write(tmp_path / "a.jsonl", synthetic(launches, slowed(1))))
+    assert not row["valid"] and not row["reliable"]
+    assert says in row["unreliable_reasons"][0]
+    assert verdict(row) == "cannot tell"
+
+
+def test_processes_that_did_not_compute_together_are_unreliable(tmp_path: Path) -> None:
+    def late(launch: int, rank: int) -> int:
+        return 20_000_000 * rank  # of 48 ms, of 1.5 s, of 3 s
+
+    table = impact_table([load_impact(write(tmp_path / "a.jsonl", synthetic(4, slowed(1), late)))])
+    assert list(table["reliable"]) == [False, True, True]
+    assert "not simultaneous" in table["unreliable_reasons"][0][0]
+    assert table["together_share"][0] < 0.8 < table["together_share"][1]
+
+
+def test_noise_and_drift_between_launches_are_flagged(tmp_path: Path) -> None:
+    def time_of(program: str, launch: int, rank: int, target_ns: int) -> float:
+        return target_ns * (1 + 0.03 * launch)
+
+    row = middle_row(write(tmp_path / "a.jsonl", synthetic(16, time_of)))
+    assert any(flag.startswith("noise") for flag in row["flags"])
+    assert any(flag.startswith("drift") for flag in row["flags"])
+    assert any("the time that it stands for" in flag for flag in row["flags"])
+
+
+def test_wide_launches_cannot_tell(tmp_path: Path) -> None:
+    def time_of(program: str, launch: int, rank: int, target_ns: int) -> float:
+        return target_ns * (1.5 if launch == 2 else 1)
+
+    row = middle_row(write(tmp_path / "a.jsonl", synthetic(8, time_of)))
+    assert "wide" in row["unreliable_reasons"][0]
+    assert verdict(row) == "cannot tell"
+
+
+def test_other_cpus_are_no_comparison(tmp_path: Path) -> None:
+    lines = synthetic(4, slowed(1))
+    next(line for line in lines if line["type"] == "launch" and line["launch"] == 2)["places"][0] = {
+        "host": "n0", "cpuset": "0-1", "compute_cpusets": ["1"],
+    }  # fmt: skip
+    row = middle_row(write(tmp_path / "a.jsonl", lines))
+    assert "launches computed on different CPUs" in row["unreliable_reasons"]
+
+
+def test_a_record_that_was_cut_off_keeps_its_whole_launches(tmp_path: Path) -> None:
+    whole = "".join(json.dumps(line) + "\n" for line in synthetic(6, slowed(1.1)))
+    path = tmp_path / "a.jsonl"
+    lines = whole.splitlines(keepends=True)
+    for cut in range(len(lines[0]), len(whole), 97):
+        path.write_text(whole[:cut])
+        record = load_impact(path)
+        assert not record.complete
+        assert len(record.launches) <= (whole[:cut].count('"type": "launch"'))
+        assert all(len(launch.points) == len(TARGETS_NS) for launch in record.launches)
+        impact_table([record])
+    path.write_text(lines[0][:-9])
+    with pytest.raises(RecordError, match="cut off before the end of the header"):
+        load_impact(path)
+
+
+def test_what_ended_early_says_why(tmp_path: Path) -> None:
+    lines = synthetic(4, slowed(1))[:-1]
+    footer = {"type": "footer", "complete": False, "reason": "launch 4 ended", "points": 12, "wall_seconds": 1.0}
+    record = load_impact(write(tmp_path / "a.jsonl", [*lines, footer]))
+    assert record.incomplete == "launch 4 ended"
+    assert "incomplete record" in impact_text(impact_table([record]))
+
+
+WRONG: list[tuple[Callable[[Lines], object], str]] = [
+    (lambda lines: lines[0].update(schema="mpi-campaign.record"), "no header"),
+    (lambda lines: lines[0].update(schema_version=2), "newer"),
+    (lambda lines: lines[0].update(ranks=3), "3 ranks, but 2 placements"),
+    (lambda lines: lines[0]["plan"].update(targets=[]), "no computation time"),
+    (lambda lines: lines[0]["plan"].update(launches=["other"] * 4), "something else"),
+    (lambda lines: lines[1].update(program=COMPUTE_ALONE), "planned was mpi_impact"),
+    (lambda lines: lines[1].update(launch=1), "where 0 is next"),
+    (lambda lines: lines[1].update(places=[]), "0 places"),
+    (lambda lines: lines[2].update(launch=7), "among those of 0"),
+    (lambda lines: lines[2].update(index=1), "where 0 of 3 is next"),
+    (lambda lines: lines[2].update(work_size=1), "other work"),
+    (lambda lines: lines[2]["t_comp_ns"].pop(), "not of 2 ranks"),
+    (lambda lines: lines[2]["t_comp_ns"][1].pop(), "2 values, not 3"),
+    (lambda lines: lines[2]["t_comp_ns"][1].__setitem__(0, -1), "whole numbers"),
+    (lambda lines: lines[2].update(window_utc_ns=[[1], [2]]), "window_utc_ns"),
+    (lambda lines: lines.pop(1), "before the first launch"),
+    (lambda lines: lines.append({"type": "point"}), "after the footer"),
+    (lambda lines: lines.insert(3, {"type": "remark"}), "neither a launch"),
+    (lambda lines: lines.__delitem__(slice(5, -1)), "of 4 launches"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "says"), WRONG)
+def test_a_wrong_record_is_one_line(tmp_path: Path, spoil: Callable[[Lines], object], says: str) -> None:
+    lines = copy.deepcopy(synthetic(4, slowed(1)))
+    spoil(lines)
+    with pytest.raises(RecordError, match=r"a\.jsonl:") as caught:
+        load_impact(write(tmp_path / "a.jsonl", lines))
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_run_may_hold_such_records_alone(tmp_path: Path) -> None:
+    (tmp_path / "records").mkdir()
+    write(tmp_path / "records" / "a.jsonl", synthetic(4, slowed(1.1)))
+    run = load_run(tmp_path)
+    assert run.records == ()
+    assert [problem for problem in run.problems if "a.jsonl" in problem] == []
+    assert len(impact_of(run)) == len(TARGETS_NS)
