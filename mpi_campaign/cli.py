@@ -166,13 +166,33 @@ def show(run: str, output: Path, *, as_json: bool) -> int:
 @campaign.command()
 @click.argument("run")
 @click.option("-o", "target", type=click.Path(path_type=Path, dir_okay=False), help="Where to write the HTML file.")
+@click.option(
+    "--maps",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the maps as pictures. Default: `maps` beside the report.",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    help="Draw r_overhead, r_overhead_vs_basic, r_comm, r_comp_slowdown or speedup_vs_basic. May be repeated. "
+    "Default: all but the last.",
+)
+@click.option(
+    "--palette", default="paper", show_default=True, help="paper: blue, green, yellow, red; safe: for the colour-blind."
+)
+@click.option("--dim", is_flag=True, help="Fade cells whose two times differ by orders of magnitude.")
+@click.option("--format", "formats", metavar="LIST", default="svg,png", show_default=True, help="Of svg, png, pdf.")
 @output_option
-def report(run: str, output: Path, target: Path | None) -> int:
-    """Write the report of RUN again."""
+def report(run: str, output: Path, target: Path | None, maps: Path | None, *, dim: bool, **asked: Any) -> int:
+    """Write the report of RUN again, and its maps as pictures."""
     folder = archive.readable(run, output.resolve())
     from mpi_campaign import outcome  # noqa: PLC0415
 
-    print(f"report: {outcome.write_report(folder, target.resolve() if target else None)}")
+    kinds = tuple(dict.fromkeys(asked["formats"].split(",")))
+    look = outcome.look(asked["palette"], tuple(dict.fromkeys(asked["metrics"])), kinds, dim=dim)
+    written = outcome.write_report(folder, target and target.resolve(), maps and maps.resolve(), look)
+    print(f"report: {written}")
     return EXIT_GOOD
 
 

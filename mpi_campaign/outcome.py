@@ -7,6 +7,7 @@ from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import CampaignError
 from postprocess.fields import RecordError
 from postprocess.load import Run, load_run
+from postprocess.plot import Look
 from postprocess.points import points_as_json, points_of, write_parquet
 from postprocess.report import write_report as render
 from postprocess.table import points_table_text, summary_table
@@ -25,17 +26,34 @@ def write_tables(folder: RunFolder) -> None:
     write_parquet(folder.path)
 
 
-def write_report(folder: RunFolder, target: Path | None = None) -> Path:
-    """The report, and its maps beside it. Raises CampaignError where the target cannot be written."""
+def look(palette: str, metrics: tuple[str, ...], kinds: tuple[str, ...], *, dim: bool) -> Look:
+    """How maps are drawn, as asked for. Raises CampaignError for a name that there is not."""
+    try:
+        return Look(palette, dim, metrics, kinds or Look.kinds)
+    except ValueError as error:
+        raise CampaignError(str(error)) from error
+
+
+def write_report(
+    folder: RunFolder, target: Path | None = None, maps: Path | None = None, drawn: Look | None = None
+) -> Path:
+    """The report, and its maps beside it or in a folder. Raises CampaignError where these cannot be written."""
     target = target or folder.report
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        render(folder.path, target)
+        render(folder.path, target, maps, drawn or Look())
     except RecordError as error:
         raise CampaignError(str(error)) from error
     except OSError as error:
-        raise CampaignError(f"{target} cannot be written ({error.strerror}): give another file with -o") from error
+        what, way = (maps, "folder with --maps") if maps and _lies_in(error, maps) else (target, "file with -o")
+        raise CampaignError(f"{what} cannot be written ({error.strerror}): give another {way}") from error
     return target
+
+
+def _lies_in(error: OSError, folder: Path) -> bool:
+    """Whether what could not be written is the folder, lies in it, or is on the way to it."""
+    failed = Path(str(error.filename or ""))
+    return failed == folder or folder in failed.parents or failed in folder.parents
 
 
 def short_table(folder: RunFolder) -> str:

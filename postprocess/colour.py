@@ -1,32 +1,130 @@
-"""The colours of section 5.2: blue below 0, green at 0, yellow at 1, red above; one continuous scale for every map."""
+"""The colours of every map: for each kind of ratio one continuous scale, and for each scale two palettes.
+
+`paper` is that of Denis et al. 2022, section 5.2: overhead blue below 0, green at 0, yellow at 1, red above; the
+concurrency ratios from blue, the best, to red, the worst. Its green and red look alike to one man in twelve. `safe`
+runs from blue through a pale yellow to orange, dark violet below, and is told apart with deuteranopia, protanopia and
+tritanopia too.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
 Rgb: TypeAlias = tuple[float, float, float]
 
-STOPS: tuple[tuple[float, Rgb], ...] = (
-    (-0.5, (0.19, 0.42, 0.80)),
-    (0.0, (0.22, 0.66, 0.36)),
-    (1.0, (1.00, 0.88, 0.34)),
-    (2.0, (0.80, 0.17, 0.15)),
+PALETTES = {"paper": "as in the paper: blue, green, yellow, red", "safe": "colour-blind safe: violet, blue, orange"}
+"""The palettes by name, and what each is."""
+
+LEVELS = 80
+"""In how many steps a page writes a scale: fine enough for the eye, few enough to be classes of a style sheet."""
+
+_BLUE, _TEAL, _GREEN, _YELLOW, _RED = (
+    (0.19, 0.42, 0.80),
+    (0.45, 0.75, 0.72),
+    (0.22, 0.66, 0.36),
+    (1.00, 0.88, 0.34),
+    (0.80, 0.17, 0.15),
 )
-"""Ratio and colour (red, green, blue from 0 to 1); in between they are mixed, beyond the ends they stay."""
+_SAFE_VIOLET, _SAFE_BLUE, _SAFE_PALE, _SAFE_ORANGE = (
+    (0.27, 0.05, 0.40),
+    (0.20, 0.50, 0.80),
+    (0.98, 0.95, 0.78),
+    (0.78, 0.30, 0.05),
+)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A kind of ratio. ``values`` ascend; each palette has a colour (red, green, blue from 0 to 1) for every value.
+
+    In between colours are mixed, beyond the ends they stay. ``ticks`` are the values that a colour bar names.
+    """
+
+    values: tuple[float, ...]
+    palettes: Mapping[str, tuple[Rgb, ...]]
+    ticks: Mapping[float, str]
+
+    @property
+    def low(self) -> float:
+        """Where the scale begins."""
+        return self.values[0]
+
+    @property
+    def high(self) -> float:
+        """Where it ends."""
+        return self.values[-1]
+
+    def stops(self, palette: str) -> list[tuple[float, Rgb]]:
+        """The values with their colours."""
+        return list(zip(self.values, self.palettes[palette], strict=True))
+
+    def colour(self, value: float, palette: str = "paper") -> Rgb:
+        """The colour of a finite ratio. Raises ValueError for any other."""
+        if not math.isfinite(value):
+            raise ValueError(f"{value} is not a finite ratio")
+        place = min(max(value, self.low), self.high)
+        for (low, first), (high, second) in pairwise(self.stops(palette)):
+            if place <= high:
+                return mixed(first, second, (place - low) / (high - low))
+        raise AssertionError("the last value is the highest")
+
+    def level(self, value: float) -> int:
+        """The step of a finite ratio, from 0 to `LEVELS`."""
+        return round(LEVELS * (min(max(value, self.low), self.high) - self.low) / (self.high - self.low))
+
+    def level_value(self, level: int) -> float:
+        """The ratio in the middle of a step."""
+        return self.low + (self.high - self.low) * level / LEVELS
+
+
+SCALES: Mapping[str, Scale] = {
+    "overhead": Scale(
+        (-0.5, 0.0, 1.0, 2.0),
+        {"paper": (_BLUE, _GREEN, _YELLOW, _RED), "safe": (_SAFE_VIOLET, _SAFE_BLUE, _SAFE_PALE, _SAFE_ORANGE)},
+        {-0.5: "-0.5", 0.0: "0 overlap", 1.0: "1 serialised", 2.0: "2 slower"},
+    ),
+    "comm": Scale(
+        (0.0, 0.5, 1.0, 2.0),
+        {
+            "paper": (_BLUE, _TEAL, _YELLOW, _RED),
+            "safe": (_SAFE_BLUE, (0.59, 0.725, 0.79), _SAFE_PALE, _SAFE_ORANGE),
+        },
+        {0.0: "0 hidden", 1.0: "1 as if alone", 2.0: "2 slower"},
+    ),
+    "comp": Scale(
+        (1.0, 1.125, 1.25, 1.5),
+        {
+            "paper": (_BLUE, _TEAL, _YELLOW, _RED),
+            "safe": (_SAFE_BLUE, (0.59, 0.725, 0.79), _SAFE_PALE, _SAFE_ORANGE),
+        },
+        {1.0: "1 untouched", 1.25: "1.25", 1.5: "1.5 slower"},
+    ),
+    "speedup": Scale(
+        (0.5, 1.0, 1.5, 2.0),
+        {"paper": (_RED, _YELLOW, _GREEN, _BLUE), "safe": (_SAFE_ORANGE, _SAFE_PALE, _SAFE_BLUE, _SAFE_VIOLET)},
+        {0.5: "0.5 slower", 1.0: "1 the same", 1.5: "1.5 faster", 2.0: "2"},
+    ),
+}
+"""Every kind of ratio that a map shows."""
 
 NO_VALUE: Rgb = (0.85, 0.85, 0.85)
+FADED = 0.35
+"""How much of its colour a cell keeps that is said to mean less."""
 
 
-def colour(ratio: float) -> Rgb:
-    """The colour of a finite overhead ratio."""
-    value = min(max(ratio, STOPS[0][0]), STOPS[-1][0])
-    for (low, first), (high, second) in pairwise(STOPS):
-        if value <= high:
-            share = (value - low) / (high - low)
-            red, green, blue = (a + share * (b - a) for a, b in zip(first, second, strict=True))
-            return red, green, blue
-    raise ValueError(f"{ratio} is not a finite ratio")
+def mixed(first: Rgb, second: Rgb, share: float) -> Rgb:
+    """`share` of the second colour, the rest of the first."""
+    red, green, blue = (a + share * (b - a) for a, b in zip(first, second, strict=True))
+    return red, green, blue
+
+
+def faded(rgb: Rgb) -> Rgb:
+    """The colour on white with `FADED` of its strength."""
+    return mixed((1.0, 1.0, 1.0), rgb, FADED)
 
 
 def text_colour(background: Rgb) -> Rgb:

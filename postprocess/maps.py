@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+from postprocess.fields import Json
 from postprocess.load import Record, Run
-from postprocess.points import case_of, is_reference, launch_numbers, unusual_words
+from postprocess.points import case_of, configuration_words, is_reference, launch_numbers, unusual_words
 from postprocess.text import clean, ratio
 
 MARKS = {
@@ -21,6 +22,44 @@ MARKS = {
     "I": "incomplete record: the measurement was cut off after this point",
 }
 """The letters beside a value, and what they mean."""
+
+DIAGNOSES = {
+    "overlap": "o",
+    "partial progression": "p",
+    "no progression": "n",
+    "communication slowdown": "m",
+    "computation slowdown": "c",
+    "serialised with computation slowdown": "s",
+    "contention": "x",
+}
+"""The letter of each diagnosis. What is unreliable has none: it has a question mark."""
+
+FAR = 100
+FAR_WORDS = f"means less: its two times are {FAR} times apart or more, and noise of the longer hides the shorter"
+"""The corners of a map, where the times differ by orders of magnitude, "may be safely ignored" (section 5.2)."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A ratio that maps show: a column of the points table, and the scale of `colour.SCALES` that it is drawn on."""
+
+    name: str
+    title: str
+    scale: str
+    family: str
+
+
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("r_overhead", "r_overhead, own references", "overhead", "overhead"),
+        Metric("r_overhead_vs_basic", "r_overhead, basic's references", "overhead", "overhead"),
+        Metric("r_comm", "r_comm", "comm", "concurrency"),
+        Metric("r_comp_slowdown", "r_comp_slowdown", "comp", "concurrency"),
+        Metric("speedup_vs_basic", "speed against basic", "speedup", "speed"),
+    )
+}
+"""By name, in the order in which they stand side by side. Those of one family share a picture."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +94,17 @@ class Cell:
         }
         return "".join(letter for letter in MARKS if found[letter])
 
+    @property
+    def diagnosis(self) -> str:
+        """What the point suffers from, one of `DIAGNOSES`; empty where that was not found out, or is not certain."""
+        found = "" if self.point is None or self.empty else str(self.point.get("diagnosis") or "")
+        return found if found in DIAGNOSES else ""
+
+    @property
+    def signs(self) -> str:
+        """The letter of the diagnosis, then the marks: what stands below the value."""
+        return DIAGNOSES.get(self.diagnosis, "") + self.marks
+
     def value(self, metric: str) -> float:
         """The metric's value, NaN where there is none to be trusted."""
         return math.nan if self.point is None or self.empty else float(self.point[metric])
@@ -84,21 +134,123 @@ class Sweep:
         return clean(f"{names}{launch}{unusual_words(self.case)}")
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        """The overhead ratios to show: against basic too where this is not basic."""
-        return ("r_overhead",) if is_reference(self.case) else ("r_overhead", "r_overhead_vs_basic")
+    def metrics(self) -> tuple[Metric, ...]:
+        """The ratios to show: those against basic only where this is not the basic that others are compared with."""
+        plain = is_reference(self.case)
+        return tuple(m for m in METRICS.values() if not (plain and m.name.endswith("_vs_basic")))
 
     @property
-    def marks(self) -> str:
-        """The marks that any of its cells has."""
-        used = "".join(cell.marks for cell in self.cells.values())
-        return "".join(letter for letter in MARKS if letter in used)
+    def deciding(self) -> Metric:
+        """The overhead ratio that a progress thread which slows everything down cannot improve."""
+        return [m for m in self.metrics if m.family == "overhead"][-1]
+
+    def far(self, comm_target_ns: int, comp_target_ns: int) -> bool:
+        """Whether a cell is so far off the diagonal that it means less."""
+        return max(comm_target_ns, comp_target_ns) >= FAR * min(comm_target_ns, comp_target_ns)
+
+    @property
+    def has_far(self) -> bool:
+        """Whether any cell is."""
+        return any(self.far(*place) for place in self.cells)
 
 
-METRIC_TITLES = {
-    "r_overhead": "r_overhead, own references",
-    "r_overhead_vs_basic": "r_overhead, basic's references",
-}
+@dataclass(frozen=True)
+class Panel:
+    """One place side by side with others: a sweep, or a case that has none, and what went wrong there, in words."""
+
+    toolchain: str
+    network: str
+    configuration: str
+    launch: int
+    collective: str
+    sweep: Sweep | None
+    trouble: str
+
+    @property
+    def column(self) -> tuple[str, str, str]:
+        """What all collectives of a library and configuration have in common."""
+        launch = f", launch {self.launch}" if self.launch > 1 else ""
+        return self.toolchain, self.network, f"{self.configuration}{launch}"
+
+
+RESULT_WORDS = {"pass": "passed", "skip": "skipped", "fail": "failed", "missing": "missing"}
+"""The results of a manifest's case, as people read them."""
+
+
+def panels_of(sweeps: Sequence[Sweep], cases: Iterable[Json]) -> list[Panel]:
+    """Every sweep, `side_by_side`, and after them the manifest's cases that did not pass and have none."""
+    troubles = {_case_key(case): trouble_words(case) for case in cases if case.get("result") != "pass"}
+    panels = []
+    for sweep in side_by_side(sweeps):
+        c = sweep.case
+        cut = f"incomplete: {sweep.record.incomplete}" if sweep.record.incomplete else ""
+        trouble = "; ".join(words for words in (troubles.pop(_case_key(c), ""), cut) if words)
+        names = (str(c["toolchain"]), str(c["network"]), configuration_words(c))
+        panels.append(Panel(*names, c["launch"], str(c["collective"]), sweep, trouble))
+    for (toolchain, network, configuration, collective, computation, interval), trouble in troubles.items():
+        unusual = {"cache": "warm", "computation": computation, "test_interval_ns": interval}
+        words = configuration_words({"configuration": configuration, **unusual})
+        panels.append(Panel(toolchain, network, words, 1, collective, None, trouble))
+    return panels
+
+
+def trouble_words(case: Json) -> str:
+    """Result and reason of a manifest's case: ``skipped: the library has no progress thread``."""
+    result = str(case.get("result") or "")
+    return f"{RESULT_WORDS.get(result, result)}: {case.get('reason') or 'no reason was given'}"
+
+
+def _case_key(case: Mapping[str, Any]) -> tuple[str, str, str, str, str, int]:
+    toolchain, network, configuration, collective = (
+        "" if case.get(name) is None else str(case[name])
+        for name in ("toolchain", "network", "configuration", "collective")
+    )
+    interval = case.get("test_interval_ns")
+    computation = str(case.get("computation") or "dgemm")
+    return toolchain, network, configuration, collective, computation, interval if isinstance(interval, int) else 0
+
+
+def legend(sweeps: Iterable[Sweep], faded: bool = False) -> list[tuple[str, str]]:
+    """The signs that any cell of these sweeps has, with their meanings; what `faded` cells are, where there are any."""
+    shown = list(sweeps)
+    cells = [cell for sweep in shown for cell in sweep.cells.values()]
+    diagnoses = {cell.diagnosis for cell in cells}
+    signs = [(letter, name) for name, letter in DIAGNOSES.items() if name in diagnoses]
+    signs += [(letter, words) for letter, words in MARKS.items() if any(letter in cell.marks for cell in cells)]
+    if any(cell.empty for cell in cells):
+        signs.append(("grey", "no value, and why"))
+    if faded and any(sweep.has_far for sweep in shown):
+        signs.append(("faded", FAR_WORDS))
+    return signs
+
+
+def cases_of(run: Run) -> list[Json]:
+    """The cases of a run's manifest, whatever else is in it."""
+    cases = run.manifest.get("cases")
+    return [case for case in cases if isinstance(case, dict)] if isinstance(cases, list) else []
+
+
+def run_name(run: Run) -> str:
+    """The run's name."""
+    return str(run.manifest.get("run") or run.path.name)
+
+
+def provenance_words(run: Run, sweeps: Sequence[Sweep]) -> str:
+    """Where a picture's numbers come from, in a line: run, system, date, toolchains, placement, compilers, records."""
+    headers = [sweep.record.header for sweep in sweeps]
+    records = list(dict.fromkeys(sweep.record.name for sweep in sweeps))
+    started = str(run.manifest.get("started_utc") or min((h.started_utc for h in headers), default=""))
+    facts = {
+        "run": [run_name(run)],
+        "system": [str(run.manifest.get("system") or "")],
+        "": [started],
+        "toolchain": [f"{h.toolchain} ({h.provider})" for h in headers],
+        "on": [f"{h.ranks} ranks of {h.threads_per_rank} threads, {h.nodes} node(s)" for h in headers],
+        "built by": [str(h.build.get("compiler") or "") for h in headers],
+        "record": records if len(records) == 1 else [],
+    }
+    known = ((name, ", ".join(dict.fromkeys(text for text in texts if text))) for name, texts in facts.items())
+    return clean("; ".join(f"{name} {text}".strip() for name, text in known if text))
 
 
 def sweeps_of(run: Run, points: pd.DataFrame) -> list[Sweep]:

@@ -10,16 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
+from urllib.parse import quote
 
 import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from postprocess.colour import NO_VALUE, STOPS, colour, hexadecimal, text_colour
+from postprocess.colour import NO_VALUE, SCALES, hexadecimal, text_colour
 from postprocess.fields import Json
 from postprocess.load import Placement, Record, Run, load_run
-from postprocess.maps import MARKS, METRIC_TITLES, Cell, Sweep, side_by_side, sweeps_of
-from postprocess.plot import file_key, write_maps
+from postprocess.maps import MARKS, RESULT_WORDS, Cell, Metric, Panel, Sweep, cases_of, panels_of, run_name, sweeps_of
+from postprocess.plot import PLAIN, Look, file_key, write_maps
 from postprocess.points import configuration_words, header_case, is_reference, points_of
 from postprocess.summary import CANNOT_TELL, MIXED, OVERLAPS, PARTLY, SERIALISES, SLOWER, Summary, summarise
 from postprocess.table import remarks
@@ -28,7 +29,6 @@ from postprocess.text import change, clean, drift, duration, interval, percent, 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
 _PANEL = ("toolchain", "network", "configuration", "collective")
 _CASE_FIELDS = ("case", *_PANEL, "result", "reason")
-_RESULT_WORDS = {"pass": "passed", "skip": "skipped", "fail": "failed", "missing": "missing"}
 _VERDICT_RATIOS = {OVERLAPS: 0.0, PARTLY: 0.5, SERIALISES: 1.0, SLOWER: 1.6}
 
 Details: TypeAlias = list[tuple[str, str]]
@@ -53,11 +53,10 @@ class _MapView:
 
 
 @dataclass(frozen=True)
-class _Panel:
+class _PanelView:
     """What stands under one configuration of a collective: its maps, or why there is none."""
 
     configuration: str
-    launch: str
     maps: list[_MapView]
     files: list[str]
     remark: str
@@ -82,8 +81,10 @@ class _Verified:
     ranks: list[_RankView]
 
 
-def write_report(run_dir: Path | str, output_html: Path | str) -> list[Path]:
-    """Write the report of a run, complete or not, and its maps into the folder `maps` beside it.
+def write_report(
+    run_dir: Path | str, output_html: Path | str, maps_folder: Path | None = None, look: Look = PLAIN
+) -> list[Path]:
+    """Write the report of a run, complete or not, and its maps, into the folder `maps` beside it if no other is given.
 
     Returns the paths written, the report first. The run folder is only read. Each file appears whole or not at all.
     Raises RecordError where the run cannot be read, OSError where the report cannot be written.
@@ -91,8 +92,9 @@ def write_report(run_dir: Path | str, output_html: Path | str) -> list[Path]:
     run, output = load_run(run_dir), Path(output_html)
     points = points_of(run)
     output.parent.mkdir(parents=True, exist_ok=True)
-    maps = write_maps(run, points, output.parent / "maps")
-    page = render_report(run, points, {key: [f"maps/{f.name}" for f in files] for key, files in maps.items()})
+    maps = write_maps(run, points, maps_folder or output.parent / "maps", look)
+    links = {key: [_link(f, output.parent) for f in files] for key, files in maps.items()}
+    page = render_report(run, points, links)
     partial = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         partial.write_text(page, encoding="utf-8")
@@ -116,19 +118,19 @@ def render_report(run: Run, points: pd.DataFrame, files: Mapping[str, Sequence[s
     rows = [{str(k): v for k, v in row.items()} for row in points.to_dict("records")]
     numbers = {(row["record"], row["index"]): number for number, row in enumerate(rows, start=1)}
     sweeps = sweeps_of(run, points)
-    cases = [_texts(case, _CASE_FIELDS) for case in _dicts(run.manifest.get("cases"))]
+    cases = [_texts(case, _CASE_FIELDS) for case in cases_of(run)]
     style = _style(environment, sweeps)
     return environment.get_template("report.html").render(
         style=Markup(style),
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-        run_name=_run_name(run),
+        run_name=run_name(run),
         subtitle=_subtitle(run),
         incomplete=_incomplete(run, cases),
         ran=_ran(run, cases),
         verdicts=_by_name(summarise(points)),
         verdict_class=lambda verdict: verdict.replace(" ", "-"),
         notes=[str(note) for note in _list(run.manifest.get("notes"))],
-        groups=_groups(sweeps, cases, numbers, files),
+        groups=_groups(panels_of(sweeps, cases_of(run)), numbers, files),
         overview=files.get("overview", ()),
         marks=MARKS,
         troubles=[case for case in cases if case["result"] != "pass"],
@@ -142,6 +144,11 @@ def render_report(run: Run, points: pd.DataFrame, files: Mapping[str, Sequence[s
         environments=_environments(run.records),
         checksums=sorted(_dict(run.manifest.get("checksums")).items()),
     )
+
+
+def _link(file: Path, start: Path) -> str:
+    """A relative link from a folder to a file."""
+    return quote(Path(os.path.relpath(file, start)).as_posix())
 
 
 def _list(value: object) -> list[Any]:
@@ -161,20 +168,16 @@ def _texts(source: Json, fields: Iterable[str]) -> dict[str, str]:
     return {name: "" if source.get(name) is None else str(source[name]) for name in fields}
 
 
-def _run_name(run: Run) -> str:
-    return str(run.manifest.get("run") or run.path.name)
-
-
 def _subtitle(run: Run) -> str:
     known = _texts(run.manifest, ("system", "suite", "started_utc"))
-    parts = [f"Run {_run_name(run)}", f"system {known['system']}", f"suite {known['suite']}", known["started_utc"]]
+    parts = [f"Run {run_name(run)}", f"system {known['system']}", f"suite {known['suite']}", known["started_utc"]]
     return ", ".join(part for part in parts if part and not part.endswith(" "))
 
 
 def _ran(run: Run, cases: Sequence[Mapping[str, str]]) -> Details:
     """What ran, on what, in a few facts."""
     host = _dict(run.manifest.get("host"))
-    results = [f"{sum(c['result'] == r for c in cases)} {word}" for r, word in _RESULT_WORDS.items()]
+    results = [f"{sum(c['result'] == r for c in cases)} {word}" for r, word in RESULT_WORDS.items()]
     facts = [
         ("Libraries", ", ".join(dict.fromkeys(r.header.toolchain for r in run.records))),
         ("Networks", ", ".join(dict.fromkeys(r.header.network for r in run.records))),
@@ -213,19 +216,30 @@ def _toolchains(run: Run) -> list[dict[str, Any]]:
 
 
 def _style(environment: jinja2.Environment, sweeps: Iterable[Sweep]) -> str:
-    values = {cell.value(metric) for s in sweeps for cell in s.cells.values() for metric in s.metrics}
-    backgrounds = {_css_class(value): colour(value) for value in values if math.isfinite(value)}
-    backgrounds |= {verdict.replace(" ", "-"): colour(value) for verdict, value in _VERDICT_RATIOS.items()}
+    values = {
+        cell.value(metric.name)
+        for s in sweeps
+        for cell in s.cells.values()
+        for metric in s.metrics
+        if metric.family == "overhead"
+    }
+    backgrounds = {_css_class(value): SCALES["overhead"].colour(value) for value in values if math.isfinite(value)}
+    backgrounds |= {
+        verdict.replace(" ", "-"): SCALES["overhead"].colour(value) for verdict, value in _VERDICT_RATIOS.items()
+    }
     backgrounds |= {name.replace(" ", "-"): NO_VALUE for name in (MIXED, CANNOT_TELL, "no-value")}
-    low, high = STOPS[0][0], STOPS[-1][0]
+    scale = SCALES["overhead"]
+    low, high = scale.low, scale.high
     return environment.get_template("style.css").render(
         colours=sorted((name, hexadecimal(rgb), hexadecimal(text_colour(rgb))) for name, rgb in backgrounds.items()),
-        gradient=", ".join(f"{hexadecimal(rgb)} {100 * (v - low) / (high - low):.0f}%" for v, rgb in STOPS),
+        gradient=", ".join(
+            f"{hexadecimal(rgb)} {100 * (v - low) / (high - low):.0f}%" for v, rgb in scale.stops("paper")
+        ),
     )
 
 
 def _css_class(value: float) -> str:
-    return "c" + hexadecimal(colour(value))[1:] if math.isfinite(value) else "no-value"
+    return "c" + hexadecimal(SCALES["overhead"].colour(value))[1:] if math.isfinite(value) else "no-value"
 
 
 def _incomplete(run: Run, cases: Sequence[Mapping[str, str]]) -> list[str]:
@@ -248,37 +262,24 @@ def _by_name(summaries: Iterable[Summary]) -> dict[str, list[Summary]]:
 
 
 def _groups(
-    sweeps: Sequence[Sweep],
-    cases: Sequence[Mapping[str, str]],
-    numbers: Mapping[tuple[str, int], int],
-    files: Mapping[str, Sequence[str]],
-) -> dict[str, dict[str, list[_Panel]]]:
+    panels: Iterable[Panel], numbers: Mapping[tuple[str, int], int], files: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, list[_PanelView]]]:
     """Panels by library and network, then by collective."""
-    groups: dict[str, dict[str, list[_Panel]]] = {}
-    troubles = {tuple(case[key] for key in _PANEL): _trouble(case) for case in cases if case["result"] != "pass"}
-    for sweep in side_by_side(sweeps):
-        c = sweep.case
-        trouble = troubles.pop(tuple(str(c[key]) for key in _PANEL), "")
-        cut = f"incomplete: {sweep.record.incomplete}" if sweep.record.incomplete else ""
-        panel = _Panel(
-            configuration=configuration_words(c),
-            launch=f"launch {c['launch']}" if c["launch"] > 1 else "",
-            maps=[_map_view(sweep, metric, numbers) for metric in sweep.metrics],
-            files=list(files.get(file_key(sweep), ())),
-            remark="; ".join(remark for remark in (trouble, cut) if remark),
+    groups: dict[str, dict[str, list[_PanelView]]] = {}
+    for panel in panels:
+        sweep = panel.sweep
+        metrics = [metric for metric in sweep.metrics if metric.family == "overhead"] if sweep else []
+        view = _PanelView(
+            configuration=panel.column[-1],
+            maps=[_map_view(sweep, metric, numbers) for metric in metrics] if sweep else [],
+            files=list(files.get(file_key(sweep), ())) if sweep else [],
+            remark=panel.trouble,
         )
-        groups.setdefault(f"{c['toolchain']}, {c['network']}", {}).setdefault(str(c["collective"]), []).append(panel)
-    for (toolchain, network, configuration, collective), trouble in troubles.items():
-        panel = _Panel(configuration, "", [], [], trouble)
-        groups.setdefault(f"{toolchain}, {network}", {}).setdefault(collective, []).append(panel)
+        groups.setdefault(f"{panel.toolchain}, {panel.network}", {}).setdefault(panel.collective, []).append(view)
     return groups
 
 
-def _trouble(case: Mapping[str, str]) -> str:
-    return f"{_RESULT_WORDS.get(case['result'], case['result'])}: {case['reason'] or 'no reason was given'}"
-
-
-def _map_view(sweep: Sweep, metric: str, numbers: Mapping[tuple[str, int], int]) -> _MapView:
+def _map_view(sweep: Sweep, metric: Metric, numbers: Mapping[tuple[str, int], int]) -> _MapView:
     rows = [
         (
             duration(comp),
@@ -290,20 +291,20 @@ def _map_view(sweep: Sweep, metric: str, numbers: Mapping[tuple[str, int], int])
         for comp in reversed(sweep.comp_targets_ns)
     ]
     return _MapView(
-        title=METRIC_TITLES[metric],
-        caption=f"{sweep.title}: {METRIC_TITLES[metric]}",
+        title=metric.title,
+        caption=f"{sweep.title}: {metric.title}",
         columns=[duration(comm) for comm in sweep.comm_targets_ns],
         rows=rows,
     )
 
 
-def _cell_view(cell: Cell, metric: str, numbers: Mapping[tuple[str, int], int], incomplete: str) -> _CellView:
+def _cell_view(cell: Cell, metric: Metric, numbers: Mapping[tuple[str, int], int], incomplete: str) -> _CellView:
     point = cell.point
     missing = "the record ends before this point" + (f": {incomplete}" if incomplete else "")
     return _CellView(
-        label=cell.label(metric),
+        label=cell.label(metric.name),
         marks=cell.marks,
-        css=_css_class(cell.value(metric)),
+        css=_css_class(cell.value(metric.name)),
         spoken=", ".join(MARKS[letter].partition(":")[0] for letter in cell.marks),
         details=_details(point) if point is not None else [("No value", missing)],
         row=numbers[point["record"], point["index"]] if point is not None else None,

@@ -13,6 +13,8 @@ from mpi_campaign import ROOT, machine, plan
 from mpi_campaign.errors import CampaignError
 from tests.support import NOWHERE, Command, refused
 
+EXAMPLE = str(next((ROOT / "results" / "example").glob("*/manifest.json")).parent)
+
 
 @pytest.mark.parametrize(
     ("words", "fragments"),
@@ -46,6 +48,10 @@ from tests.support import NOWHERE, Command, refused
         (["run", "--resume", "last", "--suite", "full"], ["leave out suite"]),
         (["show", "nonesuch"], ["nonesuch", "last"]),
         (["report", "nonesuch"], ["nonesuch"]),
+        (["report", EXAMPLE, "--palette", "rainbow"], ["rainbow", "paper, safe"]),
+        (["report", EXAMPLE, "--metric", "overlap"], ["overlap", "r_overhead", "r_comp_slowdown"]),
+        (["report", EXAMPLE, "--format", "svg,gif"], ["gif", "svg, png, pdf"]),
+        (["report", EXAMPLE, "--maps", "/proc/nowhere"], ["/proc/nowhere", "--maps"]),
         (["test", "--require", "luck"], ["luck", "browser", "wire"]),
     ],
     ids=lambda value: " ".join(value) if value and value[0] in ("run", "show", "report", "test", "walk") else "",

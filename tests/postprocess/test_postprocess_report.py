@@ -7,22 +7,16 @@ import html
 import json
 import math
 import re
-import xml.etree.ElementTree as ET
 from base64 import b64encode
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import matplotlib.image
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from postprocess import colour, text
+from postprocess import text
 from postprocess.load import RECORD_VERSIONS, load_run
 from postprocess.maps import sweeps_of
-from postprocess.plot import write_maps
 from postprocess.points import points_of
 from postprocess.report import write_report
 from tests.postprocess import synthetic
@@ -285,34 +279,6 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     assert {tag for tag, a in page.elements if any(name.startswith("on") for name in a)} == set()
 
 
-def test_hostile_names_are_drawn(tmp_path: Path) -> None:
-    run = load_run(hostile_run(tmp_path / "run"))
-    written = write_maps(run, points_of(run), tmp_path / "maps")
-    files = [file for paths in written.values() for file in paths]
-    assert len(files) == len(set(files)) == 6
-    for file in files:
-        assert re.fullmatch(r"[A-Za-z0-9.-]+\.(svg|png)", file.name)
-        if file.suffix == ".svg":
-            drawing = ET.parse(file)
-            assert not [e for e in drawing.iter() if e.tag.endswith("script")]
-            if file.name.startswith("overview"):
-                assert "$x^{$" in "".join(drawing.getroot().itertext())
-
-
-def test_maps_are_pictures_and_the_same_every_time(smoke: tuple[Path, str], tmp_path: Path) -> None:
-    run = load_run(smoke[0] / "run")
-    written = write_maps(run, points_of(run), tmp_path)
-    assert len(written) == 7
-    for files in written.values():
-        svg, png = files
-        assert svg.read_bytes() == (smoke[0] / "out" / "maps" / svg.name).read_bytes()
-        pixels = matplotlib.image.imread(png)
-        assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 20
-    shown = (tmp_path / "openmpi-5.0.11-wire-2gbit-async-ibcast.svg").read_text()
-    for label in ("0.18", "-0.20", "measured", "8 ms", "communication time", "shared core: "):
-        assert label in shown
-
-
 def test_a_grid_of_microseconds_to_a_second(tmp_path: Path) -> None:
     grid = [500_000 * 2**i for i in range(12)]
     lines = sweep(grid=(1,))
@@ -380,22 +346,6 @@ def test_cells_without_value_and_marks(smoke: tuple[Path, str]) -> None:
     cut = sweeps["openmpi@5.0.11 wire:2gbit async ireduce"].cells
     assert cut[32 * ms, 32 * ms].label("r_overhead") == "missing"
     assert cut[8 * ms, 8 * ms].marks == "SI"
-
-
-@given(st.floats(-1e9, 1e9))
-def test_every_colour_carries_readable_text(value: float) -> None:
-    background = colour.colour(value)
-    assert all(0 <= part <= 1 for part in background)
-    assert colour.contrast(colour.text_colour(background), background) >= 4.5
-
-
-def test_colours_of_the_paper() -> None:
-    below, overlap, serialised, slower = map(colour.colour, (-0.5, 0, 1, 2))
-    assert max(below) == below[2]  # blue
-    assert max(overlap) == overlap[1]  # green
-    assert serialised[0] > 0.9 < serialised[1] + 0.1  # yellow
-    assert max(slower) == slower[0]  # red
-    assert colour.hexadecimal((0, 0.5, 1)) == "#0080ff"
 
 
 @pytest.mark.parametrize(
