@@ -2,14 +2,16 @@
 
 #include "fail.h"
 #include "fail_mpi.h"
+#include "phase.h"
 #include "timer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-struct bench bench_begin(const struct plan *plan, clock_model *clock, compute_team *team) {
+struct bench bench_begin(const struct plan *plan, clock_model *clock, compute_team *team, helper *helper) {
     struct bench bench = {.clock = clock,
                           .team = team,
+                          .helper = helper,
                           .line = start_create(MPI_COMM_WORLD, clock, plan->start),
                           .x = exchange_create(MPI_COMM_WORLD, plan->seed, plan->cold ? plan->memory_bytes / 4 : 0),
                           .thread_comp_ns = fail_alloc((size_t)plan->threads, sizeof(int64_t)),
@@ -41,10 +43,42 @@ int64_t bench_faults(struct bench *bench, char *text, size_t text_size) {
     return faults;
 }
 
+/* The call, and the wait for its end. Where the application has a progress thread, handing the request to it is part of the call: what its
+ * users pay. */
+static void call(struct bench *bench) {
+    phase_enter(PHASE_CALL);
+    exchange_call(bench->x);
+    if (bench->helper != NULL) {
+        helper_take(bench->helper, exchange_request(bench->x));
+    }
+}
+
+static void wait(struct bench *bench) {
+    if (bench->helper != NULL) {
+        phase_enter(PHASE_HELPER);
+        helper_wait(bench->helper);
+    } else {
+        phase_enter(PHASE_WAIT);
+        exchange_wait(bench->x);
+    }
+}
+
+/* Collective. */
+static bool agree_to_start(struct bench *bench) {
+    phase_enter(PHASE_START);
+    return start_agree(bench->line);
+}
+
+/* Collective. */
+static void check(struct bench *bench) {
+    phase_enter(PHASE_CHECK);
+    exchange_check(bench->x);
+}
+
 static void time_communication(struct bench *bench, struct repetition *r) {
     int64_t start = start_spin(bench->line);
-    exchange_call(bench->x);
-    exchange_wait(bench->x);
+    call(bench);
+    wait(bench);
     int64_t end = timer_now_ns();
     r->terms[REF_START] = start;
     r->terms[REF_END] = end;
@@ -54,6 +88,7 @@ static void time_communication(struct bench *bench, struct repetition *r) {
 /* Cut like the overlapped computation: what cutting costs is not what MPI_Test costs. */
 static void time_computation(struct bench *bench, const struct bench_work *work, struct repetition *r) {
     start_spin(bench->line);
+    phase_enter(PHASE_COMPUTATION);
     r->terms[T_COMP_REF] = compute_run(bench->team, work->work_size, &(struct compute_cut){.pieces = work->pieces});
     compute_thread_times(bench->team, bench->thread_comp_ref_ns);
 }
@@ -66,7 +101,9 @@ struct polling {
 static bool poll_request(void *context) {
     struct polling *polling = context;
     int done = 0;
+    phase_enter(PHASE_TEST);
     MPI_CHECK(MPI_Test(polling->request, &done, MPI_STATUS_IGNORE));
+    phase_enter(PHASE_COMPUTATION);
     polling->calls++;
     return done == 0;
 }
@@ -76,11 +113,12 @@ static void time_overlap(struct bench *bench, const struct bench_work *work, str
     struct polling polling = {.request = exchange_request(bench->x)};
     const struct compute_cut cut = {.pieces = work->pieces, .poll = poll_request, .context = &polling};
     int64_t t1 = start_spin(bench->line);
-    exchange_call(bench->x);
+    call(bench);
     int64_t t2 = timer_now_ns();
+    phase_enter(PHASE_COMPUTATION);
     r->terms[T_COMP] = compute_run(bench->team, work->work_size, &cut);
     int64_t t3 = timer_now_ns();
-    exchange_wait(bench->x);
+    wait(bench);
     int64_t t4 = timer_now_ns();
     compute_thread_times(bench->team, bench->thread_comp_ns);
     r->terms[T_CALL] = t2 - t1;
@@ -128,6 +166,7 @@ static int64_t global_time(const struct bench *bench, int64_t local) {
 
 /* Collective: what all ranks saw. */
 static struct bench_outcome combine(struct bench *bench, struct repetition *r, bool late) {
+    phase_enter(PHASE_GATHER);
     count_from_start(bench, r);
     int64_t all[7] = {global_time(bench, r->terms[REF_END]),
                       -global_time(bench, r->terms[REF_START]),
@@ -144,13 +183,14 @@ static struct bench_outcome combine(struct bench *bench, struct repetition *r, b
 }
 
 struct bench_outcome bench_reference(struct bench *bench, const struct bench_work *work, struct repetition *r) {
+    phase_collective(work->collective != NULL ? work->collective->mpi_name : NULL);
     if (work->collective != NULL) {
         exchange_prepare(bench->x, work->collective, work->message_bytes);
     }
-    start_agree(bench->line);
+    agree_to_start(bench);
     if (work->collective != NULL) {
         time_communication(bench, r);
-        exchange_check(bench->x);
+        check(bench);
     } else {
         time_computation(bench, work, r);
     }
@@ -158,20 +198,21 @@ struct bench_outcome bench_reference(struct bench *bench, const struct bench_wor
 }
 
 struct bench_outcome bench_triple(struct bench *bench, const struct bench_work *work, struct repetition *r) {
+    phase_collective(work->collective->mpi_name);
     exchange_prepare(bench->x, work->collective, work->message_bytes);
-    start_agree(bench->line);
+    agree_to_start(bench);
     time_communication(bench, r);
-    exchange_check(bench->x);
+    check(bench);
     /* Each agreement tells whether the start before it was late: what would follow is worth nothing then. */
-    if (!start_agree(bench->line)) {
+    if (!agree_to_start(bench)) {
         return combine(bench, r, true);
     }
     time_computation(bench, work, r);
     exchange_prepare(bench->x, work->collective, work->message_bytes);
-    if (!start_agree(bench->line)) {
+    if (!agree_to_start(bench)) {
         return combine(bench, r, true);
     }
     time_overlap(bench, work, r);
-    exchange_check(bench->x);
+    check(bench);
     return combine(bench, r, false);
 }

@@ -8,6 +8,7 @@
 #include "collectives.h"
 #include "compute.h"
 #include "exchange.h"
+#include "helper.h"
 #include "plan.h"
 #include "start.h"
 
@@ -41,6 +42,7 @@ enum global_time { T_MEASURED, GLOBAL_COMM_REF, GLOBAL_COMP_REF, GLOBAL_TIMES };
 struct bench {
     clock_model *clock;
     compute_team *team;
+    helper *helper; /* NULL: ranks wait for their requests themselves */
     start_line *line;
     exchange *x;
     int64_t *thread_comp_ns;     /* of the last triple: each thread's own T_COMP and T_COMP_REF; as many as the team has threads */
@@ -65,7 +67,7 @@ struct bench_outcome {
 };
 
 /* Collective: what measures in a plan. Zeroed by bench_end. */
-struct bench bench_begin(const struct plan *plan, clock_model *clock, compute_team *team);
+struct bench bench_begin(const struct plan *plan, clock_model *clock, compute_team *team, helper *helper);
 void bench_end(struct bench *bench);
 
 /* Collective. The sum over ranks of elements that arrived wrong; text: one line about the first, of the lowest rank that has some. */

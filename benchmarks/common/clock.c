@@ -3,6 +3,7 @@
 #include "clock_fit.h"
 #include "fail.h"
 #include "fail_mpi.h"
+#include "phase.h"
 #include "group.h"
 #include "timer.h"
 
@@ -352,6 +353,7 @@ static struct exchanged exchange_offsets(clock_model *model) {
 }
 
 bool clock_synchronise(clock_model *model) {
+    phase_enter(PHASE_CLOCK);
     if (model->quality.method == CLOCK_NONE) {
         return false;
     }

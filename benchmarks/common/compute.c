@@ -192,7 +192,7 @@ bool compute_bind(compute_team *team, const int *cpus) {
     {
         struct topology_cpus one = {{0}};
         topology_cpus_add(&one, cpus[omp_get_thread_num()]);
-        good = topology_bind_thread(&one);
+        good = topology_bind_thread(0, &one);
     }
     return good;
 }

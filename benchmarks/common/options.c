@@ -123,7 +123,7 @@ static bool parse_list(const struct option_entry *entry, const char *value, cons
 static bool parse_number(const struct option_entry *entry, const char *value, const struct fault *fault) {
     char *end = NULL;
     errno = 0;
-    bool integer = entry->kind == OPTION_INTEGER;
+    bool integer = entry->kind != OPTION_REAL;
     long long whole = integer ? strtoll(value, &end, 10) : 0;
     double number = integer ? (double)whole : strtod(value, &end);
     bool number_like = (value[0] >= '0' && value[0] <= '9') || value[0] == '-' || value[0] == '.';
@@ -132,12 +132,29 @@ static bool parse_number(const struct option_entry *entry, const char *value, co
         return refuse(fault, "--%s: '%s' is not %s from %.15g to %.15g", entry->name, value,
                       integer ? "a whole number" : "a number", entry->minimum, entry->maximum);
     }
-    if (integer) {
+    if (entry->kind == OPTION_INTEGERS) {
+        append(entry->target, whole);
+    } else if (integer) {
         *(int64_t *)entry->target = whole;
     } else {
         *(double *)entry->target = number;
     }
     return true;
+}
+
+static bool parse_numbers(const struct option_entry *entry, const char *value, const struct fault *fault) {
+    for (const char *item = value;; item++) {
+        const size_t length = strcspn(item, ",");
+        char number[32];
+        snprintf(number, sizeof number, "%.*s", (int)length, item); /* one that is cut is too large anyway */
+        if (!parse_number(entry, number, fault)) {
+            return false;
+        }
+        item += length;
+        if (*item == '\0') {
+            return true;
+        }
+    }
 }
 
 static bool parse_value(const struct option_entry *entry, const char *value, const struct fault *fault) {
@@ -154,6 +171,8 @@ static bool parse_value(const struct option_entry *entry, const char *value, con
     case OPTION_INTEGER:
     case OPTION_REAL:
         return parse_number(entry, value, fault);
+    case OPTION_INTEGERS:
+        return parse_numbers(entry, value, fault);
     case OPTION_CHOICE: {
         int choice = find_choice(entry->choices, value, strlen(value));
         if (choice < 0) {

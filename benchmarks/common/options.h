@@ -15,6 +15,7 @@ enum option_kind {
     OPTION_FLAG,      /* no value; target: bool */
     OPTION_TEXT,      /* any text that is not empty; target: const char * (points into argv) */
     OPTION_INTEGER,   /* target: int64_t, minimum ... maximum */
+    OPTION_INTEGERS,  /* a comma-separated list of them, in any order; target: option_list */
     OPTION_REAL,      /* target: double, minimum ... maximum */
     OPTION_CHOICE,    /* one of choices; target: int, its index */
     OPTION_CHOICES,   /* a comma-separated list of choices, may be repeated, in any order, each once; target: option_list */
@@ -32,7 +33,7 @@ struct option_entry {
     const char *name;     /* without the dashes */
     enum option_kind kind;
     void *target;
-    double minimum;       /* of OPTION_INTEGER and OPTION_REAL */
+    double minimum;       /* of numbers */
     double maximum;
     const char *const *choices; /* NULL-terminated */
     const char *value_name;     /* in --help: FILE, N, LIST */

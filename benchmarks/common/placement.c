@@ -5,6 +5,7 @@
 #include "group.h"
 #include "record.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,6 +27,13 @@ struct placement {
     int twins;
     int threads;
     struct topology_cpus *compute_cpus;
+    const struct configuration *configuration;
+    int dedicated_cpu;             /* -1: none */
+    struct topology_cpus dedicated; /* the CPUs of its core */
+    bool crowded;                  /* the rank computes on that core, for want of another */
+    int given_up;                  /* cores, the fewest over ranks */
+    struct topology_thread helper;
+    bool has_helper;
 };
 
 placement *placement_create(void) {
@@ -36,6 +44,8 @@ placement *placement_create(void) {
     topology_own_cpus(&place->cpus);
     topology_list_threads(&place->before);
     place->node_comm = MPI_COMM_NULL;
+    place->configuration = &configuration_table[CONFIGURATION_BASIC];
+    place->dedicated_cpu = -1;
     return place;
 }
 
@@ -95,11 +105,14 @@ void placement_complete(placement *place) {
     find_twins(place);
 }
 
+void placement_disconnect(placement *place) {
+    if (place->node_comm != MPI_COMM_NULL) {
+        MPI_CHECK(MPI_Comm_free(&place->node_comm));
+    }
+}
+
 void placement_destroy(placement *place) {
     if (place != NULL) {
-        if (place->node_comm != MPI_COMM_NULL) {
-            MPI_CHECK(MPI_Comm_free(&place->node_comm));
-        }
         topology_free_threads(&place->before);
         topology_free_threads(&place->mpi_threads);
         free(place->compute_cpus);
@@ -122,14 +135,15 @@ char *placement_clock_identity(const placement *place) {
     return fail_strdup(text);
 }
 
-/* The first CPUs of this rank's share of cores; how many. Free *cpus. */
+/* The first CPUs of this rank's share of cores; how many. None, because there are more ranks than cores: (*cpus)[0] is one that others use too.
+ * Free *cpus. */
 static size_t own_share(const placement *place, int **cpus) {
     size_t count = topology_first_cpus(&place->cpus, NULL, 0);
     int *all = fail_alloc(count, sizeof *all);
     topology_first_cpus(&place->cpus, all, count);
     size_t begin = count * (size_t)place->twin_rank / (size_t)place->twins;
     size_t end = count * ((size_t)place->twin_rank + 1) / (size_t)place->twins;
-    memmove(all, all + begin, (end - begin) * sizeof *all);
+    memmove(all, all + begin, (count - begin) * sizeof *all);
     *cpus = all;
     return end - begin;
 }
@@ -139,9 +153,168 @@ int placement_core_share(const placement *place) {
     return cores > 0 ? (int)cores : 1;
 }
 
+/* The cores of the share on which this rank computes; how many. Free *cpus. */
+static size_t compute_share(const placement *place, int **cpus) {
+    const size_t cores = own_share(place, cpus);
+    size_t kept = 0;
+    for (size_t i = 0; i < cores; i++) {
+        if (place->crowded || !topology_cpus_has(&place->dedicated, (*cpus)[i])) {
+            (*cpus)[kept++] = (*cpus)[i];
+        }
+    }
+    return kept;
+}
+
+static void add_all(struct topology_cpus *sum, const struct topology_cpus *cpus) {
+    for (size_t i = 0; i < TOPOLOGY_WORDS; i++) {
+        sum->words[i] |= cpus->words[i];
+    }
+}
+
+static bool meet(const struct topology_cpus *some, const struct topology_cpus *others) {
+    bool met = false;
+    for (size_t i = 0; i < TOPOLOGY_WORDS; i++) {
+        met = met || (some->words[i] & others->words[i]) != 0;
+    }
+    return met;
+}
+
+/* The union over the ranks of this node. */
+static void unite(const placement *place, struct topology_cpus *cpus) {
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, cpus, TOPOLOGY_WORDS, MPI_UINT64_T, MPI_BOR, place->node_comm));
+}
+
+/* Collective: the error of the lowest rank that has one, on all ranks. true: none has. */
+static bool share_error(char *error, size_t error_size) {
+    int rank = 0;
+    int ranks = 0;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+    int first = error[0] != '\0' ? rank : ranks;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    if (first < ranks) {
+        MPI_CHECK(MPI_Bcast(error, (int)error_size, MPI_CHAR, first, MPI_COMM_WORLD));
+    }
+    return first == ranks;
+}
+
+/* The CPU that was asked for, or the share's last; -1 and a line in error where there is none such. */
+static int choose_dedicated_cpu(const placement *place, const int64_t *cpus, size_t count, char *error, size_t error_size) {
+    int local = 0;
+    int *share = NULL;
+    const size_t cores = own_share(place, &share);
+    const bool known = topology_cpus_count(&place->cpus) > 0;
+    const int last = known ? share[cores > 0 ? cores - 1 : 0] : -1;
+    free(share);
+    MPI_CHECK(MPI_Comm_rank(place->node_comm, &local));
+    if (cpus == NULL) {
+        if (last < 0) {
+            snprintf(error, error_size, "rank %d: the system does not say which CPUs it may use, so that none can be dedicated", place->rank);
+        }
+        return last;
+    }
+    char *legal = topology_cpus_format(&place->cpus);
+    int cpu = -1;
+    if ((size_t)local >= count) {
+        snprintf(error, error_size, "--dedicated-cpus names %zu CPU%s, but rank %d is number %d of its node: name one for each", count,
+                 count == 1 ? "" : "s", place->rank, local + 1);
+    } else if (!topology_cpus_has(&place->cpus, (int)cpus[local])) {
+        snprintf(error, error_size, "--dedicated-cpus: rank %d may not use CPU %lld; choose from %s", place->rank, (long long)cpus[local],
+                 legal);
+    } else {
+        cpu = (int)cpus[local];
+    }
+    free(legal);
+    return cpu;
+}
+
+/* Whether so many threads and the dedicated core go into the rank's share. */
+static void check_share(const placement *place, int threads, char *error, size_t error_size) {
+    int *cpus = NULL;
+    const size_t cores = compute_share(place, &cpus);
+    free(cpus);
+    if (!place->crowded && (size_t)threads > cores) {
+        char *legal = topology_cpus_format(&place->cpus);
+        snprintf(error, error_size,
+                 "rank %d: %d computing threads leave none of its CPUs %s to configuration %s; ask for at most %zu with --threads", place->rank,
+                 threads, legal, place->configuration->name, cores);
+        free(legal);
+    }
+}
+
+/* Collective: whether a CPU that was asked for is on a core on which a rank of this node is going to compute. */
+static void check_chosen(const placement *place, int threads, char *error, size_t error_size) {
+    struct topology_cpus computing = {{0}};
+    int *cpus = NULL;
+    const size_t cores = compute_share(place, &cpus);
+    for (size_t i = 0; i < cores && i < (size_t)threads; i++) {
+        const struct topology_cpus core = topology_core_cpus(&place->cpus, cpus[i]);
+        add_all(&computing, &core);
+    }
+    free(cpus);
+    unite(place, &computing);
+    if (error[0] == '\0' && !place->crowded && meet(&place->dedicated, &computing)) {
+        struct topology_cpus left = place->cpus;
+        for (size_t i = 0; i < TOPOLOGY_WORDS; i++) {
+            left.words[i] &= ~computing.words[i];
+        }
+        char *legal = topology_cpus_format(&left);
+        snprintf(error, error_size, "rank %d: CPU %d, which configuration %s keeps free of computation, is on a core that computes; %s%s",
+                 place->rank, place->dedicated_cpu, place->configuration->name,
+                 legal[0] != '\0' ? "name others with --dedicated-cpus: " : "none of its CPUs is free: lower --threads", legal);
+        free(legal);
+    }
+}
+
+bool placement_dedicate(placement *place, const struct configuration *configuration, const int64_t *cpus, size_t count, int threads,
+                        char *error, size_t error_size) {
+    error[0] = '\0';
+    place->configuration = configuration;
+    if (!configuration->gives_up_core) {
+        return true;
+    }
+    const int cpu = choose_dedicated_cpu(place, cpus, count, error, error_size);
+    int given_up = 0;
+    if (cpu >= 0) {
+        int *share = NULL;
+        const size_t cores = own_share(place, &share);
+        place->dedicated = topology_core_cpus(&place->cpus, cpu);
+        place->dedicated_cpu = cpu;
+        place->crowded = cores <= 1 && topology_cpus_has(&place->dedicated, share[0]);
+        given_up = cores > (size_t)threads;
+        free(share);
+        check_share(place, threads, error, error_size);
+    }
+    check_chosen(place, threads, error, error_size);
+    MPI_CHECK(MPI_Allreduce(&given_up, &place->given_up, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    return share_error(error, error_size);
+}
+
+int placement_given_up_cores(const placement *place) {
+    return place->given_up;
+}
+
+int placement_dedicated_cpu(const placement *place) {
+    return place->configuration->bound ? place->dedicated_cpu : -1;
+}
+
+bool placement_move_threads(placement *place, char *error, size_t error_size) {
+    struct topology_cpus one = {{0}};
+    topology_cpus_add(&one, place->dedicated_cpu);
+    for (size_t i = 0; i < place->mpi_threads.count; i++) {
+        const struct topology_thread *thread = &place->mpi_threads.threads[i];
+        if (!topology_bind_thread(thread->id, &one) && errno != ESRCH) {
+            snprintf(error, error_size, "rank %d: thread '%s' of the MPI library cannot be moved to CPU %d: %s", place->rank, thread->name,
+                     place->dedicated_cpu, strerror(errno));
+            return false;
+        }
+    }
+    return true;
+}
+
 void placement_bind(placement *place, compute_team *team, int threads) {
     int *cpus = NULL;
-    size_t cores = own_share(place, &cpus);
+    size_t cores = compute_share(place, &cpus);
     if (getenv("OMP_PROC_BIND") == NULL && cores >= (size_t)threads) {
         compute_bind(team, cpus); /* a refusal shows in the cpusets that are read back */
     }
@@ -151,50 +324,105 @@ void placement_bind(placement *place, compute_team *team, int threads) {
     compute_cpusets(team, place->compute_cpus);
 }
 
-static void add_all(struct topology_cpus *sum, const struct topology_cpus *cpus) {
-    for (size_t i = 0; i < TOPOLOGY_WORDS; i++) {
-        sum->words[i] |= cpus->words[i];
+void placement_add_helper(placement *place, const struct topology_thread *thread) {
+    place->helper = *thread;
+    place->has_helper = true;
+}
+
+void placement_look_again(placement *place) {
+    for (size_t i = 0; i < place->mpi_threads.count; i++) {
+        const struct topology_thread now = topology_thread_of(place->mpi_threads.threads[i].id);
+        if (topology_cpus_count(&now.cpus) > 0) {
+            place->mpi_threads.threads[i] = now; /* one that has ended stays as it was seen */
+        }
     }
 }
 
-/* The union over the ranks of this node. */
-static void unite(const placement *place, struct topology_cpus *cpus) {
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, cpus, TOPOLOGY_WORDS, MPI_UINT64_T, MPI_BOR, place->node_comm));
+/* The cores on which this rank's threads may compute. */
+static struct topology_cpus computing_cores(const placement *place) {
+    struct topology_cpus sum = {{0}};
+    for (int i = 0; i < place->threads; i++) {
+        struct topology_cpus cores;
+        topology_cores(&place->compute_cpus[i], &cores);
+        add_all(&sum, &cores);
+    }
+    return sum;
 }
 
-struct placement_summary placement_summarise(const placement *place, bool asks_for_progress, int dedicated_threads) {
+/* Whether a thread is where the configuration wants the progress thread. */
+static bool in_place(const placement *place, const struct topology_thread *thread) {
+    return topology_cpus_count(&thread->cpus) > 0 && topology_cpus_within(&thread->cpus, &place->dedicated);
+}
+
+static size_t threads_in_place(const placement *place) {
+    size_t count = 0;
+    for (size_t i = 0; i < place->mpi_threads.count; i++) {
+        count += in_place(place, &place->mpi_threads.threads[i]);
+    }
+    return count;
+}
+
+/* The CPUs on which the configuration's progress thread may run. Which of the library's threads that is only its place can tell: without a
+ * place of its own it may be any. */
+static struct topology_cpus progress_cpus(const placement *place) {
+    struct topology_cpus sum = {{0}};
+    if (place->configuration->source == PROGRESS_APPLICATION && place->has_helper) {
+        sum = place->helper.cpus;
+    } else if (place->configuration->source == PROGRESS_LIBRARY) {
+        const bool placed = place->configuration->bound && threads_in_place(place) > 0;
+        for (size_t i = 0; i < place->mpi_threads.count; i++) {
+            if (!placed || in_place(place, &place->mpi_threads.threads[i])) {
+                add_all(&sum, &place->mpi_threads.threads[i].cpus);
+            }
+        }
+    }
+    return sum;
+}
+
+void placement_verify(const placement *place, char *error, size_t error_size) {
+    const struct configuration *c = place->configuration;
+    struct topology_cpus computing = computing_cores(place);
+    struct topology_cpus dedicated = {{0}};
+    error[0] = '\0';
+    unite(place, &computing);
+    topology_cores(&place->dedicated, &dedicated);
+    char *cpus = topology_cpus_format(&place->dedicated);
+    if (c->source == PROGRESS_LIBRARY && place->mpi_threads.count == 0) {
+        snprintf(error, error_size, "rank %d: MPI_Init started no thread, so that there is none for configuration %s", place->rank, c->name);
+    } else if (c->gives_up_core && !place->crowded && meet(&computing, &dedicated)) {
+        snprintf(error, error_size, "rank %d: a computing thread may run on CPUs %s, which configuration %s keeps free of computation%s",
+                 place->rank, cpus, c->name,
+                 getenv("OMP_PROC_BIND") != NULL ? ": unset OMP_PROC_BIND, so that the program binds its threads" : "");
+    } else if (c->bound && c->source == PROGRESS_LIBRARY && threads_in_place(place) == 0) {
+        snprintf(error, error_size,
+                 "rank %d: MPI_Init started %zu thread%s, none bound to the dedicated core (CPUs %s) as configuration %s needs it: bind the "
+                 "library's progress thread with its own variable, or with --move-progress-threads",
+                 place->rank, place->mpi_threads.count, place->mpi_threads.count == 1 ? "" : "s", cpus, c->name);
+    } else if (c->bound && c->source == PROGRESS_APPLICATION && !(place->has_helper && in_place(place, &place->helper))) {
+        snprintf(error, error_size, "rank %d: the helper thread is not bound to the dedicated core (CPUs %s)", place->rank, cpus);
+    }
+    free(cpus);
+    share_error(error, error_size);
+}
+
+struct placement_summary placement_summarise(const placement *place) {
+    const struct configuration *c = place->configuration;
+    const int progress_threads = c->gives_up_core && c->source != PROGRESS_NONE ? 1 : 0; /* that were to have a core of their own */
     int node_ranks = 0;
     int node_rank = 0;
     MPI_CHECK(MPI_Comm_size(place->node_comm, &node_ranks));
     MPI_CHECK(MPI_Comm_rank(place->node_comm, &node_rank));
-    struct topology_cpus allowed;  /* cores of the ranks' cpusets */
-    struct topology_cpus usable;   /* with those of the dedicated threads */
-    struct topology_cpus computing = {{0}};
-    struct topology_cpus helping = {{0}};
-    struct topology_cpus cores;
+    struct topology_cpus allowed; /* cores of the ranks' cpusets */
+    struct topology_cpus computing = computing_cores(place);
+    const struct topology_cpus progress = progress_cpus(place);
+    struct topology_cpus helping;
     topology_cores(&place->cpus, &allowed);
-    for (int i = 0; i < place->threads; i++) {
-        topology_cores(&place->compute_cpus[i], &cores);
-        add_all(&computing, &cores);
-    }
-    for (size_t i = 0; i < place->mpi_threads.count; i++) {
-        topology_cores(&place->mpi_threads.threads[i].cpus, &cores);
-        add_all(&helping, &cores);
-    }
-    usable = allowed;
-    if (dedicated_threads > 0) {
-        add_all(&usable, &helping);
-    }
+    topology_cores(&progress, &helping);
     unite(place, &allowed);
-    unite(place, &usable);
     unite(place, &computing);
     unite(place, &helping);
-    int shared = 0;
-    for (size_t i = 0; i < TOPOLOGY_WORDS; i++) {
-        shared = shared || (computing.words[i] & helping.words[i]) != 0;
-    }
-    int flags[2] = {(int64_t)node_ranks * (place->threads + dedicated_threads) > (int64_t)topology_cpus_count(&usable),
-                    asks_for_progress && shared};
+    int flags[2] = {(int64_t)node_ranks * (place->threads + progress_threads) > (int64_t)topology_cpus_count(&allowed),
+                    meet(&computing, &helping)};
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, flags, 2, MPI_INT, MPI_LOR, MPI_COMM_WORLD));
     double ranks_per_core = (double)node_ranks / fmax((double)topology_cpus_count(&allowed), 1);
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &ranks_per_core, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
@@ -222,6 +450,9 @@ static char *own_text(const placement *place, bool progress) {
         threads[i] = (struct record_thread){place->mpi_threads.threads[i].name, cpusets[i]};
     }
     char *cpuset = topology_cpus_format(&place->cpus);
+    char *dedicated = place->configuration->bound ? topology_cpus_format(&place->dedicated) : fail_strdup("");
+    char *helper_cpuset = topology_cpus_format(&place->helper.cpus);
+    const struct record_thread helper = {place->helper.name, helper_cpuset};
     const struct record_placement record = {.rank = place->rank,
                                             .host = place->host,
                                             .node = place->node_index,
@@ -231,8 +462,12 @@ static char *own_text(const placement *place, bool progress) {
                                             .compute_count = (size_t)place->threads,
                                             .mpi_threads = threads,
                                             .mpi_thread_count = count,
-                                            .dedicated_cpuset = progress ? "" : NULL};
+                                            .helper_threads = &helper,
+                                            .helper_thread_count = place->has_helper,
+                                            .dedicated_cpuset = progress ? dedicated : NULL};
     char *text = record_placement_text(&record);
+    free(helper_cpuset);
+    free(dedicated);
     free(cpuset);
     free(threads);
     for (size_t i = 0; i < count; i++) {

@@ -5,6 +5,7 @@
 #define CAMPAIGN_PLACEMENT_H
 
 #include "compute.h"
+#include "configuration.h"
 #include "topology.h"
 
 #include <mpi.h>
@@ -18,6 +19,9 @@ placement *placement_create(void);
 /* After MPI_Init (collective): threads that appeared, nodes, the rank's share of cores. A node is a host name and a
  * boot of a kernel, not MPI_COMM_TYPE_SHARED: a library that was told to use the network within a node denies that memory is shared. */
 void placement_complete(placement *place);
+
+/* Before MPI_Finalize; what needs no communication goes on working until placement_destroy. */
+void placement_disconnect(placement *place);
 void placement_destroy(placement *place);
 
 const char *placement_host(const placement *place);
@@ -33,22 +37,48 @@ char *placement_clock_identity(const placement *place);
 int placement_core_share(const placement *place);
 
 /*
- * Binds thread i of the team to the i-th core of the rank's share (to one CPU of it), unless OMP_PROC_BIND is set or the share
- * has fewer cores than there are threads; then reads back where every thread may run.
+ * Chooses the core that a configuration keeps free of computation: the last of the rank's share, or that of cpus[local rank] where cpus is
+ * not NULL (count: how many there are). A share of one core cannot give it up: then one thread computes on it beside the progress
+ * thread. Collective. false on all ranks, with the same line in error, where CPUs or threads do not go with that.
+ */
+bool placement_dedicate(placement *place, const struct configuration *configuration, const int64_t *cpus, size_t count, int threads,
+                        char *error, size_t error_size);
+
+/* Cores of each rank's share that computation leaves free: 1, or 0 where the configuration asks for none or a rank has one core only. */
+int placement_given_up_cores(const placement *place);
+
+/* The CPU of the progress thread; -1: the configuration has none of its own. */
+int placement_dedicated_cpu(const placement *place);
+
+/* Binds the threads that MPI started to that CPU. false and one line in error where the system refuses. */
+bool placement_move_threads(placement *place, char *error, size_t error_size);
+
+/*
+ * Binds thread i of the team to the i-th core of the rank's share (to one CPU of it), the dedicated core left out, unless OMP_PROC_BIND is
+ * set or there are fewer cores than threads; then reads back where every thread may run.
  */
 void placement_bind(placement *place, compute_team *team, int threads);
+
+/* The application's progress thread, read back. */
+void placement_add_helper(placement *place, const struct topology_thread *thread);
+
+/* Reads once more where the threads of MPI may run: a library binds its own when they have started, which may be after MPI_Init. */
+void placement_look_again(placement *place);
+
+/* Collective: what the configuration promised and is not there, in one line, the same on all ranks; "" where all is there. After
+ * placement_look_again. */
+void placement_verify(const placement *place, char *error, size_t error_size);
 
 /* What the header says of all ranks together. Collective; the result is the same on all ranks. */
 struct placement_summary {
     int nodes;
     int64_t physical_cores; /* over all nodes, of the ranks' cpusets */
     double ranks_per_core;  /* on the node where they are most */
-    bool oversubscribed;    /* dedicated threads included */
-    bool shared_core;       /* a thread that MPI started may run on a core that computes */
+    bool oversubscribed;    /* a progress thread that was to have a core of its own included */
+    bool shared_core;       /* the configuration's progress thread may run on a core that computes */
 };
 
-/* asks_for_progress: the configuration has a progress thread; dedicated_threads: of them, those with a core of their own, per rank. */
-struct placement_summary placement_summarise(const placement *place, bool asks_for_progress, int dedicated_threads);
+struct placement_summary placement_summarise(const placement *place);
 
 /* Every rank's record_placement_text on rank 0 (NULL elsewhere). progress: with the helper threads and the dedicated CPUs. Collective. Free with
  * placement_free_texts. */

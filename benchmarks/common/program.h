@@ -10,10 +10,14 @@
 
 #include "clock.h"
 #include "compute.h"
+#include "configuration.h"
+#include "helper.h"
 #include "options.h"
 #include "placement.h"
 #include "record.h"
+#include "watch.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +35,11 @@ struct program_settings {
     const char *toolchain;
     const char *provider;
     const char *network;
+    /* of programs that have configurations */
+    int configuration;
+    struct option_list dedicated_cpus;
+    bool move_progress_threads;
+    double limit_seconds; /* 0: none */
 };
 
 struct program {
@@ -40,7 +49,8 @@ struct program {
     char **argv;
     int rank;
     int ranks;
-    int thread_level;
+    const struct configuration *configuration;
+    int thread_level;      /* that MPI provides */
     char started_utc[32];
     int64_t began;         /* local: when the process started */
     placement *place;
@@ -49,8 +59,13 @@ struct program {
     enum compute_kind computation; /* what they compute */
     char *metadata;        /* rank 0; NULL: none */
     compute_team *team;    /* program_prepare makes this */
+    helper *helper;        /* program_prepare, in a configuration with one */
     record_file *record;   /* program_prepare, on rank 0 */
     clock_model *clock;    /* program_synchronise */
+    watch *watch;          /* with --limit-seconds */
+    /* What the watch may know: */
+    atomic_int known_rank;                 /* -1: MPI_Init has not said */
+    _Atomic(record_file *) unfinished;     /* rank 0's, from its header on */
 };
 
 struct program_kind {
@@ -62,6 +77,9 @@ struct program_kind {
     const char *exits;  /* its exit codes, in one line */
     void (*describe)(struct option_entry *entries); /* its own options, without an end; at most PROGRAM_MOST_OPTIONS */
     int (*run)(struct program *program);            /* collective. Returns the exit code */
+    /* Programs with configurations have the options about them, and this: rank 0 writes the footer of a run whose main thread hangs. It is called
+     * by another thread, which has seized the record; what the main thread may change meanwhile it must not read. */
+    void (*close_hung)(struct program *program, record_file *record, const char *reason);
 };
 
 enum { PROGRAM_MOST_OPTIONS = 40 };
@@ -87,16 +105,18 @@ bool program_open_record(struct program *program);
 /* Collective: one line in error, the same on all ranks, where so many of them share a core that nothing can be timed. */
 void program_check_crowd(const struct program *program, char *error, size_t error_size);
 
+/* Collective, for programs with configurations: takes the asked one up. One line in error, the same on all ranks, where this library or these
+ * cores cannot give it. */
+void program_configure(struct program *program, char *error, size_t error_size);
+
+/* Collective, after the header: one line in error, the same on all ranks, where what the configuration promised is not there. */
+void program_verify(const struct program *program, char *error, size_t error_size);
+
 /* Collective: the clock. One that cannot be had is said on stderr; the record says it too. */
 void program_synchronise(struct program *program);
 
 /* What is the benchmark's own in a header. */
 struct program_header {
-    const char *configuration;
-    bool asks_for_progress; /* the configuration has a progress thread */
-    int dedicated_threads;  /* of them, those with a core of their own, per rank */
-    const struct record_progress *progress; /* what it asks for; NULL: left out, and with it the record's other members that are about progress */
-    const char *mpi_variables;              /* JSON object; NULL: left out */
     const char *start_method;
     int64_t seed;
     const char *plan;

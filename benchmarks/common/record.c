@@ -6,13 +6,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct record_file {
     FILE *file; /* NULL: goes nowhere */
+    pthread_mutex_t writing; /* held from the beginning of a line until it is on the disk; recursive, for record_seize */
+    int64_t points;          /* lines between header and footer */
+    bool closed;             /* the footer is written */
     char *path;
     json_line *line;
     char error[512];
@@ -36,6 +41,11 @@ record_file *record_create(const char *path, char *error, size_t error_size) {
         }
     }
     record_file *record = fail_alloc(1, sizeof *record);
+    pthread_mutexattr_t attributes;
+    if (pthread_mutexattr_init(&attributes) != 0 || pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE) != 0 ||
+        pthread_mutex_init(&record->writing, &attributes) != 0 || pthread_mutexattr_destroy(&attributes) != 0) {
+        fail_die("pthread_mutex_init failed");
+    }
     record->file = file;
     record->path = path != NULL ? fail_strdup(path) : NULL;
     record->line = json_line_create();
@@ -51,13 +61,36 @@ void record_close(record_file *record) {
         if (record->file != NULL) {
             fclose(record->file); /* every line was flushed to the disk already, and checked */
         }
+        pthread_mutex_destroy(&record->writing);
         json_line_destroy(record->line);
         free(record->path);
         free(record);
     }
 }
 
-static bool write_line(record_file *record) {
+bool record_seize(record_file *record, double seconds) {
+    struct timespec until;
+    if (clock_gettime(CLOCK_REALTIME, &until) != 0) {
+        return false;
+    }
+    until.tv_sec += (time_t)seconds + 1;
+    return pthread_mutex_timedlock(&record->writing, &until) == 0 && !record->closed;
+}
+
+int64_t record_points(const record_file *record) {
+    return record->points;
+}
+
+/* An empty line, and no other thread's until write_line. */
+static json_line *begin_line(record_file *record) {
+    if (pthread_mutex_lock(&record->writing) != 0) {
+        fail_die("pthread_mutex_lock failed");
+    }
+    json_line_clear(record->line);
+    return record->line;
+}
+
+static bool put_line(record_file *record) {
     if (record->file == NULL) {
         return true;
     }
@@ -70,6 +103,18 @@ static bool write_line(record_file *record) {
     }
     if (!good) {
         snprintf(record->error, sizeof record->error, "cannot write the record file '%s': %s", record->path, strerror(errno));
+    }
+    return good;
+}
+
+enum kind { KIND_HEADER, KIND_POINT, KIND_FOOTER };
+
+static bool write_line(record_file *record, enum kind kind) {
+    const bool good = put_line(record);
+    record->points += good && kind == KIND_POINT;
+    record->closed = record->closed || kind == KIND_FOOTER;
+    if (pthread_mutex_unlock(&record->writing) != 0) {
+        fail_die("pthread_mutex_unlock failed");
     }
     return good;
 }
@@ -166,8 +211,7 @@ static void put_environment(json_line *line, char *const *environment) {
 }
 
 bool record_write_header(record_file *record, const struct record_header *header) {
-    json_line *line = record->line;
-    json_line_clear(line);
+    json_line *line = begin_line(record);
     json_open_object(line, NULL);
     json_put_string(line, "type", "header");
     json_put_string(line, "schema", header->schema);
@@ -243,7 +287,7 @@ bool record_write_header(record_file *record, const struct record_header *header
         json_put_null(line, "metadata");
     }
     json_close_object(line);
-    return write_line(record);
+    return write_line(record, KIND_HEADER);
 }
 
 static void put_calibration(json_line *line, const char *name, const struct record_calibration *calibration) {
@@ -290,9 +334,8 @@ static void put_by_rank(json_line *line, const char *name, const int64_t *values
 }
 
 bool record_write_point(record_file *record, const struct record_point *point) {
-    json_line *line = record->line;
+    json_line *line = begin_line(record);
     size_t count = point->repetitions;
-    json_line_clear(line);
     json_open_object(line, NULL);
     json_put_string(line, "type", "point");
     json_put_integer(line, "index", point->index);
@@ -370,13 +413,12 @@ bool record_write_point(record_file *record, const struct record_point *point) {
         json_close_object(line);
     }
     json_close_object(line);
-    return write_line(record);
+    return write_line(record, KIND_POINT);
 }
 
 bool record_write_text(record_file *record, const char *object) {
-    json_line_clear(record->line);
-    json_put_raw(record->line, NULL, object);
-    return write_line(record);
+    json_put_raw(begin_line(record), NULL, object);
+    return write_line(record, KIND_POINT);
 }
 
 /* By rank: times of that rank's threads. */
@@ -389,8 +431,7 @@ static void put_cpu_times(json_line *line, const char *name, const int64_t *cons
 }
 
 bool record_write_footer(record_file *record, const struct record_footer *footer) {
-    json_line *line = record->line;
-    json_line_clear(line);
+    json_line *line = begin_line(record);
     json_open_object(line, NULL);
     json_put_string(line, "type", "footer");
     json_put_boolean(line, "complete", footer->complete);
@@ -414,5 +455,5 @@ bool record_write_footer(record_file *record, const struct record_footer *footer
     }
     json_close_array(line);
     json_close_object(line);
-    return write_line(record);
+    return write_line(record, KIND_FOOTER);
 }

@@ -202,6 +202,13 @@ bool record_write_text(record_file *record, const char *object);
 
 bool record_write_footer(record_file *record, const struct record_footer *footer);
 const char *record_error(const record_file *record);
+
+/*
+ * For a thread that closes the record of a run whose main thread hangs: waits so long for the line that is being written. true: from now on
+ * only the calling thread can write, a footer is missing, and record_points tells how many points there are; others that write wait for ever.
+ */
+bool record_seize(record_file *record, double seconds);
+int64_t record_points(const record_file *record);
 void record_close(record_file *record);
 
 /* The header's clock as a JSON object. Free with free(). */

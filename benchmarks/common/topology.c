@@ -40,6 +40,15 @@ int topology_cpus_next(const struct topology_cpus *cpus, int previous) {
     return -1;
 }
 
+bool topology_cpus_within(const struct topology_cpus *cpus, const struct topology_cpus *all) {
+    for (size_t i = 0; i < TOPOLOGY_WORDS; i++) {
+        if ((cpus->words[i] & ~all->words[i]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 char *topology_cpus_format(const struct topology_cpus *cpus) {
     size_t capacity = 12 * topology_cpus_count(cpus) + 1;
     size_t used = 0;
@@ -107,7 +116,7 @@ void topology_own_cpus(struct topology_cpus *cpus) {
     CPU_FREE(set);
 }
 
-bool topology_bind_thread(const struct topology_cpus *cpus) {
+bool topology_bind_thread(int64_t id, const struct topology_cpus *cpus) {
     cpu_set_t *set = CPU_ALLOC(TOPOLOGY_MOST_CPUS);
     if (set == NULL) {
         return false;
@@ -117,7 +126,7 @@ bool topology_bind_thread(const struct topology_cpus *cpus) {
     for (int cpu = topology_cpus_next(cpus, -1); cpu >= 0; cpu = topology_cpus_next(cpus, cpu)) {
         CPU_SET_S((size_t)cpu, size, set);
     }
-    bool bound = sched_setaffinity(0, size, set) == 0;
+    bool bound = sched_setaffinity((pid_t)id, size, set) == 0;
     CPU_FREE(set);
     return bound;
 }
@@ -151,6 +160,17 @@ void topology_cores(const struct topology_cpus *cpus, struct topology_cpus *core
         topology_cpus_add(&found, topology_core_of(cpu));
     }
     *cores = found;
+}
+
+struct topology_cpus topology_core_cpus(const struct topology_cpus *cpus, int cpu) {
+    struct topology_cpus found = {{0}};
+    const int core = topology_core_of(cpu);
+    for (int other = topology_cpus_next(cpus, -1); other >= 0; other = topology_cpus_next(cpus, other)) {
+        if (topology_core_of(other) == core) {
+            topology_cpus_add(&found, other);
+        }
+    }
+    return found;
 }
 
 size_t topology_first_cpus(const struct topology_cpus *cpus, int *first, size_t capacity) {
@@ -189,6 +209,12 @@ static bool read_thread(int64_t id, struct topology_thread *thread) {
     }
     fclose(file);
     return true;
+}
+
+struct topology_thread topology_thread_of(int64_t id) {
+    struct topology_thread thread;
+    read_thread(id, &thread);
+    return thread;
 }
 
 void topology_list_threads(struct topology_threads *list) {

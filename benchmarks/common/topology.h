@@ -34,14 +34,20 @@ bool topology_cpus_parse(const char *text, struct topology_cpus *cpus);
 /* CPUs that the calling thread may use; empty where the system does not say. */
 void topology_own_cpus(struct topology_cpus *cpus);
 
-/* Binds the calling thread. false where the system refuses. */
-bool topology_bind_thread(const struct topology_cpus *cpus);
+/* Binds a thread of this process, by the kernel's id; 0: the calling one. false where the system refuses: errno says why. */
+bool topology_bind_thread(int64_t id, const struct topology_cpus *cpus);
+
+/* Whether all members of cpus are in all. */
+bool topology_cpus_within(const struct topology_cpus *cpus, const struct topology_cpus *all);
 
 /* The physical core of a CPU, named by its lowest sibling; the CPU itself where /sys does not say. */
 int topology_core_of(int cpu);
 
 /* The physical cores of a set of CPUs. */
 void topology_cores(const struct topology_cpus *cpus, struct topology_cpus *cores);
+
+/* Those of cpus that are on the physical core of a CPU. */
+struct topology_cpus topology_core_cpus(const struct topology_cpus *cpus, int cpu);
 
 /* First CPU of cpus on each of its cores, ascending; at most capacity; returns how many cores there are. */
 size_t topology_first_cpus(const struct topology_cpus *cpus, int *first, size_t capacity);
@@ -56,6 +62,9 @@ struct topology_threads {
     struct topology_thread *threads;
     size_t count;
 };
+
+/* A thread of this process as it is now; nameless, without CPUs, where it is gone or not known. */
+struct topology_thread topology_thread_of(int64_t id);
 
 /* The threads of this process. Free with topology_free_threads. */
 void topology_list_threads(struct topology_threads *list);

@@ -149,7 +149,7 @@ static bool bind_threads(struct process *process, char *error, size_t error_size
     const struct like *like = &process->like;
     bool good = true;
 #pragma omp parallel num_threads(like->threads) reduction(&& : good)
-    good = topology_bind_thread(&like->cpus[omp_get_thread_num()]);
+    good = topology_bind_thread(0, &like->cpus[omp_get_thread_num()]);
     process->compute_cpus = fail_alloc((size_t)like->threads, sizeof *process->compute_cpus);
     compute_cpusets(process->team, process->compute_cpus);
     if (good && memcmp(process->compute_cpus, like->cpus, (size_t)like->threads * sizeof *like->cpus) == 0) {

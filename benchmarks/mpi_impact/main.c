@@ -26,8 +26,6 @@ enum { DOUBLINGS = 12 };
 /* Between the moment at which all ranks are ready and the beginning: time for the last one to hear of it. */
 enum { GRACE_NS = 20000000 };
 
-static const char *const configuration_names[] = {"basic", "async", "dedicated", "apphelper", NULL};
-
 static struct settings {
     struct option_list comp_times;
     double seconds;
@@ -35,7 +33,6 @@ static struct settings {
     const char *sizes;
     const char *save_sizes;
     bool calibrate_only;
-    int configuration;
 } settings = {.seconds = 6, .max_repetitions = 50};
 
 static void describe_options(struct option_entry *entries) {
@@ -53,8 +50,6 @@ static void describe_options(struct option_entry *entries) {
          .help = "write the sizes that the calibration found (for --sizes)"},
         {.name = "calibrate-only", .kind = OPTION_FLAG, .target = &s->calibrate_only,
          .help = "with --save-sizes: end when the sizes are written"},
-        {.name = "configuration", .kind = OPTION_CHOICE, .target = &s->configuration, .choices = configuration_names, .value_name = "NAME",
-         .help = "what the MPI library was asked for, recorded and checked against the threads that it started; default: basic"},
         {.name = NULL},
     };
     _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
@@ -86,19 +81,8 @@ static void share(struct impact_plan *plan) {
 
 /* Collective. false on all ranks: the disk refused. */
 static bool write_header(struct program *program, const struct impact_plan *plan) {
-    const char *configuration = configuration_names[settings.configuration];
-    const bool helper = strcmp(configuration, "apphelper") == 0;
-    const bool dedicated = strcmp(configuration, "dedicated") == 0 || helper;
-    const struct record_progress progress = {
-        .source = helper ? "application" : settings.configuration != 0 ? "library" : "none", .pinned_by = "none"};
     char *text = impact_plan_text(plan, settings.sizes != NULL);
-    const bool good = program_write_header(program, &(struct program_header){.configuration = configuration,
-                                                                            .asks_for_progress = settings.configuration != 0,
-                                                                            .dedicated_threads = dedicated ? 1 : 0,
-                                                                            .progress = &progress,
-                                                                            .mpi_variables = "{}",
-                                                                            .seed = -1,
-                                                                            .plan = text});
+    const bool good = program_write_header(program, &(struct program_header){.seed = -1, .plan = text});
     free(text);
     return good;
 }
@@ -117,29 +101,44 @@ static void put_cpu_times(json_line *line, const char *name, const struct cpu_ti
     json_close_array(line);
 }
 
-/* Collective; rank 0 writes. cpu_ns: of this rank's threads that MPI started, in the order of the header. false on all ranks: the disk
- * refused. */
-static bool write_footer(struct program *program, size_t points, const int64_t *cpu_ns, size_t threads) {
+/* On rank 0. false: the disk refused. */
+static bool put_footer(const struct program *program, record_file *record, const char *reason, int64_t points, const struct cpu_times *times) {
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
+    json_put_string(line, "type", "footer");
+    json_put_boolean(line, "complete", reason[0] == '\0');
+    json_put_string(line, "reason", reason);
+    json_put_integer(line, "points", points);
+    json_put_real(line, "wall_seconds", (double)(timer_now_ns() - program->began) / 1e9);
+    put_cpu_times(line, "mpi_thread_cpu_ns", times, (size_t)program->ranks);
+    json_close_object(line);
+    const bool good = record_write_text(record, json_line_text(line));
+    json_line_destroy(line);
+    return good;
+}
+
+/* Collective; rank 0 writes. reason: why the record is not complete, "" where it is. cpu_ns: of this rank's threads that MPI started, in the
+ * order of the header. false on all ranks: the disk refused. */
+static bool write_footer(struct program *program, const char *reason, size_t points, const int64_t *cpu_ns, size_t threads) {
     struct cpu_times times = {NULL, NULL};
     placement_gather_counts(cpu_ns, threads, &times.values, &times.counts);
     bool good = true;
     if (program->rank == 0) {
-        json_line *line = json_line_create();
-        json_open_object(line, NULL);
-        json_put_string(line, "type", "footer");
-        json_put_boolean(line, "complete", true);
-        json_put_string(line, "reason", "");
-        json_put_integer(line, "points", (int64_t)points);
-        json_put_real(line, "wall_seconds", (double)(timer_now_ns() - program->began) / 1e9);
-        put_cpu_times(line, "mpi_thread_cpu_ns", &times, (size_t)program->ranks);
-        json_close_object(line);
-        good = record_write_text(program->record, json_line_text(line));
-        json_line_destroy(line);
+        good = put_footer(program, program->record, reason, (int64_t)points, &times);
         free(times.values[0]);
     }
     free(times.values);
     free(times.counts);
     return program_agree(good);
+}
+
+/* Of a hung run: no thread's time, which is that of the measurement. */
+static void close_hung(struct program *program, record_file *record, const char *reason) {
+    const size_t ranks = (size_t)program->ranks;
+    const struct cpu_times none = {fail_alloc(ranks, sizeof *none.values), fail_alloc(ranks, sizeof *none.counts)};
+    put_footer(program, record, reason, record_points(record), &none);
+    free(none.values);
+    free(none.counts);
 }
 
 /* Collective: the line of one target, from all ranks' samples. false on all ranks: the disk refused. */
@@ -180,6 +179,15 @@ static int64_t agree_on_begin(void) {
 /* Collective. Returns the exit code. */
 static int measure(struct program *program, struct impact_plan *plan) {
     bool good = write_header(program, plan);
+    char absent[768];
+    program_verify(program, absent, sizeof absent);
+    if (good && absent[0] != '\0') {
+        write_footer(program, absent, 0, NULL, 0);
+        if (program->rank == 0) {
+            fail_report("%s", absent);
+        }
+        return PROGRAM_FAILED;
+    }
     struct impact_samples *samples = impact_samples_create(plan);
     if (good) {
         int64_t *before = NULL;
@@ -198,7 +206,7 @@ static int measure(struct program *program, struct impact_plan *plan) {
         for (size_t i = 0; i < plan->count && good; i++) {
             good = write_point(program, plan, i, &samples[i]);
         }
-        good = good && write_footer(program, plan->count, after, threads);
+        good = good && write_footer(program, "", plan->count, after, threads);
         free(before);
         free(after);
     }
@@ -234,8 +242,9 @@ static int run(struct program *program) {
     check_settings(&settings, error, sizeof error);
     if (program_all_good(error)) {
         struct impact_plan plan = plan_create(&settings);
-        if (program->rank == 0 && settings.sizes != NULL) {
-            (void)search_sizes_read(settings.sizes, program, 0, &plan, error, sizeof error);
+        program_configure(program, error, sizeof error);
+        if (program->rank == 0 && error[0] == '\0' && settings.sizes != NULL) {
+            (void)search_sizes_read(settings.sizes, program, placement_given_up_cores(program->place), &plan, error, sizeof error);
         }
         if (program_prepare(program, error)) {
             share(&plan);
@@ -264,6 +273,7 @@ int main(int argc, char **argv) {
         .exits = "0 good; 1 a full disk or an MPI error; 2 wrong use",
         .describe = describe_options,
         .run = run,
+        .close_hung = close_hung,
     };
     return program_main(&kind, argc, argv);
 }

@@ -5,6 +5,7 @@
 #include "exchange.h"
 #include "fail.h"
 #include "fail_mpi.h"
+#include "phase.h"
 #include "samples.h"
 #include "series.h"
 #include "table.h"
@@ -43,13 +44,13 @@ struct engine {
     char reason[512];
 };
 
-engine *engine_create(const struct plan *plan, clock_model *clock, compute_team *team, struct size_table *sizes,
+engine *engine_create(const struct plan *plan, clock_model *clock, compute_team *team, helper *helper, struct size_table *sizes,
                       record_file *record) {
     engine *e = fail_alloc(1, sizeof *e);
     e->plan = plan;
     e->sizes = sizes;
     e->record = record;
-    e->bench = bench_begin(plan, clock, team);
+    e->bench = bench_begin(plan, clock, team, helper);
     e->calibration = calibration_create(plan, &e->bench, sizes);
     e->samples = samples_create(clock, plan->interval_relative, plan->threads);
     e->result.reason = e->reason;
@@ -154,6 +155,7 @@ static bool close_segment(engine *e) {
 static enum decision repeat(engine *e, struct point *p) {
     for (;;) {
         struct repetition r = {{0}};
+        phase_repetition(p->attempts + 1);
         const struct bench_outcome outcome = bench_triple(&e->bench, &p->work, &r);
         p->attempts++;
         if (outcome.wrong_data) {
@@ -312,6 +314,9 @@ static bool write_point(engine *e, const struct point *p, enum decision decision
     };
     samples_describe(e->samples, plan->rank_samples || e->bench.ranks <= MOST_RANKS_WITH_SAMPLES, &record);
     e->result.measured_seconds += samples_seconds(e->samples);
+    phase_total(&(struct phase_totals){.measured_ns = (int64_t)(e->result.measured_seconds * 1e9),
+                                       .synchronisations = clock.synchronisations,
+                                       .synchronisation_ns = (int64_t)(clock.seconds * 1e9)});
     if (!plan->quiet) {
         table_print_row(&record, plan->test_interval_ns > 0, samples_median(e->samples, T_MEASURED), samples_median(e->samples, GLOBAL_COMM_REF),
                         samples_median(e->samples, GLOBAL_COMP_REF));
@@ -336,6 +341,7 @@ static bool measure_point(engine *e, struct point *p) {
     const int64_t comm_target = plan->comm_targets_ns[p->comm_target];
     const int64_t comp_target = plan->comp_targets_ns[p->comp_target];
     p->shortest_ns = comm_target < comp_target ? comm_target : comp_target;
+    phase_point(p->index, comm_target, comp_target);
     p->begin = timer_now_ns();
     p->synchronisations = clock_quality_of(e->bench.clock).synchronisations;
     samples_clear(e->samples);
@@ -363,6 +369,7 @@ static bool measure_point(engine *e, struct point *p) {
     if (decision == STOP_DATA) {
         p->data_errors = report_data_errors(e);
     }
+    phase_enter(PHASE_RECORD);
     int good = 1;
     if (e->bench.rank == 0) {
         good = write_point(e, p, decision);

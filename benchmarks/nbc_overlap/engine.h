@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "compute.h"
+#include "helper.h"
 #include "plan.h"
 #include "record.h"
 #include "sizes.h"
@@ -34,8 +35,8 @@ struct engine_result {
 typedef struct engine engine;
 
 /* sizes, with points: as sizes_read filled it with sizes_given, otherwise to be filled by engine_calibrate, and by engine_measure where a
- * point was recalibrated. record: rank 0's, NULL elsewhere. */
-engine *engine_create(const struct plan *plan, clock_model *clock, compute_team *team, struct size_table *sizes,
+ * point was recalibrated. helper: NULL, or who completes requests. record: rank 0's, NULL elsewhere. */
+engine *engine_create(const struct plan *plan, clock_model *clock, compute_team *team, helper *helper, struct size_table *sizes,
                       record_file *record);
 void engine_destroy(engine *e);
 

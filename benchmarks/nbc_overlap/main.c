@@ -11,10 +11,12 @@
 #include "json.h"
 #include "options.h"
 #include "pattern.h"
+#include "phase.h"
 #include "plan.h"
 #include "program.h"
 #include "stats.h"
 #include "timer.h"
+#include "transport.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,8 +39,6 @@ static const char *const start_names[] = {"deadline", "barrier", NULL}; /* enum 
 enum { CACHE_WARM, CACHE_COLD };
 static const char *const cache_names[] = {"warm", "cold", NULL};
 
-static const char *const configuration_names[] = {"basic", "async", "dedicated", "apphelper", NULL};
-
 static struct settings {
     bool list;
     struct option_list collectives;
@@ -51,7 +51,6 @@ static struct settings {
     int64_t max_repetitions;
     const char *sizes;
     const char *save_sizes;
-    int configuration;
     int64_t seed;
     int start;
     int cache;
@@ -103,8 +102,6 @@ static void describe_options(struct option_entry *entries) {
         {.name = "save-sizes", .kind = OPTION_TEXT, .target = &s->save_sizes, .value_name = "FILE",
          .help = "write the sizes that the calibration found (for --sizes); again at the end where a reference moved and was "
                  "calibrated anew"},
-        {.name = "configuration", .kind = OPTION_CHOICE, .target = &s->configuration, .choices = configuration_names, .value_name = "NAME",
-         .help = "what the MPI library was asked for, recorded and checked against the threads that it started; default: basic"},
         {.name = "seed", .kind = OPTION_INTEGER, .target = &s->seed, .minimum = 0, .maximum = 9007199254740992.0, .value_name = "N",
          .help = "of the contents of messages; default: 1"},
         {.name = "max-message-bytes", .kind = OPTION_INTEGER, .target = &s->max_message_bytes, .minimum = 64, .maximum = 17179869176.0,
@@ -143,7 +140,7 @@ static void fill_collectives(struct option_list *collectives) {
 }
 
 /* What the table of options cannot say. One line in error where something is impossible. */
-static void check_settings(const struct settings *s, char *error, size_t error_size) {
+static void check_settings(const struct program *program, const struct settings *s, char *error, size_t error_size) {
     if (s->min_repetitions > s->max_repetitions) {
         snprintf(error, error_size, "--min-repetitions %lld is above --max-repetitions %lld; lower one or raise the other",
                  (long long)s->min_repetitions, (long long)s->max_repetitions);
@@ -151,10 +148,13 @@ static void check_settings(const struct settings *s, char *error, size_t error_s
         snprintf(error, error_size, "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
     } else if (s->sizes != NULL && s->max_message_bytes > 0) {
         snprintf(error, error_size, "--max-message-bytes bounds the calibration, and --sizes calibrates nothing; use one of them");
+    } else if (s->test_interval_ns > 0 && program->configuration->source == PROGRESS_APPLICATION) {
+        snprintf(error, error_size, "--test-interval: in configuration %s the helper thread calls MPI_Test already, and no two threads may test one "
+                                    "request; leave it out, or use another configuration", program->configuration->name);
     }
 }
 
-/* Ranks that cannot be measured; the same line on all of them. Collective. */
+/* Ranks that cannot be measured, or not so; the same line on all of them. Collective. */
 static void check_ranks(const struct program *program, char *error, size_t error_size) {
     program_check_crowd(program, error, error_size);
     if (program->ranks < 2) {
@@ -193,19 +193,10 @@ static char *plan_text(const struct settings *s) {
 /* Collective. false on all ranks: the disk refused. */
 static bool write_header(struct program *program) {
     const struct settings *s = &settings;
-    const char *configuration = configuration_names[s->configuration];
-    const bool helper = strcmp(configuration, "apphelper") == 0;
-    const bool dedicated = strcmp(configuration, "dedicated") == 0 || helper;
-    const struct record_progress progress = {.source = helper ? "application" : s->configuration != 0 ? "library" : "none", .pinned_by = "none"};
     const bool refused = program->clock != NULL && clock_quality_of(program->clock).method == CLOCK_NONE;
     char *plan = plan_text(s);
     const bool good =
-        program_write_header(program, &(struct program_header){.configuration = configuration,
-                                                               .asks_for_progress = s->configuration != 0,
-                                                               .dedicated_threads = dedicated ? 1 : 0,
-                                                               .progress = &progress,
-                                                               .mpi_variables = "{}",
-                                                               .start_method = refused ? start_method_name(START_BARRIER) : start_names[s->start],
+        program_write_header(program, &(struct program_header){.start_method = refused ? start_method_name(START_BARRIER) : start_names[s->start],
                                                                .seed = s->seed,
                                                                .plan = plan});
     free(plan);
@@ -225,13 +216,15 @@ static bool write_footer(struct program *program, const struct engine_result *re
     size_t *counts = NULL;
     placement_gather_counts(own, count, &times, &counts);
     free(own);
+    const int64_t helper_time = program->helper != NULL ? helper_cpu_ns(program->helper) : 0;
+    int64_t **helper_times = NULL;
+    size_t *helper_counts = NULL;
+    placement_gather_counts(&helper_time, program->helper != NULL, &helper_times, &helper_counts);
+    const int64_t bytes = transport_tcp_bytes_sent();
+    int64_t *all_bytes = program->rank == 0 ? fail_alloc((size_t)program->ranks, sizeof *all_bytes) : NULL;
+    MPI_CHECK(MPI_Gather(&bytes, 1, MPI_INT64_T, all_bytes, 1, MPI_INT64_T, 0, MPI_COMM_WORLD));
     bool good = true;
     if (program->rank == 0) {
-        int64_t *unknown_bytes = fail_alloc((size_t)program->ranks, sizeof *unknown_bytes);
-        size_t *no_helpers = fail_alloc((size_t)program->ranks, sizeof *no_helpers);
-        for (int i = 0; i < program->ranks; i++) {
-            unknown_bytes[i] = -1;
-        }
         const struct record_footer footer = {.complete = complete,
                                              .reason = reason,
                                              .points = result->points,
@@ -244,17 +237,54 @@ static bool write_footer(struct program *program, const struct engine_result *re
                                              .ranks = (size_t)program->ranks,
                                              .mpi_thread_cpu_ns = (const int64_t *const *)times,
                                              .mpi_thread_counts = counts,
-                                             .helper_thread_cpu_ns = (const int64_t *const *)times,
-                                             .helper_thread_counts = no_helpers,
-                                             .tcp_bytes_sent = unknown_bytes};
+                                             .helper_thread_cpu_ns = (const int64_t *const *)helper_times,
+                                             .helper_thread_counts = helper_counts,
+                                             .tcp_bytes_sent = all_bytes};
         good = record_write_footer(program->record, &footer);
         free(times[0]);
-        free(unknown_bytes);
-        free(no_helpers);
+        free(helper_times[0]);
     }
+    free(all_bytes);
+    free(helper_times);
+    free(helper_counts);
     free(times);
     free(counts);
     return program_agree(good);
+}
+
+/* Of a hung run: what rank 0 can tell without the other ranks and without its own main thread. What it does not know of them is left empty, or
+ * null; what is counted is what the last point that was written had. */
+static void close_hung(struct program *program, record_file *record, const char *reason) {
+    const struct phase_totals totals = phase_totals_so_far();
+    const size_t ranks = (size_t)program->ranks;
+    const int64_t **times = fail_alloc(ranks, sizeof *times);
+    size_t *counts = fail_alloc(ranks, sizeof *counts);
+    size_t *no_helpers = fail_alloc(ranks, sizeof *no_helpers);
+    int64_t *bytes = fail_alloc(ranks, sizeof *bytes);
+    int64_t *own = NULL;
+    counts[0] = placement_mpi_thread_cpu(program->place, &own);
+    times[0] = own;
+    memset(bytes, 0xff, ranks * sizeof *bytes); /* -1: not known */
+    const struct record_footer footer = {.reason = reason,
+                                         .points = record_points(record),
+                                         .wall_seconds = (double)(timer_now_ns() - program->began) / 1e9,
+                                         .measured_seconds = (double)totals.measured_ns / 1e9,
+                                         .clock_residual_ns = NAN,
+                                         .clock_synchronisations = totals.synchronisations,
+                                         .clock_synchronisation_seconds = (double)totals.synchronisation_ns / 1e9,
+                                         .clock_refusal = "",
+                                         .ranks = ranks,
+                                         .mpi_thread_cpu_ns = times,
+                                         .mpi_thread_counts = counts,
+                                         .helper_thread_cpu_ns = times,
+                                         .helper_thread_counts = no_helpers,
+                                         .tcp_bytes_sent = bytes};
+    record_write_footer(record, &footer); /* a disk that refuses leaves a record that was cut off: as true */
+    free(bytes);
+    free(no_helpers);
+    free(counts);
+    free(times);
+    free(own);
 }
 
 /* Collective: rank 0 writes the sizes where that was asked for. false on all ranks: it could not, the line is in rank 0's error. */
@@ -287,7 +317,17 @@ static int measure(struct program *program, const struct plan *plan, struct size
         }
         return PROGRAM_FAILED;
     }
-    engine *e = engine_create(plan, program->clock, program->team, sizes, program->record);
+    char absent[768];
+    program_verify(program, absent, sizeof absent);
+    if (absent[0] != '\0') {
+        const struct engine_result nothing = {.points = 0};
+        write_footer(program, &nothing, false, absent);
+        if (program->rank == 0) {
+            fail_report("%s", absent);
+        }
+        return PROGRAM_FAILED;
+    }
+    engine *e = engine_create(plan, program->clock, program->team, program->helper, sizes, program->record);
     char unsaved[512] = "";
     if (engine_calibrate(e) && save_sizes(program, sizes, unsaved, sizeof unsaved)) {
         engine_measure(e);
@@ -333,16 +373,17 @@ static struct plan plan_of(const struct program *program, const int *collectives
                          .quiet = program->settings.quiet,
                          .seed = (uint64_t)s->seed,
                          .threads = program->threads,
+                         .given_up_cores = placement_given_up_cores(program->place),
                          .computation = (enum compute_kind)s->computation,
                          .test_interval_ns = s->test_interval_ns};
 }
 
-/* Collective. Everything that can be wrong before anything is measured, then the measurement. */
-static int prepare_and_measure(struct program *program, const struct plan *plan, struct size_table *sizes) {
+/* Collective. impossible: why these ranks cannot be measured, the same on all of them. What else can be wrong before anything is measured, then
+ * the measurement. */
+static int prepare_and_measure(struct program *program, const struct plan *plan, struct size_table *sizes, const char *impossible) {
     char error[768] = "";
-    check_ranks(program, error, sizeof error);
-    if (error[0] != '\0') {
-        return refuse(program, error);
+    if (impossible[0] != '\0') {
+        return refuse(program, impossible);
     }
     calibration_memory_check(plan, error, sizeof error);
     if (program->rank == 0 && error[0] == '\0' && settings.sizes != NULL && sizes_read(settings.sizes, sizes, error, sizeof error)) {
@@ -365,7 +406,7 @@ static int run(struct program *program) {
         }
         return PROGRAM_GOOD;
     }
-    check_settings(s, error, sizeof error);
+    check_settings(program, s, error, sizeof error);
     program->computation = (enum compute_kind)s->computation;
     int code = PROGRAM_WRONG_USE;
     if (program_all_good(error)) {
@@ -379,9 +420,11 @@ static int run(struct program *program) {
         for (size_t i = 0; i < s->collectives.count; i++) {
             collectives[i] = (int)s->collectives.values[i];
         }
+        program_configure(program, error, sizeof error);
+        check_ranks(program, error, sizeof error);
         const struct plan plan = plan_of(program, collectives);
         struct size_table sizes = calibration_sizes_create(&plan, program->ranks);
-        code = prepare_and_measure(program, &plan, &sizes);
+        code = prepare_and_measure(program, &plan, &sizes, error);
         calibration_sizes_free(&sizes);
         free(collectives);
     }
@@ -406,6 +449,7 @@ int main(int argc, char **argv) {
         .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,
+        .close_hung = close_hung,
     };
     return program_main(&kind, argc, argv);
 }

@@ -14,6 +14,7 @@ struct parsed {
     struct option_list several;
     struct option_list times;
     int64_t time;
+    struct option_list numbers;
     char error[256];
 };
 
@@ -28,6 +29,7 @@ static bool parse(struct parsed *p, int argc, const char **argv) {
         {.name = "several", .kind = OPTION_CHOICES, .target = &p->several, .choices = fruits, .value_name = "LIST", .help = "some"},
         {.name = "times", .kind = OPTION_DURATIONS, .target = &p->times, .value_name = "LIST", .help = "times"},
         {.name = "time", .kind = OPTION_DURATION, .target = &p->time, .value_name = "T", .help = "a time"},
+        {.name = "numbers", .kind = OPTION_INTEGERS, .target = &p->numbers, .minimum = 0, .maximum = 8191, .value_name = "LIST", .help = "ns"},
         {.name = NULL}};
     char *words[16];
     for (int i = 0; i < argc; i++) {
@@ -51,6 +53,7 @@ static bool parse(struct parsed *p, int argc, const char **argv) {
 static void forget(struct parsed *p) {
     options_free_list(&p->several);
     options_free_list(&p->times);
+    options_free_list(&p->numbers);
 }
 
 #define PARSE(p, ...) parse((p), (int)(sizeof((const char *[]){"program", __VA_ARGS__}) / sizeof(char *)), (const char *[]){"program", __VA_ARGS__})

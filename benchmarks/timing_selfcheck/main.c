@@ -139,7 +139,7 @@ static bool write_footer(struct session *session, bool complete) {
 /* Collective. */
 static int measure(struct session *session) {
     struct program *program = session->program;
-    bool good = program_write_header(program, &(struct program_header){.configuration = "basic", .seed = SEED});
+    bool good = program_write_header(program, &(struct program_header){.seed = SEED});
     if (!good && program->rank == 0) {
         snprintf(session->reason, sizeof session->reason, "%s", record_error(program->record));
     }
@@ -165,7 +165,7 @@ static int refuse(struct session *session, const char *reason) {
         return PROGRAM_WRONG_USE;
     }
     snprintf(session->reason, sizeof session->reason, "%s", reason);
-    const bool written = program_write_header(program, &(struct program_header){.configuration = "basic", .seed = SEED}) &&
+    const bool written = program_write_header(program, &(struct program_header){.seed = SEED}) &&
                          write_footer(session, false);
     if (program->rank == 0) {
         fail_report("%s", written ? reason : record_error(program->record));

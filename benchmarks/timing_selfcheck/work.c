@@ -327,7 +327,7 @@ static bool find_sizes(struct session *session, struct bench *bench, calibration
 }
 
 bool work_measure(struct session *session) {
-    struct bench bench = bench_begin(&session->plan, session->program->clock, session->program->team);
+    struct bench bench = bench_begin(&session->plan, session->program->clock, session->program->team, NULL);
     calibration *sizes = calibration_create(&session->plan, &bench, &session->sizes);
     bool good = find_sizes(session, &bench, sizes);
     if (good) {

@@ -1,0 +1,180 @@
+#include "transport.h"
+
+#include "fail.h"
+#include "fail_mpi.h"
+#include "json.h"
+
+#include <dirent.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <linux/tcp.h>
+#include <mpi.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+int64_t transport_tcp_bytes_sent(void) {
+    DIR *directory = opendir("/proc/self/fd");
+    if (directory == NULL) {
+        return -1;
+    }
+    int64_t sum = 0;
+    bool known = true;
+    for (const struct dirent *entry = readdir(directory); entry != NULL; entry = readdir(directory)) {
+        struct tcp_info info = {0};
+        socklen_t length = sizeof info;
+        int protocol = 0;
+        socklen_t protocol_length = sizeof protocol;
+        char *end = NULL;
+        const long descriptor = strtol(entry->d_name, &end, 10);
+        if (end == entry->d_name || getsockopt((int)descriptor, SOL_SOCKET, SO_PROTOCOL, &protocol, &protocol_length) != 0 ||
+            protocol != IPPROTO_TCP) {
+            continue; /* no socket, or none of TCP */
+        }
+        /* an older kernel fills in less of the struct */
+        if (getsockopt((int)descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+            length < offsetof(struct tcp_info, tcpi_bytes_acked) + sizeof info.tcpi_bytes_acked) {
+            known = false;
+        } else {
+            sum += (int64_t)info.tcpi_bytes_acked;
+        }
+    }
+    closedir(directory);
+    return known ? sum : -1;
+}
+
+/* Which control variables are worth a line: transports and progress of Open MPI, MPICH and what comes from it, Intel MPI, MVAPICH2. */
+static const char *const patterns[] = {
+    "pml", "btl", "mtl", "btl_tcp_progress_thread", "btl_tcp_if_include", "btl_tcp_if_exclude", "btl_*_eager_limit", "mtl_ofi_provider_*",
+    "opal_event_include", "opal_progress_*", "mpi_yield_when_idle", "mpi_preconnect_mpi",
+    "MPIR_CVAR_CH4_NETMOD", "MPIR_CVAR_CH4_SHM", "MPIR_CVAR_NOLOCAL", "MPIR_CVAR_ODD_EVEN_CLIQUES", "MPIR_CVAR_OFI_USE_PROVIDER",
+    "MPIR_CVAR_ASYNC_PROGRESS", "MPIR_CVAR_PROGRESS_THREAD_AFFINITY", "MPIR_CVAR_NUM_CLIQUES", "MPIR_CVAR_CH4_NUM_VCIS",
+    "MPIR_CVAR_CH4_GLOBAL_PROGRESS", "MPIR_CVAR_PROGRESS_MAX_*",
+    "I_MPI_FABRICS", "I_MPI_OFI_PROVIDER", "I_MPI_ASYNC_PROGRESS*", "I_MPI_SHM",
+    "MV2_ASYNC_PROGRESS", "MV2_ENABLE_AFFINITY", "MV2_USE_SHARED_MEM"};
+
+static bool wanted(const char *name) {
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        if (fnmatch(patterns[i], name, 0) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct variable {
+    char name[256];
+    MPI_Datatype type;
+    MPI_T_enum names; /* of its values; MPI_T_ENUM_NULL: none */
+    int bind;
+};
+
+/* false: there is none of this number (a library may leave holes), or its name does not fit. */
+static bool look_up(int number, struct variable *v) {
+    int name_length = sizeof v->name;
+    int verbosity = 0;
+    int description_length = 0;
+    int scope = 0;
+    *v = (struct variable){.names = MPI_T_ENUM_NULL};
+    return MPI_T_cvar_get_info(number, v->name, &name_length, &verbosity, &v->type, &v->names, NULL, &description_length, &v->bind,
+                               &scope) == MPI_SUCCESS &&
+           name_length <= (int)sizeof v->name;
+}
+
+/* The name of an integer's value where the library has one for it. */
+static bool enum_text(MPI_T_enum names, int value, char *text, size_t size) {
+    int count = 0;
+    char name[64];
+    int length = sizeof name;
+    if (names == MPI_T_ENUM_NULL || MPI_T_enum_get_info(names, &count, name, &length) != MPI_SUCCESS) {
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        char item[256];
+        int item_value = 0;
+        int item_length = sizeof item;
+        if (MPI_T_enum_get_item(names, i, &item_value, item, &item_length) == MPI_SUCCESS && item_value == value) {
+            snprintf(text, size, "%s", item);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is read, of whichever type. */
+union value {
+    int integer;
+    unsigned natural;
+    unsigned long natural_long;
+    unsigned long long natural_long_long;
+    MPI_Count count;
+    double real;
+};
+
+static bool value_text(const struct variable *v, const void *read, int count, char *text, size_t size) {
+    const union value *value = read;
+    if (v->type == MPI_CHAR) {
+        snprintf(text, size, "%.*s", count, (const char *)read);
+    } else if (v->type == MPI_INT) {
+        if (!enum_text(v->names, value->integer, text, size)) {
+            snprintf(text, size, "%d", value->integer);
+        }
+    } else if (v->type == MPI_UNSIGNED) {
+        snprintf(text, size, "%u", value->natural);
+    } else if (v->type == MPI_UNSIGNED_LONG) {
+        snprintf(text, size, "%lu", value->natural_long);
+    } else if (v->type == MPI_UNSIGNED_LONG_LONG) {
+        snprintf(text, size, "%llu", value->natural_long_long);
+    } else if (v->type == MPI_COUNT) {
+        snprintf(text, size, "%lld", (long long)value->count);
+    } else if (v->type == MPI_DOUBLE) {
+        snprintf(text, size, "%g", value->real);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* false: it cannot be read, or is of a type that no such variable has. */
+static bool read_text(int number, const struct variable *v, char *text, size_t size) {
+    MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
+    int count = 0;
+    if (v->bind != MPI_T_BIND_NO_OBJECT || MPI_T_cvar_handle_alloc(number, NULL, &handle, &count) != MPI_SUCCESS) {
+        return false;
+    }
+    bool good = false;
+    if (count > 0 && (v->type == MPI_CHAR || count == 1)) {
+        /* Room to spare, and a terminating zero whatever the library writes. */
+        char *read = fail_alloc((size_t)count + sizeof(union value) + 1, 1);
+        good = MPI_T_cvar_read(handle, read) == MPI_SUCCESS && value_text(v, read, count, text, size);
+        free(read);
+    }
+    return MPI_T_cvar_handle_free(&handle) == MPI_SUCCESS && good;
+}
+
+char *transport_variables(void) {
+    int provided = 0;
+    int count = 0;
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
+    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS) {
+        if (MPI_T_cvar_get_num(&count) != MPI_SUCCESS) {
+            count = 0;
+        }
+        for (int i = 0; i < count; i++) {
+            struct variable v;
+            char text[1024];
+            if (look_up(i, &v) && wanted(v.name) && read_text(i, &v, text, sizeof text)) {
+                json_put_string(line, v.name, text);
+            }
+        }
+        MPI_CHECK(MPI_T_finalize());
+    }
+    json_close_object(line);
+    char *text = fail_strdup(json_line_text(line));
+    json_line_destroy(line);
+    return text;
+}
