@@ -52,12 +52,13 @@ def r_overhead(t_measured: ArrayLike, t_comp_ref: ArrayLike, t_comm_ref: ArrayLi
     return _divide(np.asarray(t_measured, dtype=np.float64) - np.maximum(comp, comm), np.minimum(comp, comm))
 
 
-def r_comm(t_call_plus_wait: ArrayLike, t_comm_ref: ArrayLike) -> float:
+def r_comm(t_mpi: ArrayLike, t_comm_ref: ArrayLike) -> float:
     """Communication concurrency ratio, section 3.2.2, equation (4), of the rank where it is largest.
 
-    Both arguments hold one value per rank, that rank's own median. Ranks whose reference is 0 are left out; NaN if all.
+    `t_mpi` is t_call + t_wait, and what was spent in MPI_Test where that was called between them. Both arguments hold
+    one value per rank, that rank's own median. Ranks whose reference is 0 are left out; NaN if all.
     """
-    return _largest(_divide(t_call_plus_wait, t_comm_ref))
+    return _largest(_divide(t_mpi, t_comm_ref))
 
 
 def r_comp_slowdown(t_comp: ArrayLike, t_comp_ref: ArrayLike) -> float:
@@ -86,6 +87,63 @@ def overlap_imb_percent(t_measured: ArrayLike, t_comp: ArrayLike, t_comm_ref: Ar
     return 100 * _divide(comm + comp - measured, np.maximum(comm, comp))
 
 
+def largest_rank_ratio_estimate(times: ArrayLike, references: ArrayLike) -> Estimate:
+    """`r_comm` or `r_comp_slowdown` with its interval, from every rank's samples, both (…, ranks, repetitions).
+
+    The value is the largest ratio of medians over ranks. To choose the largest of what was measured looks at the noise
+    of all ranks: the value is biased upwards, the more the more ranks there are. The interval is not. Its upper end is
+    the largest of the ranks' upper ends, each at 97.5 %: that of the rank which truly has the largest ratio is enough.
+    Its lower end is the m-th largest of the ranks' lower ends, each with an error of at most 2.5 % m / ranks: where m
+    of them are above the truth, m have erred, and by Markov's inequality that happens in at most 2.5 %, however ranks
+    depend on each other. m is 1 (Bonferroni) where there are repetitions enough for such a small error, else the
+    smallest for which there are. Ranks whose reference is not above 0 are left out.
+    """
+    numerator, denominator = np.asarray(times, dtype=np.float64), np.asarray(references, dtype=np.float64)
+    ranks, n = numerator.shape[-2:]
+    plain = ratio_estimate(median_estimate(numerator), median_estimate(denominator))
+    found = Estimate(*(_largest_over_ranks(part) for part in _parts(plain)))
+    confidences = {m: 1 - (1 - CONFIDENCE) * m / ranks for m in range(1, ranks + 1)}
+    m = next((m for m, sure in confidences.items() if median_interval_rank(n, sure) is not None), None)
+    if m is None:
+        return found
+    low = ratio_estimate(median_estimate(numerator, confidences[m]), median_estimate(denominator, confidences[m])).low
+    low = np.sort(np.where(np.isnan(low), -np.inf, low), axis=-1)[..., ranks - m]
+    return Estimate(found.value, np.where(np.isfinite(found.value), low, np.nan), found.high)
+
+
+def peers_overlap_percent(t_mpi: ArrayLike, t_comp: ArrayLike, t_comm_ref: ArrayLike) -> tuple[float, float]:
+    """`overlap_osu_percent` and `overlap_imb_percent` of the samples of a point, each (ranks, repetitions).
+
+    OSU takes means over repetitions and ranks, IMB those of the rank whose overlapped time is the longest. Both take
+    the computation as it was in the overlapped repetitions: what slowed it down cancels.
+    """
+    mpi, comp, pure = (np.asarray(t, dtype=np.float64) for t in (t_mpi, t_comp, t_comm_ref))
+    if not mpi.size:
+        return math.nan, math.nan
+    overall = mpi + comp
+    osu = overlap_osu_percent(overall.mean(), comp.mean(), pure.mean())
+    slowest = int(overall.mean(axis=1).argmax())
+    imb = overlap_imb_percent(overall[slowest].mean(), comp[slowest].mean(), pure[slowest].mean())
+    return as_float(osu), as_float(imb)
+
+
+def break_even_estimate(speedup: Estimate, given_up_cores: int) -> Estimate:
+    """From how many cores per rank it pays to give up some of them, from the speed-up on the same work per thread.
+
+    n cores do n units of work in t_basic, the n - g that are left do n - g in t_basic / speedup: that is more per time
+    where n > g speedup / (speedup - 1). It holds as far as the time of a thread's work and of the communication do not
+    depend on n. Infinite, never, where the speed-up is not above 1; NaN where nothing was given up.
+    """
+    if given_up_cores <= 0:
+        return Estimate(*[np.full(np.shape(speedup.value), np.nan)] * 3)
+
+    def cores(s: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(np.isnan(s), np.nan, np.where(s > 1, given_up_cores / (1 - 1 / s), np.inf))
+
+    return Estimate(cores(speedup.value), cores(speedup.high), cores(speedup.low))
+
+
 @cache
 def median_interval_rank(n: int, confidence: float = CONFIDENCE) -> int | None:
     """k such that [k-th smallest, k-th largest] of n samples (k from 0) holds the median with at least `confidence`.
@@ -99,15 +157,15 @@ def median_interval_rank(n: int, confidence: float = CONFIDENCE) -> int | None:
     return k if k >= 0 else None
 
 
-def median_estimate(samples: ArrayLike) -> Estimate:
-    """The median over the last axis with its distribution-free 95 % interval; all NaN where there is no sample."""
+def median_estimate(samples: ArrayLike, confidence: float = CONFIDENCE) -> Estimate:
+    """The median over the last axis with its distribution-free interval; all NaN where there is no sample."""
     values = np.sort(np.asarray(samples, dtype=np.float64), axis=-1)
     n = values.shape[-1]
     nothing = np.full(values.shape[:-1], np.nan)
     if n == 0:
         return Estimate(nothing, nothing, nothing)
     middle = (values[..., (n - 1) // 2] + values[..., n // 2]) / 2
-    k = median_interval_rank(n)
+    k = median_interval_rank(n, confidence)
     return Estimate(middle, nothing, nothing) if k is None else Estimate(middle, values[..., k], values[..., n - 1 - k])
 
 
@@ -135,8 +193,7 @@ def ratio_estimate(numerator: Estimate, denominator: Estimate) -> Estimate:
 def overhead_estimate(measured: Estimate, comp: Estimate, comm: Estimate) -> Estimate:
     """`r_overhead` with its interval, from the medians of t_measured, t_comp_ref and t_comm_ref with theirs."""
     longer = Estimate(*(np.maximum(a, b) for a, b in zip(_parts(comp), _parts(comm), strict=True)))
-    shorter = Estimate(*(np.minimum(a, b) for a, b in zip(_parts(comp), _parts(comm), strict=True)))
-    interval = ratio_estimate(difference_estimate(measured, longer), shorter)
+    interval = ratio_estimate(difference_estimate(measured, longer), _shorter(comp, comm))
     value = r_overhead(measured.value, comp.value, comm.value)
     return Estimate(value, np.minimum(interval.low, value), np.maximum(interval.high, value))  # rounding apart
 
@@ -168,6 +225,32 @@ def r_mpi_impact(t_comp_passive_mpi: ArrayLike, t_comp_ref: ArrayLike) -> Estima
     return Estimate(np.exp(mean), np.exp(mean - reach), np.exp(mean + reach))
 
 
+def scaled(estimate: Estimate, factor: float) -> Estimate:
+    """An estimate times a known factor above 0."""
+    return Estimate(*(factor * part for part in _parts(estimate)))
+
+
+def exposed_estimate(outside: Estimate, comp: Estimate, comm: Estimate) -> Estimate:
+    """The part of `r_overhead` that was spent outside the computation, where 0 is all hidden that can be, 1 nothing.
+
+    `outside` is the median of t_measured - t_comp, t_comp that of the slowest rank in the same repetition. Even perfect
+    overlap leaves the part of the communication for which the computation is too short:
+    (outside - max(t_comm_ref - t_comp_ref, 0)) / min(t_comp_ref, t_comm_ref). Above 1 exactly where `outside` is longer
+    than the communication alone.
+    """
+    unavoidable = Estimate(*(np.maximum(part, 0) for part in _parts(difference_estimate(comm, comp))))
+    return ratio_estimate(difference_estimate(outside, unavoidable), _shorter(comp, comm))
+
+
+def interference_estimate(t_comp: Estimate, comp: Estimate, comm: Estimate) -> Estimate:
+    """The part of `r_overhead` that the computation lost, (t_comp - t_comp_ref) / min(t_comp_ref, t_comm_ref).
+
+    `t_comp` is the median of the slowest rank's computation in the overlapped repetitions. With `exposed_estimate` it
+    makes up `r_overhead`, but for medians not being additive.
+    """
+    return ratio_estimate(difference_estimate(t_comp, comp), _shorter(comp, comm))
+
+
 def reference_change(own: float, basic: float) -> float:
     """How far a reference moved against that of `basic` on the same work: own / basic - 1; NaN where basic has none."""
     return own / basic - 1 if basic > 0 else math.nan
@@ -196,6 +279,10 @@ def least_crossing_bytes(collective: str, message_bytes: int, groups: Sequence[i
     return message_bytes * crossings(groups) if crossings else 0
 
 
+def _shorter(comp: Estimate, comm: Estimate) -> Estimate:
+    return Estimate(*(np.minimum(a, b) for a, b in zip(_parts(comp), _parts(comm), strict=True)))
+
+
 def _parts(estimate: Estimate) -> tuple[Floats, Floats, Floats]:
     return estimate.value, estimate.low, estimate.high
 
@@ -203,6 +290,11 @@ def _parts(estimate: Estimate) -> tuple[Floats, Floats, Floats]:
 def _divide(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
     x, y = np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
     return np.asarray(np.divide(x, y, out=np.full(np.broadcast(x, y).shape, np.nan), where=y > 0))
+
+
+def _largest_over_ranks(ratios: Floats) -> Floats:
+    largest = np.max(np.where(np.isnan(ratios), -np.inf, ratios), axis=-1)
+    return np.where(np.isneginf(largest), np.nan, largest)
 
 
 def _largest(ratios: Floats) -> float:

@@ -26,13 +26,22 @@ CASE = [
 ]  # fmt: skip
 """The columns that name a sweep: everything but its place in the grid. `launch` counts repeated launches from 1."""
 
+_RECORD_RATIOS = [
+    "r_overhead", "r_overhead_vs_basic", "speedup_vs_basic", "speedup_vs_basic_per_work",
+    "r_comm", "r_comp_slowdown", "r_exposed", "r_interference", "overlap_osu_percent", "overlap_imb_percent",
+]  # fmt: skip
+
+_ESTIMATES = [
+    "r_overhead", "r_overhead_vs_basic", "r_exposed", "r_interference", "r_comm", "r_comp_slowdown",
+    "speedup_vs_basic", "speedup_vs_basic_per_work", "speedup_vs_reduced", "break_even_cores",
+]  # fmt: skip
+
 COLUMNS = [
     *CASE, "comm_target_ns", "comp_target_ns", "message_bytes", "work_size",
     "t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns",
-    "r_overhead", "r_overhead_ci95_low", "r_overhead_ci95_high",
-    "r_overhead_vs_basic", "r_overhead_vs_basic_ci95_low", "r_overhead_vs_basic_ci95_high",
-    "speedup_vs_basic", "speedup_vs_basic_ci95_low", "speedup_vs_basic_ci95_high", "vs_basic_reason",
-    "r_comm", "r_comp_slowdown", "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions",
+    *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")), "vs_basic_reason",
+    "overlap_osu_percent", "overlap_imb_percent", "test_calls", "t_test_ns",
+    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions",
     "recalibrations", "data_errors", "stop_reason", "interval_relative_reached",
     "start_method", "clock_method", "clock_residual_ns", "clock_drift_ppm", "buffer_sets",
     *(f"{term}_ref_{what}" for term in ("comm", "comp")
@@ -46,6 +55,8 @@ What a record does not know is NaN. `comm_ref_drift_…` is the trend of t_comm_
 `comm_ref_moved_relative` how far its median is off the time for which its size was calibrated; `reference_moved` is
 apart: whether a reference moved against that of `basic`.
 """
+
+NEVER = "never"
 
 _NAN = np.array(math.nan)
 _NOTHING = Estimate(_NAN, _NAN, _NAN)
@@ -61,14 +72,22 @@ class _Measured:
     measured: Estimate
     comm: Estimate
     comp: Estimate
+    computed: Estimate
+    """Computation in the overlapped repetitions, of the slowest rank."""
+    outside: Estimate
+    """What those repetitions took beyond that."""
 
     @classmethod
     def of(cls, record: Record, launch: int, point: Point) -> _Measured:
-        series = (point.t_measured_ns, point.t_comm_ref_ns, point.t_comp_ref_ns)
+        slowest = point.t_comp_ns.max
+        series = (point.t_measured_ns, point.t_comm_ref_ns, point.t_comp_ref_ns, slowest, point.t_measured_ns - slowest)
         return cls(record, launch, point, *map(median_estimate, series))
 
     def cell(self, launch: int) -> Hashable:
-        """What a point has in common with the point of `basic` that it is compared with, in the given launch."""
+        """What a point has in common with the points that it is compared with, in the given launch.
+
+        The cores that a rank may use are the same, whether it computes on all of them or gives some up.
+        """
         h, p = self.record.header, self.point
         share = h.threads_per_rank + h.progress.given_up_cores
         case = (h.benchmark, h.toolchain, h.provider, h.network, h.ranks, h.nodes, share, h.cache, h.computation)
@@ -79,8 +98,10 @@ def points_of(run: Run) -> pd.DataFrame:
     """One row per point of a run, in the order of its records; the columns are `COLUMNS`.
 
     `r_overhead` uses the run's own references, `r_overhead_vs_basic` those that `basic` had on the same sizes, and
-    `speedup_vs_basic` is basic's t_measured over the point's own. Where `basic` has no comparable point the last two
-    are NaN and `vs_basic_reason` says why. `unreliable_reasons` and `flags` hold lists of strings.
+    `speedup_vs_basic` is basic's t_measured over the point's own. Where `basic` has no comparable point the last two,
+    and what follows from them, are NaN and `vs_basic_reason` says why. `r_exposed` and `r_interference` are the two
+    parts of the overhead ratio against basic's references, or against the own ones where there is no basic.
+    `unreliable_reasons` and `flags` hold lists of strings.
     """
     return points_table(run.records, str(run.manifest.get("system") or ""))
 
@@ -90,7 +111,8 @@ def points_table(records: Sequence[Record], system: str = "") -> pd.DataFrame:
     launches = launch_numbers(records)
     found = [_Measured.of(r, launches[r.name, p.collective], p) for r in records for p in r.points]
     basics = {m.cell(m.launch): m for m in found if is_reference(header_case(m.record.header))}
-    rows = pd.DataFrame([_row(m, basics, system) for m in found], columns=COLUMNS)
+    reduced = {m.cell(m.launch): m for m in found if is_reduced_reference(header_case(m.record.header))}
+    rows = pd.DataFrame([_row(m, basics, reduced, system) for m in found], columns=COLUMNS)
     table: pd.DataFrame = rows.astype({"valid": bool, "reliable": bool})  # also where there is no row
     return table
 
@@ -132,7 +154,10 @@ def write_parquet(run_dir: Path | str) -> list[Path]:
 
 
 def points_as_json(points: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows as strict JSON values: NaN and infinity are null, whole numbers stay so, intervals are [low, high]."""
+    """The rows as strict JSON values: whole numbers stay so, intervals are [low, high], NaN is null.
+
+    So is infinity, but for a number of cores that is never enough: that is ``never``.
+    """
     rows = []
     for row in points.to_dict("records"):
         values: dict[str, Any] = {}
@@ -140,9 +165,9 @@ def points_as_json(points: pd.DataFrame) -> list[dict[str, Any]]:
             name = str(key)
             if name.endswith("_ci95_low"):
                 stem = name.removesuffix("_low")
-                values[stem] = [_plain(value), _plain(row[f"{stem}_high"])]
+                values[stem] = [_plain(bound, stem) for bound in (value, row[f"{stem}_high"])]
             elif not name.endswith("_ci95_high"):
-                values[name] = _plain(value)
+                values[name] = _plain(value, name)
         rows.append(values)
     return rows
 
@@ -164,8 +189,9 @@ def record_metrics(path: Path | str, basic_path: Path | str | None = None) -> di
     """A record in a few numbers, for ReFrame's performance variables; a number that cannot be had is left out.
 
     `basic_path` is the record of `basic` to compare with. Medians over the `usable` points:
-    r_overhead, r_overhead_vs_basic, speedup_vs_basic, r_comm, r_comp_slowdown, t_comm_ref_ratio_to_target and
-    t_comp_ref_ratio_to_target (measured reference over target), and r_overhead_diagonal (comm_target == comp_target).
+    r_overhead, r_overhead_vs_basic, speedup_vs_basic, speedup_vs_basic_per_work, r_comm, r_comp_slowdown, r_exposed,
+    r_interference, overlap_osu_percent, overlap_imb_percent, t_comm_ref_ratio_to_target and t_comp_ref_ratio_to_target
+    (measured reference over target), and r_overhead_diagonal (comm_target == comp_target).
     Counts: points, points_valid, points_reliable.
 
     Raises RecordError where a record cannot be read.
@@ -175,8 +201,7 @@ def record_metrics(path: Path | str, basic_path: Path | str | None = None) -> di
     everything = points_table([*others, record])
     points = everything.iloc[len(everything) - len(record.points) :]
     chosen = usable(points)
-    ratios = ["r_overhead", "r_overhead_vs_basic", "speedup_vs_basic", "r_comm", "r_comp_slowdown"]
-    found = {name: median(chosen[name]) for name in ratios}
+    found = {name: median(chosen[name]) for name in _RECORD_RATIOS}
     diagonal = usable(points[points["comm_target_ns"] == points["comp_target_ns"]])
     found["r_overhead_diagonal"] = median(diagonal["r_overhead"])
     for term in ("comm", "comp"):
@@ -276,7 +301,14 @@ def _case(record: Record, launch: int, point: Point, system: str) -> dict[str, A
     }
 
 
-def _row(m: _Measured, basics: dict[Hashable, _Measured], system: str) -> dict[str, Any]:
+def is_reduced_reference(case: Mapping[Any, Any]) -> bool:
+    """Whether a case is the control that tells the loss of a core from a slowdown: `basic_reduced`, likewise."""
+    return bool(case["configuration"] == "basic_reduced" and not case["test_interval_ns"])
+
+
+def _row(
+    m: _Measured, basics: dict[Hashable, _Measured], reduced: dict[Hashable, _Measured], system: str
+) -> dict[str, Any]:
     h, p = m.record.header, m.point
     overhead = metrics.overhead_estimate(m.measured, m.comp, m.comm)
     comm_ref, comp_ref = as_float(m.comm.value), as_float(m.comp.value)
@@ -286,18 +318,21 @@ def _row(m: _Measured, basics: dict[Hashable, _Measured], system: str) -> dict[s
     basic, reason = _basic_of(m, basics)
     moved: list[str] = []
     against_basic = speedup = _NOTHING
+    refs = m if basic is None else basic
     if basic is not None:
         against_basic = metrics.overhead_estimate(m.measured, basic.comp, basic.comm)
-        if basic is not m:
-            speedup = metrics.ratio_estimate(basic.measured, m.measured)
-        elif p.repetitions:
-            speedup = Estimate(*[np.array(1.0)] * 3)
+        speedup = _speedup(m, basic)
         moved = validity.moved_flags(
             metrics.reference_change(comm_ref, as_float(basic.comm.value)),
             metrics.reference_change(comp_ref, as_float(basic.comp.value)),
         )
         if basic.point.clock.method == "none" and p.clock.method != "none":
             flags.append("basic was measured without a common clock")
+    given_up = h.progress.given_up_cores
+    alike = _comparable(m, reduced)
+    r_comm, r_comp, approximate = _rank_ratios(m)
+    if approximate:
+        flags.append("intervals of r_comm and r_comp_slowdown are approximate: no rank's own samples were kept")
     return {
         **_case(m.record, m.launch, p, system),
         "t_comm_ref_ns": comm_ref,
@@ -307,8 +342,19 @@ def _row(m: _Measured, basics: dict[Hashable, _Measured], system: str) -> dict[s
         **_columns("r_overhead_vs_basic", against_basic),
         **_columns("speedup_vs_basic", speedup),
         "vs_basic_reason": reason,
-        "r_comm": metrics.r_comm(p.rank_mpi_ns, p.rank_comm_ref_ns) if p.repetitions else math.nan,
-        "r_comp_slowdown": metrics.r_comp_slowdown(p.rank_comp_ns, p.rank_comp_ref_ns) if p.repetitions else math.nan,
+        **_columns(
+            "speedup_vs_basic_per_work",
+            metrics.scaled(speedup, h.threads_per_rank / (h.threads_per_rank + given_up)),
+        ),
+        **_columns("speedup_vs_reduced", _NOTHING if alike is None else _speedup(m, alike)),
+        **_columns("break_even_cores", metrics.break_even_estimate(speedup, given_up)),
+        **_columns("r_comm", r_comm),
+        **_columns("r_comp_slowdown", r_comp),
+        **_columns("r_exposed", metrics.exposed_estimate(m.outside, refs.comp, refs.comm)),
+        **_columns("r_interference", metrics.interference_estimate(m.computed, refs.comp, refs.comm)),
+        **_peers_columns(p),
+        "test_calls": p.test_calls,
+        "t_test_ns": as_float(median_estimate(p.t_test_ns.max).value),
         "repetitions": p.repetitions,
         "warmup_repetitions": p.warmup_repetitions,
         "late_repetitions": p.late_repetitions,
@@ -341,16 +387,79 @@ def _basic_of(m: _Measured, basics: dict[Hashable, _Measured]) -> tuple[_Measure
     """The point of `basic` to compare with, or None and the reason. A launch that basic lacks takes its last before."""
     if is_reference(header_case(m.record.header)):
         return m, ""
-    candidates = (basics.get(m.cell(launch)) for launch in range(m.launch, 0, -1))
-    basic = next((b for b in candidates if b is not None), None)
+    basic = _last_before(m, basics)
     if basic is None:
         return None, "basic was not measured at this point"
-    b, p = basic.point, m.point
-    if (b.message_bytes, b.work_size) != (p.message_bytes, p.work_size):
+    b = basic.point
+    if not _same_sizes(m, basic):
         return None, f"basic had other sizes: {b.message_bytes} bytes, {work(b.work_size, m.record.header.computation)}"
     if invalid := validity.invalid_reasons(b):
         return None, f"basic is not valid at this point: {', '.join(invalid)}"
     return basic, ""
+
+
+def _last_before(m: _Measured, others: dict[Hashable, _Measured]) -> _Measured | None:
+    """The point at the same cell, of the same launch or else of the last before it."""
+    candidates = (others.get(m.cell(launch)) for launch in range(m.launch, 0, -1))
+    return next((other for other in candidates if other is not None), None)
+
+
+def _same_sizes(m: _Measured, other: _Measured) -> bool:
+    return (m.point.message_bytes, m.point.work_size) == (other.point.message_bytes, other.point.work_size)
+
+
+def _comparable(m: _Measured, reduced: dict[Hashable, _Measured]) -> _Measured | None:
+    """The valid point of `basic_reduced` that computes as much, on as few cores; None where there is none."""
+    other = m if is_reduced_reference(header_case(m.record.header)) else _last_before(m, reduced)
+    if other is None or not _same_sizes(m, other) or validity.invalid_reasons(other.point):
+        return None
+    return other if other.record.header.progress.given_up_cores == m.record.header.progress.given_up_cores else None
+
+
+def _speedup(m: _Measured, other: _Measured) -> Estimate:
+    """How much faster a point is than another; exactly 1 against itself."""
+    if other is not m:
+        return metrics.ratio_estimate(other.measured, m.measured)
+    return Estimate(*[np.array(1.0)] * 3) if m.point.repetitions else _NOTHING
+
+
+def _rank_ratios(m: _Measured) -> tuple[Estimate, Estimate, bool]:
+    """`r_comm` and `r_comp_slowdown`, and whether their intervals are approximate.
+
+    Where the ranks' own samples were not kept, the intervals are as wide, relative to the value, as those of the same
+    ratios made of the slowest rank of each repetition.
+    """
+    p = m.point
+    if not p.repetitions:
+        return _NOTHING, _NOTHING, False
+    if (own := p.rank_samples) is not None:
+        mpi = own.t_call_ns + own.t_test_ns + own.t_wait_ns
+        return (
+            metrics.largest_rank_ratio_estimate(mpi, own.t_comm_ref_ns),
+            metrics.largest_rank_ratio_estimate(own.t_comp_ns, own.t_comp_ref_ns),
+            False,
+        )
+    slowest = median_estimate(p.t_call_ns.max + p.t_test_ns.max + p.t_wait_ns.max)
+    return (
+        _as_wide(metrics.r_comm(p.rank_mpi_ns, p.rank_comm_ref_ns), metrics.ratio_estimate(slowest, m.comm)),
+        _as_wide(
+            metrics.r_comp_slowdown(p.rank_comp_ns, p.rank_comp_ref_ns), metrics.ratio_estimate(m.computed, m.comp)
+        ),
+        True,
+    )
+
+
+def _as_wide(value: float, like: Estimate) -> Estimate:
+    known = as_float(like.value) > 0
+    return metrics.scaled(like, value / as_float(like.value)) if known else Estimate(np.array(value), _NAN, _NAN)
+
+
+def _peers_columns(p: Point) -> dict[str, float]:
+    osu = imb = math.nan
+    if (own := p.rank_samples) is not None:
+        mpi = own.t_call_ns + own.t_test_ns + own.t_wait_ns
+        osu, imb = metrics.peers_overlap_percent(mpi, own.t_comp_ns, own.t_comm_ref_ns)
+    return {"overlap_osu_percent": osu, "overlap_imb_percent": imb}
 
 
 def _columns(name: str, estimate: Estimate) -> dict[str, float]:
@@ -386,9 +495,11 @@ def _samples(labels: dict[str, Any], p: Point) -> pd.DataFrame:
     return samples
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, name: str = "") -> Any:
     if isinstance(value, np.generic):
         value = value.item()
+    if name.startswith("break_even_cores") and value == math.inf:
+        return NEVER
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, (list, tuple, np.ndarray)):

@@ -117,7 +117,7 @@ def point(
             "t_comm_ref_ns": times(comm),
             "t_comp_ref_ns": times(comp),
             "t_call_ns": spread(times(comm / 10)),
-            "t_comp_ns": spread(times(comp)),
+            "t_comp_ns": spread(times(behaviour.comp_slowdown * comp)),
             "t_test_ns": spread([0] * repetitions),
             "t_wait_ns": spread(times(comm)),
             "start_imbalance_ns": [50] * repetitions,

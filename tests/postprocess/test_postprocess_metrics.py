@@ -196,3 +196,82 @@ def test_ratio_is_unbounded_where_the_denominator_may_be_zero() -> None:
 )
 def test_least_crossing_bytes(collective: str, groups: list[int], crossings: int) -> None:
     assert metrics.least_crossing_bytes(collective, 1000, groups) == 1000 * crossings
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 8, 64])
+@pytest.mark.parametrize("n", [6, 9, 15, 30])
+@pytest.mark.parametrize("kind", ["normal", "lognormal", "bimodal"])
+def test_coverage_of_the_largest_ratio_over_ranks(kind: str, n: int, ranks: int) -> None:
+    """Ranks that are all alike, where the maximum is biased most, and one rank that is apart."""
+    rng = np.random.default_rng([n, ranks, len(kind)])
+    trials = 400 if ranks > 8 else 2000
+    for apart in (1.0, 1.2):
+        truth = np.ones((ranks, 1))
+        truth[ranks // 2] = apart
+        times, references = (truth_of * SERIES[kind](rng, (trials, ranks, n)) for truth_of in (truth, 1.0))
+        found = metrics.largest_rank_ratio_estimate(times, references)
+        assert np.mean((found.low <= apart) & (apart <= found.high)) >= 0.935
+        assert np.all((found.low <= found.value) & (found.value <= found.high))
+
+
+def test_the_bias_of_a_maximum_is_in_its_interval_not_in_its_bounds() -> None:
+    """The largest of 64 ratios that are all 1 is above 1; where the interval begins is not."""
+    rng = np.random.default_rng(1)
+    times, references = (1 + 0.1 * rng.standard_normal((200, 64, 15)) for _ in range(2))
+    found = metrics.largest_rank_ratio_estimate(times, references)
+    assert np.mean(found.value > 1.05) > 0.9
+    assert np.mean(found.low > 1) <= 0.05
+
+
+def test_largest_ratio_of_few_or_broken_ranks() -> None:
+    few = metrics.largest_rank_ratio_estimate([[2.0] * 5, [3.0] * 5], [[1.0] * 5] * 2)
+    assert (float(few.value), math.isnan(float(few.low)), math.isnan(float(few.high))) == (3.0, True, True)
+    without = metrics.largest_rank_ratio_estimate([[2.0] * 9, [3.0] * 9], [[1.0] * 9, [0.0] * 9])
+    assert [float(x) for x in (without.low, without.value, without.high)] == [2.0, 2.0, 2.0]
+    nothing = metrics.largest_rank_ratio_estimate([[2.0] * 9], [[0.0] * 9])
+    assert all(math.isnan(float(x)) for x in (nothing.low, nothing.value, nothing.high))
+
+
+def test_the_peers_do_not_see_a_slow_computation() -> None:
+    """Hidden communication, and a computation that takes twice its time for it: both call that overlap."""
+    osu, imb = metrics.peers_overlap_percent([[1.0] * 6] * 2, [[20.0] * 6] * 2, [[10.0] * 6] * 2)
+    assert (osu, imb) == (90.0, 45.0)
+    # IMB takes the rank whose overlapped time is the longest, OSU the mean over ranks.
+    osu, imb = metrics.peers_overlap_percent([[1.0] * 6, [11.0] * 6], [[10.0] * 6] * 2, [[10.0] * 6] * 2)
+    assert [osu, imb] == pytest.approx([40.0, -10.0])
+
+
+def test_break_even() -> None:
+    def at(value: float, low: float, high: float, given_up: int = 1) -> list[float]:
+        found = metrics.break_even_estimate(Estimate(*map(np.array, (value, low, high))), given_up)
+        return [float(x) for x in (found.low, found.value, found.high)]
+
+    assert at(1.25, 1.2, 1.5) == pytest.approx([3.0, 5.0, 6.0])
+    assert at(1.25, 0.9, 1.5) == pytest.approx([3.0, 5.0, math.inf])
+    assert at(0.8, 0.7, 1.0) == [math.inf, math.inf, math.inf]
+    assert at(1.25, 1.2, 1.5, given_up=2) == pytest.approx([6.0, 10.0, 12.0])
+    assert all(map(math.isnan, at(1.25, 1.2, 1.5, given_up=0)))
+    assert all(map(math.isnan, at(math.nan, math.nan, math.nan)))
+
+
+@given(st.floats(1.001, 50), st.integers(2, 500))
+def test_break_even_is_where_the_work_per_time_is_equal(speedup: float, cores: int) -> None:
+    one = Estimate(*[np.array(speedup)] * 3)
+    pays = (cores - 1) / cores * speedup > 1
+    needed = float(metrics.break_even_estimate(one, 1).value)
+    assert pays == (cores > needed) or needed == pytest.approx(cores)
+
+
+def test_exposure_and_interference_make_up_the_overhead() -> None:
+    def fixed(value: float) -> Estimate:
+        return Estimate(*[np.array(float(value))] * 3)
+
+    for comp, comm in ((20, 10), (10, 20), (15, 15)):
+        for t_comp, outside in ((20, 0), (20, 10), (33, 4), (10, 25)):
+            parts = (
+                metrics.exposed_estimate(fixed(outside), fixed(comp), fixed(comm)),
+                metrics.interference_estimate(fixed(t_comp), fixed(comp), fixed(comm)),
+            )
+            whole = metrics.r_overhead(t_comp + outside, comp, comm)
+            assert sum(float(part.value) for part in parts) == pytest.approx(float(whole))
+            assert (float(parts[0].value) > 1) == (outside > comm)

@@ -577,3 +577,103 @@ def test_mpi_test_and_another_computation_are_cases_of_their_own(tmp_path: Path)
     ]
     # MPI_Test is an axis beside the configurations; computations are never compared with each other.
     assert list(points["speedup_vs_basic"].round(2)) == [1.0, 1.33, 1.0, 0.95]
+
+
+def on_cores(
+    threads: int, given_up: int, behaviour: Behaviour, configuration: str, **changes: Any
+) -> list[dict[str, Any]]:
+    """One point of 16 ms by 16 ms of a configuration that computes with so many threads."""
+    lines = sweep(behaviour, grid=(16,), configuration=configuration, threads_per_rank=threads, **changes)
+    lines[0]["progress"]["given_up_cores"] = given_up
+    return lines
+
+
+def test_a_core_that_is_given_up_is_counted(tmp_path: Path) -> None:
+    """Sixteen cores: basic serialises, 32 ms for the work of 16; dedicated overlaps, 16.8 ms for the work of 15."""
+    rows = table(
+        tmp_path,
+        on_cores(16, 0, synthetic.SERIALISED, "basic"),
+        on_cores(15, 1, Behaviour(0.05), "dedicated"),
+        on_cores(15, 1, Behaviour(0.9), "basic_reduced"),
+        on_cores(16, 0, Behaviour(0.6), "async"),
+        on_cores(15, 1, Behaviour(1.4), "dedicated_unbound"),
+    ).set_index("configuration")
+    assert set(rows["vs_basic_reason"]) == {""}
+    speedup = 32 / 16.8
+    dedicated = rows.loc["dedicated"]
+    assert dedicated["speedup_vs_basic"] == pytest.approx(speedup, rel=1e-6)
+    assert dedicated["speedup_vs_basic_per_work"] == pytest.approx(15 / 16 * speedup, rel=1e-6)
+    assert dedicated["speedup_vs_reduced"] == pytest.approx(1.9 * 16 / 16.8, rel=1e-6)
+    assert dedicated["break_even_cores"] == pytest.approx(32 / (32 - 16.8), rel=1e-6)
+    for name in ("speedup_vs_basic_per_work", "speedup_vs_reduced", "break_even_cores", "r_comm", "r_comp_slowdown"):
+        assert dedicated[f"{name}_ci95_low"] < dedicated[name] < dedicated[f"{name}_ci95_high"]
+    assert rows.loc["basic_reduced", "speedup_vs_reduced"] == 1
+    for name in ("basic", "async"):  # they give nothing up
+        assert math.isnan(rows.loc[name, "break_even_cores"])
+        assert math.isnan(rows.loc[name, "speedup_vs_reduced"])
+        assert rows.loc[name, "speedup_vs_basic_per_work"] == rows.loc[name, "speedup_vs_basic"]
+    assert rows.loc["dedicated_unbound", "break_even_cores"] == math.inf
+    as_json = {row["configuration"]: row for row in points_as_json(rows.reset_index())}
+    assert as_json["dedicated_unbound"]["break_even_cores"] == "never"
+    assert as_json["dedicated_unbound"]["break_even_cores_ci95"] == ["never", "never"]
+    assert as_json["basic"]["break_even_cores"] is None
+
+
+def test_configurations_on_another_number_of_cores_are_not_compared(tmp_path: Path) -> None:
+    rows = table(
+        tmp_path,
+        on_cores(15, 0, synthetic.SERIALISED, "basic"),
+        on_cores(14, 1, synthetic.SERIALISED, "basic_reduced"),
+        on_cores(15, 1, Behaviour(0.05), "dedicated"),
+    )
+    assert rows.iloc[-1]["vs_basic_reason"] == "basic was not measured at this point"
+    assert math.isnan(rows.iloc[-1]["break_even_cores"])
+    assert math.isnan(rows.iloc[-1]["speedup_vs_reduced"])
+
+
+def test_the_control_counts_only_where_it_is_the_same_work_and_valid(tmp_path: Path) -> None:
+    for control in (point(message_bytes=77), point(repetitions=4), point(work_size=78)):
+        lines = on_cores(1, 1, synthetic.SERIALISED, "basic_reduced")
+        lines[1] = control
+        own = on_cores(1, 1, Behaviour(0.05), "dedicated")
+        assert math.isnan(table(tmp_path, lines, own).iloc[-1]["speedup_vs_reduced"])
+
+
+def test_intervals_of_large_runs_are_approximate_and_say_so(tmp_path: Path) -> None:
+    whole, without = sweep(synthetic.CONTENTION, grid=(16,)), sweep(synthetic.CONTENTION, grid=(16,))
+    del without[1]["rank_samples"], without[1]["thread_medians"]
+    full, large = (table(tmp_path, lines).iloc[0] for lines in (whole, without))
+    assert not any("approximate" in flag for flag in full["flags"])
+    assert large["flags"] == [
+        "intervals of r_comm and r_comp_slowdown are approximate: no rank's own samples were kept"
+    ]
+    for name in ("r_comm", "r_comp_slowdown"):
+        assert large[name] == pytest.approx(full[name], rel=1e-6)
+        assert (
+            0.9 * full[name] < large[f"{name}_ci95_low"] < large[name] < large[f"{name}_ci95_high"] < 1.1 * full[name]
+        )
+    assert math.isnan(large["overlap_osu_percent"])
+
+
+def test_what_other_suites_would_say(tmp_path: Path) -> None:
+    """Communication hidden at the price of a computation three times as long: they see 90 % of overlap."""
+    row = table(tmp_path, sweep(Behaviour(2.1, comm=0.1, comp_slowdown=3.0), grid=(16,))).iloc[0]
+    assert row["overlap_osu_percent"] == pytest.approx(90, abs=1)
+    assert row["overlap_imb_percent"] == pytest.approx(100 * 0.9 / 3, abs=1)
+    assert row["r_overhead"] == pytest.approx(2.1, abs=0.01)
+    assert row["r_interference"] == pytest.approx(2.0, abs=0.01)
+    assert row["r_exposed"] == pytest.approx(0.1, abs=0.05)
+
+
+def test_mpi_test_is_time_inside_mpi(tmp_path: Path) -> None:
+    """A tenth of the communication in MPI_Test: r_comm has it, the computation has not."""
+    lines = sweep(Behaviour(0.6, comm=0.5), grid=(16,))
+    lines[0]["plan"]["test_interval_ns"] = 100_000
+    line, spent = lines[1], 1_600_000
+    line["test_calls"] = 160
+    line["samples"]["t_test_ns"] = synthetic.spread([spent] * 11)
+    line["rank_samples"]["t_test_ns"] = [[spent] * 11] * 2
+    row = table(tmp_path, sweep(grid=(16,)), lines).iloc[-1]
+    assert (row["test_calls"], row["t_test_ns"]) == (160, spent)
+    assert row["r_comm"] == pytest.approx(0.6, abs=0.01)
+    assert row["r_comp_slowdown"] == pytest.approx(1.0, abs=0.01)
