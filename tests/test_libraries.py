@@ -4,57 +4,247 @@ from pathlib import Path
 
 import pytest
 
-from mpi_campaign import libraries
-from mpi_campaign.libraries import Impossible, Placement, Request, Settings
+from mpi_campaign import libraries, machine
+from mpi_campaign.libraries import CONFIGURATIONS, LIBRARIES, Impossible, Placement, Request, Settings
 
-TWO_CORES = Placement(ranks=2, threads_per_rank=1)
+TWO_CORES = Placement(ranks=2, threads_per_rank=1, cpus=(0, 1))
+# Two sockets whose CPUs the kernel numbers in turn.
+EIGHT_CORES = Placement(ranks=2, threads_per_rank=4, cpus=(0, 2, 4, 6, 1, 3, 5, 7))
+WIRE = "wire:2gbit"
+MPICH_LIKE = ("mpich", "mvapich")
 
 
-def launched(family: str, version: str, configuration: str, network: str, placement: Placement = TWO_CORES) -> Settings:
-    answer = libraries.launch(family, Request(Path("/opt/mpi"), version, configuration, network, placement))
+def asked(
+    family: str, configuration: str, network: str = WIRE, placement: Placement = EIGHT_CORES, version: str = "5.0.0"
+) -> libraries.Answer:
+    return libraries.launch(family, Request(Path("/opt/mpi"), version, configuration, network, placement))
+
+
+def launched(
+    family: str, configuration: str, network: str = WIRE, placement: Placement = EIGHT_CORES, version: str = "5.0.0"
+) -> Settings:
+    answer = asked(family, configuration, network, placement, version)
     assert isinstance(answer, Settings), answer
     return answer
 
 
-def refused(family: str, version: str, configuration: str, network: str) -> str:
-    answer = libraries.launch(family, Request(Path("/opt/mpi"), version, configuration, network, TWO_CORES))
+def refused(
+    family: str, configuration: str, network: str = WIRE, placement: Placement = EIGHT_CORES, version: str = "5.0.0"
+) -> str:
+    answer = asked(family, configuration, network, placement, version)
     assert isinstance(answer, Impossible)
     return answer.reason
 
 
+def beside_basic(family: str, configuration: str, **how: str) -> Settings:
+    """What a configuration has that `basic` has not."""
+    basic, other = launched(family, "basic", **how), launched(family, configuration, **how)  # type: ignore[arg-type]
+    assert other.options[: len(basic.options)] == basic.options
+    env = dict(other.env.items() - basic.env.items())
+    assert {**basic.env, **env} == other.env
+    return Settings(env, other.options[len(basic.options) :], other.program)
+
+
+# -- placement ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_ranks_share_is_consecutive_cores_and_the_last_of_them_is_dedicated() -> None:
+    assert [EIGHT_CORES.share(rank) for rank in (0, 1)] == [(0, 2, 4, 6), (1, 3, 5, 7)]
+    assert EIGHT_CORES.dedicated_cpus == (6, 7)
+    assert TWO_CORES.dedicated_cpus == (0, 1)
+
+
+def test_with_too_few_cores_shares_begin_again() -> None:
+    crowded = Placement.on(2, 4, 1, (0, 1))
+    assert crowded.oversubscribed
+    assert crowded.dedicated_cpus == (0, 1, 0, 1)
+
+
+def test_cpus_that_are_not_those_of_the_cores_are_not_used() -> None:
+    assert Placement.on(16, 2, 0, (0, 1)).dedicated_cpus == ()
+
+
+def test_a_core_that_is_given_up_does_not_compute() -> None:
+    threads = {name: one.computing_threads(4) for name, one in CONFIGURATIONS.items()}
+    assert threads == {
+        "basic": 4, "async": 4, "dedicated": 3, "apphelper": 3, "dedicated_unbound": 3, "basic_reduced": 3,
+    }  # fmt: skip
+    assert CONFIGURATIONS["dedicated"].computing_threads(1) == 1
+
+
+def test_cores_are_handed_out_as_the_machine_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for cpu in range(4):  # even CPUs on one socket, odd ones on the other
+        folder = tmp_path / f"cpu{cpu}" / "topology"
+        folder.mkdir(parents=True)
+        (folder / "package_cpus_list").write_text("0,2\n" if cpu % 2 == 0 else "1,3\n")
+        (folder / "thread_siblings_list").write_text(f"{cpu}\n")
+    monkeypatch.setattr(machine, "SYS_CPU", tmp_path)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: {0, 1, 2, 3})
+    assert machine.core_cpus() == (0, 2, 1, 3)
+
+
+# -- what every library has in common ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", LIBRARIES)
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+@pytest.mark.parametrize("network", ["shm", WIRE, "native"])
+def test_every_configuration_is_given_or_refused_with_a_reason(family: str, configuration: str, network: str) -> None:
+    answer = asked(family, configuration, network)
+    if isinstance(answer, Impossible):
+        assert libraries.library(family).title in answer.reason
+        return
+    given_up = CONFIGURATIONS[configuration].gives_up_core
+    assert (answer.program[-2:] == ("--dedicated-cpus", "6,7")) is given_up
+    assert all(answer.env.values())
+
+
+@pytest.mark.parametrize("family", [*LIBRARIES, "mympi"])
+def test_the_applications_own_thread_and_the_control_without_one_need_nothing_of_the_library(family: str) -> None:
+    for configuration in ("apphelper", "basic_reduced"):
+        assert beside_basic(family, configuration, network="native") == Settings(program=("--dedicated-cpus", "6,7"))
+
+
+@pytest.mark.parametrize("family", LIBRARIES)
+@pytest.mark.parametrize("configuration", ["dedicated", "apphelper"])
+def test_a_rank_with_one_core_has_none_to_give_up(family: str, configuration: str) -> None:
+    reason = refused(family, configuration, "native", TWO_CORES)
+    assert reason.startswith(f"{configuration} needs 2 cores per rank, there is 1")
+    assert "--oversubscribe" in reason
+    allowed = Placement(2, 1, cpus=(0, 1), crowding=True)
+    assert launched(family, configuration, "native", allowed).program[-2:] == ("--dedicated-cpus", "0,1")
+
+
+@pytest.mark.parametrize("configuration", ["dedicated_unbound", "basic_reduced"])
+def test_a_control_with_no_core_left_says_nothing_and_is_never_run(configuration: str) -> None:
+    for crowding in (False, True):
+        placement = Placement(2, 1, cpus=(0, 1), crowding=crowding)
+        assert (
+            refused("mpich", configuration, placement=placement)
+            == f"{configuration} needs 2 cores per rank, there is 1"
+        )
+
+
+@pytest.mark.parametrize("family", set(LIBRARIES) - {"madmpi"})
+def test_every_library_binds_ranks_to_their_share_unless_oversubscribed(family: str) -> None:
+    for configuration in ("basic", "apphelper", "basic_reduced"):
+        bound = launched(family, configuration, "shm", Placement(2, 4))
+        unbound = launched(family, configuration, "shm", Placement(2, 4, oversubscribed=True))
+        assert any("4" in word for word in [*bound.options, *bound.env.values()])
+        assert bound != unbound
+
+
+# -- library by library ------------------------------------------------------------------------------------------------
+
+
 def test_open_mpi_overlaps_over_tcp_only() -> None:
-    assert "btl_tcp_progress_thread" in launched("openmpi", "5.0.11", "async", "wire:2gbit").options
-    assert "shared memory" in refused("openmpi", "5.0.11", "async", "shm")
+    assert beside_basic("openmpi", "async").options == ("--mca", "btl_tcp_progress_thread", "1")
+    for configuration in ("async", "dedicated", "dedicated_unbound"):
+        assert "shared memory" in refused("openmpi", configuration, "shm")
+        assert "since version 2.0" in refused("openmpi", configuration, version="1.10.7")
+
+
+def test_open_mpi_cannot_bind_its_thread_and_the_benchmark_does() -> None:
+    dedicated, unbound = launched("openmpi", "dedicated"), launched("openmpi", "dedicated_unbound")
+    assert dedicated.program == ("--move-progress-threads", "--dedicated-cpus", "6,7")
+    assert (dedicated.env, dedicated.options) == (unbound.env, unbound.options)
+    assert "--move-progress-threads" not in unbound.program
 
 
 def test_open_mpi_renamed_its_shared_memory_transport() -> None:
-    assert "vader,self" in launched("openmpi", "4.1.8", "basic", "shm").options
-    assert "sm,self" in launched("openmpi", "5.0.11", "basic", "shm").options
+    assert "vader,self" in launched("openmpi", "basic", "shm", version="4.1.8").options
+    assert "sm,self" in launched("openmpi", "basic", "shm", version="5.0.11").options
 
 
 @pytest.mark.parametrize(
-    ("family", "variable"), [("mpich", "MPIR_CVAR_ASYNC_PROGRESS"), ("intel", "I_MPI_ASYNC_PROGRESS")]
+    ("family", "env"),
+    [
+        ("mpich", {"MPIR_CVAR_ASYNC_PROGRESS": "1"}),
+        ("mvapich", {"MPIR_CVAR_ASYNC_PROGRESS": "1"}),
+        ("intel", {"I_MPI_ASYNC_PROGRESS": "1"}),
+        ("mvapich2", {"MV2_ASYNC_PROGRESS": "1", "MPICH_ASYNC_PROGRESS": "1"}),
+    ],
 )
 @pytest.mark.parametrize("network", ["shm", "wire:1gbit", "native"])
-def test_async_is_one_variable_beside_basic(family: str, variable: str, network: str) -> None:
-    basic = launched(family, "5.0.2", "basic", network)
-    progress = launched(family, "5.0.2", "async", network)
-    assert variable not in basic.env
-    assert progress == basic + Settings({variable: "1"})
+def test_a_progress_thread_is_one_setting_beside_basic(family: str, env: dict[str, str], network: str) -> None:
+    assert beside_basic(family, "async", network=network) == Settings(env)
+    if family != "intel":
+        unbound = beside_basic(family, "dedicated_unbound", network=network)
+        assert unbound == Settings(env, program=("--dedicated-cpus", "6,7"))
 
 
-@pytest.mark.parametrize("family", libraries.LIBRARIES)
-def test_every_library_binds_ranks_unless_oversubscribed(family: str) -> None:
-    bound = launched(family, "5.0", "basic", "shm", Placement(2, 4))
-    unbound = launched(family, "5.0", "basic", "shm", Placement(2, 4, oversubscribed=True))
-    assert any("4" in word for word in [*bound.options, *bound.env.values()])
-    assert bound != unbound
+@pytest.mark.parametrize("family", MPICH_LIKE)
+def test_mpich_binds_its_thread_to_one_cpu_for_each_rank_of_the_node(family: str) -> None:
+    dedicated = beside_basic(family, "dedicated")
+    assert dedicated.env == {"MPIR_CVAR_ASYNC_PROGRESS": "1", "MPIR_CVAR_PROGRESS_THREAD_AFFINITY": "6,7"}
+    assert "--move-progress-threads" not in dedicated.program
 
 
-def test_an_unknown_mpi_is_plain_basic() -> None:
-    assert launched("mympi", "1.0", "basic", "shm") == Settings()
-    assert "libraries.py" in refused("mympi", "1.0", "async", "shm")
-    assert "libraries.py" in refused("mympi", "1.0", "basic", "wire:2gbit")
+@pytest.mark.parametrize("family", MPICH_LIKE)
+def test_mpich_before_4_cannot_and_the_benchmark_does(family: str) -> None:
+    dedicated = beside_basic(family, "dedicated", version="3.4.3")
+    assert dedicated.env == {"MPIR_CVAR_ASYNC_PROGRESS": "1"}
+    assert dedicated.program == ("--move-progress-threads", "--dedicated-cpus", "6,7")
+
+
+@pytest.mark.parametrize("family", ["mpich", "intel"])
+def test_where_cpus_are_not_known_the_benchmark_finds_the_core_and_binds(family: str) -> None:
+    answer = launched(family, "dedicated", placement=Placement(2, 4))
+    assert answer.program == ("--move-progress-threads",)
+    assert not any(
+        "AFFINITY" in name or "PIN" in name for name in answer.env.keys() - {"I_MPI_PIN_DOMAIN", "I_MPI_PIN_CELL"}
+    )
+
+
+def test_intel_binds_its_thread_and_always_does() -> None:
+    assert beside_basic("intel", "dedicated").env == {
+        "I_MPI_ASYNC_PROGRESS": "1",
+        "I_MPI_ASYNC_PROGRESS_THREADS": "1",
+        "I_MPI_ASYNC_PROGRESS_PIN": "6,7",
+    }
+    assert "always binds" in refused("intel", "dedicated_unbound")
+
+
+def test_mvapich2_leaves_binding_to_its_launcher() -> None:
+    """Bound by itself, to one core each, it would provide MPI_THREAD_SINGLE and have no room for progress threads."""
+    for configuration in CONFIGURATIONS:
+        settings = launched("mvapich2", configuration, "shm", version="2.3.7")
+        assert settings.env["MV2_ENABLE_AFFINITY"] == "0"
+        assert settings.options == ("-bind-to", "core:4")
+    assert launched("mvapich2", "dedicated", version="2.3.7").program[0] == "--move-progress-threads"
+
+
+def test_mvapich2_is_told_to_share_memory_or_not_to() -> None:
+    assert launched("mvapich2", "basic", "shm").env["MV2_USE_SHARED_MEM"] == "1"
+    assert launched("mvapich2", "basic").env["MV2_USE_SHARED_MEM"] == "0"
+
+
+def test_madmpi_progresses_in_every_configuration() -> None:
+    assert libraries.library("madmpi").progresses
+    for configuration in ("async", "dedicated_unbound"):
+        assert "already progresses" in refused("madmpi", configuration, "native")
+    dedicated = beside_basic("madmpi", "dedicated", network="native")
+    assert dedicated.options == ("-DPIOM_DEDICATED=1",)
+    assert dedicated.program[0] == "--move-progress-threads"
+
+
+def test_an_unknown_mpi_is_plain_basic_and_what_the_application_does_itself() -> None:
+    assert launched("mympi", "basic", "shm") == Settings()
+    for configuration in ("async", "dedicated", "dedicated_unbound"):
+        assert "libraries.py" in refused("mympi", configuration, "shm")
+    assert "libraries.py" in refused("mympi", "basic")
+    assert launched("mympi", "apphelper", "shm") == Settings(program=("--dedicated-cpus", "6,7"))
+
+
+def test_what_cannot_be_had_says_why() -> None:
+    assert "arithmetic" in libraries.NOT_TO_BE_HAD["mpc"]
+    assert launched("mpc", "basic", "shm") == Settings()
+
+
+def test_limits_are_by_network() -> None:
+    assert list(libraries.limits("openmpi", "async", EIGHT_CORES)) == ["shm"]
+    assert libraries.limits("mpich", "dedicated", EIGHT_CORES) == {}
+    assert set(libraries.limits("mpich", "dedicated", TWO_CORES)) == set(libraries.NETWORKS)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +253,10 @@ def test_an_unknown_mpi_is_plain_basic() -> None:
         ("openmpi", "Open MPI v5.0.11, package: Open MPI root@x Distribution, ident: 5.0.11", "5.0.11"),
         ("mpich", "MPICH Version:      5.0.2\nMPICH Release date: x", "5.0.2"),
         ("intel", "Intel(R) MPI Library 2021.18 for Linux* OS\n", "2021.18"),
+        ("mvapich2", "MVAPICH2 Version      :\t2.3.7\nMVAPICH2 Release date :\tx", "2.3.7"),
+        ("mvapich", "MVAPICH Version:\t4.0\nMVAPICH Release date:\tx", "4.0"),
         ("mpich", "Open MPI v5.0.11", None),
+        ("mpich", "MVAPICH Version:\t4.0", None),
         ("mympi", "whatever 1.0", ""),
     ],
 )
