@@ -53,14 +53,14 @@ COLUMNS = [
     *CASE, "comp_target_ns", "work_size", "t_comp_ref_ns", "t_comp_passive_mpi_ns",
     "r_mpi_impact", "r_mpi_impact_ci95_low", "r_mpi_impact_ci95_high", "r_mpi_impact_by_rank",
     "pairs", "repetitions", "together_share", "ref_spread_relative", "ref_drift_relative", "ref_drift_p_value",
-    "mpi_thread_cpu_share", "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core",
+    "progress_cpu_share", "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core",
     "complete", "record",
 ]  # fmt: skip
 """The columns of `impact_table`, in order.
 
 Times in nanoseconds: geometric means over launches. `repetitions` are those of one launch. `r_mpi_impact_by_rank` has
-each rank's own ratio. `mpi_thread_cpu_share` is the CPU time of the threads that MPI started while the processes
-computed, relative to one core of each rank.
+each rank's own ratio. `progress_cpu_share` is the CPU time of the threads that MPI started, and of the application's
+progress threads, while the processes computed, relative to one core of each rank.
 """
 
 
@@ -117,7 +117,7 @@ def _rows(record: ImpactRecord) -> Iterator[dict[str, Any]]:
         "repeat": named.get("repeat", 1) if isinstance(named, dict) else 1,
     }
     launches = [launch for pair in pairs for launch in pair]
-    busy = _thread_cpu_share(record)
+    busy = _progress_cpu_share(record)
     for index, target in enumerate(header.targets):
         passive = np.array([rank_times_ns(mpi, index).max() for mpi, _ in pairs])
         alone = np.array([rank_times_ns(without, index).max() for _, without in pairs])
@@ -144,7 +144,7 @@ def _rows(record: ImpactRecord) -> Iterator[dict[str, Any]]:
             "ref_spread_relative": spread,
             "ref_drift_relative": drift,
             "ref_drift_p_value": p_value,
-            "mpi_thread_cpu_share": busy,
+            "progress_cpu_share": busy,
             "valid": len(pairs) >= FEWEST_PAIRS,
             "reliable": not reasons,
             "unreliable_reasons": reasons,
@@ -169,12 +169,13 @@ def _by_rank(pairs: Sequence[tuple[Launch, Launch]], index: int, ranks: int) -> 
     return [as_float(r_mpi_impact(with_mpi[:, rank], without[:, rank]).value) for rank in range(ranks)]
 
 
-def _thread_cpu_share(record: ImpactRecord) -> float:
+def _progress_cpu_share(record: ImpactRecord) -> float:
     shares = []
     computing_ns = sum(target.slot_ns for target in record.header.targets) * record.header.ranks
     for launch in record.launches:
         if launch.program == MPI_IMPACT and computing_ns:
-            shares.append(sum(map(sum, launch.mpi_thread_cpu_ns)) / computing_ns)
+            spent = (*launch.mpi_thread_cpu_ns, *launch.helper_thread_cpu_ns)
+            shares.append(sum(map(sum, spent)) / computing_ns)
     return float(np.mean(shares)) if shares else math.nan
 
 

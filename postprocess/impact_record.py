@@ -8,7 +8,7 @@ so. Anything else that is wrong is a `RecordError` of one line, ``file:line: wha
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from postprocess.fields import Fields, Json, Nanoseconds, RecordError, fail, lines_of
@@ -92,7 +92,8 @@ class Samples:
 class Launch:
     """One launch of one of the programs, with the samples of every computation time that got that far, in their order.
 
-    ``mpi_thread_cpu_ns`` is [rank][thread]: CPU time of the threads that MPI started, while the processes computed.
+    ``mpi_thread_cpu_ns`` and ``helper_thread_cpu_ns`` are [rank][thread]: CPU time, while the processes computed, of
+    the threads that MPI started, and of the application's progress threads.
     """
 
     index: int
@@ -101,6 +102,7 @@ class Launch:
     wall_seconds: float
     places: tuple[Place, ...]
     mpi_thread_cpu_ns: tuple[tuple[int, ...], ...]
+    helper_thread_cpu_ns: tuple[tuple[int, ...], ...]
     points: tuple[Samples, ...]
 
 
@@ -220,17 +222,7 @@ def _finish(launches: list[Launch], points: list[Samples], header: Header) -> No
     if launches and not launches[-1].points:
         last = launches.pop()
         if len(points) == len(header.targets):
-            launches.append(
-                Launch(
-                    last.index,
-                    last.program,
-                    last.started_utc,
-                    last.wall_seconds,
-                    last.places,
-                    last.mpi_thread_cpu_ns,
-                    tuple(points),
-                )
-            )
+            launches.append(replace(last, points=tuple(points)))
 
 
 def _header(line: Fields) -> Header:
@@ -305,6 +297,7 @@ def _launch(line: Fields, header: Header, index: int) -> Launch:
             for place in line.each("places")
         ),
         mpi_thread_cpu_ns=tuple(_counts(times, line.where) for times in line.items("mpi_thread_cpu_ns")),
+        helper_thread_cpu_ns=tuple(_counts(times, line.where) for times in line.items("helper_thread_cpu_ns")),
         points=(),
     )
     if len(launch.places) != header.ranks:

@@ -172,7 +172,7 @@ static bool prepare(struct process *process, char *error, size_t error_size) {
     if (process->record == NULL) {
         return false;
     }
-    process->team = compute_create(COMPUTE_DGEMM, process->like.threads, error, error_size);
+    process->team = compute_create(process->like.plan.computation, process->like.threads, error, error_size);
     return process->team != NULL && bind_threads(process, error, error_size);
 }
 

@@ -14,6 +14,9 @@
 static const double slot_margin = 1.1;
 enum { SLOT_MARGIN_NS = 2000000 };
 
+/* Short works are repeated for at least this long: what interrupts one of them now and then is not in their median. */
+enum { LEAST_NS = 50000000 };
+
 /* Above this, the first repetition of a size is as good as the others. */
 enum { LONGEST_WARMUP_NS = 100000000 };
 
@@ -29,7 +32,7 @@ void impact_schedule(struct impact_plan *plan, double seconds, int64_t most_repe
         const double time = (double)expected_ns(target);
         target->warmup_repetitions = target->target_ns <= LONGEST_WARMUP_NS ? 1 : 0;
         double repetitions = floor(left / (double)(i + 1) / slot_margin / time) - (double)target->warmup_repetitions;
-        repetitions = fmin(fmax(repetitions, 1), (double)most_repetitions);
+        repetitions = fmin(fmax(repetitions, fmax(1, floor(LEAST_NS / time))), (double)most_repetitions);
         target->repetitions = (int64_t)repetitions;
         target->slot_ns = (int64_t)(slot_margin * time * (double)(target->repetitions + target->warmup_repetitions)) + SLOT_MARGIN_NS;
         left = fmax(left - (double)target->slot_ns, 0);
@@ -47,7 +50,7 @@ int64_t impact_duration_ns(const struct impact_plan *plan) {
 char *impact_plan_text(const struct impact_plan *plan, bool sizes_given) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
-    json_put_string(line, "computation", plan->computation);
+    json_put_string(line, "computation", compute_names()[plan->computation]);
     json_put_boolean(line, "sizes_given", sizes_given);
     json_open_array(line, "targets");
     for (size_t i = 0; i < plan->count; i++) {
@@ -97,11 +100,21 @@ static bool parse_target(const json_value *value, struct impact_target *target) 
     return true;
 }
 
+static bool parse_computation(const char *name, enum compute_kind *kind) {
+    for (int i = 0; name != NULL && i < COMPUTE_KINDS; i++) {
+        if (strcmp(compute_names()[i], name) == 0) {
+            *kind = (enum compute_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool impact_plan_parse(const json_value *value, struct impact_plan *plan, char *error, size_t error_size) {
     const json_value *targets = json_member(value, "targets");
-    *plan = (struct impact_plan){.computation = json_string(json_member(value, "computation")), .count = json_count(targets)};
-    if (plan->computation == NULL || plan->count == 0) {
-        snprintf(error, error_size, "a plan needs a computation and at least one target");
+    *plan = (struct impact_plan){.count = json_count(targets)};
+    if (!parse_computation(json_string(json_member(value, "computation")), &plan->computation) || plan->count == 0) {
+        snprintf(error, error_size, "a plan needs a computation that this program knows, and at least one target");
         return false;
     }
     plan->targets = fail_alloc(plan->count, sizeof *plan->targets);

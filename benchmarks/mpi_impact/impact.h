@@ -28,7 +28,7 @@ struct impact_target {
 };
 
 struct impact_plan {
-    const char *computation; /* which kernel; static, or of who parsed the plan */
+    enum compute_kind computation;
     struct impact_target *targets; /* ascending times */
     size_t count;
 };
@@ -40,8 +40,8 @@ struct impact_samples {
     int64_t *t_comp_ns;   /* [repetitions]: the slowest thread of this process */
 };
 
-/* Fills in repetitions, warm-ups and slots of targets whose calibration is known: about this long in all, at least one repetition each, at
- * most so many. */
+/* Fills in repetitions, warm-ups and slots of targets whose calibration is known: about this long in all, at most so many repetitions each, at
+ * least one, or what fits into 50 ms. */
 void impact_schedule(struct impact_plan *plan, double seconds, int64_t most_repetitions);
 
 /* From the beginning of the first slot to the end of the last, ns. */
@@ -50,7 +50,7 @@ int64_t impact_duration_ns(const struct impact_plan *plan);
 /* The header's plan, a JSON object. Free with free(). */
 char *impact_plan_text(const struct impact_plan *plan, bool sizes_given);
 
-/* Back from that object. false and one line in error where it is none. Free with impact_plan_free; computation points into the value. */
+/* Back from that object. false and one line in error where it is none. Free with impact_plan_free. */
 bool impact_plan_parse(const json_value *value, struct impact_plan *plan, char *error, size_t error_size);
 void impact_plan_free(struct impact_plan *plan);
 

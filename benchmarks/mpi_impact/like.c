@@ -22,9 +22,9 @@ static bool read_cpus(const json_value *placement, struct like *like) {
     return true;
 }
 
-static bool read_header(const char *path, int rank, struct like *like, char *error, size_t error_size) {
-    const char *schema = json_string(json_member(like->root, "schema"));
-    const char *benchmark = json_string(json_member(like->root, "benchmark"));
+static bool read_header(const json_value *root, const char *path, int rank, struct like *like, char *error, size_t error_size) {
+    const char *schema = json_string(json_member(root, "schema"));
+    const char *benchmark = json_string(json_member(root, "benchmark"));
     uint64_t ranks = 0;
     uint64_t threads = 0;
     char fault[256] = "";
@@ -32,8 +32,8 @@ static bool read_header(const char *path, int rank, struct like *like, char *err
         snprintf(error, error_size, "'%s' is no record of mpi_impact; make one with mpi_impact --record", path);
         return false;
     }
-    if (!json_count_value(json_member(like->root, "ranks"), &ranks) || ranks == 0 || ranks > INT32_MAX ||
-        !json_count_value(json_member(like->root, "threads_per_rank"), &threads) || threads == 0 || threads > INT32_MAX) {
+    if (!json_count_value(json_member(root, "ranks"), &ranks) || ranks == 0 || ranks > INT32_MAX ||
+        !json_count_value(json_member(root, "threads_per_rank"), &threads) || threads == 0 || threads > INT32_MAX) {
         snprintf(error, error_size, "'%s': ranks and threads_per_rank must be numbers above 0", path);
         return false;
     }
@@ -44,11 +44,11 @@ static bool read_header(const char *path, int rank, struct like *like, char *err
                  like->ranks == 1 ? "" : "s");
         return false;
     }
-    if (!read_cpus(json_item(json_member(like->root, "placement"), (size_t)rank), like)) {
+    if (!read_cpus(json_item(json_member(root, "placement"), (size_t)rank), like)) {
         snprintf(error, error_size, "'%s' does not say on which CPUs the %d threads of rank %d computed", path, like->threads, rank);
         return false;
     }
-    if (!impact_plan_parse(json_member(like->root, "plan"), &like->plan, fault, sizeof fault)) {
+    if (!impact_plan_parse(json_member(root, "plan"), &like->plan, fault, sizeof fault)) {
         snprintf(error, error_size, "'%s': %s", path, fault);
         return false;
     }
@@ -68,12 +68,13 @@ bool like_read(const char *path, int rank, struct like *like, char *error, size_
     if (end == NULL) {
         snprintf(error, error_size, "'%s' was cut off before the end of its header", path);
     } else {
-        like->root = json_parse(text, (size_t)(end - text), fault, sizeof fault);
-        if (like->root == NULL) {
+        json_value *root = json_parse(text, (size_t)(end - text), fault, sizeof fault);
+        if (root == NULL) {
             snprintf(error, error_size, "'%s': %s", path, fault);
         } else {
-            good = read_header(path, rank, like, error, error_size);
+            good = read_header(root, path, rank, like, error, error_size);
         }
+        json_destroy(root);
     }
     free(text);
     if (!good) {
@@ -85,6 +86,5 @@ bool like_read(const char *path, int rank, struct like *like, char *error, size_
 void like_free(struct like *like) {
     impact_plan_free(&like->plan);
     free(like->cpus);
-    json_destroy(like->root);
     *like = (struct like){0};
 }

@@ -16,7 +16,6 @@ struct like {
     int threads;                  /* computing threads of each rank */
     struct topology_cpus *cpus;   /* [threads]: where each thread of this rank computed */
     struct impact_plan plan;
-    json_value *root;             /* what the plan points into */
 };
 
 /* Reads the first line of a record. false and one line in error where it is none of mpi_impact, or has no such rank. */

@@ -9,6 +9,7 @@
 #include "impact.h"
 #include "json.h"
 #include "options.h"
+#include "phase.h"
 #include "placement.h"
 #include "program.h"
 #include "search_sizes.h"
@@ -33,6 +34,7 @@ static struct settings {
     const char *sizes;
     const char *save_sizes;
     bool calibrate_only;
+    int computation; /* enum compute_kind */
 } settings = {.seconds = 6, .max_repetitions = 50};
 
 static void describe_options(struct option_entry *entries) {
@@ -40,8 +42,11 @@ static void describe_options(struct option_entry *entries) {
     const struct option_entry table[] = {
         {.name = "comp-times", .kind = OPTION_DURATIONS, .target = &s->comp_times, .value_name = "LIST",
          .help = "computation times, ascending, with units: 500us,8ms,1s; default: 500us to 1.024s doubling"},
+        {.name = "computation", .kind = OPTION_CHOICE, .target = &s->computation, .choices = compute_names(), .value_name = "NAME",
+         .help = "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s c[i] over vectors larger than "
+                 "the caches"},
         {.name = "seconds", .kind = OPTION_REAL, .target = &s->seconds, .minimum = 0, .maximum = 1e6, .value_name = "S",
-         .help = "about how long to compute, all computation times together; each gets one repetition at least; default: 6"},
+         .help = "about how long to compute, all computation times together; each gets one repetition at least, short ones 50 ms; default: 6"},
         {.name = "max-repetitions", .kind = OPTION_INTEGER, .target = &s->max_repetitions, .minimum = 1, .maximum = 100000, .value_name = "N",
          .help = "at most this many of one computation time; default: 50"},
         {.name = "sizes", .kind = OPTION_TEXT, .target = &s->sizes, .value_name = "FILE",
@@ -66,7 +71,7 @@ static void check_settings(const struct settings *s, char *error, size_t error_s
 
 static struct impact_plan plan_create(const struct settings *s) {
     const bool given = s->comp_times.count > 0;
-    struct impact_plan plan = {.computation = "dgemm", .count = given ? s->comp_times.count : DOUBLINGS};
+    struct impact_plan plan = {.computation = (enum compute_kind)s->computation, .count = given ? s->comp_times.count : DOUBLINGS};
     plan.targets = fail_alloc(plan.count, sizeof *plan.targets);
     for (size_t i = 0; i < plan.count; i++) {
         plan.targets[i].target_ns = given ? s->comp_times.values[i] : first_time_ns << i;
@@ -87,22 +92,64 @@ static bool write_header(struct program *program, const struct impact_plan *plan
     return good;
 }
 
-/* One rank's CPU times of threads, on rank 0 of all ranks. */
+/* What this rank's threads beside the computing ones had of the CPU, ns. */
+struct cpu_use {
+    int64_t *mpi; /* of the threads that MPI started, in the order of the header */
+    size_t mpi_threads;
+    int64_t helper;
+    size_t helpers; /* 1 or 0 */
+};
+
+static struct cpu_use cpu_use_so_far(const struct program *program) {
+    struct cpu_use use = {.helper = 0};
+    use.mpi_threads = placement_mpi_thread_cpu(program->place, &use.mpi);
+    if (program->helper != NULL) {
+        use.helper = helper_cpu_ns(program->helper);
+        use.helpers = 1;
+    }
+    return use;
+}
+
+/* Leaves in *after what came since before; a thread that ended meanwhile has 0. */
+static void cpu_use_since(const struct cpu_use *before, struct cpu_use *after) {
+    for (size_t i = 0; i < after->mpi_threads; i++) {
+        after->mpi[i] = after->mpi[i] > before->mpi[i] ? after->mpi[i] - before->mpi[i] : 0;
+    }
+    after->helper -= before->helper;
+}
+
+/* CPU times of threads, on rank 0 of all ranks. */
 struct cpu_times {
     int64_t **values;
     size_t *counts;
 };
 
+/* Collective: those of every rank, on rank 0; NULL elsewhere. */
+static struct cpu_times gather_cpu_times(const int64_t *own, size_t count) {
+    struct cpu_times times = {NULL, NULL};
+    placement_gather_counts(own, count, &times.values, &times.counts);
+    return times;
+}
+
+static void free_cpu_times(const struct cpu_times *times) {
+    if (times->values != NULL) {
+        free(times->values[0]);
+    }
+    free(times->values);
+    free(times->counts);
+}
+
 static void put_cpu_times(json_line *line, const char *name, const struct cpu_times *times, size_t ranks) {
     json_open_array(line, name);
-    for (size_t i = 0; i < ranks; i++) {
+    for (size_t i = 0; i < ranks && times->values != NULL; i++) {
         json_put_integers(line, NULL, times->values[i], times->counts[i]);
     }
     json_close_array(line);
 }
 
 /* On rank 0. false: the disk refused. */
-static bool put_footer(const struct program *program, record_file *record, const char *reason, int64_t points, const struct cpu_times *times) {
+static bool put_footer(const struct program *program, record_file *record, const char *reason, int64_t points, const struct cpu_times *mpi,
+                       const struct cpu_times *helpers) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
     json_put_string(line, "type", "footer");
@@ -110,35 +157,31 @@ static bool put_footer(const struct program *program, record_file *record, const
     json_put_string(line, "reason", reason);
     json_put_integer(line, "points", points);
     json_put_real(line, "wall_seconds", (double)(timer_now_ns() - program->began) / 1e9);
-    put_cpu_times(line, "mpi_thread_cpu_ns", times, (size_t)program->ranks);
+    put_cpu_times(line, "mpi_thread_cpu_ns", mpi, (size_t)program->ranks);
+    put_cpu_times(line, "helper_thread_cpu_ns", helpers, (size_t)program->ranks);
     json_close_object(line);
     const bool good = record_write_text(record, json_line_text(line));
     json_line_destroy(line);
     return good;
 }
 
-/* Collective; rank 0 writes. reason: why the record is not complete, "" where it is. cpu_ns: of this rank's threads that MPI started, in the
- * order of the header. false on all ranks: the disk refused. */
-static bool write_footer(struct program *program, const char *reason, size_t points, const int64_t *cpu_ns, size_t threads) {
-    struct cpu_times times = {NULL, NULL};
-    placement_gather_counts(cpu_ns, threads, &times.values, &times.counts);
+/* Collective; rank 0 writes. reason: why the record is not complete, "" where it is. false on all ranks: the disk refused. */
+static bool write_footer(struct program *program, const char *reason, size_t points, const struct cpu_use *use) {
+    const struct cpu_times mpi = gather_cpu_times(use->mpi, use->mpi_threads);
+    const struct cpu_times helpers = gather_cpu_times(&use->helper, use->helpers);
     bool good = true;
     if (program->rank == 0) {
-        good = put_footer(program, program->record, reason, (int64_t)points, &times);
-        free(times.values[0]);
+        good = put_footer(program, program->record, reason, (int64_t)points, &mpi, &helpers);
     }
-    free(times.values);
-    free(times.counts);
+    free_cpu_times(&mpi);
+    free_cpu_times(&helpers);
     return program_agree(good);
 }
 
 /* Of a hung run: no thread's time, which is that of the measurement. */
 static void close_hung(struct program *program, record_file *record, const char *reason) {
-    const size_t ranks = (size_t)program->ranks;
-    const struct cpu_times none = {fail_alloc(ranks, sizeof *none.values), fail_alloc(ranks, sizeof *none.counts)};
-    put_footer(program, record, reason, record_points(record), &none);
-    free(none.values);
-    free(none.counts);
+    const struct cpu_times none = {NULL, NULL};
+    put_footer(program, record, reason, record_points(record), &none, &none);
 }
 
 /* Collective: the line of one target, from all ranks' samples. false on all ranks: the disk refused. */
@@ -182,7 +225,7 @@ static int measure(struct program *program, struct impact_plan *plan) {
     char absent[768];
     program_verify(program, absent, sizeof absent);
     if (good && absent[0] != '\0') {
-        write_footer(program, absent, 0, NULL, 0);
+        write_footer(program, absent, 0, &(struct cpu_use){.mpi = NULL});
         if (program->rank == 0) {
             fail_report("%s", absent);
         }
@@ -190,25 +233,23 @@ static int measure(struct program *program, struct impact_plan *plan) {
     }
     struct impact_samples *samples = impact_samples_create(plan);
     if (good) {
-        int64_t *before = NULL;
-        int64_t *after = NULL;
         impact_prepare(program->team, plan);
         const int64_t begin = agree_on_begin();
-        placement_mpi_thread_cpu(program->place, &before);
+        const struct cpu_use before = cpu_use_so_far(program);
+        phase_enter(PHASE_COMPUTATION);
         impact_measure(program->team, plan, begin, samples); /* no MPI from here to its end: the library is idle */
-        const size_t threads = placement_mpi_thread_cpu(program->place, &after);
-        for (size_t i = 0; i < threads; i++) {
-            after[i] = after[i] > before[i] ? after[i] - before[i] : 0; /* a thread that ended has 0 */
-        }
+        struct cpu_use use = cpu_use_so_far(program);
+        cpu_use_since(&before, &use);
+        phase_enter(PHASE_GATHER);
         if (program_prints(program)) {
             printf("%12s %12s %12s %6s\n", "target/ms", "size", "t_comp/ms", "reps");
         }
         for (size_t i = 0; i < plan->count && good; i++) {
             good = write_point(program, plan, i, &samples[i]);
         }
-        good = good && write_footer(program, "", plan->count, after, threads);
-        free(before);
-        free(after);
+        good = good && write_footer(program, "", plan->count, &use);
+        free(before.mpi);
+        free(use.mpi);
     }
     impact_samples_free(plan, samples);
     if (!good && program->rank == 0) {
@@ -242,6 +283,7 @@ static int run(struct program *program) {
     check_settings(&settings, error, sizeof error);
     if (program_all_good(error)) {
         struct impact_plan plan = plan_create(&settings);
+        program->computation = plan.computation;
         program_configure(program, error, sizeof error);
         if (program->rank == 0 && error[0] == '\0' && settings.sizes != NULL) {
             (void)search_sizes_read(settings.sizes, program, placement_given_up_cores(program->place), &plan, error, sizeof error);

@@ -11,9 +11,8 @@
 /* Near enough, as in section 5.1: a ratio is made of times that were measured, a target only says where it stands on the axis. */
 static const double tolerance = 0.1;
 
-/* How a time grows with the size, and what is tried first. */
-static const double growth = 3;
-enum { FIRST_SIZE = 200, LARGEST_SIZE = 16384, SMALLEST_LIMIT = 64 };
+/* Sizes that are tried for one target. Where one takes long it is measured less often: its times vary less, too. */
+enum { MOST_MEASUREMENTS = 8, MOST_OF_LONG_ONES = 3, LONG_NS = 100000000 };
 
 struct job {
     const struct program *program;
@@ -23,7 +22,7 @@ struct job {
 /* Collective: the slowest thread of all ranks, the shortest of a few repetitions: whatever disturbs one only makes it longer. */
 static double measure_size(void *context, uint64_t size) {
     const struct job *job = context;
-    const int wanted = job->target_ns > 100000000 ? 1 : 5;
+    const int wanted = job->target_ns > LONG_NS ? 1 : 5;
     int64_t shortest = INT64_MAX;
     compute_reserve(job->program->team, size);
     for (int i = wanted > 1 ? -1 : 0; i < wanted; i++) { /* -1 warms up */
@@ -35,31 +34,33 @@ static double measure_size(void *context, uint64_t size) {
     return fmax((double)shortest, 1);
 }
 
-/* Memory for the matrices of all threads, at most a quarter of the rank's share. */
+/* What a quarter of the rank's share of memory holds. */
 static uint64_t largest_size(const struct program *program) {
+    const struct compute_kernel *kernel = &compute_kernels[program->computation];
     const double memory = program->memory_bytes > 0 ? (double)program->memory_bytes / 4 : 4e9;
-    const double order = floor(sqrt(memory / (double)program->threads / (3 * sizeof(double))));
-    return order < SMALLEST_LIMIT ? SMALLEST_LIMIT : order > LARGEST_SIZE ? LARGEST_SIZE : (uint64_t)order;
+    const uint64_t most = compute_most(program->computation, memory, program->threads);
+    return most > kernel->least ? most : kernel->least;
 }
 
 void search_sizes(const struct program *program, struct impact_plan *plan) {
-    double guess = FIRST_SIZE;
+    const struct compute_kernel *kernel = &compute_kernels[program->computation];
+    double guess = (double)kernel->first_guess;
     const uint64_t most = largest_size(program);
     for (size_t i = 0; i < plan->count; i++) {
         struct impact_target *target = &plan->targets[i];
         struct job job = {.program = program, .target_ns = target->target_ns};
         if (i > 0) {
             const struct impact_target *before = &plan->targets[i - 1];
-            guess = (double)before->work_size * pow((double)target->target_ns / (double)before->calibration.time_ns, 1 / growth);
+            guess = (double)before->work_size * pow((double)target->target_ns / (double)before->calibration.time_ns, 1 / kernel->exponent);
         }
         const struct calibrate_request request = {.target_ns = (double)target->target_ns,
                                                   .tolerance = tolerance,
-                                                  .min_size = 2,
+                                                  .min_size = kernel->least,
                                                   .max_size = most,
-                                                  .step = 1,
+                                                  .step = kernel->step,
                                                   .initial_size = guess < (double)most ? (uint64_t)guess : most,
-                                                  .exponent = growth,
-                                                  .max_measurements = target->target_ns > 100000000 ? 4 : 12};
+                                                  .exponent = kernel->exponent,
+                                                  .max_measurements = target->target_ns > LONG_NS ? MOST_OF_LONG_ONES : MOST_MEASUREMENTS};
         const struct calibrate_result found = search_run(MPI_COMM_WORLD, &request, measure_size, &job);
         target->work_size = found.size;
         target->calibration = (struct record_calibration){.status = found.status,
@@ -77,7 +78,7 @@ void search_sizes(const struct program *program, struct impact_plan *plan) {
 /* The plan's targets as a table without collectives. Free its list of work. */
 static struct size_table table_of(const struct program *program, const struct impact_plan *plan, int given_up_cores) {
     struct size_table table = {.ranks = program->ranks, .threads_per_rank = program->threads, .given_up_cores = given_up_cores,
-                               .computation = plan->computation};
+                               .computation = compute_names()[plan->computation]};
     table.work.count = plan->count;
     table.work.entries = fail_alloc(plan->count, sizeof *table.work.entries);
     for (size_t i = 0; i < plan->count; i++) {
@@ -94,10 +95,13 @@ bool search_sizes_read(const char *path, const struct program *program, int give
     bool good = sizes_read(path, &table, error, error_size);
     for (size_t i = 0; i < plan->count && good; i++) {
         const struct size_entry *entry = &table.work.entries[i];
-        const double needed = 3.0 * sizeof(double) * (double)entry->size * (double)entry->size * (double)program->threads;
-        if (entry->size > LARGEST_SIZE || (program->memory_bytes > 0 && needed > (double)program->memory_bytes)) {
-            snprintf(error, error_size, "sizes file '%s': matrices of order %llu; at most %d is possible, and %.0f MiB of memory on a rank", path,
-                     (unsigned long long)entry->size, LARGEST_SIZE, (double)program->memory_bytes / 1048576);
+        const struct compute_kernel *kernel = &compute_kernels[plan->computation];
+        const double needed = compute_bytes(plan->computation, entry->size, program->threads);
+        if (entry->size > kernel->most || (program->memory_bytes > 0 && needed > (double)program->memory_bytes)) {
+            snprintf(error, error_size, "sizes file '%s': %s of size %llu needs %.0f MiB on a rank, whose share of memory is %.0f MiB; %llu is "
+                     "the most", path, kernel->name, (unsigned long long)entry->size, needed / 1048576,
+                     (double)program->memory_bytes / 1048576,
+                     (unsigned long long)compute_most(plan->computation, (double)program->memory_bytes, program->threads));
             good = false;
         }
         const double off = entry->time_ns > 0 ? (double)entry->time_ns / (double)entry->target_ns - 1 : 0;

@@ -68,6 +68,7 @@ def synthetic(
                 "type": "launch", "launch": number, "program": program, "started_utc": "2026-01-01T00:00:00Z",
                 "wall_seconds": 1.0, "command_line": [program], "places": places,
                 "mpi_thread_cpu_ns": [[5], [5]] if program == MPI_IMPACT else [],
+                "helper_thread_cpu_ns": [[], []] if program == MPI_IMPACT else [],
             }
         )  # fmt: skip
         for index, time_ns in enumerate(TARGETS_NS):
