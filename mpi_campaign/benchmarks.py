@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mpi_campaign import libraries
+from mpi_campaign import libraries, peers
 
 # Everything in which cases of one benchmark on one toolchain and network can differ: fields of Case.
 AXES = ("configuration", "collective", "computation", "test_interval_ns")
@@ -25,6 +25,7 @@ class Benchmark:
     basic_of: the benchmark whose `basic` is measured before any of its cases, because they take their sizes and
     references from it; itself, another one, or "" where there is none.
     fixture: name of the test that measures its `basic`, where that is a fixture of `test`, which then only judges it.
+    share: of what a case of nbc_overlap has of the run's budget, what one of its own has.
     """
 
     title: str
@@ -33,6 +34,13 @@ class Benchmark:
     configurations: tuple[str, ...] = tuple(libraries.CONFIGURATIONS)
     basic_of: str = ""
     fixture: str = ""
+    share: float = 1.0
+
+
+def _peer(name: str) -> Benchmark:
+    """Another benchmark beside ours: it takes the sizes that our `basic` found."""
+    axes, configurations = ("configuration", "collective"), ("basic", "async")
+    return Benchmark(peers.PEERS[name].title, name, axes, configurations, basic_of="nbc_overlap", share=0.25)
 
 
 BENCHMARKS: Mapping[str, Benchmark] = {
@@ -42,4 +50,6 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         basic_of="nbc_overlap",
         fixture="nbc_overlap_basic",
     ),
+    "imb_nbc": _peer("imb_nbc"),
+    "osu": _peer("osu"),
 }

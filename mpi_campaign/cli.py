@@ -101,6 +101,13 @@ def output_option(function: Function) -> Function:
     show_default="from the budget",
     help="A case that takes longer than this is hung and is ended.",
 )
+@click.option(
+    "--peer-prefix",
+    "peer_prefixes",
+    multiple=True,
+    metavar="FOLDER",
+    help="Where IMB-NBC or the OSU benchmarks are installed, built with one of the toolchains. May be repeated.",
+)
 @click.option("--oversubscribe", is_flag=True, help="Run with too few cores, marked as oversubscribed.")
 @click.option("--dry-run", is_flag=True, help="Show what would run; measure nothing.")
 @click.option("--resume", metavar="RUN", help="Go on with an interrupted run: its folder, its name or `last`.")
@@ -151,13 +158,17 @@ def list_(*, as_json: bool) -> int:
 @campaign.command()
 @click.argument("run")
 @click.option("--json", "as_json", is_flag=True, help="A list of objects, one per point.")
+@click.option("--peers", is_flag=True, help="What other benchmarks said in this run, beside ours.")
 @output_option
-def show(run: str, output: Path, *, as_json: bool) -> int:
+def show(run: str, output: Path, *, as_json: bool, peers: bool) -> int:
     """Every point of RUN (its folder, its name or `last`) with its metrics and validity."""
     folder = archive.readable(run, output.resolve())
     from mpi_campaign import outcome  # noqa: PLC0415
 
-    print(outcome.as_json(folder) if as_json else outcome.full_table(folder))
+    if peers:
+        print(outcome.peers_as_json(folder) if as_json else outcome.peers_table(folder))
+    else:
+        print(outcome.as_json(folder) if as_json else outcome.full_table(folder))
     for problem in outcome.load(folder).problems:
         print(f"campaign: {problem}", file=sys.stderr)
     return EXIT_GOOD

@@ -1,10 +1,14 @@
 """What a finished run is turned into: tables, Parquet, the report. The only door to `postprocess` for the commands."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+
+import pandas as pd
 
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import CampaignError
+from postprocess import peers
 from postprocess.fields import RecordError
 from postprocess.load import Run, load_run
 from postprocess.plot import Look
@@ -16,7 +20,8 @@ from postprocess.table import points_table_text, summary_table
 def load(folder: RunFolder) -> Run:
     """Raises CampaignError where the run cannot be read."""
     try:
-        return load_run(folder.path)
+        run = load_run(folder.path)
+        return replace(run, problems=(*run.problems, *peers.load_peers(run)[1]))
     except RecordError as error:
         raise CampaignError(str(error)) from error
 
@@ -61,6 +66,27 @@ def short_table(folder: RunFolder) -> str:
     return summary_table(points_of(load(folder)))
 
 
+def short_peers_table(folder: RunFolder) -> str:
+    """What `run` ends with where other benchmarks ran; empty otherwise."""
+    return peers_table(folder) if peers.load_peers(load(folder))[0] else ""
+
+
+def peers_table(folder: RunFolder) -> str:
+    """What `show --peers` prints."""
+    return f"{peers.peers_table_text(peers_of(folder))}\n\n{peers.peers_note()}"
+
+
+def peers_as_json(folder: RunFolder) -> str:
+    """What `show --peers --json` prints: a list of objects, one per size and program."""
+    return _as_json(peers_of(folder))
+
+
+def peers_of(folder: RunFolder) -> pd.DataFrame:
+    """What other benchmarks said, beside ours."""
+    run = load(folder)
+    return peers.peers_table(peers.load_peers(run)[0], points_of(run))
+
+
 def full_table(folder: RunFolder) -> str:
     """What `show` prints."""
     return points_table_text(points_of(load(folder)))
@@ -68,4 +94,8 @@ def full_table(folder: RunFolder) -> str:
 
 def as_json(folder: RunFolder) -> str:
     """What `show --json` prints: a list of objects, one per point."""
-    return json.dumps(points_as_json(points_of(load(folder))), indent=1, ensure_ascii=False, allow_nan=False)
+    return _as_json(points_of(load(folder)))
+
+
+def _as_json(table: pd.DataFrame) -> str:
+    return json.dumps(points_as_json(table), indent=1, ensure_ascii=False, allow_nan=False)

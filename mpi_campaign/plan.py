@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import ROOT, libraries, machine, site, suites, toolchains, wire
+from mpi_campaign import ROOT, libraries, machine, peers, site, suites, toolchains, wire
 from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS, Benchmark
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
@@ -57,6 +57,7 @@ class Options:
     budget_seconds: float = -1.0
     case_limit_seconds: float = 0.0
     oversubscribe: bool = False
+    peer_prefixes: tuple[str, ...] = ()
 
     @classmethod
     def from_manifest(cls, manifest: Mapping[str, Any]) -> "Options":
@@ -93,13 +94,15 @@ class Plan:
 
     @property
     def case_budget_seconds(self) -> float:
-        """The run's budget, divided among the launches; 0 where there is none."""
+        """The run's budget, divided among the launches by their benchmarks' shares; 0 where there is none."""
         budget = self.options.budget_seconds
         if budget < 0:
             budget = suites.SUITES[self.options.suite].budget_seconds
         if budget == 0:
             return 0.0
-        return max(SHORTEST_CASE_SECONDS, (budget - FIXED_SECONDS) / len(self.to_measure) - LAUNCH_SECONDS)
+        launching = LAUNCH_SECONDS * len(self.to_measure)
+        shares = sum(BENCHMARKS[case.benchmark].share for case in self.to_measure)
+        return max(SHORTEST_CASE_SECONDS, (budget - FIXED_SECONDS - launching) / shares)
 
     @property
     def case_limit_seconds(self) -> float:
@@ -131,6 +134,7 @@ def check(options: Options) -> None:
     _check_numbers(options)
     for text in options.toolchains:
         toolchains.parse(text)
+    peers.check_prefixes(options.peer_prefixes)
 
 
 def _check_names(options: Options) -> None:
@@ -265,6 +269,8 @@ def make_plan(options: Options, resolved: list[Toolchain], network: str, placeme
     for toolchain, (name, benchmark) in itertools.product(resolved, benchmarks_of(options).items()):
         for values in _cells(options, benchmark):
             reason = _impossible(toolchain, benchmark, values["configuration"], network, placement)
+            if not reason and name in peers.PEERS:
+                reason = _no_peer(options, toolchain, name, values["collective"])
             for repeat in range(1, options.repeat + 1):
                 case = Case(
                     toolchain=toolchain.toolchain,
@@ -309,6 +315,14 @@ def _cells(options: Options, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
     axes = axes_of(options, benchmark)
     for values in itertools.product(*axes.values()):
         yield {"collective": "", **dict(zip(axes, values, strict=True))}
+
+
+def _no_peer(options: Options, toolchain: Toolchain, name: str, collective: str) -> str:
+    """Why another benchmark cannot run beside ours; empty where it can."""
+    if options.cache != "warm":
+        return f"{peers.PEERS[name].title}: caches are warm there"
+    found = peers.find(name, collective, toolchain.family, Path(toolchain.prefix), options.peer_prefixes)
+    return found if isinstance(found, str) else ""
 
 
 def _impossible(

@@ -70,7 +70,7 @@ def _why(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
         return f"it hung: no end within its limit of {duration(plan.case_limit_seconds)}"
     if archive.is_complete(_record(folder, case)):
         return reframe_says  # it ran to its end: what was wrong is what verification found
-    own = [line for line in said if line.startswith((f"{case.benchmark}: ", "wire: "))]
+    own = [line for line in (*said, reframe_says) if line.startswith((f"{case.benchmark}: ", "wire: "))]
     if own:
         return own[-1][:LONGEST_QUOTE]
     telling = [line for line in said if TELLING.search(line)] or said[-1:]

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import __version__, archive, machine, measuring, reframe_session, suites, toolchains
+from mpi_campaign import __version__, archive, machine, measuring, peers, reframe_session, suites, toolchains
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.plan import (
@@ -58,6 +58,7 @@ class Campaign:
         self.progress.step("finding the toolchains")
         asked = dict.fromkeys(self.options.toolchains or suites.SUITES[self.options.suite].toolchains)
         resolved = [toolchains.resolve(toolchains.parse(text), self._say) for text in asked]
+        peers.provide(list(benchmarks_of(self.options)), resolved, self._say)
         network, notes = choose_network(self.options)
         self._say(f"{', '.join(one.toolchain for one in resolved)}; network {network}")
         plan = make_plan(self.options, resolved, network, placement)
@@ -116,6 +117,8 @@ class Campaign:
             variables["wire_rate"] = rate
         if self.options.oversubscribe:
             variables["oversubscribe"] = "yes"
+        if self.options.peer_prefixes:
+            variables["peer_prefix"] = ":".join(self.options.peer_prefixes)
         if self.resume:
             variables["resume_from"] = str(self.resume.partial / "records")
         if repeat > 1:

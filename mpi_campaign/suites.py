@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mpi_campaign import libraries, toolchains
+from mpi_campaign.peers import PEERS
 
 COLLECTIVES = ("ibcast", "ireduce", "iallgather", "ialltoall", "iallreduce")
 # Those that the paper measures everywhere (section 5.3), and the one whose result every rank waits for.
@@ -52,6 +53,7 @@ SUITES: Mapping[str, Suite] = {
     ),
     "nightly": Suite(
         purpose="regressions: 6 x 6 points from 1 to 32 ms",
+        benchmarks=("nbc_overlap", *PEERS),
         grid="nightly",
         points=36,
         budget_seconds=3600,
@@ -61,6 +63,7 @@ SUITES: Mapping[str, Suite] = {
     ),
     "acceptance": Suite(
         purpose="acceptance: 12 x 12 points from 500 us to 1 s",
+        benchmarks=("nbc_overlap", *PEERS),
         grid="full",
         points=144,
         budget_seconds=43200,

@@ -13,6 +13,7 @@ from mpi_campaign import libraries
 from mpi_campaign.cases import Case
 from postprocess.fields import RecordError
 from postprocess.load import Header, Record, load_record
+from postprocess.peers import PeerRecord, peer_wire_bytes
 from postprocess.points import expected_wire_bytes
 from postprocess.validity import invalid_reasons
 
@@ -41,6 +42,32 @@ def faults(record: Record, case: Case, family: str, version: str, basic: Record 
         found += _of_progress(record, basic)
     if case.network.startswith("wire"):
         found += _of_wire(record, wire_report)
+    return found
+
+
+def faults_of_peer(record: PeerRecord, case: Case, basic_path: Path, wire_report: Path) -> list[str]:
+    """The same of another benchmark's record, which tells less: what it is bound to, and what that library told it.
+
+    basic_path: the record of `basic` of the identical case, whose library it must have run on.
+    """
+    header = record.header
+    found = [
+        f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
+        for name in ("benchmark", "toolchain", "provider", "configuration", "network", "cache", "collective", "repeat")
+        if getattr(header, name) != getattr(case, name)
+    ]
+    if header.ranks_reported not in (None, header.ranks):
+        found.append(f"it ran on {header.ranks_reported} ranks, not {header.ranks}")
+    try:
+        standard = load_record(basic_path).header.mpi_standard
+    except RecordError as error:
+        return [*found, str(error)]
+    if header.mpi_standard not in ("", standard):
+        found.append(f"its library has MPI {header.mpi_standard}, that of basic {standard}")
+    if all(one.reason for one in record.results):
+        found.append(f"it gave up on every size: {record.results[0].reason}")
+    if case.network.startswith("wire"):
+        found += _of_carried(peer_wire_bytes(record), wire_report)
     return found
 
 
@@ -103,11 +130,14 @@ def _thread_cpu_share(record: Record) -> float:
 
 
 def _of_wire(record: Record, wire_report: Path) -> Iterator[str]:
+    return _of_carried(expected_wire_bytes(record), wire_report)
+
+
+def _of_carried(expected: int, wire_report: Path) -> Iterator[str]:
     try:
         carried = int(json.loads(wire_report.read_text())["link_bytes"])
     except (OSError, ValueError, KeyError) as error:
         yield f"the wire's launcher left no report ({error})"
         return
-    expected = expected_wire_bytes(record)
     if carried < expected:
         yield f"the wire carried {carried} bytes, less than the payload of {expected}: something else was used"

@@ -21,8 +21,9 @@ from postprocess.text import clean
 RECORD_SCHEMA = "mpi-campaign.record"
 RECORD_VERSIONS = (1, 2, 3)
 IMPACT_SCHEMA = "mpi-campaign.impact"
+PEER_SCHEMA = "mpi-campaign.peer"
 # Records of a run that have loaders of their own.
-OTHER_SCHEMAS = (IMPACT_SCHEMA,)
+OTHER_SCHEMAS = (IMPACT_SCHEMA, PEER_SCHEMA)
 MANIFEST_SCHEMA = "mpi-campaign.manifest"
 MANIFEST_VERSION = 1
 SCHEMA_FOLDER = Path(__file__).resolve().parents[1] / "results" / "schema"

@@ -10,55 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import reframe as rfm
-import reframe.utility.sanity as sn
+from nbc_overlap_basic import NbcOverlap, nbc_overlap_basic
 from overlap_base import MeasuredTest
-from reframe.core.builtins import fixture, parameter, run_after, run_before
+from reframe.core.builtins import fixture, parameter, run_after
 
-from mpi_campaign import archive, libraries, suites
-from mpi_campaign.benchmarks import COMPUTATIONS
-from postprocess.points import record_metrics
-
-
-class NbcOverlap(MeasuredTest):
-    """What `basic` and the configurations held against it have in common."""
-
-    benchmark = "nbc_overlap"
-
-    def benchmark_options(self) -> list[str]:
-        case = self.case
-        options = ["--grid", self.grid, "--cache", case.cache]
-        if case.computation != "dgemm":
-            options += ["--computation", case.computation]
-        if case.test_interval_ns:
-            options += ["--test-interval", f"{case.test_interval_ns}ns"]
-        if self.budget_seconds:
-            options += ["--budget-seconds", str(self.budget_seconds)]
-        basic = self.basic_test()
-        sizes = ["--save-sizes", archive.SIZES] if basic is None else ["--sizes", str(basic.staged(archive.SIZES))]
-        return options + sizes
-
-    @run_before("performance")
-    def metrics(self) -> None:
-        """Everything that `postprocess` makes of the record, as performance variables."""
-        if self.is_dry_run():
-            return
-        basic = self.basic_test()
-        found = record_metrics(self.staged(archive.RECORD), None if basic is None else basic.staged(archive.RECORD))
-        self.perf_variables = {
-            name: sn.make_performance_function(sn.defer(value), "points" if name.startswith("points") else "ratio")
-            for name, value in found.items()
-        }
-
-
-class nbc_overlap_basic(NbcOverlap):
-    """`basic`: the fixture that the others take their sizes and references from."""
-
-    descr = "overlap of a nonblocking collective, the library as it comes"
-    collective = parameter(list(suites.COLLECTIVES))
-    computation = parameter(list(COMPUTATIONS))
-
-    def identify(self) -> dict[str, Any]:
-        return {"configuration": "basic", "collective": self.collective, "computation": self.computation}
+from mpi_campaign import libraries, suites
 
 
 @rfm.simple_test

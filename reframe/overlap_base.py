@@ -174,9 +174,14 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
                 "--",
             ]
         self.staged("metadata.json").write_text(json.dumps(self.metadata()) + "\n")
+        program, *options = map(shlex.quote, self.words())
+        self.executable, self.executable_opts = program, options
+
+    def words(self) -> list[str]:
+        """The program and its options."""
         case = self.case
-        self.executable = shlex.quote(str(self.build.build_folder / self.benchmark))
-        options = [
+        return [
+            str(self.build.build_folder / self.benchmark),
             "--toolchain",
             case.toolchain,
             "--provider",
@@ -196,7 +201,6 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             *self.launch.program,
             *self.benchmark_options(),
         ]
-        self.executable_opts = [shlex.quote(option) for option in options]
 
     def metadata(self) -> dict[str, Any]:
         """Provenance for the record's header."""

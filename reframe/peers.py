@@ -1,0 +1,189 @@
+"""Other benchmarks beside ours: one test per program, configuration and collective.
+
+    imb_nbc %configuration=async %basic.collective=ibcast
+
+They measure the message sizes that `basic` of nbc_overlap found, with the same toolchain, ranks, binding and network.
+What they print is read by `postprocess.peers`, strictly, and kept as a record of its own beside the log.
+"""
+
+import shlex
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from nbc_overlap_basic import nbc_overlap_basic
+from overlap_base import MeasuredTest
+from reframe.core.builtins import fixture, parameter, run_after, run_before, sanity_function, variable
+from reframe.core.exceptions import SanityError
+
+from mpi_campaign import archive, peers, suites, verify
+from mpi_campaign.benchmarks import BENCHMARKS
+from mpi_campaign.errors import CampaignError
+from postprocess.fields import RecordError
+from postprocess.peers import PeerHeader, load_peer_record, read_output, write_peer_record
+
+
+class PeerTest(MeasuredTest):
+    """One peer, one configuration, one collective. A subclass says which peer: the name of its entry in PEERS."""
+
+    valid_systems = ["+mpi"]
+    valid_prog_environs = ["+mpi"]
+    basic = fixture(
+        nbc_overlap_basic,
+        scope="environment",
+        variants={
+            "collective": lambda name: name in peers.COLLECTIVES,
+            "computation": lambda name: name == "dgemm",
+        },
+    )
+
+    #: Folders, separated by colons, in which programs are looked for first.
+    peer_prefix = variable(str, value="")
+
+    @run_after("init")
+    def tag_suites(self) -> None:
+        self.tags = {
+            name
+            for name, suite in suites.SUITES.items()
+            if self.benchmark in suite.benchmarks
+            and self.basic.collective in suite.collectives
+            and self.configuration in suite.configurations
+        }
+
+    def identify(self) -> dict[str, Any]:
+        return {"configuration": self.configuration, "collective": self.basic.collective}
+
+    def basic_test(self) -> MeasuredTest | None:
+        found: MeasuredTest = self.basic
+        return found
+
+    @run_after("setup")
+    def find_program(self) -> None:
+        extras = self.current_environ.extras
+        found = peers.find(
+            self.benchmark,
+            self.basic.collective,
+            extras["family"],
+            Path(extras["prefix"]),
+            list(filter(None, self.peer_prefix.split(":"))),
+        )
+        if isinstance(found, str):
+            self.skip(found)
+        else:
+            self.program = found
+
+    @run_before("run")
+    def prepare(self) -> None:
+        self.launches = self.planned_launches()
+        super().prepare()
+        if self.finished_record() is not None:
+            return
+        peers.write_lengths(Path(self.stagedir), self.launches)
+        self.env_vars["LD_LIBRARY_PATH"] = shlex.quote(self.linker_path())
+        self.job.num_tasks = self.num_tasks
+        self.job.num_cpus_per_task = self.num_cpus_per_task
+        self.launcher = self.job.launcher.run_command(self.job)
+        for number, launch in enumerate(self.launches[1:], start=1):
+            if self.network.startswith("wire"):
+                self.postrun_cmds.append(f"mv {archive.WIRE_REPORT} {number}.{archive.WIRE_REPORT}")
+            words = map(shlex.quote, (str(self.program.path), *launch.arguments))
+            self.postrun_cmds.append(" ".join([self.launcher, *words]))
+
+    def planned_launches(self) -> list[peers.Launch]:
+        """One for each size that `basic` found."""
+        self.started_utc = archive.now_utc()
+        if self.is_dry_run():  # there is no basic yet: any size
+            work = peers.Work(self.basic.collective, self.ranks, 2**20, 10**7, 1.0)
+            return [peers.PEERS[self.benchmark].launch(work)]
+        sizes = self.basic.staged(archive.SIZES)
+        seconds = self.budget_seconds * BENCHMARKS[self.benchmark].share
+        try:
+            return peers.launches(self.benchmark, self.basic.collective, self.ranks, sizes, seconds)
+        except CampaignError as error:
+            self.skip(str(error))
+            raise
+
+    def linker_path(self) -> str:
+        prefix = Path(self.current_environ.extras["prefix"])
+        return peers.linker_path(prefix, self.launch.env.get("LD_LIBRARY_PATH", ""))
+
+    def words(self) -> list[str]:
+        return [str(self.program.path), *self.launches[0].arguments]
+
+    @sanity_function
+    def what_was_asked_is_what_ran(self) -> bool:
+        try:
+            if self.finished_record() is None:
+                self.write_record()
+            record = load_peer_record(self.staged(archive.RECORD))
+        except (RecordError, CampaignError) as error:
+            raise SanityError(f"{self.benchmark}: {error}") from error
+        found = verify.faults_of_peer(
+            record, self.case, self.basic.staged(archive.RECORD), self.staged(archive.WIRE_REPORT)
+        )
+        if self.job.exitcode:
+            found.append(f"it ended with exit code {self.job.exitcode}")
+        if found:
+            raise SanityError("; ".join(found))
+        self.overlap_percent = {one.message_bytes: one.overlap_percent for one in record.results if not one.reason}
+        return True
+
+    def write_record(self) -> None:
+        """From what the program printed. Raises RecordError or CampaignError where that cannot be."""
+        case, launches, stage = self.case, self.launches, Path(self.stagedir)
+        text = self.staged(archive.STDOUT).read_text(errors="replace")
+        output = read_output(self.benchmark, text, case.collective, [one.message_bytes for one in launches])
+        told = {one.message_bytes: one.repetitions for one in launches}
+        results = [replace(one, repetitions=told[one.message_bytes] or one.repetitions) for one in output.results]
+        if self.network.startswith("wire"):
+            parts = [stage / f"{number}.{archive.WIRE_REPORT}" for number in range(1, len(launches))]
+            peers.add_wire_reports([*parts, stage / archive.WIRE_REPORT], stage / archive.WIRE_REPORT)
+        header = PeerHeader(
+            benchmark=case.benchmark,
+            toolchain=case.toolchain,
+            provider=case.provider,
+            configuration=case.configuration,
+            network=case.network,
+            cache=case.cache,
+            collective=case.collective,
+            repeat=case.repeat,
+            ranks=self.ranks,
+            started_utc=self.started_utc,
+            program={**self.program.facts(), "version": output.version},
+            mpi_library=str(self.program.mpi_library),
+            mpi_standard=output.mpi_standard,
+            ranks_reported=output.ranks,
+            command_lines=tuple(
+                (*shlex.split(self.launcher), str(self.program.path), *one.arguments) for one in launches
+            ),
+            environment={**self.launch.env, "LD_LIBRARY_PATH": self.linker_path()},
+            metadata=self.metadata(),
+        )
+        began = datetime.fromisoformat(self.started_utc.replace("Z", "+00:00"))
+        wall_seconds = (datetime.now(timezone.utc) - began).total_seconds()
+        write_peer_record(self.staged(archive.RECORD), header, results, wall_seconds)
+
+    @run_before("performance")
+    def metrics(self) -> None:
+        """What the program said, as it said it."""
+        if self.is_dry_run():
+            return
+        for size, percent in self.overlap_percent.items():
+            self.perf_variables[f"overlap_percent_{size}"] = sn.make_performance_function(sn.defer(percent), "%")
+
+
+@rfm.simple_test
+class imb_nbc(PeerTest):
+    descr = "what IMB-NBC says of overlap"
+    benchmark = "imb_nbc"
+    configuration = parameter(list(BENCHMARKS["imb_nbc"].configurations))
+
+
+@rfm.simple_test
+class osu(PeerTest):
+    descr = "what the OSU Micro-Benchmarks say of overlap"
+    benchmark = "osu"
+    configuration = parameter(list(BENCHMARKS["osu"].configurations))
