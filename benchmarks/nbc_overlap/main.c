@@ -15,6 +15,7 @@
 #include "plan.h"
 #include "program.h"
 #include "stats.h"
+#include "table.h"
 #include "timer.h"
 #include "transport.h"
 
@@ -223,12 +224,16 @@ static bool write_footer(struct program *program, const struct engine_result *re
     const int64_t bytes = transport_tcp_bytes_sent();
     int64_t *all_bytes = program->rank == 0 ? fail_alloc((size_t)program->ranks, sizeof *all_bytes) : NULL;
     MPI_CHECK(MPI_Gather(&bytes, 1, MPI_INT64_T, all_bytes, 1, MPI_INT64_T, 0, MPI_COMM_WORLD));
+    const double wall_seconds = (double)(timer_now_ns() - program->began) / 1e9;
+    if (program_prints(program) && result->points > 0) {
+        table_print_end(result->measured_seconds, wall_seconds);
+    }
     bool good = true;
     if (program->rank == 0) {
         const struct record_footer footer = {.complete = complete,
                                              .reason = reason,
                                              .points = result->points,
-                                             .wall_seconds = (double)(timer_now_ns() - program->began) / 1e9,
+                                             .wall_seconds = wall_seconds,
                                              .measured_seconds = result->measured_seconds,
                                              .clock_residual_ns = clock.method != CLOCK_NONE ? clock.residual_ns : NAN,
                                              .clock_synchronisations = clock.synchronisations,

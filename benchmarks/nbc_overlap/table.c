@@ -20,6 +20,12 @@ void table_print_head(bool tests) {
     fflush(stdout);
 }
 
+void table_print_end(double measured_seconds, double wall_seconds) {
+    printf("# %.1f %% of the wall time in valid repetitions, references included: %.3f of %.3f s\n",
+           wall_seconds > 0 ? 100 * measured_seconds / wall_seconds : 0, measured_seconds, wall_seconds);
+    fflush(stdout);
+}
+
 static double largest_ratio(const int64_t *above, const int64_t *below, size_t count) {
     double largest = 0;
     for (size_t i = 0; i < count; i++) {

@@ -16,4 +16,7 @@ void table_print_head(bool tests);
  * rank where it is longest. */
 void table_print_row(const struct record_point *point, bool tests, int64_t t_measured, int64_t t_comm_ref, int64_t t_comp_ref);
 
+/* The last line: the share of the wall time that went into valid repetitions. */
+void table_print_end(double measured_seconds, double wall_seconds);
+
 #endif
