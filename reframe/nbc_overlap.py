@@ -2,7 +2,7 @@
 
     nbc_overlap %configuration=async %test_interval_ns=0 %basic.collective=ibcast %basic.computation=dgemm
 
-Every configuration takes message and matrix sizes from `basic` of the identical toolchain, network, ranks and grid,
+Every configuration takes message and work sizes from `basic` of the identical toolchain, network, ranks and grid,
 which is a fixture: measured once, whatever depends on it.
 """
 
