@@ -50,6 +50,13 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         basic_of="nbc_overlap",
         fixture="nbc_overlap_basic",
     ),
+    "mpi_impact": Benchmark(
+        "what an idle MPI library costs a computation (Denis et al. 2022, section 3.2.1)",
+        test="mpi_impact",
+        axes=("configuration", "computation"),
+        basic_of="mpi_impact",
+        fixture="mpi_impact_basic",
+    ),
     "imb_nbc": _peer("imb_nbc"),
     "osu": _peer("osu"),
 }

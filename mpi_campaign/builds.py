@@ -8,6 +8,7 @@ import scipy_openblas32
 from mpi_campaign import ROOT, STATE, libraries, machine
 
 SOURCES = ROOT / "benchmarks"
+PROGRAMS = ("compute_alone", "mpi_impact", "nbc_overlap", "timing_selfcheck")
 
 
 def folder(environment: str, mpicc: str) -> Path:

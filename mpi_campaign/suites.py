@@ -53,7 +53,7 @@ SUITES: Mapping[str, Suite] = {
     ),
     "nightly": Suite(
         purpose="regressions: 6 x 6 points from 1 to 32 ms",
-        benchmarks=("nbc_overlap", *PEERS),
+        benchmarks=("nbc_overlap", "mpi_impact", *PEERS),
         grid="nightly",
         points=36,
         budget_seconds=3600,
@@ -63,7 +63,7 @@ SUITES: Mapping[str, Suite] = {
     ),
     "acceptance": Suite(
         purpose="acceptance: 12 x 12 points from 500 us to 1 s",
-        benchmarks=("nbc_overlap", *PEERS),
+        benchmarks=("nbc_overlap", "mpi_impact", *PEERS),
         grid="full",
         points=144,
         budget_seconds=43200,
@@ -73,6 +73,7 @@ SUITES: Mapping[str, Suite] = {
     ),
     "full": Suite(
         purpose="the paper's map: 12 x 12 points, as long as the intervals take",
+        benchmarks=("nbc_overlap", "mpi_impact"),
         grid="full",
         points=144,
         budget_seconds=0,

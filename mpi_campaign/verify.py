@@ -12,6 +12,9 @@ from pathlib import Path
 from mpi_campaign import libraries
 from mpi_campaign.cases import Case
 from postprocess.fields import RecordError
+from postprocess.impact import same_places
+from postprocess.impact_record import Header as ImpactHeader
+from postprocess.impact_record import ImpactRecord, load_impact
 from postprocess.load import Header, Record, load_record
 from postprocess.peers import PeerRecord, peer_wire_bytes
 from postprocess.points import expected_wire_bytes
@@ -71,6 +74,37 @@ def faults_of_peer(record: PeerRecord, case: Case, basic_path: Path, wire_report
     return found
 
 
+def faults_of_impact_file(path: Path, case: Case, family: str, version: str, basic_path: Path | None) -> list[str]:
+    """The same of a record of what an idle library costs."""
+    try:
+        record = load_impact(path)
+        basic = load_impact(basic_path) if basic_path else None
+    except RecordError as error:
+        return [str(error)]
+    found = [record.incomplete] if record.incomplete else []
+    found += [*_of_identity(record.header, case, family, version), *_of_placement(record.header)]
+    if record.header.computation != case.computation:
+        found.append(f"computation is {record.header.computation}, not {case.computation}")
+    if not same_places(record):
+        found.append("its launches did not compute on the same CPUs")
+    if basic is not None:
+        found += _of_idle_progress(record, basic)
+    return found
+
+
+def _of_idle_progress(record: ImpactRecord, basic: ImpactRecord) -> Iterator[str]:
+    """A progress thread that was promised must be there. It may sleep: there is nothing to do."""
+    source = record.header.progress.source
+    for rank, base in zip(record.header.placement, basic.header.placement, strict=False):
+        if source == "library" and len(rank.mpi_threads) <= len(base.mpi_threads):
+            yield (
+                f"rank {rank.rank} has no progress thread: {len(rank.mpi_threads)} threads of the library, "
+                f"{len(base.mpi_threads)} in basic"
+            )
+        if source == "application" and not rank.helper_threads:
+            yield f"rank {rank.rank} has no progress thread of the application's own"
+
+
 def _of_completeness(record: Record) -> Iterator[str]:
     if not record.complete:
         yield record.incomplete
@@ -82,7 +116,7 @@ def _of_completeness(record: Record) -> Iterator[str]:
         yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
 
 
-def _of_identity(header: Header, case: Case, family: str, version: str) -> Iterator[str]:
+def _of_identity(header: Header | ImpactHeader, case: Case, family: str, version: str) -> Iterator[str]:
     for name in ("toolchain", "provider", "configuration", "network", "benchmark"):
         if getattr(header, name) != getattr(case, name):
             yield f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
@@ -94,7 +128,7 @@ def _of_identity(header: Header, case: Case, family: str, version: str) -> Itera
         yield f"the library says that it is version {reported}, not {version}"
 
 
-def _of_placement(header: Header) -> Iterator[str]:
+def _of_placement(header: Header | ImpactHeader) -> Iterator[str]:
     if header.oversubscribed:
         return  # said in the record, and in all that is made of it
     users = Counter(

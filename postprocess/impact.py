@@ -76,6 +76,17 @@ def impact_table(records: Sequence[ImpactRecord]) -> pd.DataFrame:
     return table
 
 
+def impact_metrics(record: ImpactRecord) -> dict[str, float]:
+    """Where regressions are looked for: the ratio at 512 ms or the nearest time, with its interval, and the largest."""
+    table = impact_table([record])
+    shown = highlighted(table).iloc[0]
+    found = {
+        name: float(shown[name]) for name in table.columns if name.startswith("r_mpi_impact") and name[-4:] != "rank"
+    }
+    found["r_mpi_impact_max"] = float(table["r_mpi_impact"].max())
+    return {name: value for name, value in found.items() if math.isfinite(value)}
+
+
 def pairs_of(record: ImpactRecord) -> list[tuple[Launch, Launch]]:
     """Launches that follow each other, one of each program: (with MPI, without). One that is alone is left out."""
     found = []

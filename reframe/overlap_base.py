@@ -43,7 +43,7 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
 
     @sanity_function
     def executables_exist(self) -> Any:
-        return sn.path_isfile(self.build_folder / "nbc_overlap")
+        return sn.all(sn.path_isfile(self.build_folder / name) for name in builds.PROGRAMS)
 
 
 class MeasuredTest(rfm.RunOnlyRegressionTest):
@@ -179,9 +179,14 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
 
     def words(self) -> list[str]:
         """The program and its options."""
+        program = str(self.build.build_folder / self.benchmark)
+        collective = ["--collective", self.case.collective]
+        return [program, *self.common_options(), *collective, "--record", archive.RECORD, *self.benchmark_options()]
+
+    def common_options(self) -> list[str]:
+        """Options that all our benchmarks have: what the record's header says, threads, the configuration's own."""
         case = self.case
         return [
-            str(self.build.build_folder / self.benchmark),
             "--toolchain",
             case.toolchain,
             "--provider",
@@ -192,14 +197,9 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             case.network,
             "--threads",
             str(self.computing_threads),
-            "--collective",
-            case.collective,
-            "--record",
-            archive.RECORD,
             "--metadata",
             "metadata.json",
             *self.launch.program,
-            *self.benchmark_options(),
         ]
 
     def metadata(self) -> dict[str, Any]:
