@@ -53,8 +53,10 @@ def _judge(folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome]) -
     own = next((one for one in outcomes if one.failed and one.stem == case.stem), None)
     if own:
         return "fail", _why(folder, plan, case, own)
-    if case.basic and any(one.failed and one.stem == case.basic.stem for one in outcomes):
-        return "missing", "basic, whose sizes it needs, failed"
+    basic = case.basic
+    needed = next((one for one in outcomes if one.failed and basic is not None and one.stem == basic.stem), None)
+    if basic is not None and needed is not None:
+        return "missing", f"basic, whose sizes it needs, failed: {_why(folder, plan, basic, needed)}"
     if archive.is_complete(_record(folder, case)):
         return "pass", ""
     begun = sum('"type":"point"' in line for line in lines(_record(folder, case)))

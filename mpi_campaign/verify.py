@@ -1,21 +1,23 @@
 """Was what was asked for what ran? Judged from the record, which saw it from inside the process.
 
-What was promised and is absent is a fault, and fails the case: a wrong library, ranks that share a core, an `async`
-without a progress thread, a wire that carried less than the payload.
+What was promised and is absent is a fault, and fails the case: a wrong library, ranks that share a core, a progress
+thread that is not there, did nothing or is not where it belongs, a wire that carried less than the payload.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mpi_campaign import libraries
 from mpi_campaign.cases import Case
+from mpi_campaign.libraries import CONFIGURATIONS
 from postprocess.fields import RecordError
 from postprocess.impact import same_places
 from postprocess.impact_record import Header as ImpactHeader
-from postprocess.impact_record import ImpactRecord, load_impact
-from postprocess.load import Header, Record, load_record
+from postprocess.impact_record import load_impact
+from postprocess.load import Header, Placement, Record, Thread, load_record
 from postprocess.peers import PeerRecord, peer_wire_bytes
 from postprocess.points import expected_wire_bytes
 from postprocess.validity import invalid_reasons
@@ -40,11 +42,16 @@ def faults(record: Record, case: Case, family: str, version: str, basic: Record 
     wire_report: what the wire's launcher wrote; read only where the network is a wire.
     """
     header = record.header
-    found = [*_of_completeness(record), *_of_identity(header, case, family, version), *_of_placement(header)]
-    if case.configuration != "basic" and basic is not None:
-        found += _of_progress(record, basic)
+    found = [*_of_completeness(record), *_of_identity(header, case, family, version), *_of_plan(header, case)]
+    found += _of_placement(header)
+    if case.configuration != "basic":
+        progresses = libraries.library(family).progresses
+        found += _of_configuration(header, basic.header if basic else None, progresses=progresses)
+        found += _of_work(record, None if progresses else basic)
     if case.network.startswith("wire"):
         found += _of_wire(record, wire_report)
+    elif case.network == "shm":
+        found += _of_shared_memory(record)
     return found
 
 
@@ -83,26 +90,12 @@ def faults_of_impact_file(path: Path, case: Case, family: str, version: str, bas
         return [str(error)]
     found = [record.incomplete] if record.incomplete else []
     found += [*_of_identity(record.header, case, family, version), *_of_placement(record.header)]
-    if record.header.computation != case.computation:
-        found.append(f"computation is {record.header.computation}, not {case.computation}")
     if not same_places(record):
         found.append("its launches did not compute on the same CPUs")
-    if basic is not None:
-        found += _of_idle_progress(record, basic)
-    return found
-
-
-def _of_idle_progress(record: ImpactRecord, basic: ImpactRecord) -> Iterator[str]:
-    """A progress thread that was promised must be there. It may sleep: there is nothing to do."""
-    source = record.header.progress.source
-    for rank, base in zip(record.header.placement, basic.header.placement, strict=False):
-        if source == "library" and len(rank.mpi_threads) <= len(base.mpi_threads):
-            yield (
-                f"rank {rank.rank} has no progress thread: {len(rank.mpi_threads)} threads of the library, "
-                f"{len(base.mpi_threads)} in basic"
-            )
-        if source == "application" and not rank.helper_threads:
-            yield f"rank {rank.rank} has no progress thread of the application's own"
+    if case.configuration != "basic":
+        progresses = libraries.library(family).progresses
+        found += _of_configuration(record.header, basic.header if basic else None, progresses=progresses)
+    return found  # a progress thread may sleep: there is nothing to do
 
 
 def _of_completeness(record: Record) -> Iterator[str]:
@@ -117,7 +110,7 @@ def _of_completeness(record: Record) -> Iterator[str]:
 
 
 def _of_identity(header: Header | ImpactHeader, case: Case, family: str, version: str) -> Iterator[str]:
-    for name in ("toolchain", "provider", "configuration", "network", "benchmark"):
+    for name in ("toolchain", "provider", "configuration", "network", "benchmark", "computation"):
         if getattr(header, name) != getattr(case, name):
             yield f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
     reported = libraries.reported_version(family, header.mpi_library_version)
@@ -126,6 +119,14 @@ def _of_identity(header: Header | ImpactHeader, case: Case, family: str, version
         yield f"the library says that it is not {libraries.library(family).title}: {first_line}"
     elif reported and not libraries.same_version(version, reported):
         yield f"the library says that it is version {reported}, not {version}"
+
+
+def _of_plan(header: Header, case: Case) -> Iterator[str]:
+    for name in ("test_interval_ns", "cache"):
+        if getattr(header, name) != getattr(case, name):
+            yield f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
+    if case.collective not in header.planned_collectives:
+        yield f"collective is {', '.join(header.planned_collectives)}, not {case.collective}"
 
 
 def _of_placement(header: Header | ImpactHeader) -> Iterator[str]:
@@ -139,21 +140,124 @@ def _of_placement(header: Header | ImpactHeader) -> Iterator[str]:
             yield f"{count} computing threads are bound to CPU {cpu} of node {node}"
 
 
-def _of_progress(record: Record, basic: Record) -> Iterator[str]:
-    """A progress thread must be there, beyond what basic has, and must have used the processor more than basic's did.
+def _of_configuration(
+    header: Header | ImpactHeader, basic: Header | ImpactHeader | None, *, progresses: bool
+) -> Iterator[str]:
+    """What a configuration promised (libraries.CONFIGURATIONS), against `basic` where that was measured.
+
+    progresses: the library has progress threads in `basic` too.
+    """
+    configuration = CONFIGURATIONS[header.configuration]
+    if header.progress.source != configuration.progress:
+        yield f"its progress thread is of {header.progress.source}, not of {configuration.progress}"
+        return
+    if basic is not None and basic.ranks != header.ranks:
+        yield f"{header.ranks} ranks, {basic.ranks} in basic"
+        return
+    yield from _of_computing_threads(header, basic)
+    if configuration.bound:
+        yield from _of_dedicated_cores(header)
+    if configuration.progress == "application":
+        yield from _of_helper_threads(header)
+    elif basic is not None:
+        yield from _of_library_threads(header, basic, progresses=progresses)
+
+
+def _of_computing_threads(header: Header | ImpactHeader, basic: Header | ImpactHeader | None) -> Iterator[str]:
+    """As many as in basic, but one fewer where a core is given up; where there is none to give up, that is said."""
+    configuration, given_up = CONFIGURATIONS[header.configuration], header.progress.given_up_cores
+    if given_up != configuration.gives_up_core and not (configuration.bound and header.oversubscribed):
+        yield f"each rank gave up {given_up} cores, not {int(configuration.gives_up_core)}"
+    if basic is not None and header.threads_per_rank != basic.threads_per_rank - given_up:
+        beside = f"{basic.threads_per_rank} in basic, {given_up} given up"
+        yield f"{header.threads_per_rank} threads of each rank compute: {beside}"
+
+
+def _of_dedicated_cores(header: Header | ImpactHeader) -> Iterator[str]:
+    for rank in header.placement:
+        dedicated = _cpus(rank.dedicated_cpuset)
+        if not dedicated:
+            yield f"rank {rank.rank} has no dedicated core"
+        elif not header.oversubscribed and any(_cpus(cpuset) & dedicated for cpuset in rank.compute_cpusets):
+            yield f"rank {rank.rank} computes on CPU {rank.dedicated_cpuset}, its dedicated core"
+
+
+def _of_helper_threads(header: Header | ImpactHeader) -> Iterator[str]:
+    """The application's own thread: one for each rank, on the dedicated core."""
+    if header.thread_level_provided != "multiple":
+        yield f"the library provides MPI_THREAD_{header.thread_level_provided.upper()}, not MPI_THREAD_MULTIPLE"
+    for rank in header.placement:
+        if not rank.helper_threads:
+            yield f"rank {rank.rank} has no progress thread of the application"
+        yield from _of_binding(rank, rank.helper_threads, len(rank.helper_threads))
+
+
+def _of_library_threads(
+    header: Header | ImpactHeader, basic: Header | ImpactHeader, *, progresses: bool
+) -> Iterator[str]:
+    """A progress thread beyond what basic has, where it belongs; without a progress thread, none beyond basic's."""
+    configuration = CONFIGURATIONS[header.configuration]
+    wanted = configuration.progress == "library"
+    for rank, base in zip(header.placement, basic.placement, strict=True):
+        more = len(rank.mpi_threads) - (0 if progresses else len(base.mpi_threads))
+        beside = f"{len(rank.mpi_threads)} threads of the library, {len(base.mpi_threads)} in basic"
+        if wanted and more <= 0:
+            yield f"rank {rank.rank} has no progress thread: {beside}"
+        elif not wanted and len(rank.mpi_threads) > len(base.mpi_threads):
+            yield f"rank {rank.rank} has a progress thread, and was to have none: {beside}"
+        elif configuration.bound:
+            yield from _of_binding(rank, rank.mpi_threads, 1 if progresses else more)
+        elif wanted and configuration.gives_up_core:
+            yield from _of_freedom(rank, 1 if progresses else more)
+
+
+def _of_work(record: Record, basic: Record | None) -> Iterator[str]:
+    """The progress thread must have used the processor, the library's more than its threads did in basic.
 
     A count alone proves nothing: libraries start idle threads of their own.
     """
-    for rank, base in zip(record.header.placement, basic.header.placement, strict=False):
-        if len(rank.mpi_threads) <= len(base.mpi_threads):
-            yield (
-                f"rank {rank.rank} has no progress thread: {len(rank.mpi_threads)} threads of the library, "
-                f"{len(base.mpi_threads)} in basic"
-            )
-    if record.footer is not None and basic.footer is not None:
+    source = CONFIGURATIONS[record.header.configuration].progress
+    if record.footer is None or not any(point.repetitions for point in record.points):
+        return
+    if source == "application":
+        for number, spent in enumerate(record.footer.helper_thread_cpu_ns):
+            if sum(spent) == 0:
+                yield f"rank {number}'s progress thread did nothing: no time on the CPU"
+    elif source == "library" and basic is not None and basic.footer is not None:
         busy, idle = _thread_cpu_share(record), _thread_cpu_share(basic)
         if busy <= idle:
             yield f"the progress thread did nothing: {busy:.2%} of the run's time on the CPU, {idle:.2%} in basic"
+
+
+def _of_binding(rank: Placement, threads: Sequence[Thread], wanted: int) -> Iterator[str]:
+    """That many of these threads may run on the rank's dedicated core, and nowhere else."""
+    dedicated = _cpus(rank.dedicated_cpuset)
+    if not dedicated:
+        return  # said already
+    elsewhere = [thread.cpuset for thread in threads if not _cpus(thread.cpuset) <= dedicated]
+    if len(threads) - len(elsewhere) < wanted:
+        yield (
+            f"rank {rank.rank}'s progress thread may run on CPU {elsewhere[-1]}, not on its dedicated core "
+            f"{rank.dedicated_cpuset} alone"
+        )
+
+
+def _of_freedom(rank: Placement, wanted: int) -> Iterator[str]:
+    """That many of the library's threads may run on more than one core of the rank."""
+    free = [
+        thread
+        for thread in rank.mpi_threads
+        if len(_cpus(thread.cpuset)) * rank.physical_cores > len(_cpus(rank.cpuset))
+    ]
+    if len(free) < wanted:
+        bound = next(thread.cpuset for thread in rank.mpi_threads if thread not in free)
+        yield f"rank {rank.rank}'s progress thread is bound to CPU {bound}, and was not to be bound to a core"
+
+
+def _cpus(cpuset: str) -> set[int]:
+    """The kernel's list, 0-3,8, as a set."""
+    spans = [part.partition("-") for part in cpuset.split(",") if part]
+    return {cpu for first, _, last in spans for cpu in range(int(first), int(last or first) + 1)}
 
 
 def _thread_cpu_share(record: Record) -> float:
@@ -163,8 +267,27 @@ def _thread_cpu_share(record: Record) -> float:
     return float(spent / max(1.0, record.footer.wall_seconds * 1e9 * record.header.ranks))
 
 
+def _of_shared_memory(record: Record) -> Iterator[str]:
+    # The ranks of a node count as one in the least payload over other networks; over a wire each is alone.
+    alone = replace(record, header=replace(record.header, network="wire"))
+    sent, payload = _tcp_bytes(record), expected_wire_bytes(alone)
+    if sent is not None and 0 < payload <= sent:
+        yield f"the ranks sent {sent} bytes over TCP, as much as the payload of {payload}, instead of sharing memory"
+
+
+def _tcp_bytes(record: Record) -> int | None:
+    """What the connections of all ranks carried; None where the record does not say."""
+    sent = record.footer.tcp_bytes_sent if record.footer is not None else None
+    known = [rank for rank in sent or () if rank is not None]
+    return sum(known) if sent is not None and len(known) == len(sent) else None
+
+
 def _of_wire(record: Record, wire_report: Path) -> Iterator[str]:
-    return _of_carried(expected_wire_bytes(record), wire_report)
+    expected = expected_wire_bytes(record)
+    yield from _of_carried(expected, wire_report)
+    sent = _tcp_bytes(record)
+    if sent is not None and sent < expected:
+        yield f"the ranks sent {sent} bytes over TCP, less than the payload of {expected}: something else was used"
 
 
 def _of_carried(expected: int, wire_report: Path) -> Iterator[str]:

@@ -134,7 +134,10 @@ def test_a_hang_names_its_limit(folder: RunFolder) -> None:
 
 def test_without_basic_a_configuration_is_missing(folder: RunFolder) -> None:
     assert CASE.basic is not None
-    assert judged(folder, failed("x", CASE.basic.stem)) == ("missing", "basic, whose sizes it needs, failed")
+    assert judged(folder, failed("no footer", CASE.basic.stem)) == (
+        "missing",
+        "basic, whose sizes it needs, failed: no footer",
+    )
 
 
 def test_a_build_that_failed_quotes_the_compiler(folder: RunFolder, tmp_path: Path) -> None:

@@ -8,15 +8,20 @@ import pytest
 
 from mpi_campaign import verify
 from mpi_campaign.cases import Case
+from mpi_campaign.libraries import CONFIGURATIONS
 from tests.postprocess import synthetic
 
 PAYLOAD_BYTES = 10**15
 
 
 def judge(
-    tmp_path: Path, lines: list[dict[str, Any]], link_bytes: int | None = PAYLOAD_BYTES, **case: str
+    tmp_path: Path,
+    lines: list[dict[str, Any]],
+    link_bytes: int | None = PAYLOAD_BYTES,
+    basic_lines: list[dict[str, Any]] | None = None,
+    **case: Any,
 ) -> list[str]:
-    basic = synthetic.write(tmp_path / "basic.jsonl", synthetic.sweep(grid=(16,)))
+    basic = synthetic.write(tmp_path / "basic.jsonl", basic_lines or synthetic.sweep(grid=(16,)))
     record = synthetic.write(tmp_path / "record.jsonl", lines)
     wire = tmp_path / "wire.json"
     if link_bytes is not None:
@@ -94,6 +99,197 @@ def test_a_progress_thread_that_did_nothing(tmp_path: Path) -> None:
     assert "did nothing" in judge(tmp_path, lines)[0]
 
 
+# -- configurations, two ranks with a share of four cores each ---------------------------------------------------------
+
+SHARES = ("0-3", "4-7")
+LAST = ("3", "7")
+BUSY = 3_000_000_000
+
+
+def configured(configuration: str, **changes: Any) -> list[dict[str, Any]]:
+    """A record in which everything is as the configuration promises."""
+    asked = CONFIGURATIONS[configuration]
+    given_up = int(asked.gives_up_core)
+    pinned_by = {"application": "program", "library": "library", "none": "none"}[asked.progress]
+    progress = {"source": asked.progress, "pinned_by": pinned_by if asked.bound else "none", "given_up_cores": given_up}
+    lines = synthetic.sweep(
+        grid=(16,), configuration=configuration, threads_per_rank=4 - given_up, physical_cores=8, progress=progress,
+        **changes,
+    )  # fmt: skip
+    header, footer = lines[0], lines[-1]
+    for place, share, last in zip(header["placement"], SHARES, LAST, strict=True):
+        first = int(share[0])
+        thread = [{"name": "progress", "cpuset": last if asked.bound else share}]
+        place |= {
+            "cpuset": share,
+            "physical_cores": 4,
+            "compute_cpusets": [str(cpu) for cpu in range(first, first + 4 - given_up)],
+            "mpi_threads": thread if asked.progress == "library" else [],
+            "helper_threads": thread if asked.progress == "application" else [],
+            "dedicated_cpuset": last if asked.bound else "",
+        }
+    busy = {"library": "mpi_thread_cpu_ns", "application": "helper_thread_cpu_ns"}
+    footer |= {"mpi_thread_cpu_ns": [[], []], "helper_thread_cpu_ns": [[], []]}
+    if asked.progress in busy:
+        footer[busy[asked.progress]] = [[BUSY], [BUSY]]
+    if asked.progress == "application":
+        header["thread_level_required"] = "multiple"
+    return lines
+
+
+def judged(tmp_path: Path, lines: list[dict[str, Any]], **case: Any) -> list[str]:
+    return judge(tmp_path, lines, basic_lines=configured("basic"), **case)
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_what_is_as_promised_has_no_fault(tmp_path: Path, configuration: str) -> None:
+    assert judged(tmp_path, configured(configuration)) == []
+
+
+@pytest.mark.parametrize("configuration", ["async", "dedicated", "dedicated_unbound"])
+def test_the_librarys_thread_must_be_there_and_work(tmp_path: Path, configuration: str) -> None:
+    lines = configured(configuration)
+    lines[-1]["mpi_thread_cpu_ns"] = [[0], [0]]
+    assert judged(tmp_path, lines) == [
+        "the progress thread did nothing: 0.00% of the run's time on the CPU, 0.00% in basic"
+    ]
+    lines = configured(configuration)
+    lines[0]["placement"][1]["mpi_threads"] = []
+    lines[-1]["mpi_thread_cpu_ns"] = [[BUSY], []]
+    assert judged(tmp_path, lines) == ["rank 1 has no progress thread: 0 threads of the library, 0 in basic"]
+
+
+def test_another_progress_thread_than_was_asked_for(tmp_path: Path) -> None:
+    lines = configured("apphelper")
+    lines[0]["progress"]["source"] = "library"
+    assert judged(tmp_path, lines) == ["its progress thread is of library, not of application"]
+
+
+def test_a_dedicated_progress_thread_that_is_not_on_its_core(tmp_path: Path) -> None:
+    lines = configured("dedicated")
+    lines[0]["placement"][1]["mpi_threads"][0]["cpuset"] = "4-7"
+    assert judged(tmp_path, lines) == ["rank 1's progress thread may run on CPU 4-7, not on its dedicated core 7 alone"]
+
+
+def test_idle_threads_of_the_library_may_stay_where_they_are(tmp_path: Path) -> None:
+    basic, lines = configured("basic"), configured("dedicated")
+    for record, times in ((basic, [0]), (lines, [0, BUSY])):
+        for place, share in zip(record[0]["placement"], SHARES, strict=True):
+            place["mpi_threads"] = [{"name": "idle", "cpuset": share}, *place["mpi_threads"]]
+        record[-1]["mpi_thread_cpu_ns"] = [times, times]
+    assert judge(tmp_path, lines, basic_lines=basic) == []
+
+
+def test_a_core_of_two_hardware_threads_is_one_core(tmp_path: Path) -> None:
+    lines = configured("dedicated")
+    for place, share, last in zip(lines[0]["placement"], ("0-3,8-11", "4-7,12-15"), ("3,11", "7,15"), strict=True):
+        place |= {"cpuset": share, "dedicated_cpuset": last}
+    assert judged(tmp_path, lines) == []
+
+
+@pytest.mark.parametrize("configuration", ["dedicated", "apphelper"])
+def test_nothing_computes_on_a_dedicated_core(tmp_path: Path, configuration: str) -> None:
+    lines = configured(configuration)
+    lines[0]["placement"][0]["compute_cpusets"][-1] = "3"
+    assert judged(tmp_path, lines) == ["rank 0 computes on CPU 3, its dedicated core"]
+    lines[0]["placement"][0]["compute_cpusets"][-1] = "0-3"
+    assert judged(tmp_path, lines) == ["rank 0 computes on CPU 3, its dedicated core"]
+    lines[0]["placement"][0] |= {"dedicated_cpuset": "", "compute_cpusets": ["0", "1", "2"]}
+    assert judged(tmp_path, lines) == ["rank 0 has no dedicated core"]
+
+
+def test_the_applications_thread_must_be_there_bound_and_at_work(tmp_path: Path) -> None:
+    lines = configured("apphelper")
+    lines[0]["placement"][0]["helper_threads"] = []
+    assert judged(tmp_path, lines) == ["rank 0 has no progress thread of the application"]
+    lines = configured("apphelper")
+    lines[0]["placement"][0]["helper_threads"][0]["cpuset"] = "0-3"
+    assert judged(tmp_path, lines) == ["rank 0's progress thread may run on CPU 0-3, not on its dedicated core 3 alone"]
+    lines = configured("apphelper")
+    lines[-1]["helper_thread_cpu_ns"] = [[BUSY], [0]]
+    assert judged(tmp_path, lines) == ["rank 1's progress thread did nothing: no time on the CPU"]
+
+
+def test_the_applications_thread_needs_a_thread_level(tmp_path: Path) -> None:
+    lines = configured("apphelper", thread_level_provided="serialized")
+    assert judged(tmp_path, lines) == ["the library provides MPI_THREAD_SERIALIZED, not MPI_THREAD_MULTIPLE"]
+
+
+def test_the_control_that_is_not_bound_is_not(tmp_path: Path) -> None:
+    lines = configured("dedicated_unbound")
+    lines[0]["placement"][1]["mpi_threads"][0]["cpuset"] = "7"
+    assert judged(tmp_path, lines) == ["rank 1's progress thread is bound to CPU 7, and was not to be bound to a core"]
+
+
+def test_the_control_without_progress_has_none(tmp_path: Path) -> None:
+    lines = configured("basic_reduced")
+    lines[0]["placement"][0]["mpi_threads"] = [{"name": "progress", "cpuset": "0-3"}]
+    lines[-1]["mpi_thread_cpu_ns"] = [[BUSY], []]
+    assert judged(tmp_path, lines) == [
+        "rank 0 has a progress thread, and was to have none: 1 threads of the library, 0 in basic"
+    ]
+
+
+@pytest.mark.parametrize("configuration", [name for name, one in CONFIGURATIONS.items() if one.gives_up_core])
+def test_a_core_is_given_up_and_one_thread_fewer_computes(tmp_path: Path, configuration: str) -> None:
+    lines = configured(configuration)
+    lines[0]["threads_per_rank"] = 4
+    for line in lines[1:-1]:
+        line.pop("thread_medians")
+    assert judged(tmp_path, lines) == ["4 threads of each rank compute: 4 in basic, 1 given up"]
+    lines = configured(configuration)
+    lines[0]["progress"]["given_up_cores"] = 0
+    assert judged(tmp_path, lines)[0] == "each rank gave up 0 cores, not 1"
+
+
+@pytest.mark.parametrize("configuration", ["dedicated", "apphelper"])
+def test_on_one_core_it_is_oversubscribed_and_says_so(tmp_path: Path, configuration: str) -> None:
+    basic = synthetic.sweep(grid=(16,))
+    lines = configured(configuration, oversubscribed=True)
+    lines[0]["progress"]["given_up_cores"] = 0
+    lines[0]["threads_per_rank"] = 1
+    for rank, place in enumerate(lines[0]["placement"]):
+        own = [{"name": "progress", "cpuset": str(rank)}]
+        place |= {
+            "cpuset": str(rank),
+            "physical_cores": 1,
+            "compute_cpusets": [str(rank)],
+            "dedicated_cpuset": str(rank),
+        }
+        place |= {name: own for name in ("mpi_threads", "helper_threads") if place[name]}
+    for line in lines[1:-1]:
+        line.pop("thread_medians")
+    assert judge(tmp_path, lines, basic_lines=basic) == []
+
+
+def test_a_library_that_progresses_in_basic_needs_no_more_threads_than_there(tmp_path: Path) -> None:
+    basic, lines = configured("async"), configured("dedicated", toolchain="madmpi@2024", network="native")
+    basic[0]["configuration"], basic[0]["progress"]["source"] = "basic", "none"
+    assert judge(tmp_path, lines, basic_lines=basic) == []
+    lines[0]["placement"][0]["mpi_threads"][0]["cpuset"] = "0-3"
+    assert "not on its dedicated core" in judge(tmp_path, lines, basic_lines=basic)[0]
+
+
+# -- networks ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_ranks_sent_over_tcp_is_held_against_the_payload(tmp_path: Path) -> None:
+    lines = synthetic.sweep(grid=(16,))
+    lines[-1]["tcp_bytes_sent"] = [1000, 2000]
+    (fault,) = judge(tmp_path, lines)
+    assert fault.startswith("the ranks sent 3000 bytes over TCP, less than the payload of")
+    lines[-1]["tcp_bytes_sent"] = [1000, None]  # not known
+    assert judge(tmp_path, lines) == []
+
+
+def test_shared_memory_sends_no_payload_over_tcp(tmp_path: Path) -> None:
+    lines = synthetic.sweep(grid=(16,), network="shm")
+    lines[-1]["tcp_bytes_sent"] = [5000, 5000]  # what launchers and libraries say to each other
+    assert judge(tmp_path, lines) == []
+    lines[-1]["tcp_bytes_sent"] = [PAYLOAD_BYTES, 5000]
+    assert "instead of sharing memory" in judge(tmp_path, lines)[0]
+
+
 def test_a_wire_that_carried_too_little(tmp_path: Path) -> None:
     lines = synthetic.sweep(grid=(16,))
     assert "something else was used" in judge(tmp_path, lines, link_bytes=1000)[0]
@@ -101,7 +297,15 @@ def test_a_wire_that_carried_too_little(tmp_path: Path) -> None:
     assert "left no report" in judge(tmp_path, lines, link_bytes=None)[0]
 
 
-def test_another_case_than_was_asked_for(tmp_path: Path) -> None:
-    assert judge(tmp_path, synthetic.sweep(grid=(16,)), network="wire:1gbit") == [
-        "network is wire:2gbit, not wire:1gbit"
-    ]
+@pytest.mark.parametrize(
+    ("field", "wanted", "fault"),
+    [
+        ("network", "wire:1gbit", "network is wire:2gbit, not wire:1gbit"),
+        ("computation", "triad", "computation is dgemm, not triad"),
+        ("test_interval_ns", 100_000, "test_interval_ns is 0, not 100000"),
+        ("cache", "cold", "cache is warm, not cold"),
+        ("collective", "ireduce", "collective is ibcast, not ireduce"),
+    ],
+)
+def test_another_case_than_was_asked_for(tmp_path: Path, field: str, wanted: Any, fault: str) -> None:
+    assert judge(tmp_path, synthetic.sweep(grid=(16,)), **{field: wanted}) == [fault]
