@@ -14,7 +14,7 @@ from postprocess.load import Run, load_run
 from postprocess.plot import Look
 from postprocess.points import points_as_json, points_of, write_parquet
 from postprocess.report import write_report as render
-from postprocess.table import points_table_text, summary_table
+from postprocess.table import break_even_text, diagnosis_text, points_table_text, summary_table
 
 
 def load(folder: RunFolder) -> Run:
@@ -62,8 +62,9 @@ def _lies_in(error: OSError, folder: Path) -> bool:
 
 
 def short_table(folder: RunFolder) -> str:
-    """What `run` ends with."""
-    return summary_table(points_of(load(folder)))
+    """What `run` ends with: a line per case, and why."""
+    points = points_of(load(folder))
+    return _parts(summary_table(points), diagnosis_text(points))
 
 
 def short_peers_table(folder: RunFolder) -> str:
@@ -88,8 +89,13 @@ def peers_of(folder: RunFolder) -> pd.DataFrame:
 
 
 def full_table(folder: RunFolder) -> str:
-    """What `show` prints."""
-    return points_table_text(points_of(load(folder)))
+    """What `show` prints: the points, what their maps show, and where giving up a core pays."""
+    points = points_of(load(folder))
+    return _parts(points_table_text(points), diagnosis_text(points), break_even_text(points))
+
+
+def _parts(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text)
 
 
 def as_json(folder: RunFolder) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pandas as pd
 
+from postprocess.diagnosis import is_reference
 from postprocess.fields import Json
 from postprocess.load import Record, Run
-from postprocess.points import case_of, configuration_words, is_reference, launch_numbers, unusual_words
+from postprocess.points import case_of, configuration_words, launch_numbers, unusual_words
 from postprocess.text import clean, ratio
 
 MARKS = {

@@ -16,6 +16,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from postprocess import metrics, validity
+from postprocess.diagnosis import OVERLAP, UNRELIABLE, diagnose, is_reduced_reference, is_reference
 from postprocess.load import Header, Point, Record, Reference, Run, load_record, load_run
 from postprocess.metrics import Estimate, as_float, median_estimate
 from postprocess.text import duration, work
@@ -40,6 +41,7 @@ COLUMNS = [
     *CASE, "comm_target_ns", "comp_target_ns", "message_bytes", "work_size",
     "t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns",
     *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")), "vs_basic_reason",
+    "diagnosis", "diagnosis_confidence", "diagnosis_alternatives", "diagnosis_advice",
     "overlap_osu_percent", "overlap_imb_percent", "test_calls", "t_test_ns",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions",
     "recalibrations", "data_errors", "stop_reason", "interval_relative_reached",
@@ -101,7 +103,7 @@ def points_of(run: Run) -> pd.DataFrame:
     `speedup_vs_basic` is basic's t_measured over the point's own. Where `basic` has no comparable point the last two,
     and what follows from them, are NaN and `vs_basic_reason` says why. `r_exposed` and `r_interference` are the two
     parts of the overhead ratio against basic's references, or against the own ones where there is no basic.
-    `unreliable_reasons` and `flags` hold lists of strings.
+    `unreliable_reasons`, `flags` and `diagnosis_alternatives` hold lists of strings.
     """
     return points_table(run.records, str(run.manifest.get("system") or ""))
 
@@ -192,7 +194,7 @@ def record_metrics(path: Path | str, basic_path: Path | str | None = None) -> di
     r_overhead, r_overhead_vs_basic, speedup_vs_basic, speedup_vs_basic_per_work, r_comm, r_comp_slowdown, r_exposed,
     r_interference, overlap_osu_percent, overlap_imb_percent, t_comm_ref_ratio_to_target and t_comp_ref_ratio_to_target
     (measured reference over target), and r_overhead_diagonal (comm_target == comp_target).
-    Counts: points, points_valid, points_reliable.
+    Counts: points, points_valid, points_reliable, points_diagnosed, and points_overlap of these.
 
     Raises RecordError where a record cannot be read.
     """
@@ -210,6 +212,8 @@ def record_metrics(path: Path | str, basic_path: Path | str | None = None) -> di
         "points": float(len(points)),
         "points_valid": float(points["valid"].sum()),
         "points_reliable": float(points["reliable"].sum()),
+        "points_diagnosed": float((points["diagnosis"] != UNRELIABLE).sum()),
+        "points_overlap": float((points["diagnosis"] == OVERLAP).sum()),
     }
     return {name: value for name, value in found.items() if math.isfinite(value)}
 
@@ -236,7 +240,7 @@ def expected_wire_bytes(record: Record | Path | str) -> int:
 def _arrow(table: pd.DataFrame) -> pa.Table:
     """The table with one schema whatever it holds: lists of strings stay that where all are empty."""
     schema = pa.Schema.from_pandas(table, preserve_index=False)
-    for name in ("unreliable_reasons", "flags"):
+    for name in ("unreliable_reasons", "flags", "diagnosis_alternatives"):
         if name in schema.names:
             schema = schema.set(schema.get_field_index(name), pa.field(name, pa.list_(pa.string())))
     return pa.Table.from_pandas(table, schema=schema, preserve_index=False)
@@ -286,11 +290,6 @@ def unusual_words(case: Mapping[Any, Any]) -> str:
     return "".join(f", {words}" for words in unusual)
 
 
-def is_reference(case: Mapping[Any, Any]) -> bool:
-    """Whether a case is what the others are compared with: `basic`, its computation without MPI_Test."""
-    return bool(case["configuration"] == "basic" and not case["test_interval_ns"])
-
-
 def _case(record: Record, launch: int, point: Point, system: str) -> dict[str, Any]:
     return {
         **case_of(record, point.collective, launch, system),
@@ -299,11 +298,6 @@ def _case(record: Record, launch: int, point: Point, system: str) -> dict[str, A
         "message_bytes": point.message_bytes,
         "work_size": point.work_size,
     }
-
-
-def is_reduced_reference(case: Mapping[Any, Any]) -> bool:
-    """Whether a case is the control that tells the loss of a core from a slowdown: `basic_reduced`, likewise."""
-    return bool(case["configuration"] == "basic_reduced" and not case["test_interval_ns"])
 
 
 def _row(
@@ -333,7 +327,7 @@ def _row(
     r_comm, r_comp, approximate = _rank_ratios(m)
     if approximate:
         flags.append("intervals of r_comm and r_comp_slowdown are approximate: no rank's own samples were kept")
-    return {
+    row = {
         **_case(m.record, m.launch, p, system),
         "t_comm_ref_ns": comm_ref,
         "t_comp_ref_ns": comp_ref,
@@ -380,6 +374,13 @@ def _row(
         "complete": m.record.complete,
         "record": m.record.name,
         "index": p.index,
+    }
+    found = diagnose(row)
+    return row | {
+        "diagnosis": found.label,
+        "diagnosis_confidence": found.confidence,
+        "diagnosis_alternatives": list(found.alternatives),
+        "diagnosis_advice": found.advice,
     }
 
 

@@ -17,11 +17,12 @@ import pandas as pd
 from markupsafe import Markup
 
 from postprocess.colour import NO_VALUE, SCALES, hexadecimal, text_colour
+from postprocess.diagnosis import is_reference
 from postprocess.fields import Json
 from postprocess.load import Placement, Record, Run, load_run
 from postprocess.maps import MARKS, RESULT_WORDS, Cell, Metric, Panel, Sweep, cases_of, panels_of, run_name, sweeps_of
 from postprocess.plot import PLAIN, Look, file_key, write_maps
-from postprocess.points import configuration_words, header_case, is_reference, points_of
+from postprocess.points import configuration_words, header_case, points_of
 from postprocess.summary import CANNOT_TELL, MIXED, OVERLAPS, PARTLY, SERIALISES, SLOWER, Summary, summarise
 from postprocess.table import remarks
 from postprocess.text import change, clean, drift, duration, interval, percent, ratio, size, work

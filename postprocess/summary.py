@@ -14,7 +14,11 @@ Where at least half of the valid points are reliable, a case has the verdict tha
 overlap of both degrees makes up the three quarters it is `partly overlaps`, with `serialises` and `slower than
 serialised` it is `serialises`; otherwise `mixed`. Where fewer are reliable, each by itself says too little, and all
 valid points are taken together: the verdict is that of the distribution-free 95 % interval of the median of their
-ratios, as if they were repetitions of one (6 points at least). A diagnosis of causes is not attempted here.
+ratios, as if they were repetitions of one (6 points at least).
+
+The verdict says how much, `postprocess.diagnosis` says why, from the same ratio and its two parts. They cannot
+contradict each other: a point that is clearly `overlap` overlaps, and one that overlaps is never `no progression`,
+`communication slowdown`, `serialised with computation slowdown` or `contention`.
 """
 
 from __future__ import annotations
@@ -26,8 +30,9 @@ from typing import Any
 
 import pandas as pd
 
+from postprocess.diagnosis import MapDiagnosis, deciding_ratio, is_reference, map_diagnosis
 from postprocess.metrics import as_float, median_estimate
-from postprocess.points import CASE, configuration_words, is_reference, median, usable
+from postprocess.points import CASE, configuration_words, median, usable
 from postprocess.text import clean, interval, ratio
 
 OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (
@@ -57,9 +62,11 @@ class Summary:
     r_overhead_max: float
     r_overhead_vs_basic: float
     speedup_vs_basic: float
+    speedup_vs_basic_per_work: float
     together_low: float
     together_high: float
     verdicts: Counter[str]
+    diagnosis: MapDiagnosis
     notes: tuple[str, ...]
 
     @property
@@ -146,7 +153,7 @@ def case_verdict(verdicts: Counter[str]) -> str:
 def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
     chosen = usable(points)
     overhead = chosen["r_overhead"]
-    together = median_estimate([row[_deciding_metric(row)] for row in points[points["valid"]].to_dict("records")])
+    together = median_estimate([row[deciding_ratio(row)] for row in points[points["valid"]].to_dict("records")])
     return Summary(
         case=case,
         points=len(points),
@@ -157,20 +164,17 @@ def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
         r_overhead_max=float(overhead.max()),
         r_overhead_vs_basic=median(chosen["r_overhead_vs_basic"]),
         speedup_vs_basic=median(chosen["speedup_vs_basic"]),
+        speedup_vs_basic_per_work=median(chosen["speedup_vs_basic_per_work"]),
         together_low=as_float(together.low),
         together_high=as_float(together.high),
         verdicts=Counter(_deciding_verdict(row) for row in points[points["reliable"]].to_dict("records")),
+        diagnosis=map_diagnosis(points.to_dict("records")),
         notes=_notes(points),
     )
 
 
-def _deciding_metric(row: dict[Any, Any]) -> str:
-    against_basic = not is_reference(row) and math.isfinite(row["r_overhead_vs_basic"])
-    return "r_overhead_vs_basic" if against_basic else "r_overhead"
-
-
 def _deciding_verdict(row: dict[Any, Any]) -> str:
-    metric = _deciding_metric(row)
+    metric = deciding_ratio(row)
     return point_verdict(row[f"{metric}_ci95_low"], row[f"{metric}_ci95_high"])
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.points import configuration_words, is_reference
+from postprocess.break_even import break_even_table, cores_words, measured_words
+from postprocess.diagnosis import Diagnosis, is_reference
+from postprocess.points import configuration_words
 from postprocess.summary import summarise
 from postprocess.text import clean, duration, interval, percent, ratio, size
 
@@ -16,11 +18,12 @@ def summary_table(points: pd.DataFrame) -> str:
     """One line per toolchain, network, configuration and collective of `points_of(run)`, without a final newline.
 
     r_overhead is the median over reliable points (over all valid ones where less than half are), with [min, max];
-    "reliable" counts reliable / valid / all points.
+    "per work" is the speed-up by the work done: cores that were given up did none. "reliable" counts reliable / valid /
+    all points.
     """
     heads = [
         *("toolchain", "network", "configuration", "collective", "r_overhead", "[min, max]"),
-        *("vs basic", "speed-up", "reliable", "verdict", "notes"),
+        *("vs basic", "speed-up", "per work", "reliable", "verdict", "diagnosis", "notes"),
     ]
     lines = []
     for s in summarise(points):
@@ -34,12 +37,31 @@ def summary_table(points: pd.DataFrame) -> str:
                 interval(s.r_overhead_min, s.r_overhead_max),
                 "" if plain else ratio(s.r_overhead_vs_basic),
                 "" if plain else ratio(s.speedup_vs_basic),
+                "" if plain else ratio(s.speedup_vs_basic_per_work),
                 f"{s.reliable}/{s.valid}/{s.points}",
                 s.shown_verdict,
+                s.diagnosis.label,
                 ", ".join(s.notes),
             ]
         )
-    return aligned(heads, lines, right={4, 6, 7, 8}) if lines else "no points"
+    return aligned(heads, lines, right={4, 6, 7, 8, 9}) if lines else "no points"
+
+
+def diagnosis_text(points: pd.DataFrame) -> str:
+    """What each map shows, and what can be done about it, once for all collectives of a configuration that share it."""
+    summaries = summarise(points)
+    lines: list[str] = []
+    for name in dict.fromkeys(s.name for s in summaries):
+        same = [s for s in summaries if s.name == name]
+        lines.append(name)
+        for advice in dict.fromkeys(s.diagnosis.advice for s in same):
+            lines += [
+                f"  {clean(s.case['collective'])}: {clean(s.diagnosis.words)}"
+                for s in same
+                if s.diagnosis.advice == advice
+            ]
+            lines.append(f"    {clean(advice)}")
+    return "\n".join(lines)
 
 
 def points_table_text(points: pd.DataFrame) -> str:
@@ -47,7 +69,7 @@ def points_table_text(points: pd.DataFrame) -> str:
     heads = [
         *("toolchain", "network", "configuration", "collective", "comm", "comp", "message", "work"),
         *("t_comm_ref", "t_comp_ref", "t_measured", "r_overhead", "95 %", "vs basic", "speed-up"),
-        *("r_comm", "r_comp", "reps", "width", "remarks"),
+        *("r_comm", "r_comp", "reps", "width", "diagnosis", "remarks"),
     ]
     lines = [
         [
@@ -63,11 +85,39 @@ def points_table_text(points: pd.DataFrame) -> str:
             *(ratio(p[key]) for key in ("r_overhead_vs_basic", "speedup_vs_basic", "r_comm", "r_comp_slowdown")),
             str(p["repetitions"]),
             percent(p["interval_relative_reached"]),
+            Diagnosis(p["diagnosis"], p["diagnosis_confidence"], tuple(p["diagnosis_alternatives"])).words,
             "; ".join(remarks(p)),
         ]
         for p in points.to_dict("records")
     ]
     return aligned(heads, lines, right=set(range(4, 19)) - {12}) if lines else "no points"
+
+
+def break_even_text(points: pd.DataFrame) -> str:
+    """For which sizes and from how many cores per rank on giving one up pays; empty where nobody gave one up."""
+    heads = [
+        *("toolchain", "network", "configuration", "collective", "cores", "comm", "comp", "message"),
+        *("per work", "95 %", "vs reduced", "pays from", "95 %", "pays here", "measured"),
+    ]
+    lines = [
+        [
+            *(str(p[key]) for key in ("toolchain", "network")),
+            configuration_words(p),
+            str(p["collective"]),
+            str(p["cores_per_rank"]),
+            *(duration(p[key]) for key in ("comm_target_ns", "comp_target_ns")),
+            size(p["message_bytes"]),
+            ratio(p["speedup_vs_basic_per_work"]),
+            interval(p["speedup_vs_basic_per_work_ci95_low"], p["speedup_vs_basic_per_work_ci95_high"]),
+            ratio(p["speedup_vs_reduced"]),
+            cores_words(p["break_even_cores"]),
+            f"[{', '.join(cores_words(p[f'break_even_cores_ci95_{end}']) for end in ('low', 'high'))}]",
+            p["pays"] + ("" if p["reliable"] else "?"),
+            measured_words(p),
+        ]
+        for p in break_even_table(points).to_dict("records")
+    ]
+    return aligned(heads, lines, right={*range(4, 9), 10, 11}) if lines else ""
 
 
 def remarks(point: dict[Any, Any]) -> list[str]:

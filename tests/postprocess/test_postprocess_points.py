@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postprocess import metrics, validity
+from postprocess.break_even import COLUMNS as BREAK_EVEN_COLUMNS
+from postprocess.break_even import break_even_table
 from postprocess.load import RECORD_VERSIONS, Reference, load_record, load_run
 from postprocess.points import (
     COLUMNS,
@@ -28,7 +31,7 @@ from postprocess.points import (
     write_parquet,
 )
 from postprocess.summary import point_verdict, summarise
-from postprocess.table import points_table_text, summary_table
+from postprocess.table import break_even_text, diagnosis_text, points_table_text, summary_table
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import MS, Behaviour, point, sweep
 
@@ -426,7 +429,9 @@ def test_nothing_measured_is_no_error(tmp_path: Path) -> None:
     assert summarise(points) == []
     assert summary_table(points) == points_table_text(points) == "no points"
     write_parquet(run_dir)
-    assert record_metrics(run.records[0].path) == {"points": 0, "points_valid": 0, "points_reliable": 0}
+    assert record_metrics(run.records[0].path) == dict.fromkeys(
+        ("points", "points_valid", "points_reliable", "points_diagnosed", "points_overlap"), 0
+    )
 
 
 def test_record_metrics(tmp_path: Path) -> None:
@@ -541,8 +546,8 @@ def test_tables_for_the_terminal(tmp_path: Path) -> None:
     short = summary_table(points).splitlines()
     assert len(short) == 1 + 6
     assert short[3].split() == [
-        *("openmpi@5.0.11", "wire:2gbit", "async", "ibcast", "0.18", "[-0.20,", "0.18]", "0.18", "1.38", "7/8/9"),
-        *("overlaps", "shared", "core"),
+        *("openmpi@5.0.11", "wire:2gbit", "async", "ibcast", "0.18", "[-0.20,", "0.18]", "0.18", "1.38", "1.38"),
+        *("7/8/9", "overlaps", "overlap", "shared", "core"),
     ]
     full = points_table_text(points).splitlines()
     assert len(full) == 1 + len(points)
@@ -551,9 +556,9 @@ def test_tables_for_the_terminal(tmp_path: Path) -> None:
 
 def test_hostile_names_cannot_reach_the_terminal(tmp_path: Path) -> None:
     points = table(tmp_path, sweep(toolchain="evil\x1b[2J\u202e\n@1"))
-    for text in (summary_table(points), points_table_text(points)):
+    for text, lines in ((summary_table(points), 2), (points_table_text(points), 10), (diagnosis_text(points), 3)):
         assert all(line.isprintable() for line in text.split("\n"))
-        assert len(text.split("\n")) in (2, 10)
+        assert len(text.split("\n")) == lines
 
 
 def test_mpi_test_and_another_computation_are_cases_of_their_own(tmp_path: Path) -> None:
@@ -677,3 +682,38 @@ def test_mpi_test_is_time_inside_mpi(tmp_path: Path) -> None:
     assert (row["test_calls"], row["t_test_ns"]) == (160, spent)
     assert row["r_comm"] == pytest.approx(0.6, abs=0.01)
     assert row["r_comp_slowdown"] == pytest.approx(1.0, abs=0.01)
+
+
+def test_break_even_is_predicted_and_measured(tmp_path: Path) -> None:
+    """Overlap halves the time, but for 5 %: one core of two is too many, one of sixteen is not."""
+    points = table(
+        tmp_path,
+        *(
+            on_cores(cores - given_up, given_up, behaviour, configuration)
+            for cores in (2, 16)
+            for configuration, given_up, behaviour in (
+                ("basic", 0, synthetic.SERIALISED),
+                ("dedicated", 1, Behaviour(0.05)),
+                ("dedicated_unbound", 1, Behaviour(1.2)),
+                ("async", 0, Behaviour(0.3)),
+            )
+        ),
+    )
+    found = break_even_table(points)
+    assert list(found.columns) == BREAK_EVEN_COLUMNS
+    assert list(found["configuration"]) == ["dedicated", "dedicated_unbound"] * 2
+    assert list(found["cores_per_rank"]) == [2, 2, 16, 16]
+    assert list(found["pays"]) == ["no", "no", "yes", "no"]
+    assert list(found["pays_on_cores"]) == [[16], [], [16], []]
+    assert list(found["does_not_pay_on_cores"]) == [[2], [2, 16], [2], [2, 16]]
+    assert found["break_even_cores"][0] == pytest.approx(32 / 15.2, rel=1e-6)
+    lines = break_even_text(points).splitlines()
+    assert len(lines) == 5
+    assert re.search(r" 3 +\[3, 3\] +no +pays on 16; not on 2$", lines[1])
+    assert re.search(r" never +\[never, never\] +no +not on 2, 16$", lines[2])
+
+
+def test_nobody_gave_up_a_core(tmp_path: Path) -> None:
+    points = table(tmp_path, sweep(grid=(16,)), sweep(grid=(16,), configuration="async"))
+    assert break_even_text(points) == ""
+    assert list(break_even_table(points.iloc[:0]).columns) == BREAK_EVEN_COLUMNS
