@@ -68,8 +68,10 @@ def _why(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
     logs = folder.partial / "logs"
     said = [line for suffix in (".err", ".out") for line in lines(logs / f"{case.stem}{suffix}")]
     reframe_says = outcome.fail_reason.removeprefix("sanity error: ").strip()
-    if "timed out" in reframe_says:
-        return f"it hung: no end within its limit of {duration(plan.case_limit_seconds)}"
+    hangs = {line for line in said if re.match(rf"{case.benchmark}: rank \d+ hangs in ", line)}
+    if hangs or "timed out" in reframe_says:
+        where = "; ".join(line.partition(": ")[2] for line in sorted(hangs))[:LONGEST_QUOTE]
+        return f"it hung: no end within its limit of {duration(plan.case_limit_seconds)}{': ' * bool(where)}{where}"
     if archive.is_complete(_record(folder, case)):
         return reframe_says  # it ran to its end: what was wrong is what verification found
     own = [line for line in (*said, reframe_says) if line.startswith((f"{case.benchmark}: ", "wire: "))]

@@ -18,9 +18,7 @@ class NbcOverlap(MeasuredTest):
 
     def benchmark_options(self) -> list[str]:
         case = self.case
-        options = ["--grid", self.grid, "--cache", case.cache]
-        if case.computation != "dgemm":
-            options += ["--computation", case.computation]
+        options = ["--grid", self.grid, "--cache", case.cache, "--computation", case.computation]
         if case.test_interval_ns:
             options += ["--test-interval", f"{case.test_interval_ns}ns"]
         if self.budget_seconds:

@@ -180,8 +180,14 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     def words(self) -> list[str]:
         """The program and its options."""
         program = str(self.build.build_folder / self.benchmark)
-        collective = ["--collective", self.case.collective]
-        return [program, *self.common_options(), *collective, "--record", archive.RECORD, *self.benchmark_options()]
+        own = ["--collective", self.case.collective, "--limit-seconds", f"{self.hung_after_seconds:.1f}"]
+        return [program, *self.common_options(), *own, "--record", archive.RECORD, *self.benchmark_options()]
+
+    @property
+    def hung_after_seconds(self) -> float:
+        """A little less than the time limit: a program that is not over by then says where each rank is, and ends."""
+        limit = float(self.time_limit)
+        return max(limit - 10, 0.8 * limit)
 
     def common_options(self) -> list[str]:
         """Options that all our benchmarks have: what the record's header says, threads, the configuration's own."""

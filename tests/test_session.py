@@ -132,6 +132,18 @@ def test_a_hang_names_its_limit(folder: RunFolder) -> None:
     assert judged(folder, failed("job timed out (170.1s > 170s)"))[1].startswith("it hung: no end within its limit of")
 
 
+def test_a_hang_says_where_each_rank_is(folder: RunFolder) -> None:
+    lines = [f"nbc_overlap: rank {rank} hangs in MPI_Wait of MPI_Ibcast: point 4, repetition 7" for rank in (1, 0)]
+    log(folder, "\n".join([*lines, "mpiexec: aborted", "nbc_overlap: the record is closed"]))
+    result, reason = judged(folder, failed("sanity error: not over after 160 s"))
+    assert result == "fail"
+    assert reason.startswith("it hung: no end within its limit of ")
+    assert reason.endswith(
+        ": rank 0 hangs in MPI_Wait of MPI_Ibcast: point 4, repetition 7; "
+        "rank 1 hangs in MPI_Wait of MPI_Ibcast: point 4, repetition 7"
+    )
+
+
 def test_without_basic_a_configuration_is_missing(folder: RunFolder) -> None:
     assert CASE.basic is not None
     assert judged(folder, failed("no footer", CASE.basic.stem)) == (
