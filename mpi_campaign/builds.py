@@ -30,6 +30,20 @@ def options(mpicc: str) -> list[str]:
     ]
 
 
+def missing_functions(build: Path) -> frozenset[str]:
+    """Collectives that the library of a build folder lacks, as MPI functions: `MPI_Bcast_init`.
+
+    What CMake could not link; `nbc_overlap --list` tells the same. Nothing where nothing has been configured yet.
+    """
+    listed = build / "missing_functions.txt"
+    return frozenset(listed.read_text().split()) if listed.is_file() else frozenset()
+
+
+def mpi_function(collective: str) -> str:
+    """The MPI function of a collective's name: `MPI_Bcast_init` of `bcast_init`."""
+    return f"MPI_{collective.capitalize()}"
+
+
 def environment(family: str, version: str, prefix: str) -> dict[str, str]:
     """Variables that the library's compiler wrapper needs."""
     request = libraries.Request(Path(prefix), version, "basic", "native", libraries.Placement(1, 1))

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from mpi_campaign import libraries, machine, plan, suites, toolchains
+from mpi_campaign import builds, libraries, machine, plan, suites, toolchains
 from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS
 from mpi_campaign.progress import duration
 
@@ -25,7 +25,7 @@ def everything() -> dict[str, list[dict[str, Any]]]:
             for name in names
         ],
         "benchmarks": [_entry(name, benchmark.title) for name, benchmark in BENCHMARKS.items()],
-        "collectives": [_entry(name, "MPI_" + name.capitalize()) for name in suites.COLLECTIVES],
+        "collectives": [_entry(name, builds.mpi_function(name)) for name in suites.COLLECTIVES],
         "configurations": [_entry(name, one.title) for name, one in libraries.CONFIGURATIONS.items()],
         "configurations of each library": list(_configurations()),
         "computations": [_entry(name, what) for name, what in COMPUTATIONS.items()],

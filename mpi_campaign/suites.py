@@ -10,12 +10,20 @@ from dataclasses import dataclass
 from mpi_campaign import libraries, toolchains
 from mpi_campaign.peers import PEERS
 
-COLLECTIVES = ("ibcast", "ireduce", "iallgather", "ialltoall", "iallreduce")
 # Those that the paper measures everywhere (section 5.3), and the one whose result every rank waits for.
 PAPERS_FOUR = ("ibcast", "ireduce", "iallgather", "ialltoall")
 FIVE = (*PAPERS_FOUR, "iallreduce")
 # One of each library that comes in wheels.
 THREE_LIBRARIES = (*toolchains.DEFAULT_TOOLCHAINS, "intel@2021.18.1")
+# All that can be measured: the nonblocking ones of MPI-3, and the persistent form of each, of MPI-4.
+NONBLOCKING = (
+    *FIVE,
+    "ibarrier", "igather", "igatherv", "iscatter", "iscatterv", "iallgatherv", "ialltoallv", "ialltoallw",
+    "ireduce_scatter_block", "ireduce_scatter", "iscan", "iexscan",
+    "ineighbor_allgather", "ineighbor_allgatherv",
+    "ineighbor_alltoall", "ineighbor_alltoallv", "ineighbor_alltoallw",
+)  # fmt: skip
+COLLECTIVES = (*NONBLOCKING, *(f"{name[1:]}_init" for name in NONBLOCKING))
 
 
 @dataclass(frozen=True)

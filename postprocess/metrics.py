@@ -256,14 +256,60 @@ def reference_change(own: float, basic: float) -> float:
     return own / basic - 1 if basic > 0 else math.nan
 
 
-# From the sizes of the groups of ranks between which data has to cross, and the number of ranks.
+def _other_groups(groups: Sequence[int]) -> int:
+    return len(groups) - 1
+
+
+def _every_group(groups: Sequence[int]) -> int:
+    return len(groups) if len(groups) > 1 else 0
+
+
+def _ranks_outside_roots_group(groups: Sequence[int]) -> int:
+    return sum(groups[1:])
+
+
+def _ranks_times_other_groups(groups: Sequence[int]) -> int:
+    return sum(groups) * (len(groups) - 1)
+
+
+def _pairs_between_groups(groups: Sequence[int]) -> int:
+    return sum(g * (sum(groups) - g) for g in groups)
+
+
+def _twice_every_group(groups: Sequence[int]) -> int:
+    return 2 * _every_group(groups)
+
+
+# Blocks between groups of ranks, by the name without form: from the sizes of the groups, rank 0's first.
 _CROSSINGS: dict[str, Callable[[Sequence[int]], int]] = {
-    "ibcast": lambda groups: len(groups) - 1,
-    "ireduce": lambda groups: len(groups) - 1,
-    "iallreduce": lambda groups: len(groups) if len(groups) > 1 else 0,
-    "iallgather": lambda groups: sum(groups) * (len(groups) - 1),
-    "ialltoall": lambda groups: sum(g * (sum(groups) - g) for g in groups),
+    "bcast": _other_groups,
+    "gather": _ranks_outside_roots_group,
+    "gatherv": _ranks_outside_roots_group,
+    "scatter": _ranks_outside_roots_group,
+    "scatterv": _ranks_outside_roots_group,
+    "allgather": _ranks_times_other_groups,
+    "allgatherv": _ranks_times_other_groups,
+    "alltoall": _pairs_between_groups,
+    "alltoallv": _pairs_between_groups,
+    "alltoallw": _pairs_between_groups,
+    "reduce": _other_groups,
+    "allreduce": _every_group,
+    "reduce_scatter_block": _ranks_times_other_groups,
+    "reduce_scatter": _ranks_times_other_groups,
+    "scan": _other_groups,
+    "exscan": _other_groups,
+    "neighbor_allgather": _every_group,
+    "neighbor_allgatherv": _every_group,
+    "neighbor_alltoall": _twice_every_group,
+    "neighbor_alltoallv": _twice_every_group,
+    "neighbor_alltoallw": _twice_every_group,
 }
+# Of these it is not known which blocks cross, and each is at least half of their mean. (Of an Iallgatherv or an
+# Ireduce_scatter all do, each as often as the others.)
+_HALVES = {
+    "gatherv", "scatterv", "alltoallv", "alltoallw",
+    "neighbor_allgatherv", "neighbor_alltoallv", "neighbor_alltoallw",
+}  # fmt: skip
 
 
 def least_crossing_bytes(collective: str, message_bytes: int, groups: Sequence[int]) -> int:
@@ -272,11 +318,19 @@ def least_crossing_bytes(collective: str, message_bytes: int, groups: Sequence[i
     `groups` holds the number of ranks in each group (one rank each where every message takes the network; one group per
     node otherwise); `message_bytes` is what one rank hands to the call, as the record schema has it. Every group but
     the root's takes in (Ibcast) or gives out (Ireduce) the whole buffer, every group gives it out (Iallreduce), each
-    contribution reaches every other group (Iallgather), each block between groups crosses (Ialltoall).
-    0, which is always true, for a collective that is not known.
+    contribution reaches every other group (Iallgather), each block between groups crosses (Ialltoall), and that of a
+    rank outside the root's group (Igather, Iscatter). In an Ireduce_scatter every group gives out what it adds to the
+    blocks of the ranks outside. The last rank of an Iscan or Iexscan needs something of every other group. On the ring
+    of the neighbourhood collectives every group gives out one contribution (Ineighbor_allgather) or, as a ring that
+    leaves a group comes back, takes part in two edges, each of two blocks (Ineighbor_alltoall).
+    0, which is always true, for Ibarrier, and for a collective that is not known.
     """
-    crossings = _CROSSINGS.get(collective.lower().removeprefix("mpi_"))
-    return message_bytes * crossings(groups) if crossings else 0
+    name = collective.lower().removeprefix("mpi_")
+    name = name.removesuffix("_init") if name.endswith("_init") else name.removeprefix("i")
+    crossings = _CROSSINGS.get(name)
+    if crossings is None:
+        return 0
+    return message_bytes * crossings(groups) // (2 if name in _HALVES else 1)
 
 
 def _shorter(comp: Estimate, comm: Estimate) -> Estimate:

@@ -84,7 +84,8 @@ def flags(point: Point, asked_width: float, comm_ref_ns: float, comp_ref_ns: flo
     ):
         if calibration.status == "off_target" and abs(calibration.error_relative) <= CALIBRATION_LIMIT:
             found.append(f"{name} size off target by {percent(abs(calibration.error_relative))}")
-        if calibration.status != "given" and target_ns and abs(ref_ns / target_ns - 1) > CALIBRATION_LIMIT:
+        sized = calibration.status not in ("given", "no_message")
+        if sized and target_ns and abs(ref_ns / target_ns - 1) > CALIBRATION_LIMIT:
             found.append(f"{name} alone took {duration(ref_ns)} for a target of {duration(target_ns)}")
         moved = reference.moved_relative
         if calibration.status == "given" and moved is not None and abs(moved) > REFERENCE_LIMIT:
@@ -131,6 +132,8 @@ def _calibration_reasons(size: str, name: str, calibration: Calibration) -> list
         return [f"no {size} reaches this time"]
     if calibration.status == "not_monotonic":
         return [f"larger {size}s were faster: none could be chosen for this time"]
+    if calibration.status == "no_message":
+        return []
     if calibration.time_ns and abs(calibration.error_relative) > CALIBRATION_LIMIT:
         return [f"{name} off target by {percent(abs(calibration.error_relative))}"]
     return []

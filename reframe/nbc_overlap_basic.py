@@ -4,9 +4,9 @@ from typing import Any
 
 import reframe.utility.sanity as sn
 from overlap_base import MeasuredTest
-from reframe.core.builtins import parameter, run_before
+from reframe.core.builtins import parameter, run_after, run_before
 
-from mpi_campaign import archive, suites
+from mpi_campaign import archive, builds, suites
 from mpi_campaign.benchmarks import COMPUTATIONS
 from postprocess.points import record_metrics
 
@@ -26,6 +26,12 @@ class NbcOverlap(MeasuredTest):
         basic = self.basic_test()
         sizes = ["--save-sizes", archive.SIZES] if basic is None else ["--sizes", str(basic.staged(archive.SIZES))]
         return options + sizes
+
+    @run_after("setup")
+    def library_has_the_collective(self) -> None:
+        function = builds.mpi_function(self.case.collective)
+        missing = function in builds.missing_functions(self.build.build_folder)
+        self.skip_if(missing, f"this MPI library has no {function}")
 
     @run_before("performance")
     def metrics(self) -> None:

@@ -52,6 +52,11 @@ def build_benchmarks(folder: Path, toolchain: str, *options: str, compiler: str 
     return folder
 
 
+def _handed_over(family: str, name: str, value: str) -> tuple[str, ...]:
+    """The launcher's words for a variable of the ranks."""
+    return ("-x", f"{name}={value}") if family == "openmpi" else ("-genv", name, value)
+
+
 def launch_line(
     program: Path, *words: str, ranks: int = 2, env: Mapping[str, str] | None = None, toolchain: str = MPI
 ) -> tuple[list[str], dict[str, str]]:
@@ -64,7 +69,7 @@ def launch_line(
     request = libraries.Request(Path(mpi.prefix), mpi.version, "basic", "shm", placement)
     settings = libraries.launch(mpi.family, request)
     assert isinstance(settings, libraries.Settings)
-    options = [word for name, value in (env or {}).items() for word in ("-genv", name, value)]
+    options = [word for name, value in (env or {}).items() for word in _handed_over(mpi.family, name, value)]
     line = [mpi.mpiexec, "-n", str(ranks), *settings.options, *options, str(program), *words]
     return line, {**os.environ, **settings.env}
 

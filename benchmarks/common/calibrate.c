@@ -24,6 +24,7 @@ static const char *const status_names[] = {
     [CALIBRATE_CONVERGED] = "converged",         [CALIBRATE_OFF_TARGET] = "off_target",
     [CALIBRATE_UNREACHABLE] = "unreachable",     [CALIBRATE_NOT_MONOTONIC] = "not_monotonic",
     [CALIBRATE_NOT_SEARCHED] = "not_searched",   [CALIBRATE_GIVEN] = "given",
+    [CALIBRATE_NO_MESSAGE] = "no_message",
 };
 
 const char *calibrate_status_name(enum calibrate_status status) {

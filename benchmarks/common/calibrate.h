@@ -20,7 +20,8 @@ enum calibrate_status {
     CALIBRATE_UNREACHABLE,   /* the smallest size takes longer, or the largest is too fast */
     CALIBRATE_NOT_MONOTONIC, /* larger sizes were faster, and none within tolerance was found */
     CALIBRATE_NOT_SEARCHED,  /* the time was up before one size was measured */
-    CALIBRATE_GIVEN          /* from a sizes file */
+    CALIBRATE_GIVEN,         /* from a sizes file */
+    CALIBRATE_NO_MESSAGE     /* there is no size: it takes what it takes */
 };
 
 /* Measures one size: its time in ns. false: no more time to measure, the search ends with what it has. */

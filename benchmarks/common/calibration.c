@@ -105,7 +105,10 @@ void calibration_sizes_check(const struct plan *plan, const struct size_table *s
         const double sets = plan->cold ? 2 : 1;
         const double messages = sets * (double)bytes * (double)collective_most_blocks(collective, (int)sizes->ranks);
         const double needed = messages + compute_bytes(plan->computation, size, plan->threads);
-        if (bytes % COLLECTIVE_ELEMENT != 0 || bytes > most) {
+        if ((bytes == 0) == collective_has_message(collective)) {
+            snprintf(error, error_size, "sizes file '%s': %llu bytes of %s, which has %s", path, (unsigned long long)bytes, collective->name,
+                     bytes == 0 ? "a message" : "none");
+        } else if (bytes % COLLECTIVE_ELEMENT != 0 || bytes > most) {
             snprintf(error, error_size, "sizes file '%s': %llu bytes of %s; a multiple of %d up to %llu is needed", path,
                      (unsigned long long)bytes, collective->name, COLLECTIVE_ELEMENT, (unsigned long long)most);
         } else if (plan->memory_bytes > 0 && needed > (double)plan->memory_bytes) {
@@ -304,9 +307,33 @@ static bool run_job(struct job *job, const struct calibrate_request *request, co
     return true;
 }
 
+/* Collective: a collective without data. It takes one time, whatever the target. */
+static bool measure_without_message(calibration *c, const struct collective *collective, const int64_t *targets, size_t count,
+                                    struct calibrate_result *results) {
+    struct job job = {.c = c, .collective = collective, .target_ns = targets[0], .begin = timer_now_ns()};
+    double time = measure_size(&job, 0);
+    if (!job.data_errors) {
+        job.target_ns = (int64_t)time; /* which tells how precise a start has to be */
+        time = measure_size(&job, 0);
+    }
+    for (size_t i = 0; i < count; i++) {
+        results[i] = (struct calibrate_result){.status = CALIBRATE_NO_MESSAGE,
+                                               .time_ns = time,
+                                               .error_relative = time / (double)targets[i] - 1,
+                                               .measurements = job.asked};
+    }
+    if (!job.data_errors && c->bench->rank == 0 && !c->plan->quiet) {
+        fprintf(stderr, "# %s has no message: it takes %.4f ms, and the communication axis has this one time\n", collective->name, time / 1e6);
+    }
+    return !job.data_errors;
+}
+
 /* One axis: the sizes of all targets of a collective, or of the computation. Each target starts from the one before. */
 static bool search_axis(calibration *c, const struct collective *collective, const int64_t *targets, size_t count, double budget,
                         struct calibrate_result *results) {
+    if (collective != NULL && !collective_has_message(collective)) {
+        return measure_without_message(c, collective, targets, count, results);
+    }
     int64_t begin = timer_now_ns();
     double left_weight = 0;
     for (size_t i = 0; i < count; i++) {
@@ -350,7 +377,7 @@ static bool look_again(calibration *c, const struct collective *collective, int6
 static bool recheck_axis(calibration *c, const struct collective *collective, const int64_t *targets, size_t count, int64_t deadline,
                          struct calibrate_result *results) {
     for (size_t i = 0; i < count; i++) {
-        int look = calibration_can_take(&results[i]) && (deadline == 0 || timer_now_ns() < deadline);
+        int look = calibration_can_take(&results[i]) && results[i].status != CALIBRATE_NO_MESSAGE && (deadline == 0 || timer_now_ns() < deadline);
         MPI_CHECK(MPI_Bcast(&look, 1, MPI_INT, 0, MPI_COMM_WORLD));
         if (look != 0 && !look_again(c, collective, targets[i], deadline, &results[i])) {
             return false;
@@ -376,7 +403,7 @@ static void take_sizes(const struct size_list *list, struct calibrate_result *re
     for (size_t i = 0; i < list->count; i++) {
         const struct size_entry *entry = &list->entries[i];
         results[i] = (struct calibrate_result){
-            .status = is_known_to_fail(entry->status) ? entry->status : CALIBRATE_GIVEN,
+            .status = is_known_to_fail(entry->status) || entry->status == CALIBRATE_NO_MESSAGE ? entry->status : CALIBRATE_GIVEN,
             .size = entry->size,
             .time_ns = (double)entry->time_ns,
             .error_relative =

@@ -16,22 +16,24 @@ struct buffer {
     size_t bytes;
 };
 
+/* A persistent request belongs to one window of the send buffer: fewer windows take turns, each with a request of its own. */
+enum { PERSISTENT_PERIOD = 5 };
+
 /* A repetition's buffers. */
 struct buffers {
     struct buffer send;
     struct buffer receive;
     bool filled;
     bool filled_sums; /* kind of what the send buffer holds */
+    MPI_Request requests[PERSISTENT_PERIOD];
 };
 
 enum { MOST_SETS = 1024 };
 
 struct exchange {
-    MPI_Comm comm;
     uint64_t cold_bytes;
     uint64_t cache_bytes; /* the largest over ranks */
     uint64_t message_bytes; /* prepared last */
-    uint64_t seed;
     uint64_t repetition;
     const struct collective *collective;
     struct buffers *sets; /* MOST_SETS of them, most unused */
@@ -45,28 +47,49 @@ struct exchange {
 exchange *exchange_create(MPI_Comm world, uint64_t seed, uint64_t cold_bytes) {
     exchange *x = fail_alloc(1, sizeof *x);
     x->sets = fail_alloc(MOST_SETS, sizeof *x->sets);
+    for (size_t i = 0; i < MOST_SETS; i++) {
+        for (size_t j = 0; j < PERSISTENT_PERIOD; j++) {
+            x->sets[i].requests[j] = MPI_REQUEST_NULL;
+        }
+    }
     x->cold_bytes = cold_bytes;
-    x->seed = seed;
     x->cache_bytes = topology_cache_bytes();
+    x->request = MPI_REQUEST_NULL;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &x->cache_bytes, 1, MPI_UINT64_T, MPI_MAX, world));
-    MPI_CHECK(MPI_Comm_dup(world, &x->comm));
-    MPI_CHECK(MPI_Comm_rank(x->comm, &x->call.rank));
-    MPI_CHECK(MPI_Comm_size(x->comm, &x->call.ranks));
+    x->call = collective_call_create(world, seed);
     return x;
+}
+
+/* Persistent requests know the buffers and the layout that they were made with. */
+static void release_requests(exchange *x) {
+    x->request = MPI_REQUEST_NULL;
+    for (size_t i = 0; i < x->set_count; i++) {
+        for (size_t j = 0; j < PERSISTENT_PERIOD; j++) {
+            if (x->sets[i].requests[j] != MPI_REQUEST_NULL) {
+                MPI_CHECK(MPI_Request_free(&x->sets[i].requests[j]));
+            }
+        }
+    }
+}
+
+static void free_buffer(struct buffer *buffer) {
+    free(buffer->memory);
+    *buffer = (struct buffer){.memory = NULL};
 }
 
 /* Buffers that were made for another size: many sets of the largest would be more memory than there is. */
 static void release_sets(exchange *x, size_t first) {
     for (size_t i = first; i < MOST_SETS; i++) {
-        free(x->sets[i].send.memory);
-        free(x->sets[i].receive.memory);
-        x->sets[i] = (struct buffers){.filled = false};
+        free_buffer(&x->sets[i].send);
+        free_buffer(&x->sets[i].receive);
+        x->sets[i].filled = false;
     }
 }
 
 void exchange_destroy(exchange *x) {
     if (x != NULL) {
-        MPI_CHECK(MPI_Comm_free(&x->comm));
+        release_requests(x);
+        collective_call_free(&x->call);
         release_sets(x, 0);
         free(x->sets);
         free(x);
@@ -89,6 +112,11 @@ static bool grow(struct buffer *buffer, size_t bytes) {
     return true;
 }
 
+/* After so many repetitions the contents repeat. */
+static size_t period_of(const struct collective *collective) {
+    return collective->persistent ? PERSISTENT_PERIOD : PATTERN_PERIOD;
+}
+
 /* The same on all ranks, although their buffers may differ in size: what the rank with most of them needs. */
 static size_t sets_for(const exchange *x, const struct collective *collective, uint64_t message_bytes) {
     if (x->cold_bytes == 0) {
@@ -99,45 +127,62 @@ static size_t sets_for(const exchange *x, const struct collective *collective, u
     uint64_t fits = x->cold_bytes / each;
     wanted = wanted < fits ? wanted : fits;
     wanted = wanted < 2 ? 2 : wanted > MOST_SETS ? MOST_SETS : wanted;
-    /* Contents repeat after so many repetitions: what a set received the last time must not be what it is to receive. */
-    return (size_t)(wanted % PATTERN_PERIOD == 0 ? wanted - 1 : wanted);
+    /* What a set received the last time must not be what it is to receive. */
+    return (size_t)(wanted % period_of(collective) == 0 ? wanted - 1 : wanted);
 }
 
 size_t exchange_sets(const exchange *x) {
     return x->set_count > 0 ? x->set_count : 1;
 }
 
+static void fill(const struct collective_call *call, bool sums, const struct buffer *send) {
+    const size_t count = send->bytes / COLLECTIVE_ELEMENT;
+    if (sums) {
+        pattern_fill_terms(send->memory, count, call->seed, call->rank, 0);
+    } else {
+        pattern_fill_words(send->memory, count, call->seed, call->rank, 0);
+    }
+}
+
 void exchange_prepare(exchange *x, const struct collective *collective, uint64_t message_bytes) {
+    const bool sums = collective->message->summed != NULL;
+    struct collective_call *call = &x->call;
     if (collective != x->collective || message_bytes != x->message_bytes) {
+        release_requests(x);
         x->set_count = sets_for(x, collective, message_bytes);
+        x->collective = collective;
         x->message_bytes = message_bytes;
         release_sets(x, x->set_count > 1 ? 0 : 1);
+        collective_arrange(call, collective->message, (size_t)(message_bytes / COLLECTIVE_ELEMENT));
     }
     struct buffers *set = &x->sets[x->repetition % x->set_count];
-    size_t count = (size_t)(message_bytes / COLLECTIVE_ELEMENT);
-    size_t send_blocks = collective->send_blocks(x->call.rank, x->call.ranks);
-    size_t receive_blocks = collective->receive_blocks(x->call.rank, x->call.ranks);
-    bool lost = grow(&set->send, (send_blocks * count + PATTERN_PADDING) * COLLECTIVE_ELEMENT);
-    if (send_blocks > 0 && (lost || !set->filled || set->filled_sums != collective->sums)) {
-        collective->fill(set->send.memory, set->send.bytes / COLLECTIVE_ELEMENT, x->seed, x->call.rank);
+    const bool sends = call->sent.blocks > 0;
+    const bool lost = grow(&set->send, sends ? (call->sent.extent + PATTERN_PADDING) * COLLECTIVE_ELEMENT : 0);
+    if (sends && (lost || !set->filled || set->filled_sums != sums)) {
+        fill(call, sums, &set->send);
         set->filled = true;
-        set->filled_sums = collective->sums;
-    } else if (lost) {
-        set->filled = false;
+        set->filled_sums = sums;
     }
-    grow(&set->receive, receive_blocks * count * COLLECTIVE_ELEMENT);
+    grow(&set->receive, call->received.extent > 0 ? call->received.extent * COLLECTIVE_ELEMENT : 1); /* some libraries refuse NULL */
     x->repetition++;
-    x->collective = collective;
-    x->call.first = pattern_first(x->repetition);
-    x->call.send = (const char *)set->send.memory + x->call.first * COLLECTIVE_ELEMENT;
-    x->call.receive = set->receive.memory;
-    x->call.count = (int)count;
-    x->call.comm = x->comm;
-    x->call.seed = x->seed;
+    const size_t window = (size_t)(x->repetition % period_of(collective));
+    call->first = pattern_first(window);
+    call->send = sends ? (const char *)set->send.memory + call->first * COLLECTIVE_ELEMENT : NULL;
+    call->receive = set->receive.memory;
+    if (collective->persistent) {
+        if (set->requests[window] == MPI_REQUEST_NULL) {
+            MPI_CHECK(collective->start(call, &set->requests[window]));
+        }
+        x->request = set->requests[window];
+    }
 }
 
 void exchange_call(exchange *x) {
-    MPI_CHECK(x->collective->start(&x->call, &x->request));
+    if (x->collective->persistent) {
+        MPI_CHECK(MPI_Start(&x->request));
+    } else {
+        MPI_CHECK(x->collective->start(&x->call, &x->request));
+    }
 }
 
 MPI_Request *exchange_request(exchange *x) {
@@ -150,14 +195,13 @@ void exchange_wait(exchange *x) {
 
 void exchange_check(exchange *x) {
     struct pattern_fault fault = {0};
-    MPI_CHECK(MPI_Barrier(x->comm));
-    uint64_t wrong = x->collective->check(&x->call, &fault);
+    MPI_CHECK(MPI_Barrier(x->call.comm));
+    uint64_t wrong = collective_check(&x->call, x->collective->message, &fault);
     if (wrong > 0 && x->faults == 0) {
         int put = snprintf(x->fault_text, sizeof x->fault_text,
                            "rank %d received wrong data from %s: %" PRIu64 " wrong elements, the first at position %zu of %zu: ",
-                           x->call.rank, x->collective->mpi_name, wrong, fault.position,
-                           (size_t)x->call.count * x->collective->receive_blocks(x->call.rank, x->call.ranks));
-        if (x->collective->sums) {
+                           x->call.rank, x->collective->mpi_name, wrong, fault.position, x->call.received.extent);
+        if (x->collective->message->summed != NULL) {
             snprintf(x->fault_text + put, sizeof x->fault_text - (size_t)put, "got %.17g, expected %.17g", fault.got_sum,
                      fault.expected_sum);
         } else {

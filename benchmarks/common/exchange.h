@@ -1,8 +1,8 @@
 /*
  * exchange - one collective's buffers, its calls and the check of what arrived.
  *
- * Between start and wait nothing is allocated, filled or printed: exchange_prepare does what a call needs before it is timed,
- * exchange_check looks at the received data after.
+ * Between start and wait nothing is allocated, filled or printed: exchange_prepare does what a call needs before it is timed, the making of
+ * persistent requests included; exchange_check looks at the received data after.
  */
 #ifndef CAMPAIGN_EXCHANGE_H
 #define CAMPAIGN_EXCHANGE_H
@@ -18,19 +18,20 @@ typedef struct exchange exchange;
 exchange *exchange_create(MPI_Comm world, uint64_t seed, uint64_t cold_bytes);
 void exchange_destroy(exchange *x);
 
-/* Makes room for a collective of this size and prepares the next repetition: the same on all ranks, in the same order. */
+/* Makes room for a collective of this size and prepares the next repetition: collective, and nothing else may be open. */
 void exchange_prepare(exchange *x, const struct collective *collective, uint64_t message_bytes);
 
 /* Sets of buffers for the size prepared last. */
 size_t exchange_sets(const exchange *x);
 
-/* The nonblocking call, and its wait. Errors end the group. */
+/* The nonblocking call, or MPI_Start of the persistent request, and its wait. Errors end the group. */
 void exchange_call(exchange *x);
 void exchange_wait(exchange *x);
 
 /*
  * The request of the collective that exchange_call began: for MPI_Test while it is open, from one thread at a time. It stays where it is as
  * long as x. Once completed there, exchange_wait returns at once.
+ * Completion is MPI_Test's flag: a persistent request never becomes MPI_REQUEST_NULL.
  */
 MPI_Request *exchange_request(exchange *x);
 

@@ -87,7 +87,7 @@ bool program_agree(bool good) {
 }
 
 bool program_all_good(const char *error) {
-    char text[1024] = "";
+    char text[PROGRAM_MOST_ERROR] = "";
     int rank = 0;
     int ranks = 0;
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
@@ -425,7 +425,7 @@ int program_main(const struct program_kind *kind, int argc, char **argv) {
                               .settings = {.toolchain = "unknown", .provider = "unknown", .network = "native"},
                               .configuration = &configuration_table[CONFIGURATION_BASIC],
                               .known_rank = -1};
-    char error[768] = "";
+    char error[PROGRAM_MOST_ERROR] = "";
     struct option_entry entries[PROGRAM_MOST_OPTIONS] = {{.name = NULL}};
     fail_setup(kind->name, -1, NULL);
     /* Before MPI_Init, which must know the thread level. What is wrong is said after it, once. */

@@ -84,6 +84,9 @@ struct program_kind {
 
 enum { PROGRAM_MOST_OPTIONS = 40 };
 
+/* Bytes of the longest line about wrong use: one that lists the legal values. */
+enum { PROGRAM_MOST_ERROR = 1536 };
+
 /* The whole of main. */
 int program_main(const struct program_kind *kind, int argc, char **argv);
 

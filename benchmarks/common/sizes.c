@@ -35,8 +35,9 @@ static bool read_list(const json_value *list, const char *what, const char *size
                 continue;
             }
             const char *status = json_string(json_member(item, "status"));
-            if (!json_count_value(json_member(item, size_name), &entry->size) || entry->size == 0 || status == NULL ||
-                !calibrate_status_parse(status, &entry->status)) {
+            if (status == NULL || !calibrate_status_parse(status, &entry->status) ||
+                !json_count_value(json_member(item, size_name), &entry->size) ||
+                (entry->size == 0 && entry->status != CALIBRATE_NO_MESSAGE)) {
                 snprintf(error, error_size, "sizes file '%s': the entry of %s for %" PRId64 " ns needs a %s above 0 and a status",
                          path, what, entry->target_ns, size_name);
                 return false;

@@ -340,7 +340,9 @@ static bool measure_point(engine *e, struct point *p) {
     const struct plan *plan = e->plan;
     const int64_t comm_target = plan->comm_targets_ns[p->comm_target];
     const int64_t comp_target = plan->comp_targets_ns[p->comp_target];
-    p->shortest_ns = comm_target < comp_target ? comm_target : comp_target;
+    const struct calibrate_result *comm = calibration_comm(e->calibration, p->collective, p->comm_target);
+    const int64_t comm_time = comm->status == CALIBRATE_NO_MESSAGE ? (int64_t)comm->time_ns : comm_target;
+    p->shortest_ns = comm_time < comp_target ? comm_time : comp_target;
     phase_point(p->index, comm_target, comp_target);
     p->begin = timer_now_ns();
     p->synchronisations = clock_quality_of(e->bench.clock).synchronisations;
@@ -387,6 +389,11 @@ static bool measure_point(engine *e, struct point *p) {
     return decision != STOP_DATA;
 }
 
+/* Rows of a collective's part of the grid. */
+static size_t comm_times(const struct plan *plan, size_t collective) {
+    return collective_comm_times(&collective_table[plan->collectives[collective]], plan->comm_target_count);
+}
+
 /* What a point takes, relative to others: two times each of its references, and what starting and checking cost. */
 static double point_weight(const engine *e, size_t comm_target, size_t comp_target) {
     return 2e-9 * (double)(e->plan->comm_targets_ns[comm_target] + e->plan->comp_targets_ns[comp_target]) + 2e-3;
@@ -394,9 +401,11 @@ static double point_weight(const engine *e, size_t comm_target, size_t comp_targ
 
 static double all_weights(const engine *e) {
     double sum = 0;
-    for (size_t i = 0; i < e->plan->comm_target_count; i++) {
-        for (size_t j = 0; j < e->plan->comp_target_count; j++) {
-            sum += point_weight(e, i, j) * (double)e->plan->collective_count;
+    for (size_t c = 0; c < e->plan->collective_count; c++) {
+        for (size_t i = 0; i < comm_times(e->plan, c); i++) {
+            for (size_t j = 0; j < e->plan->comp_target_count; j++) {
+                sum += point_weight(e, i, j);
+            }
         }
     }
     return sum;
@@ -438,7 +447,7 @@ void engine_measure(engine *e) {
         table_print_head(plan->test_interval_ns > 0);
     }
     for (size_t c = 0; c < plan->collective_count; c++) {
-        for (size_t i = 0; i < plan->comm_target_count; i++) {
+        for (size_t i = 0; i < comm_times(plan, c); i++) {
             for (size_t j = 0; j < plan->comp_target_count; j++) {
                 double weight = point_weight(e, i, j);
                 double left = plan->budget_seconds - CLOSING_SECONDS - plan_elapsed_seconds(plan);

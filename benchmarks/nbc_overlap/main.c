@@ -66,7 +66,7 @@ static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
         {.name = "collective", .kind = OPTION_CHOICES, .target = &s->collectives, .choices = collective_names(), .value_name = "LIST",
-         .help = "collectives to measure, comma-separated, may be repeated; default: all"},
+         .help = "collectives to measure, comma-separated, may be repeated, see --list; default: the first five of them"},
         {.name = "grid", .kind = OPTION_CHOICE, .target = &s->grid, .choices = grid_names, .value_name = "NAME",
          .help = "target times of both axes: smoke 8,16,32ms; nightly 1ms to 32ms doubling (6 x 6); full 500us to 1.024s doubling "
                  "(12 x 12); default: smoke"},
@@ -110,7 +110,8 @@ static void describe_options(struct option_entry *entries) {
          .help = "largest message that the calibration tries, never more than half of the rank's share of memory holds; default: 1 GiB"},
         {.name = "rank-samples", .kind = OPTION_FLAG, .target = &s->rank_samples,
          .help = "record every rank's samples above 64 ranks as well"},
-        {.name = "list", .kind = OPTION_FLAG, .target = &s->list, .help = "print the names of the collectives and end"},
+        {.name = "list", .kind = OPTION_FLAG, .target = &s->list,
+         .help = "print the names of the collectives, and which of them this MPI library lacks, and end"},
         {.name = NULL},
     };
     _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
@@ -133,10 +134,30 @@ static void fill_collectives(struct option_list *collectives) {
     if (collectives->count > 0) {
         return;
     }
-    collectives->values = fail_alloc(COLLECTIVE_COUNT, sizeof *collectives->values);
-    collectives->count = COLLECTIVE_COUNT;
-    for (int i = 0; i < COLLECTIVE_COUNT; i++) {
+    collectives->values = fail_alloc(COLLECTIVE_DEFAULTS, sizeof *collectives->values);
+    collectives->count = COLLECTIVE_DEFAULTS;
+    for (int i = 0; i < COLLECTIVE_DEFAULTS; i++) {
         collectives->values[i] = i;
+    }
+}
+
+static void check_collectives(const struct option_list *collectives, char *error, size_t error_size) {
+    for (size_t i = 0; i < collectives->count && error[0] == '\0'; i++) {
+        const struct collective *collective = &collective_table[collectives->values[i]];
+        if (!collective->available) {
+            snprintf(error, error_size, "this MPI library has no %s; --list shows which collectives it has", collective->mpi_name);
+        }
+    }
+}
+
+static void list_collectives(void) {
+    for (int i = 0; i < COLLECTIVE_COUNT; i++) {
+        const struct collective *collective = &collective_table[i];
+        if (collective->available) {
+            printf("%s\n", collective->name);
+        } else {
+            printf("%-26s this MPI library has no %s\n", collective->name, collective->mpi_name);
+        }
     }
 }
 
@@ -152,6 +173,8 @@ static void check_settings(const struct program *program, const struct settings 
     } else if (s->test_interval_ns > 0 && program->configuration->source == PROGRESS_APPLICATION) {
         snprintf(error, error_size, "--test-interval: in configuration %s the helper thread calls MPI_Test already, and no two threads may test one "
                                     "request; leave it out, or use another configuration", program->configuration->name);
+    } else {
+        check_collectives(&s->collectives, error, error_size);
     }
 }
 
@@ -165,6 +188,14 @@ static void check_ranks(const struct program *program, char *error, size_t error
     }
 }
 
+static int64_t count_points(const struct settings *s) {
+    size_t rows = 0;
+    for (size_t i = 0; i < s->collectives.count; i++) {
+        rows += collective_comm_times(&collective_table[s->collectives.values[i]], s->comm_times.count);
+    }
+    return (int64_t)(rows * s->comp_times.count);
+}
+
 /* What was asked for, as the header's JSON object. Free it. */
 static char *plan_text(const struct settings *s) {
     json_line *line = json_line_create();
@@ -176,7 +207,7 @@ static char *plan_text(const struct settings *s) {
     json_close_array(line);
     json_put_integers(line, "comm_targets_ns", s->comm_times.values, s->comm_times.count);
     json_put_integers(line, "comp_targets_ns", s->comp_times.values, s->comp_times.count);
-    json_put_integer(line, "points", (int64_t)(s->collectives.count * s->comm_times.count * s->comp_times.count));
+    json_put_integer(line, "points", count_points(s));
     json_put_real(line, "budget_seconds", s->budget_seconds);
     json_put_real(line, "interval_relative", s->interval);
     json_put_integer(line, "min_repetitions", s->min_repetitions);
@@ -406,8 +437,8 @@ static int run(struct program *program) {
     struct settings *s = &settings;
     char error[768] = "";
     if (s->list) {
-        for (int i = 0; i < COLLECTIVE_COUNT && program->rank == 0; i++) {
-            printf("%s\n", collective_names()[i]);
+        if (program->rank == 0) {
+            list_collectives();
         }
         return PROGRAM_GOOD;
     }

@@ -1,53 +1,177 @@
 /*
- * A fault for tests: LD_PRELOAD this, and one byte of what a rank received is flipped after its k-th MPI_Wait of a collective.
- * CORRUPT_RANK (default 1), CORRUPT_WAIT (default 1: the first), CORRUPT_BYTE (default 0: the first byte received).
+ * A fault for tests: LD_PRELOAD this, and one byte of what a rank received is flipped when a collective has completed, nonblocking or
+ * persistent, in MPI_Wait or in MPI_Test.
+ *
+ * CORRUPT_RANK (default 1; -1: every rank), CORRUPT_WAIT (default 1: the rank's first completion; 0: each), CORRUPT_BYTE (default 0: the first byte
+ * of the receive buffer), CORRUPT_ELEMENTS (default 1: that byte only; n: a byte in each of n elements from there on).
+ * CORRUPT_BARRIER=1: a barrier is one of the calling rank alone: it waits for nobody.
  */
+#include <dlfcn.h>
 #include <mpi.h>
-#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-static void *received;
+static void *received; /* by the collective that is open */
 static long waits;
+
+/* Persistent requests and what they receive into. */
+static struct known {
+    MPI_Request request;
+    void *receive;
+} *known;
+static size_t known_count;
 
 static long setting(const char *name, long otherwise) {
     const char *text = getenv(name);
     return text != NULL ? strtol(text, NULL, 10) : otherwise;
 }
 
-int MPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request) {
-    received = buffer;
-    return PMPI_Ibcast(buffer, count, type, root, comm, request);
+/* The library's function of this name, in a pointer to a function. */
+static void find(const char *name, void *function) {
+    void *found = dlsym(RTLD_NEXT, name);
+    if (found == NULL) {
+        fprintf(stderr, "corrupt_preload: the MPI library has no %s\n", name);
+        abort();
+    }
+    memcpy(function, &found, sizeof found);
 }
 
-int MPI_Ireduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request) {
-    received = receive;
-    return PMPI_Ireduce(send, receive, count, type, op, root, comm, request);
+static void remember(MPI_Request request, void *receive) {
+    known = realloc(known, (known_count + 1) * sizeof *known);
+    if (known == NULL) {
+        abort();
+    }
+    known[known_count++] = (struct known){request, receive};
 }
 
-int MPI_Iallreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *request) {
-    received = receive;
-    return PMPI_Iallreduce(send, receive, count, type, op, comm, request);
+static struct known *recall(MPI_Request request) {
+    for (size_t i = 0; i < known_count; i++) {
+        if (known[i].request == request) {
+            return &known[i];
+        }
+    }
+    return NULL;
 }
 
-int MPI_Iallgather(const void *send, int count, MPI_Datatype type, void *receive, int receive_count, MPI_Datatype receive_type, MPI_Comm comm,
-                   MPI_Request *request) {
-    received = receive;
-    return PMPI_Iallgather(send, count, type, receive, receive_count, receive_type, comm, request);
+#define LIST(...) __VA_ARGS__
+
+#define NONBLOCKING(name, receive, parameters, arguments)                   \
+    int name(LIST parameters, MPI_Request *request) {                       \
+        int (*next)(LIST parameters, MPI_Request *);                        \
+        find(#name, &next);                                                 \
+        received = (receive);                                               \
+        return next(LIST arguments, request);                               \
+    }
+
+#define PERSISTENT(name, receive, parameters, arguments)                    \
+    int name(LIST parameters, MPI_Info info, MPI_Request *request) {        \
+        int (*next)(LIST parameters, MPI_Info, MPI_Request *);              \
+        find(#name, &next);                                                 \
+        const int code = next(LIST arguments, info, request);               \
+        remember(*request, (receive));                                      \
+        return code;                                                        \
+    }
+
+/* receive: where the rank receives, NULL where it does not. Open MPI 4 has the persistent forms as MPIX_. */
+#define FORMS(name, Name, receive, parameters, arguments)         \
+    NONBLOCKING(MPI_I##name, receive, parameters, arguments)      \
+    PERSISTENT(MPI_##Name##_init, receive, parameters, arguments) \
+    PERSISTENT(MPIX_##Name##_init, receive, parameters, arguments)
+
+#define BLOCKS const void *send, int count, MPI_Datatype type, void *receive, int receive_count, MPI_Datatype receive_type
+#define BLOCKS_GIVEN send, count, type, receive, receive_count, receive_type
+#define GATHERED const void *send, int count, MPI_Datatype type, void *receive, const int counts[], const int places[], MPI_Datatype receive_type
+#define GATHERED_GIVEN send, count, type, receive, counts, places, receive_type
+#define EXCHANGED                                                                                                           \
+    const void *send, const int counts[], const int places[], MPI_Datatype type, void *receive, const int receive_counts[], \
+        const int receive_places[], MPI_Datatype receive_type
+#define EXCHANGED_GIVEN send, counts, places, type, receive, receive_counts, receive_places, receive_type
+#define TYPED(PLACE)                                                                                                                 \
+    const void *send, const int counts[], const PLACE places[], const MPI_Datatype types[], void *receive, const int receive_counts[], \
+        const PLACE receive_places[], const MPI_Datatype receive_types[]
+#define TYPED_GIVEN send, counts, places, types, receive, receive_counts, receive_places, receive_types
+#define SUMMED const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op
+#define SUMMED_GIVEN send, receive, count, type, op
+
+static void *off_root(void *buffer, int root, MPI_Comm comm) {
+    int rank = -1;
+    PMPI_Comm_rank(comm, &rank);
+    return rank == root ? NULL : buffer;
 }
 
-int MPI_Ialltoall(const void *send, int count, MPI_Datatype type, void *receive, int receive_count, MPI_Datatype receive_type, MPI_Comm comm,
-                  MPI_Request *request) {
-    received = receive;
-    return PMPI_Ialltoall(send, count, type, receive, receive_count, receive_type, comm, request);
+static MPI_Comm barrier_comm(MPI_Comm comm) {
+    return setting("CORRUPT_BARRIER", 0) != 0 ? MPI_COMM_SELF : comm;
+}
+
+FORMS(barrier, Barrier, NULL, (MPI_Comm comm), (barrier_comm(comm)))
+FORMS(bcast, Bcast, off_root(buffer, root, comm), (void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm),
+      (buffer, count, type, root, comm))
+FORMS(gather, Gather, receive, (BLOCKS, int root, MPI_Comm comm), (BLOCKS_GIVEN, root, comm))
+FORMS(gatherv, Gatherv, receive, (GATHERED, int root, MPI_Comm comm), (GATHERED_GIVEN, root, comm))
+FORMS(scatter, Scatter, receive, (BLOCKS, int root, MPI_Comm comm), (BLOCKS_GIVEN, root, comm))
+FORMS(scatterv, Scatterv, receive,
+      (const void *send, const int counts[], const int places[], MPI_Datatype type, void *receive, int receive_count, MPI_Datatype receive_type,
+       int root, MPI_Comm comm),
+      (send, counts, places, type, receive, receive_count, receive_type, root, comm))
+FORMS(allgather, Allgather, receive, (BLOCKS, MPI_Comm comm), (BLOCKS_GIVEN, comm))
+FORMS(allgatherv, Allgatherv, receive, (GATHERED, MPI_Comm comm), (GATHERED_GIVEN, comm))
+FORMS(alltoall, Alltoall, receive, (BLOCKS, MPI_Comm comm), (BLOCKS_GIVEN, comm))
+FORMS(alltoallv, Alltoallv, receive, (EXCHANGED, MPI_Comm comm), (EXCHANGED_GIVEN, comm))
+FORMS(alltoallw, Alltoallw, receive, (TYPED(int), MPI_Comm comm), (TYPED_GIVEN, comm))
+FORMS(reduce, Reduce, receive, (SUMMED, int root, MPI_Comm comm), (SUMMED_GIVEN, root, comm))
+FORMS(allreduce, Allreduce, receive, (SUMMED, MPI_Comm comm), (SUMMED_GIVEN, comm))
+FORMS(reduce_scatter_block, Reduce_scatter_block, receive, (SUMMED, MPI_Comm comm), (SUMMED_GIVEN, comm))
+FORMS(reduce_scatter, Reduce_scatter, receive,
+      (const void *send, void *receive, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+      (send, receive, counts, type, op, comm))
+FORMS(scan, Scan, receive, (SUMMED, MPI_Comm comm), (SUMMED_GIVEN, comm))
+FORMS(exscan, Exscan, receive, (SUMMED, MPI_Comm comm), (SUMMED_GIVEN, comm))
+FORMS(neighbor_allgather, Neighbor_allgather, receive, (BLOCKS, MPI_Comm comm), (BLOCKS_GIVEN, comm))
+FORMS(neighbor_allgatherv, Neighbor_allgatherv, receive, (GATHERED, MPI_Comm comm), (GATHERED_GIVEN, comm))
+FORMS(neighbor_alltoall, Neighbor_alltoall, receive, (BLOCKS, MPI_Comm comm), (BLOCKS_GIVEN, comm))
+FORMS(neighbor_alltoallv, Neighbor_alltoallv, receive, (EXCHANGED, MPI_Comm comm), (EXCHANGED_GIVEN, comm))
+FORMS(neighbor_alltoallw, Neighbor_alltoallw, receive, (TYPED(MPI_Aint), MPI_Comm comm), (TYPED_GIVEN, comm))
+
+int MPI_Start(MPI_Request *request) {
+    const struct known *found = recall(*request);
+    received = found != NULL ? found->receive : NULL;
+    return PMPI_Start(request);
+}
+
+int MPI_Request_free(MPI_Request *request) {
+    struct known *found = recall(*request);
+    if (found != NULL) {
+        *found = known[--known_count];
+    }
+    return PMPI_Request_free(request);
+}
+
+/* The open collective is over. */
+static void corrupt(void) {
+    const long chosen = setting("CORRUPT_RANK", 1);
+    const long wait = setting("CORRUPT_WAIT", 1);
+    int rank = -1;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (received != NULL && (rank == chosen || chosen < 0)) {
+        waits++;
+        for (long i = 0; (waits == wait || wait == 0) && i < setting("CORRUPT_ELEMENTS", 1); i++) {
+            ((unsigned char *)received)[setting("CORRUPT_BYTE", 0) + 8 * i] ^= 0x10;
+        }
+    }
+    received = NULL;
 }
 
 int MPI_Wait(MPI_Request *request, MPI_Status *status) {
-    int code = PMPI_Wait(request, status);
-    int rank = -1;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (received != NULL && rank == setting("CORRUPT_RANK", 1) && ++waits == setting("CORRUPT_WAIT", 1)) {
-        ((unsigned char *)received)[setting("CORRUPT_BYTE", 0)] ^= 0x10;
+    const int code = PMPI_Wait(request, status);
+    corrupt();
+    return code;
+}
+
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
+    const int code = PMPI_Test(request, flag, status);
+    if (*flag != 0) {
+        corrupt();
     }
-    received = NULL;
     return code;
 }

@@ -146,6 +146,7 @@ CALIBRATION = {"status": "converged", "time_ns": 16 * MS, "error_relative": 0.0,
         ({"repetitions": 6}, True, []),
         ({"data_errors": 1}, False, ["wrong data received (1 errors)"]),
         ({"repetitions": 0}, False, ["not measured"]),
+        ({"comm_calibration": {**CALIBRATION, "status": "no_message", "error_relative": -0.99}}, True, []),
         ({"comm_calibration": {**CALIBRATION, "status": "unreachable"}}, True, ["no message size reaches this time"]),
         (
             {"repetitions": 0, "comm_calibration": {**CALIBRATION, "status": "unreachable"}},

@@ -1,0 +1,156 @@
+"""Every collective of the table, under two real MPI libraries: right data pass, wrong data are found, barriers wait."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpi_campaign import builds, suites, toolchains
+from postprocess.load import load_record, validate_record
+from tests.support import build_benchmarks, launch
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+
+REPETITIONS = 7  # more than a persistent form has requests
+
+both_libraries = pytest.mark.parametrize("toolchain", toolchains.DEFAULT_TOOLCHAINS)
+Build = Callable[[str], Path]
+Found = Mapping[str, dict[str, Any]]
+
+
+def exchange(build: Path, toolchain: str, ranks: int, *words: str, env: Mapping[str, str] | None = None) -> Found:
+    """What `exchange_truth` found, by collective."""
+    done = launch(build / "exchange_truth", *words, ranks=ranks, env=env, toolchain=toolchain)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return {line["collective"]: line for line in lines}
+
+
+def corruption(build: Path, **settings: object) -> dict[str, str]:
+    """The fault injector's environment."""
+    chosen = {f"CORRUPT_{name.upper()}": str(value) for name, value in settings.items()}
+    return {"LD_PRELOAD": str(build / "corrupt_preload.so"), **chosen}
+
+
+@both_libraries
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("40", str(REPETITIONS), "wait"),
+        ("40", str(REPETITIONS), "test"),
+        ("200008", "2", "wait"),
+        ("65536", "8", "wait", "cold"),
+    ],
+    ids=["wait", "test", "large", "cold"],
+)
+def test_right_data_pass_and_barriers_wait(
+    build_for: Build, toolchain: str, ranks: int, words: tuple[str, ...]
+) -> None:
+    found = exchange(build_for(toolchain), toolchain, ranks, *words)
+    assert list(found) == list(suites.COLLECTIVES)
+    assert {name for name, one in found.items() if any(one["faults"])} == set()
+    assert {name for name, one in found.items() if one["left_early"]} == set()
+    assert {name for name, one in found.items() if not any(one["received"])} == {"ibarrier", "barrier_init"}
+
+
+@both_libraries
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("completion", ["wait", "test"])
+def test_each_wrong_element_on_each_rank_is_found(
+    build_for: Build, toolchain: str, ranks: int, completion: str
+) -> None:
+    build = build_for(toolchain)
+    everywhere = corruption(build, rank=-1, wait=0, elements=60, barrier=1)
+    found = exchange(build, toolchain, ranks, "40", str(REPETITIONS), completion, env=everywhere)
+    # 60 elements are more than any rank receives here, gaps included: what is received is wrong from end to end.
+    assert {name: one["faults"] for name, one in found.items()} == {
+        name: [REPETITIONS * received for received in one["received"]] for name, one in found.items()
+    }
+    # A barrier that does not wait is seen as well: the test above can fail.
+    assert found["ibarrier"]["left_early"] > 0
+    assert found["barrier_init"]["left_early"] > 0
+
+
+@both_libraries
+def test_v_and_w_forms_differ_by_rank_and_keep_the_mean(build_for: Build, toolchain: str) -> None:
+    found = exchange(build_for(toolchain), toolchain, 3, "40", "1", "wait")
+    assert found["iscatter"]["received"] == [5, 5, 5]
+    assert found["iscatterv"]["received"] == found["ireduce_scatter"]["received"] == [3, 7, 5]
+    assert found["ialltoallv"]["received"] == found["ialltoall"]["received"] == [15, 15, 15]
+    assert found["ineighbor_allgatherv"]["received"] == [12, 8, 10]
+
+
+@pytest.mark.parametrize("collective", ["ibcast", "ialltoallw", "ireduce_scatter", "allreduce_init", "gatherv_init"])
+@both_libraries
+def test_one_flipped_byte_on_one_rank_fails_the_run(
+    build_for: Build, tmp_path: Path, toolchain: str, collective: str
+) -> None:
+    build = build_for(toolchain)
+    record = tmp_path / "record.jsonl"
+    receiver = 0 if collective == "gatherv_init" else 1
+    words = ("--comm-times", "2ms", "--comp-times", "2ms", "--budget-seconds", "3", "--threads", "1")
+    done = launch(
+        build / "nbc_overlap", *words, "--collective", collective, "--record", str(record),
+        env=corruption(build, rank=receiver, wait=5), toolchain=toolchain,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(rf"nbc_overlap: rank {receiver}\b.*MPI_{collective}", done.stderr, re.IGNORECASE), done.stderr
+    assert not load_record(record).complete
+
+
+def test_a_barrier_has_one_time_and_no_size(built: Path, tmp_path: Path) -> None:
+    first, second, sizes = tmp_path / "first.jsonl", tmp_path / "second.jsonl", tmp_path / "sizes.json"
+    words = ("--collective", "ibarrier,iscan", "--comm-times", "1ms,2ms", "--comp-times", "1ms", "--threads", "1")
+    program = (built / "nbc_overlap", *words, "--budget-seconds", "8")
+    done = launch(*program, "--record", str(first), "--save-sizes", str(sizes))
+    assert done.returncode == 0, done.stderr
+    assert "ibarrier has no message" in done.stderr
+    done = launch(*program, "--record", str(second), "--sizes", str(sizes))
+    assert done.returncode == 0, done.stderr
+    for record in (first, second):
+        validate_record(record)
+        barrier, *scans = load_record(record).points
+        assert (barrier.collective, barrier.message_bytes, barrier.comm_calibration.status) == (
+            "ibarrier",
+            0,
+            "no_message",
+        )
+        assert barrier.comm_calibration.time_ns > 0
+        assert [(scan.collective, scan.comm_target_ns) for scan in scans] == [("iscan", 1000000), ("iscan", 2000000)]
+
+
+def test_a_sizes_file_cannot_take_a_message_away(built: Path, tmp_path: Path) -> None:
+    sizes = tmp_path / "sizes.json"
+    words = ("--comm-times", "1ms", "--comp-times", "1ms", "--threads", "1", "--budget-seconds", "5", "--quiet")
+    program = (built / "nbc_overlap", "--collective", "ibarrier", *words)
+    assert launch(*program, "--save-sizes", str(sizes)).returncode == 0
+    sizes.write_text(sizes.read_text().replace("ibarrier", "ibcast"))
+    done = launch(built / "nbc_overlap", "--collective", "ibcast", *words, "--sizes", str(sizes))
+    assert done.returncode == 2
+    assert "0 bytes of ibcast" in done.stderr
+
+
+def test_a_library_that_lacks_a_collective(tmp_path: Path) -> None:
+    """Its header declares two functions by names that no library has."""
+    lacking = {"MPI_Bcast_init", "MPI_Ialltoallw"}
+    toolchain = toolchains.DEFAULT_TOOLCHAINS[1]
+    elsewhere = " ".join(f"-D{function}={function}_elsewhere" for function in sorted(lacking))
+    build = build_benchmarks(tmp_path, toolchain, f"-DCMAKE_C_FLAGS={elsewhere}", "-DCAMPAIGN_TESTS=OFF")
+    assert builds.missing_functions(build) == lacking
+    listed = launch(build / "nbc_overlap", "--list", toolchain=toolchain).stdout.splitlines()
+    assert [line.split()[0] for line in listed] == list(suites.COLLECTIVES)
+    assert {line.split()[-1] for line in listed if "this MPI library has no" in line} == lacking
+    done = launch(build / "nbc_overlap", "--collective", "ibcast,bcast_init", toolchain=toolchain)
+    assert done.returncode == 2
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("nbc_overlap:")]
+    assert "this MPI library has no MPI_Bcast_init" in line
+
+
+def test_every_collective_is_an_mpi_function() -> None:
+    assert builds.mpi_function("ibcast") == "MPI_Ibcast"
+    assert builds.mpi_function("reduce_scatter_block_init") == "MPI_Reduce_scatter_block_init"
+    assert len(suites.COLLECTIVES) == len(set(suites.COLLECTIVES)) == 44
