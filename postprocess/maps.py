@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.diagnosis import is_reference
+from postprocess import diagnosis
 from postprocess.fields import Json
 from postprocess.load import Record, Run
 from postprocess.points import case_of, configuration_words, launch_numbers, unusual_words
@@ -25,13 +25,13 @@ MARKS = {
 """The letters beside a value, and what they mean."""
 
 DIAGNOSES = {
-    "overlap": "o",
-    "partial progression": "p",
-    "no progression": "n",
-    "communication slowdown": "m",
-    "computation slowdown": "c",
-    "serialised with computation slowdown": "s",
-    "contention": "x",
+    diagnosis.OVERLAP: "o",
+    diagnosis.PARTIAL: "p",
+    diagnosis.NONE: "n",
+    diagnosis.COMM: "m",
+    diagnosis.COMP: "c",
+    diagnosis.SERIALISED: "s",
+    diagnosis.CONTENTION: "x",
 }
 """The letter of each diagnosis. What is unreliable has none: it has a question mark."""
 
@@ -137,7 +137,7 @@ class Sweep:
     @property
     def metrics(self) -> tuple[Metric, ...]:
         """The ratios to show: those against basic only where this is not the basic that others are compared with."""
-        plain = is_reference(self.case)
+        plain = diagnosis.is_reference(self.case)
         return tuple(m for m in METRICS.values() if not (plain and m.name.endswith("_vs_basic")))
 
     @property
@@ -162,7 +162,6 @@ class Panel:
     toolchain: str
     network: str
     configuration: str
-    launch: int
     collective: str
     sweep: Sweep | None
     trouble: str
@@ -170,8 +169,7 @@ class Panel:
     @property
     def column(self) -> tuple[str, str, str]:
         """What all collectives of a library and configuration have in common."""
-        launch = f", launch {self.launch}" if self.launch > 1 else ""
-        return self.toolchain, self.network, f"{self.configuration}{launch}"
+        return self.toolchain, self.network, self.configuration
 
 
 RESULT_WORDS = {"pass": "passed", "skip": "skipped", "fail": "failed", "missing": "missing"}
@@ -186,13 +184,19 @@ def panels_of(sweeps: Sequence[Sweep], cases: Iterable[Json]) -> list[Panel]:
         c = sweep.case
         cut = f"incomplete: {sweep.record.incomplete}" if sweep.record.incomplete else ""
         trouble = "; ".join(words for words in (troubles.pop(_case_key(c), ""), cut) if words)
-        names = (str(c["toolchain"]), str(c["network"]), configuration_words(c))
-        panels.append(Panel(*names, c["launch"], str(c["collective"]), sweep, trouble))
+        names = (str(c["toolchain"]), str(c["network"]), launch_words(c), str(c["collective"]))
+        panels.append(Panel(*names, sweep, trouble))
     for (toolchain, network, configuration, collective, computation, interval), trouble in troubles.items():
         unusual = {"cache": "warm", "computation": computation, "test_interval_ns": interval}
         words = configuration_words({"configuration": configuration, **unusual})
-        panels.append(Panel(toolchain, network, words, 1, collective, None, trouble))
+        panels.append(Panel(toolchain, network, words, collective, None, trouble))
     return panels
+
+
+def launch_words(case: Mapping[str, Any]) -> str:
+    """The configuration of a case, and which launch of it where that is not the first: ``async, launch 2``."""
+    launch = f", launch {case['launch']}" if case["launch"] > 1 else ""
+    return f"{configuration_words(case)}{launch}"
 
 
 def trouble_words(case: Json) -> str:

@@ -1,4 +1,8 @@
-"""The report of a run: one HTML file that needs nothing else and no script, and the maps as pictures beside it."""
+"""The report of a run: one HTML file that needs nothing else, and the maps as pictures beside it.
+
+Without a script all of it is there to be read. The page's own script (templates/report.js) lets a reader choose what is
+shown, and shows a point's row of the table beside its cell.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +20,28 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from postprocess.colour import NO_VALUE, SCALES, hexadecimal, text_colour
-from postprocess.diagnosis import is_reference
+from postprocess.colour import FADED, PALETTES, SCALES
 from postprocess.fields import Json
 from postprocess.load import Placement, Record, Run, load_run
-from postprocess.maps import MARKS, RESULT_WORDS, Cell, Metric, Panel, Sweep, cases_of, panels_of, run_name, sweeps_of
-from postprocess.plot import PLAIN, Look, file_key, write_maps
+from postprocess.maps import METRICS, RESULT_WORDS, cases_of, legend, panels_of, run_name, sweeps_of
+from postprocess.plot import PLAIN, Look, write_maps
 from postprocess.points import configuration_words, header_case, points_of
-from postprocess.summary import CANNOT_TELL, MIXED, OVERLAPS, PARTLY, SERIALISES, SLOWER, Summary, summarise
-from postprocess.table import remarks
-from postprocess.text import change, clean, drift, duration, interval, percent, ratio, size, work
+from postprocess.report_points import (
+    Filters,
+    clock_name,
+    glance_of,
+    gradients,
+    level_class,
+    level_classes,
+    level_styles,
+    panel_views,
+    row_filters,
+    table_of,
+    tick_places,
+    views_of,
+)
+from postprocess.summary import OVERLAPS, PARTLY, SERIALISES, SLOWER, Summary, summarise
+from postprocess.text import clean, drift, duration
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
 _PANEL = ("toolchain", "network", "configuration", "collective")
@@ -33,34 +49,6 @@ _CASE_FIELDS = ("case", *_PANEL, "result", "reason")
 _VERDICT_RATIOS = {OVERLAPS: 0.0, PARTLY: 0.5, SERIALISES: 1.0, SLOWER: 1.6}
 
 Details: TypeAlias = list[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class _CellView:
-    label: str
-    marks: str
-    css: str
-    spoken: str
-    details: Details
-    row: int | None
-
-
-@dataclass(frozen=True)
-class _MapView:
-    title: str
-    caption: str
-    columns: list[str]
-    rows: list[tuple[str, list[_CellView]]]
-
-
-@dataclass(frozen=True)
-class _PanelView:
-    """What stands under one configuration of a collective: its maps, or why there is none."""
-
-    configuration: str
-    maps: list[_MapView]
-    files: list[str]
-    remark: str
 
 
 @dataclass(frozen=True)
@@ -95,7 +83,7 @@ def write_report(
     output.parent.mkdir(parents=True, exist_ok=True)
     maps = write_maps(run, points, maps_folder or output.parent / "maps", look)
     links = {key: [_link(f, output.parent) for f in files] for key, files in maps.items()}
-    page = render_report(run, points, links)
+    page = render_report(run, points, links, look)
     partial = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         partial.write_text(page, encoding="utf-8")
@@ -105,8 +93,13 @@ def write_report(
     return [output, *(file for files in maps.values() for file in files)]
 
 
-def render_report(run: Run, points: pd.DataFrame, files: Mapping[str, Sequence[str]] | None = None) -> str:
-    """The report as HTML text. `files` holds links to pictures by `plot.file_key` and ``"overview"``."""
+def render_report(
+    run: Run, points: pd.DataFrame, files: Mapping[str, Sequence[str]] | None = None, look: Look = PLAIN
+) -> str:
+    """The report as HTML text, in the palette of the look at first.
+
+    `files` holds links to pictures by `plot.file_key` and ``"overview"``.
+    """
     files = files or {}
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
@@ -120,24 +113,42 @@ def render_report(run: Run, points: pd.DataFrame, files: Mapping[str, Sequence[s
     numbers = {(row["record"], row["index"]): number for number, row in enumerate(rows, start=1)}
     sweeps = sweeps_of(run, points)
     cases = [_texts(case, _CASE_FIELDS) for case in cases_of(run)]
-    style = _style(environment, sweeps)
+    panels = panels_of(sweeps, cases_of(run))
+    filters = Filters(panels)
+    groups = panel_views(panels, filters, numbers, files)
+    views = views_of(sweeps)
+    style = _style(environment, level_classes(groups), views)
+    script = (_TEMPLATES / "report.js").read_text(encoding="utf-8")
+    heads, cells = table_of(rows)
     return environment.get_template("report.html").render(
         style=Markup(style),
-        style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        style_hash=_digest(style),
+        script=Markup(script),
+        script_hash=_digest(script),
+        look=look,
+        palettes=PALETTES,
+        views=views,
+        filters=filters,
+        scales={name: list(SCALES[name].ticks.values()) for name in dict.fromkeys(m.scale for m in METRICS.values())},
         run_name=run_name(run),
         subtitle=_subtitle(run),
         incomplete=_incomplete(run, cases),
         ran=_ran(run, cases),
         verdicts=_by_name(summarise(points)),
-        verdict_class=lambda verdict: verdict.replace(" ", "-"),
+        verdict_class=_verdict_class,
         notes=[str(note) for note in _list(run.manifest.get("notes"))],
-        groups=_groups(panels_of(sweeps, cases_of(run)), numbers, files),
+        groups=groups,
+        glance=glance_of(groups),
         overview=files.get("overview", ()),
-        marks=MARKS,
+        legend=legend(sweeps, faded=True),
         troubles=[case for case in cases if case["result"] != "pass"],
         passed=sum(case["result"] == "pass" for case in cases),
         verified=_verified(run.records),
-        rows=[(number, row, _row_cells(row), remarks(row)) for number, row in enumerate(rows, start=1)],
+        heads=heads,
+        rows=[
+            (number, row_filters(filters, row), told)
+            for number, (row, told) in enumerate(zip(rows, cells, strict=True), 1)
+        ],
         provenance=_provenance(run),
         commands=_commands(run),
         toolchains=_toolchains(run),
@@ -216,31 +227,25 @@ def _toolchains(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def _style(environment: jinja2.Environment, sweeps: Iterable[Sweep]) -> str:
-    values = {
-        cell.value(metric.name)
-        for s in sweeps
-        for cell in s.cells.values()
-        for metric in s.metrics
-        if metric.family == "overhead"
-    }
-    backgrounds = {_css_class(value): SCALES["overhead"].colour(value) for value in values if math.isfinite(value)}
-    backgrounds |= {
-        verdict.replace(" ", "-"): SCALES["overhead"].colour(value) for verdict, value in _VERDICT_RATIOS.items()
-    }
-    backgrounds |= {name.replace(" ", "-"): NO_VALUE for name in (MIXED, CANNOT_TELL, "no-value")}
-    scale = SCALES["overhead"]
-    low, high = scale.low, scale.high
+def _style(environment: jinja2.Environment, classes: Iterable[str], views: Iterable[str]) -> str:
+    chips = {_verdict_class(verdict) for verdict in _VERDICT_RATIOS}
     return environment.get_template("style.css").render(
-        colours=sorted((name, hexadecimal(rgb), hexadecimal(text_colour(rgb))) for name, rgb in backgrounds.items()),
-        gradient=", ".join(
-            f"{hexadecimal(rgb)} {100 * (v - low) / (high - low):.0f}%" for v, rgb in scale.stops("paper")
-        ),
+        palettes=level_styles({*classes, *chips}),
+        gradients=gradients(),
+        ticks=tick_places(),
+        views=views,
+        faded=round(100 * FADED),
     )
 
 
-def _css_class(value: float) -> str:
-    return "c" + hexadecimal(SCALES["overhead"].colour(value))[1:] if math.isfinite(value) else "no-value"
+def _verdict_class(verdict: str) -> str:
+    value = _VERDICT_RATIOS.get(verdict, math.nan)
+    return level_class(METRICS["r_overhead"], value)
+
+
+def _digest(text: str) -> str:
+    """What a content security policy knows a style or script by."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _incomplete(run: Run, cases: Sequence[Mapping[str, str]]) -> list[str]:
@@ -260,148 +265,6 @@ def _by_name(summaries: Iterable[Summary]) -> dict[str, list[Summary]]:
     for summary in summaries:
         found.setdefault(summary.name, []).append(summary)
     return found
-
-
-def _groups(
-    panels: Iterable[Panel], numbers: Mapping[tuple[str, int], int], files: Mapping[str, Sequence[str]]
-) -> dict[str, dict[str, list[_PanelView]]]:
-    """Panels by library and network, then by collective."""
-    groups: dict[str, dict[str, list[_PanelView]]] = {}
-    for panel in panels:
-        sweep = panel.sweep
-        metrics = [metric for metric in sweep.metrics if metric.family == "overhead"] if sweep else []
-        view = _PanelView(
-            configuration=panel.column[-1],
-            maps=[_map_view(sweep, metric, numbers) for metric in metrics] if sweep else [],
-            files=list(files.get(file_key(sweep), ())) if sweep else [],
-            remark=panel.trouble,
-        )
-        groups.setdefault(f"{panel.toolchain}, {panel.network}", {}).setdefault(panel.collective, []).append(view)
-    return groups
-
-
-def _map_view(sweep: Sweep, metric: Metric, numbers: Mapping[tuple[str, int], int]) -> _MapView:
-    rows = [
-        (
-            duration(comp),
-            [
-                _cell_view(sweep.cells[comm, comp], metric, numbers, sweep.record.incomplete)
-                for comm in sweep.comm_targets_ns
-            ],
-        )
-        for comp in reversed(sweep.comp_targets_ns)
-    ]
-    return _MapView(
-        title=metric.title,
-        caption=f"{sweep.title}: {metric.title}",
-        columns=[duration(comm) for comm in sweep.comm_targets_ns],
-        rows=rows,
-    )
-
-
-def _cell_view(cell: Cell, metric: Metric, numbers: Mapping[tuple[str, int], int], incomplete: str) -> _CellView:
-    point = cell.point
-    missing = "the record ends before this point" + (f": {incomplete}" if incomplete else "")
-    return _CellView(
-        label=cell.label(metric.name),
-        marks=cell.marks,
-        css=_css_class(cell.value(metric.name)),
-        spoken=", ".join(MARKS[letter].partition(":")[0] for letter in cell.marks),
-        details=_details(point) if point is not None else [("No value", missing)],
-        row=numbers[point["record"], point["index"]] if point is not None else None,
-    )
-
-
-def _estimate(point: Mapping[str, Any], metric: str) -> str:
-    bounds = interval(point[f"{metric}_ci95_low"], point[f"{metric}_ci95_high"])
-    return f"{ratio(point[metric])} {bounds}" if bounds != "-" else ratio(point[metric])
-
-
-def _details(point: Mapping[str, Any]) -> Details:
-    facts = [
-        ("r_overhead [95 %]", _estimate(point, "r_overhead")),
-        ("t_measured", duration(point["t_measured_ns"])),
-        ("t_comm_ref", duration(point["t_comm_ref_ns"])),
-        ("t_comp_ref", duration(point["t_comp_ref_ns"])),
-        ("r_comm", ratio(point["r_comm"])),
-        ("r_comp_slowdown", ratio(point["r_comp_slowdown"])),
-        ("message", f"{size(point['message_bytes'])} ({point['message_bytes']} bytes)"),
-        ("work per thread", work(point["work_size"], point["computation"])),
-        ("repetitions", _repetitions(point)),
-        ("warm-ups left out", str(point["warmup_repetitions"])),
-        ("recalibrated", _recalibrated(point)),
-        ("start and clock", _clock_words(point)),
-        ("drift of the references", _reference_words(point, "drift_relative")),
-        ("references against calibration", _reference_words(point, "moved_relative")),
-        ("caches", f"cold, {point['buffer_sets']} sets of buffers" if point["cache"] == "cold" else "-"),
-    ]
-    if not is_reference(point):
-        facts[1:1] = [
-            ("against basic [95 %]", _estimate(point, "r_overhead_vs_basic")),
-            ("speed against basic [95 %]", _estimate(point, "speedup_vs_basic")),
-        ]
-    if found := remarks(dict(point)):
-        facts.append(("remarks", "; ".join(found)))
-    return [(term, value) for term, value in facts if value != "-"]
-
-
-def _repetitions(point: Mapping[str, Any]) -> str:
-    late = f", {point['late_repetitions']} late ones thrown away" if point["late_repetitions"] else ""
-    causes = [
-        *(["the point was recalibrated"] if point["recalibrations"] else []),
-        *(["its clock was refused"] if point["clock_method"] == "none" or not point["recalibrations"] else []),
-    ]
-    count = point["discarded_repetitions"]
-    discarded = f", {count} thrown away because {' or '.join(causes)}" if count else ""
-    stop = {
-        "interval": "interval reached",
-        "repetitions": "most that were allowed",
-        "budget": "budget spent",
-        "late": "stopped because too many started late",
-    }
-    reason = stop.get(point["stop_reason"], str(point["stop_reason"]).replace("_", " "))
-    reached = f"widest interval {percent(point['interval_relative_reached'])}"
-    return f"{point['repetitions']}{late}{discarded}; {reason}; {reached}"
-
-
-def _recalibrated(point: Mapping[str, Any]) -> str:
-    times = point["recalibrations"]
-    return f"{times} {'time' if times == 1 else 'times'}, because a reference had moved" if times else "-"
-
-
-def _clock_words(point: Mapping[str, Any]) -> str:
-    parts = [str(point["start_method"]), _clock_name(str(point["clock_method"]))]
-    if point["clock_method"] != "none":
-        known = math.isfinite(point["clock_residual_ns"])
-        parts.append(f"to {duration(point['clock_residual_ns'])}" if known else "residual not known")
-        if point["clock_method"] != "shared" and math.isfinite(point["clock_drift_ppm"]):
-            parts.append(f"drift {drift(point['clock_drift_ppm'])}")
-    return ", ".join(parts)
-
-
-def _clock_name(method: str) -> str:
-    return {"none": "no common clock"}.get(method, f"{method} clock")
-
-
-def _reference_words(point: Mapping[str, Any], what: str) -> str:
-    terms = (("communication", point[f"comm_ref_{what}"]), ("computation", point[f"comp_ref_{what}"]))
-    return ", ".join(f"{name} {change(value)}" for name, value in terms if math.isfinite(value)) or "-"
-
-
-def _row_cells(point: Mapping[str, Any]) -> list[str]:
-    launch = f" ({point['launch']})" if point["launch"] > 1 else ""
-    return [
-        *(str(point[key]) for key in ("toolchain", "network")),
-        f"{configuration_words(point)}{launch}",
-        str(point["collective"]),
-        *(duration(point[key]) for key in ("comm_target_ns", "comp_target_ns")),
-        size(point["message_bytes"]),
-        str(point["work_size"]),
-        *(duration(point[key]) for key in ("t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns")),
-        *(_estimate(point, metric) for metric in ("r_overhead", "r_overhead_vs_basic", "speedup_vs_basic")),
-        *(ratio(point[key]) for key in ("r_comm", "r_comp_slowdown")),
-        str(point["repetitions"]),
-    ]
 
 
 def _configurations(records: Iterable[Record]) -> dict[str, list[Record]]:
@@ -482,7 +345,7 @@ def _timing(records: Sequence[Record]) -> Details:
     again = sum(p.recalibrations for p in points)
     facts = [
         ("start of a repetition", "; ".join(starts)),
-        ("clock", "; ".join(map(_clock_name, methods))),
+        ("clock", "; ".join(map(clock_name, methods))),
         ("why there is no clock", "; ".join(refusals)),
         ("distinct clocks", "; ".join(dict.fromkeys(str(clock.clocks) for clock in timed))),
         ("largest residual of the clocks", duration(max(known)) if known else ""),

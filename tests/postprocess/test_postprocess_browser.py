@@ -1,4 +1,4 @@
-"""The report in a real browser: it asks nothing of anyone, complains of nothing, and shows its details."""
+"""The report in a real browser: it asks nothing of anyone, complains of nothing, and shows what a reader chooses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from selenium import webdriver
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.select import Select
 
+from postprocess.colour import PALETTES, contrast
 from postprocess.report import write_report
 from tests.postprocess import synthetic
 from tests.postprocess.test_postprocess_report import hostile_run
@@ -40,6 +42,7 @@ FLAGS = (
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     runs = {"smoke": synthetic.smoke_run(folder / "smoke"), "hostile": hostile_run(folder / "hostile")}
+    runs["wide"] = synthetic.run_folder(folder / "wide", [synthetic.sweep(synthetic.NEGATIVE, grid=(1, 16, 256))])
     return {name: write_report(run, folder / f"{name}-out" / "report.html")[0] for name, run in runs.items()}
 
 
@@ -67,6 +70,7 @@ def browser(chromium: webdriver.Chrome) -> webdriver.Chrome:
     """The one browser, on an empty page, without what the test before it set and logged."""
     chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
     chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     chromium.get("about:blank")
     for kind in ("browser", "performance"):
         log(chromium, kind)
@@ -83,8 +87,25 @@ def requests(browser: webdriver.Chrome) -> list[str]:
     return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
 
 
-def visible_tips(browser: webdriver.Chrome) -> list[WebElement]:
-    return [tip for tip in browser.find_elements(By.CLASS_NAME, "tip") if tip.is_displayed()]
+CELL = ".map td > a"
+
+
+def tip(browser: webdriver.Chrome) -> WebElement:
+    return browser.find_element(By.ID, "tip")
+
+
+def shown_cells(browser: webdriver.Chrome) -> list[WebElement]:
+    return [cell for cell in browser.find_elements(By.CSS_SELECTOR, CELL) if cell.is_displayed()]
+
+
+def open_at(browser: webdriver.Chrome, report: Path, fragment: str = "") -> None:
+    """The page anew: a change of the fragment alone would not load it again."""
+    browser.get("about:blank")
+    browser.get(f"{report.as_uri()}#{fragment}" if fragment else report.as_uri())
+
+
+def captions(browser: webdriver.Chrome) -> set[str]:
+    return {c.text for c in browser.find_elements(By.TAG_NAME, "caption") if c.is_displayed()}
 
 
 def pixels(png: bytes) -> Any:
@@ -92,49 +113,163 @@ def pixels(png: bytes) -> Any:
 
 
 @pytest.mark.parametrize("name", ["smoke", "hostile"])
-def test_no_request_no_complaint_no_script(browser: webdriver.Chrome, reports: dict[str, Path], name: str) -> None:
+def test_no_request_no_complaint_one_script(browser: webdriver.Chrome, reports: dict[str, Path], name: str) -> None:
     browser.get(reports[name].as_uri())
     assert requests(browser) == [reports[name].as_uri()]
-    assert log(browser, "browser") == []
-    assert browser.execute_script("return document.scripts.length") == 0
+    assert browser.execute_script("return document.scripts.length") == 1
     assert "Does MPI communicate" in browser.find_element(By.TAG_NAME, "h1").text
-    # The style is the one that the policy allows: without it cells would have no colour.
-    cell = browser.find_element(By.CSS_SELECTOR, ".map button")
-    assert cell.value_of_css_property("background-color") not in ("rgba(0, 0, 0, 0)", "rgba(239, 239, 239, 1)")
+    # Style and script are those that the policy allows: without them cells had no colour, and nothing to choose.
+    cell = shown_cells(browser)[0]
+    assert cell.value_of_css_property("background-color") != "rgba(0, 0, 0, 0)"
+    assert browser.find_element(By.ID, "choose").is_displayed()
+    browser.execute_script("arguments[0].focus()", cell)
+    assert tip(browser).is_displayed()
+    for kind in ("library", "configuration", "collective"):
+        for box in browser.find_elements(By.CSS_SELECTOR, f"fieldset[data-kind={kind}] input"):
+            box.click()
+    assert log(browser, "browser") == []
 
 
-def test_details_on_hover_and_on_focus(browser: webdriver.Chrome, reports: dict[str, Path]) -> None:
+def test_details_on_hover_focus_and_tap(browser: webdriver.Chrome, reports: dict[str, Path]) -> None:
     browser.get(reports["smoke"].as_uri())
-    assert visible_tips(browser) == []
-    buttons = browser.find_elements(By.CSS_SELECTOR, ".map button")
-    ActionChains(browser).scroll_to_element(buttons[4]).move_to_element(buttons[4]).perform()
-    (tip,) = visible_tips(browser)
+    assert not tip(browser).is_displayed()
+    cells = shown_cells(browser)
+    ActionChains(browser).scroll_to_element(cells[4]).move_to_element(cells[4]).perform()
     for expected in ("r_overhead [95 %]", "t_comm_ref", "16 ms", "MiB", "11; interval reached"):
-        assert expected in tip.text
+        assert expected in tip(browser).text
     ActionChains(browser).move_to_element(browser.find_element(By.TAG_NAME, "h3")).perform()
-    assert visible_tips(browser) == []
+    assert not tip(browser).is_displayed()
 
-    browser.execute_script("arguments[0].focus()", buttons[0])
-    (first,) = visible_tips(browser)
+    # However low on the screen a cell is, the details do not come between it and the pointer.
+    cells[1].click()
+    assert tip(browser).is_displayed()
+    assert browser.current_url == reports["smoke"].as_uri()
+    ActionChains(browser).move_to_element(browser.find_element(By.TAG_NAME, "h3")).perform()
+    assert tip(browser).is_displayed()
+    tip(browser).find_element(By.TAG_NAME, "a").click()
+    assert not tip(browser).is_displayed()
+    assert browser.current_url.endswith(str(cells[1].get_attribute("hash")))
+
+
+def test_keys_move_within_a_map_and_between_maps(browser: webdriver.Chrome, reports: dict[str, Path]) -> None:
+    browser.get(reports["smoke"].as_uri())
+    cells = shown_cells(browser)
+    browser.execute_script("arguments[0].focus()", cells[0])
+    for key, expected in ((Keys.ARROW_RIGHT, 1), (Keys.ARROW_DOWN, 4), (Keys.ARROW_LEFT, 3), (Keys.ARROW_LEFT, 3)):
+        browser.switch_to.active_element.send_keys(key)
+        assert browser.switch_to.active_element == cells[expected]
+    assert browser.switch_to.active_element.get_attribute("aria-describedby") == "tip"
+    assert tip(browser).is_displayed()
+    browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert not tip(browser).is_displayed()
     browser.switch_to.active_element.send_keys(Keys.TAB)
-    (second,) = visible_tips(browser)
-    assert browser.switch_to.active_element == buttons[1]
-    assert first != second
-    described = browser.switch_to.active_element.get_attribute("aria-describedby")
-    assert second.get_attribute("id") == described
+    while browser.switch_to.active_element.tag_name != "a" or browser.switch_to.active_element not in cells:
+        browser.switch_to.active_element.send_keys(Keys.TAB)  # links to the pictures of the first map
+    assert browser.switch_to.active_element == cells[9]
 
 
 def test_screen_readers_are_given_the_details(browser: webdriver.Chrome, reports: dict[str, Path]) -> None:
     """Chromium's own accessibility tree: name, description, and the headers' roles of a cell."""
     browser.get(reports["smoke"].as_uri())
     nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
-    buttons = [n for n in nodes if n.get("role", {}).get("value") == "button"]
-    assert len(buttons) == 81
-    unreliable = next(n for n in buttons if "unreliable" in n["name"]["value"])
+    links = [n for n in nodes if n.get("role", {}).get("value") == "link"]
+    unreliable = next(n for n in links if "unreliable" in n["name"]["value"])
     assert unreliable["name"]["value"].replace(" ", "") == "0.50,unreliable,sharedcore"
     assert "interval too wide" in unreliable["description"]["value"]
     roles = {n.get("role", {}).get("value") for n in nodes}
-    assert {"rowheader", "columnheader", "table", "main", "navigation"} <= roles
+    assert {"rowheader", "columnheader", "table", "main", "navigation", "checkbox", "combobox", "status"} <= roles
+
+
+def test_a_reader_chooses_and_the_address_keeps_it(browser: webdriver.Chrome, reports: dict[str, Path]) -> None:
+    open_at(browser, reports["smoke"])
+    assert captions(browser) == {"r_overhead, own references", "r_overhead, basic's references"}
+    everything = len(shown_cells(browser))
+    colour = shown_cells(browser)[0].value_of_css_property("background-color")
+
+    Select(browser.find_element(By.ID, "view")).select_by_value("concurrency")
+    assert captions(browser) == {"r_comm", "r_comp_slowdown"}
+    left, right = (m for m in browser.find_elements(By.CSS_SELECTOR, "#s1 [data-views]") if m.is_displayed())
+    assert left.location["y"] == right.location["y"]
+    assert left.location["x"] < right.location["x"]
+
+    Select(browser.find_element(By.ID, "palette")).select_by_value("safe")
+    browser.find_element(By.ID, "dim").click()
+    browser.find_element(By.CSS_SELECTOR, "fieldset[data-kind=library] input[value^=mpich]").click()
+    browser.find_element(By.CSS_SELECTOR, "fieldset[data-kind=collective] input[value=ireduce]").click()
+    assert browser.find_element(By.ID, "shown").text == "3 of 8 cases shown."
+    rows = [row for row in browser.find_elements(By.CSS_SELECTOR, "#points tbody tr") if row.is_displayed()]
+    assert {row.find_elements(By.TAG_NAME, "td")[0].text for row in rows} == {"openmpi@5.0.11"}
+    assert {row.find_elements(By.TAG_NAME, "td")[3].text for row in rows} == {"ibcast"}
+    address = browser.current_url
+    cells = len(shown_cells(browser))
+    shown_colour = shown_cells(browser)[0].value_of_css_property("background-color")
+
+    open_at(browser, reports["smoke"], address.partition("#")[2])
+    assert browser.find_element(By.ID, "shown").text == "3 of 8 cases shown."
+    assert captions(browser) == {"r_comm", "r_comp_slowdown"}
+    assert len(shown_cells(browser)) == cells
+    assert shown_cells(browser)[0].value_of_css_property("background-color") == shown_colour != colour
+    assert browser.find_element(By.ID, "dim").is_selected()
+
+    browser.find_element(By.ID, "reset").click()
+    assert browser.current_url == reports["smoke"].as_uri()
+    assert len(shown_cells(browser)) == everything
+    assert shown_cells(browser)[0].value_of_css_property("background-color") == colour
+
+
+@pytest.mark.parametrize(
+    "fragment",
+    [
+        "view=<img src=x onerror=alert(1)>&palette=*&dim=7",
+        "library=</script><script>alert(1)</script>",
+        "view=__proto__&palette=constructor&collective=%00%FF",
+        "=&&==%",
+    ],
+)
+def test_nonsense_in_the_address_does_nothing(
+    browser: webdriver.Chrome, reports: dict[str, Path], fragment: str
+) -> None:
+    open_at(browser, reports["smoke"], fragment)
+    assert captions(browser) <= {"r_overhead, own references", "r_overhead, basic's references"}
+    assert browser.execute_script("return document.documentElement.dataset.palette") == "paper"
+    assert browser.find_elements(By.TAG_NAME, "img") == []
+    assert browser.execute_script("return document.scripts.length") == 1
+    assert log(browser, "browser") == []
+
+
+def test_all_is_there_without_a_script(browser: webdriver.Chrome, reports: dict[str, Path]) -> None:
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    open_at(browser, reports["smoke"])
+    assert not browser.find_element(By.ID, "choose").is_displayed()
+    assert {"r_overhead, own references", "r_comm", "r_comp_slowdown", "speed against basic"} <= captions(browser)
+    cell = shown_cells(browser)[0]
+    assert cell.value_of_css_property("background-color") != "rgba(0, 0, 0, 0)"
+    cell.click()
+    assert browser.current_url == f"{reports['smoke'].as_uri()}#p3"
+    assert "start and clock deadline" in browser.find_element(By.ID, "p3").text
+
+
+def contrast_of(browser: webdriver.Chrome, cell: WebElement) -> float:
+    """What the browser made of the colours of a cell and its text, drawn on a canvas to have them as numbers."""
+    script = """
+        const style = getComputedStyle(arguments[0]), pen = document.createElement("canvas").getContext("2d");
+        return [style.color, style.backgroundColor].map((colour) => {
+            pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1);
+            return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((part) => part / 255);
+        });"""
+    ink, background = browser.execute_script(script, cell)
+    return contrast(ink, background)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_faded_cells_stay_readable(browser: webdriver.Chrome, reports: dict[str, Path], scheme: str) -> None:
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    for palette in PALETTES:
+        open_at(browser, reports["wide"], f"view=everything&palette={palette}&dim=1")
+        far = [cell for cell in shown_cells(browser) if "far" in str(cell.get_attribute("class"))]
+        assert len(far) == 2 * 3
+        assert min(contrast_of(browser, cell) for cell in shown_cells(browser)) >= 4.5
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -11,12 +11,14 @@ from base64 import b64encode
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
 from postprocess import text
 from postprocess.load import RECORD_VERSIONS, load_run
 from postprocess.maps import sweeps_of
+from postprocess.plot import Look
 from postprocess.points import points_of
 from postprocess.report import write_report
 from tests.postprocess import synthetic
@@ -24,7 +26,7 @@ from tests.postprocess.synthetic import sweep
 
 HOSTILE = "<script>alert(1)</script>\"'\u2028$x^{$\x1b[2J</style>&amp;{{7*7}}"
 ROOT = Path(__file__).parents[2]
-VOID = {"meta", "br", "link"}
+VOID = {"meta", "br", "link", "input"}
 
 
 class Page(HTMLParser):
@@ -43,11 +45,14 @@ class Page(HTMLParser):
         if tag not in VOID:
             self.open.append(tag)
 
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if not self.open or self.open[-1] != "style":
+        if not self.open or self.open[-1] not in ("style", "script"):
             self.texts.append(data)
 
     @property
@@ -77,15 +82,22 @@ def test_report_is_well_formed_and_self_contained(smoke: tuple[Path, str]) -> No
     assert page.open == []
     ids = [a["id"] for _, a in page.elements if "id" in a]
     assert len(ids) == len(set(ids))
-    assert not {"script", "img", "iframe", "link", "object", "form"} & {tag for tag, _ in page.elements}
+    assert not {"img", "iframe", "link", "object", "form"} & {tag for tag, _ in page.elements}
     assert not [a for _, a in page.elements if "src" in a or "style" in a or any(name.startswith("on") for name in a)]
-    for link in page.all("a"):
-        href = link["href"]
+    for href in (link["href"] for link in page.all("a") if "href" in link):
         assert href[1:] in ids if href.startswith("#") else (smoke[0] / "out" / href).is_file()
     policy = next(a["content"] for a in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
     (style,) = re.findall(r"<style>(.*?)</style>", smoke[1], flags=re.DOTALL)
     digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'")
+    (script,) = re.findall(r"<script>(.*?)</script>", smoke[1], flags=re.DOTALL)
+    own = (ROOT / "postprocess" / "templates" / "report.js").read_text(encoding="utf-8")
+    assert script == own
+    allowed = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; script-src 'sha256-{allowed}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval|Function|fetch|XMLHttp|import", own)
     assert "url(" not in style
     assert "@import" not in style
     assert "prefers-color-scheme: dark" in style
@@ -125,13 +137,47 @@ def test_cells_are_accessible(smoke: tuple[Path, str]) -> None:
     page = Page(smoke[1])
     ids = {a["id"]: tag for tag, a in page.elements if "id" in a}
     cells = [a for a in page.all("td") if "headers" in a]
-    buttons = page.all("button")
-    assert len(cells) == len(buttons) == 9 * (3 + 3 * 2)
+    # A map of r_overhead, r_comm and r_comp_slowdown each; beside basic two more, against it.
+    assert len(cells) == 9 * (3 * 3 + 3 * 5)
+    assert len(page.all("caption")) == 24
     for cell in cells:
         assert [ids[name] for name in cell["headers"].split()] == ["th", "th"]
-    assert all(ids[button["aria-describedby"]] == "div" for button in buttons)
-    assert len(page.all("caption")) == 9
+    links = [a["href"] for a in page.all("a") if a.get("href", "").startswith("#p") and a["href"][2:].isdigit()]
+    assert len(links) == len(cells) - 5  # one point is missing
+    assert {ids[link[1:]] for link in links} == {"tr"}
     assert page.all("html")[0]["lang"] == "en"
+
+
+def test_everything_is_there_without_a_script(smoke: tuple[Path, str]) -> None:
+    """Only the controls, which need the script, wait for it; the palette is one from the beginning."""
+    page = Page(smoke[1])
+    assert [a.get("id") for _, a in page.elements if "hidden" in a] == ["choose", "tip"]
+    assert page.all("html")[0]["data-palette"] == "paper"
+    assert "data-view" not in page.all("html")[0]
+    titles = {a["title"] for a in page.all("a") if "title" in a}
+    assert any(title.startswith("95 % [0.98, 1.02]") for title in titles)
+    assert any("unreliable: interval too wide (" in title for title in titles)
+    assert "the record ends before this point: no footer: the measurement was cut off" in titles
+
+
+def test_maps_stand_side_by_side(smoke: tuple[Path, str]) -> None:
+    table = smoke[1].split('<table class="glance">')[1].split("</table>")[0]
+    text_of = Page(table).text
+    for expected in ("openmpi@5.0.11, wire:2gbit async", "ibcast", "ireduce", "skipped", "failed"):
+        assert expected in text_of
+    assert table.count("<svg") == 6
+    assert len(re.findall("M[0-9] [0-9]h1v1h-1z", table)) == 6 * 9
+
+
+def test_the_look_is_the_one_asked_for(tmp_path: Path) -> None:
+    run_dir = synthetic.run_folder(tmp_path / "run", [sweep(grid=(8,))])
+    paths = write_report(run_dir, tmp_path / "out" / "r.html", tmp_path / "a b" / "maps", Look("safe", True))
+    page = Page(paths[0].read_text(encoding="utf-8"))
+    assert page.all("html")[0]["data-palette"] == "safe"
+    assert "data-dim" in page.all("html")[0]
+    pictures = [unquote(a["href"]) for a in page.all("a") if a.get("href", "").endswith((".svg", ".png"))]
+    assert len(pictures) == 10
+    assert {(tmp_path / "out" / link).resolve() for link in pictures} == {path.resolve() for path in paths[1:]}
 
 
 def timed_run(folder: Path, cache: str = "warm") -> Path:
@@ -165,7 +211,7 @@ def test_how_it_was_timed_is_shown(tmp_path: Path) -> None:
         "start and clock deadline, interpolated clock, to 412 ns, drift 12 ppm",
         "drift of the references communication +31 %, computation -0.4 %",
         "references against calibration communication 0 %, computation 0 %",
-        "remarks communication reference drifted by +31 % during the point",
+        "communication reference drifted by +31 % during the point",
         "11, 40 late ones thrown away; stopped because too many started late; widest interval 5 %",
         "stopped because too many repetitions started late: 40 thrown away, 11 kept",
         "11, 4 thrown away because its clock was refused; interval reached",
@@ -211,7 +257,8 @@ def test_a_refused_record_shows_why(tmp_path: Path) -> None:
     lines = synthetic.refused("one rank only: there is nothing to communicate with", ranks=1)
     page = Page(report(synthetic.run_folder(tmp_path / "run", [lines]), tmp_path / "out"))
     assert "records/000.jsonl: one rank only: there is nothing to communicate with" in page.text
-    assert "the record ends before this point: one rank only" in page.text
+    assert "incomplete: one rank only" in page.text
+    assert any(a.get("title", "").startswith("the record ends before this point: one rank") for a in page.all("a"))
     assert "No point was measured." in page.text
 
 
@@ -270,7 +317,7 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     source = report(hostile_run(tmp_path / "run"), tmp_path / "out")
     page = Page(source)
     assert page.open == []
-    assert page.all("script") == []
+    assert page.all("script") == [{}]
     assert source.count("</style>") == 1
     assert "alert(1)" not in html.unescape(re.sub(r"<style>.*?</style>|&lt;script&gt;alert\(1\)", "", source))
     assert "<script>alert(1)</script>" in page.text
@@ -286,7 +333,7 @@ def test_a_grid_of_microseconds_to_a_second(tmp_path: Path) -> None:
     lines[0]["plan"] |= {"comm_targets_ns": grid, "comp_targets_ns": grid, "points": 144}
     run_dir = synthetic.run_folder(tmp_path / "run", [[lines[0], *points, synthetic.footer(144)]])
     source = report(run_dir, tmp_path / "out")
-    assert source.count("<button") == 144
+    assert len([a for a in Page(source).all("td") if "headers" in a]) == 3 * 144
     for label in ("500 µs", "1.02 s", "64 ms"):
         assert label in source
 
