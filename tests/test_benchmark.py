@@ -122,7 +122,8 @@ def test_what_threads_compute_and_how_often_they_test(
     build_for: Callable[[str], Path], tmp_path: Path, toolchain: str, computation: str
 ) -> None:
     program = build_for(toolchain) / "nbc_overlap"
-    words = (*ONE_POINT, "--collective", "ibcast", "--computation", computation)
+    words = ("--comm-times", "2ms", "--comp-times", "2ms", "--budget-seconds", "30", "--max-repetitions", "5",
+             "--threads", "1", "--collective", "ibcast", "--computation", computation)  # fmt: skip
     for interval_ns, interval in ((0, "0"), (100_000, "100us")):
         record = tmp_path / f"{interval}.jsonl"
         done = launch(program, *words, "--test-interval", interval, "--record", str(record), toolchain=toolchain)

@@ -63,6 +63,7 @@ struct bench_work {
 struct bench_outcome {
     int64_t times[GLOBAL_TIMES]; /* by the clock as it is extrapolated: good enough to decide; the record gets interpolated ones */
     bool late;                   /* a rank missed a start: the times mean nothing */
+    int late_starts;             /* of bench_triple: those that were missed, made up for or not */
     bool wrong_data;
 };
 
@@ -82,7 +83,7 @@ void bench_prepare(struct bench *bench, const struct bench_work *work, int64_t s
 /* Collective. One of the references alone: communication, or where collective is NULL the computation. */
 struct bench_outcome bench_reference(struct bench *bench, const struct bench_work *work, struct repetition *r);
 
-/* Collective. One triple: communication alone, computation alone, both. */
+/* Collective. One triple: communication alone, computation alone, both. A part whose start a rank missed is measured again, a few times. */
 struct bench_outcome bench_triple(struct bench *bench, const struct bench_work *work, struct repetition *r);
 
 #endif

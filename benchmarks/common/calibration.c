@@ -195,14 +195,14 @@ static double measure_size(void *context, uint64_t size) {
     int valid = 0;
     bench_keep_clock(bench);
     bench_prepare(bench, &work, job->target_ns);
-    for (int attempt = -1; valid < wanted && attempt < 4 * wanted; attempt++) {
+    for (int attempt = wanted == MOST ? -1 : 0; valid < wanted && attempt < 4 * wanted; attempt++) {
         struct repetition r = {{0}};
         const struct bench_outcome outcome = bench_reference(bench, &work, &r);
         if (outcome.wrong_data) {
             job->data_errors = true;
             return -1;
         }
-        /* Attempt -1 warms up. Where nearly every start is late, late ones are better than none: what they distort, the median
+        /* Attempt -1 warms up; where each takes long, the median does without. Where nearly every start is late, late ones are better than none: what they distort, the median
          * forgives, and the point itself is measured with starts that are not late. */
         if (attempt >= 0 && (!outcome.late || attempt >= 2 * wanted)) {
             times[valid++] = outcome.times[job->collective != NULL ? GLOBAL_COMM_REF : GLOBAL_COMP_REF];

@@ -164,11 +164,10 @@ static enum decision repeat(engine *e, struct point *p) {
             }
             return STOP_DATA;
         }
-        if (outcome.late) {
-            p->late++;
-            p->late_now++;
-            e->late++;
-        } else {
+        p->late += outcome.late_starts;
+        p->late_now += outcome.late_starts;
+        e->late += outcome.late_starts;
+        if (!outcome.late) {
             samples_add(e->samples, &e->bench, &r, outcome.times);
         }
         int decision = GO_ON;
@@ -426,7 +425,7 @@ static void check_measured(engine *e) {
                  "times, or allow larger messages with --max-message-bytes");
     } else if (e->late > 0) {
         snprintf(e->reason, sizeof e->reason,
-                 "nothing could be measured in %.1f s, with a budget of %g s: in each of %lld repetitions a rank came late to the start; "
+                 "nothing could be measured in %.1f s, with a budget of %g s: a rank came late to %lld starts; "
                  "something else uses these cores, or a thread of the MPI library does", plan_elapsed_seconds(plan), plan->budget_seconds,
                  (long long)e->late);
     } else {
