@@ -159,13 +159,18 @@ def list_(*, as_json: bool) -> int:
 @click.argument("run")
 @click.option("--json", "as_json", is_flag=True, help="A list of objects, one per point.")
 @click.option("--peers", is_flag=True, help="What other benchmarks said in this run, beside ours.")
+@click.option("--impact", is_flag=True, help="What an idle library cost a computation in this run.")
 @output_option
-def show(run: str, output: Path, *, as_json: bool, peers: bool) -> int:
+def show(run: str, output: Path, *, as_json: bool, peers: bool, impact: bool) -> int:
     """Every point of RUN (its folder, its name or `last`) with its metrics and validity."""
     folder = archive.readable(run, output.resolve())
     from mpi_campaign import outcome  # noqa: PLC0415
 
-    if peers:
+    if peers and impact:
+        raise CampaignError("--peers and --impact are two tables: ask for one of them")
+    if impact:
+        print(outcome.impact_as_json(folder) if as_json else outcome.impact_table(folder))
+    elif peers:
         print(outcome.peers_as_json(folder) if as_json else outcome.peers_table(folder))
     else:
         print(outcome.as_json(folder) if as_json else outcome.full_table(folder))

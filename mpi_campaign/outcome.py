@@ -8,8 +8,9 @@ import pandas as pd
 
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import CampaignError
-from postprocess import peers
+from postprocess import impact, peers
 from postprocess.fields import RecordError
+from postprocess.impact_record import impacts_of
 from postprocess.load import Run, load_run
 from postprocess.plot import Look
 from postprocess.points import points_as_json, points_of, write_parquet
@@ -21,14 +22,16 @@ def load(folder: RunFolder) -> Run:
     """Raises CampaignError where the run cannot be read."""
     try:
         run = load_run(folder.path)
-        return replace(run, problems=(*run.problems, *peers.load_peers(run)[1]))
+        unread = (*peers.load_peers(run)[1], *impacts_of(run)[1])
+        return replace(run, problems=(*run.problems, *unread))
     except RecordError as error:
         raise CampaignError(str(error)) from error
 
 
 def write_tables(folder: RunFolder) -> None:
-    """points.parquet and samples.parquet, beside the records."""
+    """points.parquet and samples.parquet, beside the records; impact.parquet where such were measured."""
     write_parquet(folder.path)
+    impact.write_parquet(load_run(folder.path))
 
 
 def look(palette: str, metrics: tuple[str, ...], kinds: tuple[str, ...], *, dim: bool) -> Look:
@@ -61,15 +64,15 @@ def _lies_in(error: OSError, folder: Path) -> bool:
     return failed == folder or folder in failed.parents or failed in folder.parents
 
 
-def short_table(folder: RunFolder) -> str:
-    """What `run` ends with: a line per case, and why."""
-    points = points_of(load(folder))
-    return _parts(summary_table(points), diagnosis_text(points))
-
-
-def short_peers_table(folder: RunFolder) -> str:
-    """What `run` ends with where other benchmarks ran; empty otherwise."""
-    return peers_table(folder) if peers.load_peers(load(folder))[0] else ""
+def short_tables(folder: RunFolder) -> list[str]:
+    """What `run` ends with: a table of each kind of benchmark that ran, at least one; a line per case, and why."""
+    run = load(folder)
+    points, impacts = points_of(run), impact.impact_of(run)
+    others = [peers_table(folder)] if peers.load_peers(run)[0] else []
+    if not impacts.empty:
+        others.append(impact.impact_text(impact.highlighted(impacts)))
+    own = _parts(summary_table(points), diagnosis_text(points))
+    return others if points.empty and others else [own, *others]
 
 
 def peers_table(folder: RunFolder) -> str:
@@ -88,10 +91,25 @@ def peers_of(folder: RunFolder) -> pd.DataFrame:
     return peers.peers_table(peers.load_peers(run)[0], points_of(run))
 
 
+def impact_table(folder: RunFolder) -> str:
+    """What `show --impact` prints."""
+    table = impact.impact_of(load(folder))
+    return "no impact was measured" if table.empty else impact.impact_text(table)
+
+
+def impact_as_json(folder: RunFolder) -> str:
+    """What `show --impact --json` prints: a list of objects, one per computation time and case."""
+    return _as_json(impact.impact_of(load(folder)))
+
+
 def full_table(folder: RunFolder) -> str:
-    """What `show` prints: the points, what their maps show, and where giving up a core pays."""
-    points = points_of(load(folder))
-    return _parts(points_table_text(points), diagnosis_text(points), break_even_text(points))
+    """What `show` prints: the points, what their maps show, where giving up a core pays; what an idle library cost."""
+    run = load(folder)
+    points, impacts = points_of(run), impact.impact_of(run)
+    told = "" if impacts.empty else impact.impact_text(impacts)
+    if points.empty and told:
+        return told
+    return _parts(points_table_text(points), diagnosis_text(points), break_even_text(points), told)
 
 
 def _parts(*texts: str) -> str:

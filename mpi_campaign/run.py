@@ -257,8 +257,9 @@ class Campaign:
             unwritten = f"no report: {error} (./campaign report {folder.run} -o FILE)"
             where = unwritten
         self.progress.line("")
-        self.progress.line(outcome.short_table(folder))
-        self.progress.line("")
+        for table in outcome.short_tables(folder):
+            self.progress.line(table)
+            self.progress.line("")
         bad = [case for case in cases if case["result"] in ("fail", "missing")]
         for case in bad:
             self.progress.line(f"{case['result'].upper()} {case['case']}: {case['reason']}")

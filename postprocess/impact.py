@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from scipy import stats
 from postprocess.impact_record import COMPUTE_ALONE, MPI_IMPACT, ImpactRecord, Launch, impacts_of
 from postprocess.load import Run
 from postprocess.metrics import Floats, as_float, r_mpi_impact
+from postprocess.points import write_table
 from postprocess.table import aligned
 from postprocess.text import change, duration, interval, percent, ratio
 
@@ -85,6 +87,12 @@ def impact_metrics(record: ImpactRecord) -> dict[str, float]:
     }
     found["r_mpi_impact_max"] = float(table["r_mpi_impact"].max())
     return {name: value for name, value in found.items() if math.isfinite(value)}
+
+
+def write_parquet(run: Run) -> list[Path]:
+    """Write `impact.parquet` into a run folder, where something of the kind was measured. Raises OSError."""
+    table = impact_of(run)
+    return [] if table.empty else [write_table(table, run.path / "impact.parquet")]
 
 
 def pairs_of(record: ImpactRecord) -> list[tuple[Launch, Launch]]:
@@ -223,6 +231,11 @@ def _flags(reference: float, target_ns: int, spread: float, drift: float, p_valu
         yield f"drift: the reference changed by {change(drift)} over the launches"
 
 
+def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table of this module."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
 def highlighted(rows: pd.DataFrame) -> pd.DataFrame:
     """Of each case the row whose computation time is 512 ms, or nearest to it (on a logarithmic axis)."""
     if rows.empty:
@@ -273,7 +286,7 @@ def cells(row: Mapping[Any, Any]) -> list[str]:
 
 def impact_text(table: pd.DataFrame) -> str:
     """One line per row of `impact_table`, without a final newline."""
-    return aligned(HEADS, [cells(row) for row in table.to_dict("records")], RIGHT)
+    return aligned(HEADS, [cells(row) for row in rows_of(table)], RIGHT)
 
 
 HEADS = [

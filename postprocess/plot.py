@@ -42,7 +42,7 @@ from postprocess.text import clean, duration
 KINDS = ("svg", "png", "pdf")
 """The formats of pictures."""
 
-_STYLE: Any = {
+STYLE: Any = {
     "font.family": "DejaVu Sans",
     "svg.fonttype": "none",
     "svg.hashsalt": "mpi-campaign",
@@ -157,7 +157,7 @@ def write_maps(run: Run, points: pd.DataFrame, folder: Path, look: Look = PLAIN)
         names = (stem, *(f"{stem}-{i}" for i in range(2, len(taken) + 3)))
         free = next(name for name in names if name not in taken)
         taken.add(free)
-        written.setdefault(key, []).extend(_save(figure, folder / f"{free}.{kind}") for kind in look.kinds)
+        written.setdefault(key, []).extend(save_figure(figure, folder / f"{free}.{kind}") for kind in look.kinds)
 
     for panel in panels:
         for family, figure in map_figures(run, panel, look).items():
@@ -210,7 +210,7 @@ def _figure(
     foot = signs + _wrapped(provenance, width)
     top = sum(heights) + _AXIS_NAME + _LINE * len(foot) + 0.15
     height = top + 0.15 + 0.24 * len(titles)
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width, height))
         FigureCanvasAgg(figure)
         for i, line in enumerate(titles):
@@ -355,12 +355,13 @@ def _file_stem(title: str, suffix: str) -> str:
     return f"{name}{suffix}"
 
 
-def _save(figure: Figure, path: Path) -> Path:
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write a figure, whole or not at all, in the format that the name ends with. Raises OSError."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     kind = path.suffix[1:]
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     try:
-        with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        with mpl.rc_context(STYLE), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Glyph .* missing from font")
             figure.savefig(partial, format=kind, dpi=_PNG_DPI, metadata=undated.get(kind))
         partial.replace(path)

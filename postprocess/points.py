@@ -144,15 +144,19 @@ def write_parquet(run_dir: Path | str) -> list[Path]:
     run = load_run(run_dir)
     written = []
     for name, table in (("points", points_of(run)), ("samples", samples_of(run))):
-        path = run.path / f"{name}.parquet"
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            pq.write_table(_arrow(table), partial)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
-        written.append(path)
+        written.append(write_table(table, run.path / f"{name}.parquet"))
     return written
+
+
+def write_table(table: pd.DataFrame, path: Path) -> Path:
+    """Write a table as Parquet, whole or not at all. Raises OSError."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        pq.write_table(_arrow(table), partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
 
 
 def points_as_json(points: pd.DataFrame) -> list[dict[str, Any]]:

@@ -22,6 +22,10 @@ from markupsafe import Markup
 
 from postprocess.colour import FADED, PALETTES, SCALES
 from postprocess.fields import Json
+from postprocess.impact import impact_of
+from postprocess.impact_plot import write_impacts
+from postprocess.impact_record import impacts_of
+from postprocess.impact_view import impact_view
 from postprocess.load import Placement, Record, Run, load_run
 from postprocess.maps import METRICS, RESULT_WORDS, cases_of, legend, panels_of, run_name, sweeps_of
 from postprocess.plot import PLAIN, Look, write_maps
@@ -81,7 +85,10 @@ def write_report(
     run, output = load_run(run_dir), Path(output_html)
     points = points_of(run)
     output.parent.mkdir(parents=True, exist_ok=True)
-    maps = write_maps(run, points, maps_folder or output.parent / "maps", look)
+    pictures = maps_folder or output.parent / "maps"
+    maps = write_maps(run, points, pictures, look)
+    if impacts := write_impacts(impact_of(run), pictures, look.kinds):
+        maps["impact"] = impacts
     links = {key: [_link(f, output.parent) for f in files] for key, files in maps.items()}
     page = render_report(run, points, links, look)
     partial = output.with_name(f".{output.name}.{os.getpid()}")
@@ -98,7 +105,7 @@ def render_report(
 ) -> str:
     """The report as HTML text, in the palette of the look at first.
 
-    `files` holds links to pictures by `plot.file_key` and ``"overview"``.
+    `files` holds links to pictures by `plot.file_key` and ``"overview"``, ``"impact"``.
     """
     files = files or {}
     environment = jinja2.Environment(
@@ -133,6 +140,7 @@ def render_report(
         run_name=run_name(run),
         subtitle=_subtitle(run),
         incomplete=_incomplete(run, cases),
+        impact=impact_view(impact_of(run), files.get("impact", ())),
         ran=_ran(run, cases),
         verdicts=_by_name(summarise(points)),
         verdict_class=_verdict_class,
@@ -257,7 +265,10 @@ def _incomplete(run: Run, cases: Sequence[Mapping[str, str]]) -> list[str]:
     missing = sum(case["result"] == "missing" for case in cases)
     if missing:
         reasons.append(f"{missing} {'case is' if missing == 1 else 'cases are'} missing")
-    return reasons + [f"{r.name}: {r.incomplete}" for r in run.records if r.incomplete]
+    impacts, unread = impacts_of(run)
+    cut = [(record.name, record.incomplete) for record in run.records]
+    cut += [(record.name, record.incomplete) for record in impacts]
+    return [*reasons, *unread, *(f"{name}: {why}" for name, why in cut if why)]
 
 
 def _by_name(summaries: Iterable[Summary]) -> dict[str, list[Summary]]:

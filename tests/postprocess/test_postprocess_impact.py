@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from postprocess.fields import RecordError
-from postprocess.impact import highlighted, impact_of, impact_table, impact_text, verdict
+from postprocess.impact import highlighted, impact_of, impact_table, impact_text, verdict, write_parquet
 from postprocess.impact_record import COMPUTE_ALONE, MPI_IMPACT, load_impact, validate_impact
 from postprocess.load import load_run
 from postprocess.metrics import Floats, r_mpi_impact
+from postprocess.report import write_report
 
 Lines: TypeAlias = list[dict[str, Any]]
 
@@ -301,3 +303,53 @@ def test_a_run_may_hold_such_records_alone(tmp_path: Path) -> None:
     assert run.records == ()
     assert [problem for problem in run.problems if "a.jsonl" in problem] == []
     assert len(impact_of(run)) == len(TARGETS_NS)
+
+
+def test_pictures_parquet_and_the_report_show_it(tmp_path: Path) -> None:
+    run_folder = tmp_path / "run"
+    (run_folder / "records").mkdir(parents=True)
+    for name, configuration, factor in (("b", "basic", 1.0), ("a", "async", 1.27), ("<c>", "<x> & $y$", 1.1)):
+        lines = synthetic(6, slowed(factor))
+        lines[0].update(configuration=configuration, oversubscribed=configuration == "basic")
+        write(run_folder / "records" / f"{name}.jsonl", lines)
+    run = load_run(run_folder)
+    table = impact_of(run)
+    (written,) = write_parquet(run)
+    again = pd.read_parquet(written)
+    assert list(again.columns) == list(table.columns)
+    assert again["r_mpi_impact"].tolist() == table["r_mpi_impact"].tolist()
+    report, *pictures = write_report(run_folder, tmp_path / "report" / "report.html")
+    assert [picture.suffix for picture in pictures] == [".svg", ".png"]
+    drawn = pictures[0].read_text()
+    assert "mpich@5.0.2" in drawn
+    assert "basic [os]" in drawn
+    assert "512 ms" in drawn
+    page = report.read_text()
+    assert "Impact of an idle library" in page
+    assert "slower by +27" in page
+    assert "<x>" not in page
+    assert f"maps/{pictures[1].name}" in page
+    names = [text for text in ("basic", "async", "&lt;x&gt;") if text in page]
+    assert names == ["basic", "async", "&lt;x&gt;"]
+
+
+def test_a_record_that_cannot_be_read_is_told_and_loses_no_other(tmp_path: Path) -> None:
+    (tmp_path / "records").mkdir()
+    write(tmp_path / "records" / "a.jsonl", synthetic(4, slowed(1)))
+    wrong = synthetic(4, slowed(1))
+    wrong[2]["t_comp_ns"] = []
+    write(tmp_path / "records" / "b.jsonl", wrong)
+    write(tmp_path / "records" / "c.jsonl", synthetic(4, slowed(1))[:-1])
+    page = write_report(tmp_path, tmp_path / "r" / "report.html")[0].read_text()
+    assert "b.jsonl:3" in page
+    assert "c.jsonl: no footer" in page
+    assert set(impact_of(load_run(tmp_path))["record"]) == {"records/a.jsonl", "records/c.jsonl"}
+
+
+def test_a_run_without_such_records_says_nothing_of_them(tmp_path: Path) -> None:
+    (tmp_path / "records").mkdir()
+    assert write_parquet(load_run(tmp_path)) == []
+    assert impact_of(load_run(tmp_path)).empty
+    report, *pictures = write_report(tmp_path, tmp_path / "r" / "report.html")
+    assert pictures == []
+    assert "idle library" not in report.read_text()
