@@ -340,7 +340,7 @@ static void run_hangs(void *context) {
     struct program *program = context;
     const int rank = atomic_load(&program->known_rank);
     char where[256];
-    char line[512];
+    char line[768];
     char reason[512];
     phase_describe(where, sizeof where);
     if (rank >= 0) {
