@@ -40,7 +40,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from postprocess.metrics import as_float, median_estimate
+from postprocess.metrics import MIN_REPETITIONS, as_float, median_estimate
 from postprocess.text import duration, ratio
 
 OVERLAP = "overlap"
@@ -101,8 +101,9 @@ class Diagnosis:
 
     @property
     def words(self) -> str:
-        """The label, with what else it may be: ``no progression (or partial progression)``."""
-        return f"{self.label} (or {', '.join(self.alternatives)})" if self.alternatives else self.label
+        """The label, with what else it may be: ``no progression (or partial progression)``; of `unreliable` no more."""
+        named = self.alternatives and self.label != UNRELIABLE
+        return f"{self.label} (or {', '.join(self.alternatives)})" if named else self.label
 
 
 def is_reference(case: Mapping[Any, Any]) -> bool:
@@ -430,8 +431,11 @@ def _together(rows: Sequence[Mapping[Any, Any]], valid: Sequence[Mapping[Any, An
     columns = [[row[name] for row in valid] for name in ("r_exposed", "r_interference")]
     estimates = map(median_estimate, ([row[deciding_ratio(row)] for row in valid], *columns))
     found = diagnosed(*(Interval(*map(as_float, (e.value, e.low, e.high))) for e in estimates))
-    few = f"most points are unreliable; all {len(valid)} valid ones of {len(rows)} taken together: {found.words}"
+    few = f"most points are unreliable; the {len(valid)} valid ones of {len(rows)} taken together: {found.words}"
     if found.label == UNRELIABLE:
+        if len(valid) < MIN_REPETITIONS:
+            number = f"{len(valid)} valid ones of {len(rows)}"
+            few = f"most points are unreliable; the {number} are too few to be taken together"
         return MapDiagnosis(UNRELIABLE, few, "Measure longer (--budget-seconds), or on a quieter machine.")
     return MapDiagnosis(found.label, few, _map_advice(found.label, valid))
 

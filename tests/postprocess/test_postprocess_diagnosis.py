@@ -404,9 +404,10 @@ def test_unreliable_points_are_counted_and_do_not_decide() -> None:
 def test_points_that_say_too_little_alone_are_taken_together() -> None:
     found = map_diagnosis(grid({(x, y): UNRELIABLE for x in SIX for y in SIX}))
     assert found.label == NONE
-    assert found.words == ("most points are unreliable; all 36 valid ones of 36 taken together: no progression")
+    assert found.words == ("most points are unreliable; the 36 valid ones of 36 taken together: no progression")
     few = map_diagnosis(grid({(16, y): UNRELIABLE for y in (1, 2, 4)}))
     assert few.label == UNRELIABLE
+    assert few.words == "most points are unreliable; the 3 valid ones of 3 are too few to be taken together"
 
 
 def test_what_looks_like_overlap_is_counted_over_the_map() -> None:

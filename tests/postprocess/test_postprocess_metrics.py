@@ -136,6 +136,23 @@ def test_coverage_of_the_overhead_interval(kind: str, n: int) -> None:
     assert np.mean(covered) >= 0.95
 
 
+@pytest.mark.parametrize("n", [6, 9, 15, 30])
+@pytest.mark.parametrize("kind", SERIES)
+def test_coverage_of_the_parts_of_the_overhead(kind: str, n: int) -> None:
+    """On the diagonal too, where it is not known which of the two references is the longer one."""
+    rng = np.random.default_rng([n, len(kind), 2])
+    for comp, comm in ((20.0, 18.0), (18.0, 18.0), (10.0, 20.0), (40.0, 10.0)):
+        for lost, outside in ((0.0, 1.0), (0.0, 0.5), (0.6, 0.2), (0.4, 1.5)):
+            shorter = min(comp, comm)
+            truths = (comp + lost * shorter, max(comm - comp, 0) + outside * shorter, comp, comm)
+            found = [median_estimate(t * SERIES[kind](rng, (TRIALS, n))) for t in truths]
+            exposed = metrics.exposed_estimate(found[1], found[2], found[3])
+            interference = metrics.interference_estimate(found[0], found[2], found[3])
+            for part, truth in ((exposed, outside), (interference, lost)):
+                rounding = 1e-9
+                assert np.mean((part.low <= truth + rounding) & (truth - rounding <= part.high)) >= 0.93
+
+
 @pytest.mark.parametrize("n", [6, 9, 30])
 @pytest.mark.parametrize("kind", SERIES)
 def test_coverage_of_the_speedup_interval(kind: str, n: int) -> None:
