@@ -29,7 +29,7 @@ class MpiImpact(MeasuredTest):
     benchmark = "mpi_impact"
 
     def benchmark_options(self) -> list[str]:
-        return ["--computation", self.case.computation]
+        return ["--computation", self.case.computation, "--limit-seconds", f"{self.hung_after_seconds:.1f}"]
 
     @run_before("run")
     def prepare(self) -> None:
