@@ -1,0 +1,164 @@
+/* The timetable of mpi_impact and compute_alone, its way through a record, and what it measures. */
+#include "check.h"
+#include "impact.h"
+#include "json.h"
+#include "like.h"
+#include "rendezvous.h"
+
+#include <stdint.h>
+#include <unistd.h>
+
+#define MS INT64_C(1000000)
+
+static char folder[] = "/tmp/test_impact_XXXXXX";
+static char path[256];
+
+static const char *place(const char *name) {
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static struct impact_plan plan_of(struct impact_target *targets, size_t count) {
+    static const int64_t times[] = {1 * MS, 16 * MS, 1024 * MS};
+    for (size_t i = 0; i < count; i++) {
+        targets[i] = (struct impact_target){.target_ns = times[i], .work_size = 8 * (i + 1),
+                                            .calibration = {.status = CALIBRATE_CONVERGED, .time_ns = times[i]}};
+    }
+    return (struct impact_plan){.computation = COMPUTE_DGEMM, .targets = targets, .count = count};
+}
+
+static void check_schedule(void) {
+    struct impact_target targets[3];
+    struct impact_plan plan = plan_of(targets, 3);
+    impact_schedule(&plan, 0, 1000);
+    CHECK(targets[2].repetitions == 1 && targets[2].warmup_repetitions == 0);
+    CHECK(targets[1].repetitions == 3 && targets[1].warmup_repetitions == 1);
+    CHECK(targets[0].repetitions == 50); /* short ones for 50 ms whatever the time */
+    for (size_t i = 0; i < 3; i++) {
+        CHECK(targets[i].slot_ns > targets[i].target_ns * (targets[i].repetitions + targets[i].warmup_repetitions));
+    }
+    impact_schedule(&plan, 12, 1000);
+    CHECK(targets[2].repetitions == 3);
+    CHECK(impact_duration_ns(&plan) > 6000 * MS && impact_duration_ns(&plan) < 12500 * MS);
+    impact_schedule(&plan, 12, 10);
+    CHECK(targets[0].repetitions == 10 && targets[1].repetitions == 10);
+}
+
+static void check_text(void) {
+    struct impact_target targets[3];
+    struct impact_plan plan = plan_of(targets, 3);
+    struct impact_plan again;
+    char error[256];
+    impact_schedule(&plan, 1, 7);
+    plan.computation = COMPUTE_TRIAD;
+    char *text = impact_plan_text(&plan, true);
+    json_value *value = json_parse(text, strlen(text), error, sizeof error);
+    CHECK(impact_plan_parse(value, &again, error, sizeof error));
+    CHECK(again.computation == COMPUTE_TRIAD && again.count == 3);
+    for (size_t i = 0; i < 3; i++) {
+        CHECK(again.targets[i].target_ns == targets[i].target_ns && again.targets[i].work_size == targets[i].work_size);
+        CHECK(again.targets[i].repetitions == targets[i].repetitions && again.targets[i].slot_ns == targets[i].slot_ns);
+        CHECK(again.targets[i].warmup_repetitions == targets[i].warmup_repetitions);
+        CHECK(again.targets[i].calibration.time_ns == targets[i].calibration.time_ns);
+    }
+    impact_plan_free(&again);
+    json_destroy(value);
+    free(text);
+}
+
+static void check_wrong_text(void) {
+    static const char *const wrong[] = {
+        "{}",
+        "{\"computation\":\"dgemm\",\"targets\":[]}",
+        "{\"computation\":\"sorting\",\"targets\":[{}]}",
+        "{\"computation\":\"dgemm\",\"targets\":[{}]}",
+        "{\"computation\":\"dgemm\",\"targets\":[{\"comp_target_ns\":1,\"work_size\":0,\"calibration\":{\"status\":\"given\",\"time_ns\":0},"
+        "\"warmup_repetitions\":0,\"repetitions\":1,\"slot_ns\":1}]}",
+        "{\"computation\":\"dgemm\",\"targets\":[{\"comp_target_ns\":1,\"work_size\":1,\"calibration\":{\"status\":\"given\",\"time_ns\":0},"
+        "\"warmup_repetitions\":0,\"repetitions\":0,\"slot_ns\":1}]}",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char error[256] = "";
+        struct impact_plan plan;
+        json_value *value = json_parse(wrong[i], strlen(wrong[i]), error, sizeof error);
+        CHECK(value != NULL && !impact_plan_parse(value, &plan, error, sizeof error));
+        CHECK(error[0] != '\0');
+        json_destroy(value);
+    }
+}
+
+/* Two targets that take no time: what is recorded is in order, whole, and not before the beginning. */
+static void check_measurement(void) {
+    struct impact_target targets[2];
+    struct impact_plan plan = plan_of(targets, 2);
+    char error[256];
+    impact_schedule(&plan, 0.05, 5);
+    compute_team *team = compute_create(COMPUTE_DGEMM, 1, error, sizeof error);
+    CHECK(team != NULL);
+    struct impact_samples *samples = impact_samples_create(&plan);
+    impact_prepare(team, &plan);
+    const int64_t begin = impact_utc_ns() + 5 * MS;
+    impact_measure(team, &plan, begin, samples);
+    CHECK(impact_utc_ns() >= begin + impact_duration_ns(&plan) - MS);
+    CHECK(samples[0].begin_utc_ns >= begin - MS);
+    CHECK(samples[0].end_utc_ns <= samples[1].begin_utc_ns);
+    for (size_t i = 0; i < 2; i++) {
+        int64_t sum = 0;
+        for (int64_t j = 0; j < targets[i].repetitions; j++) {
+            CHECK(samples[i].t_comp_ns[j] > 0);
+            sum += samples[i].t_comp_ns[j];
+        }
+        CHECK(sum <= samples[i].end_utc_ns - samples[i].begin_utc_ns);
+    }
+    impact_samples_free(&plan, samples);
+    compute_destroy(team);
+}
+
+static void check_like(void) {
+    char error[512] = "";
+    struct like like;
+    const char *text = "{\"schema\":\"mpi-campaign.impact\",\"benchmark\":\"mpi_impact\",\"ranks\":2,\"threads_per_rank\":2,\"placement\":["
+                       "{\"compute_cpusets\":[\"0\",\"1\"]},{\"compute_cpusets\":[\"2-3\",\"8\"]}],\"plan\":{\"computation\":\"dgemm\",\"targets\":["
+                       "{\"comp_target_ns\":1,\"work_size\":7,\"calibration\":{\"status\":\"given\",\"time_ns\":3},\"warmup_repetitions\":0,"
+                       "\"repetitions\":1,\"slot_ns\":1}]}}\n";
+    FILE *file = fopen(place("like"), "w");
+    CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+    CHECK(like_read(place("like"), 1, &like, error, sizeof error));
+    CHECK(like.ranks == 2 && like.threads == 2 && like.plan.targets[0].work_size == 7);
+    CHECK(topology_cpus_has(&like.cpus[0], 3) && topology_cpus_count(&like.cpus[0]) == 2 && topology_cpus_has(&like.cpus[1], 8));
+    like_free(&like);
+    CHECK(!like_read(place("like"), 2, &like, error, sizeof error));
+    CHECK(strstr(error, "had 2 ranks") != NULL);
+    CHECK(!like_read(place("none"), 0, &like, error, sizeof error));
+    CHECK(unlink(place("like")) == 0);
+}
+
+static void check_rendezvous(void) {
+    char error[512] = "";
+    char base[300];
+    int64_t begin = 0;
+    int64_t other = 0;
+    snprintf(base, sizeof base, "%s", place("alone"));
+    CHECK(!rendezvous_wait(base, 0, 2, 0.05, &begin, error, sizeof error));
+    CHECK(strstr(error, "process 1 of 2") != NULL);
+    const int64_t now = impact_utc_ns();
+    CHECK(rendezvous_wait(base, 1, 2, 5, &begin, error, sizeof error)); /* the first one's file is still there */
+    CHECK(begin >= now && begin < now + 5000 * MS);
+    CHECK(rendezvous_wait(base, 0, 1, 5, &other, error, sizeof error) && other > now);
+    rendezvous_leave(base, 0);
+    rendezvous_leave(base, 1);
+    rendezvous_leave(base, 1); /* gone already */
+    CHECK(!rendezvous_wait("/nonexistent/alone", 0, 1, 5, &begin, error, sizeof error));
+}
+
+int main(void) {
+    CHECK(mkdtemp(folder) != NULL);
+    check_schedule();
+    check_text();
+    check_wrong_text();
+    check_measurement();
+    check_like();
+    check_rendezvous();
+    CHECK(rmdir(folder) == 0);
+    return 0;
+}
