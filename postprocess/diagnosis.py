@@ -428,8 +428,9 @@ def _map_advice(label: str, rows: Sequence[Mapping[Any, Any]]) -> str:
 
 def _together(rows: Sequence[Mapping[Any, Any]], valid: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
     """Most points say too little by themselves: all valid ones as if they were repetitions of one."""
-    columns = [[row[name] for row in valid] for name in ("r_exposed", "r_interference")]
-    estimates = map(median_estimate, ([row[deciding_ratio(row)] for row in valid], *columns))
+    values = [[row[name] for name in (deciding_ratio(row), "r_exposed", "r_interference")] for row in valid]
+    columns = zip(*(triple for triple in values if all(map(math.isfinite, triple))), strict=True)
+    estimates = [median_estimate(column) for column in columns] or [median_estimate([])] * 3
     found = diagnosed(*(Interval(*map(as_float, (e.value, e.low, e.high))) for e in estimates))
     few = f"most points are unreliable; the {len(valid)} valid ones of {len(rows)} taken together: {found.words}"
     if found.label == UNRELIABLE:
@@ -448,10 +449,14 @@ def _reading(where: Mapping[str, _Rule | None], main: str) -> str:
 
 
 def _rules(rows: Sequence[Mapping[Any, Any]]) -> list[_Rule]:
-    """Regions that a reader can check by eye, the simplest first."""
+    """Regions that a reader can check by eye, the simplest first.
+
+    Where the collective has no message (Ibarrier), its time does not depend on its target: only computation counts.
+    """
     comm, comp = (sorted({int(row[name]) for row in rows})[1:] for name in ("comm_target_ns", "comp_target_ns"))
+    sized = any(row["message_bytes"] for row in rows)
     rules = []
-    for k in (1, 2, 4, 8):
+    for k in (1, 2, 4, 8) if sized else ():
         times = {1: "as long as", 2: "twice as long as"}.get(k, f"{k} times as long as")
         share = {1: "at most as long as", 2: "at most half of"}.get(k, f"at most 1/{k} of")
         short, slow = (_FIRST_STEP, _SLOWLY) if k > 1 else ("", "")
@@ -465,12 +470,13 @@ def _rules(rows: Sequence[Mapping[Any, Any]]) -> list[_Rule]:
         ]
     for more, bounds in ((True, lambda t: (t, math.inf)), (False, lambda t: (0, t))):
         words = "{} or more" if more else "less than {}"
-        rules += [_Rule(f"where the communication takes {words.format(duration(t))}", comm=bounds(t)) for t in comm]
         rules += [_Rule(f"where the computation takes {words.format(duration(t))}", comp=bounds(t)) for t in comp]
-        rules += [
-            _Rule(f"where both take {words.format(duration(t))}", comm=bounds(t), comp=bounds(t))
-            for t in sorted({*comm, *comp})
-        ]
+        if sized:
+            rules += [_Rule(f"where the communication takes {words.format(duration(t))}", comm=bounds(t)) for t in comm]
+            rules += [
+                _Rule(f"where both take {words.format(duration(t))}", comm=bounds(t), comp=bounds(t))
+                for t in sorted({*comm, *comp})
+            ]
     return rules
 
 

@@ -346,7 +346,7 @@ def grid(labels: dict[tuple[int, int], str], **row: Any) -> list[dict[str, Any]]
         case = {"configuration": "basic", "collective": "ibcast", "computation": "dgemm", "test_interval_ns": 0}
         flags = {"valid": True, "oversubscribed": False, "shared_core": False, "given_up_cores": 0}
         speedup = {f"speedup_vs_basic_per_work{end}": 1.0 for end in ("", "_ci95_low", "_ci95_high")}
-        place = {"comm_target_ns": comm * MS, "comp_target_ns": comp * MS}
+        place = {"comm_target_ns": comm * MS, "comp_target_ns": comp * MS, "message_bytes": comm * MS // 4}
         shown = {"diagnosis": label, "diagnosis_advice": f"advice for {label}"}
         rows.append(ratios | bounds | case | flags | speedup | place | shown | row)
     return rows
@@ -387,6 +387,19 @@ def test_a_map_says_where_it_overlaps(overlaps: Any, words: str) -> None:
     assert found.label == (NONE if 4 * sum(overlaps(x, y) for x in SIX for y in SIX) <= 36 else MIXED)
 
 
+def test_without_a_message_only_the_computation_is_a_region() -> None:
+    labels = {(x, y): OVERLAP if y >= 16 else NONE for x in SIX for y in SIX}
+    found = map_diagnosis(grid(labels, collective="ibarrier", message_bytes=0))
+    assert found.words.endswith("overlap at 12 of 36, where the computation takes 16 ms or more")
+    ratio_region = {(x, y): OVERLAP if y >= 4 * x else NONE for x in SIX for y in SIX}
+    assert map_diagnosis(grid(ratio_region, collective="ibarrier", message_bytes=0)).words.endswith("at 10 of 36")
+
+
+def test_one_row_of_a_map_has_regions_too() -> None:
+    labels = {(16, y): OVERLAP if y <= 4 else NONE for y in SIX}
+    assert "where the computation is at most 1/4 of the communication" in map_diagnosis(grid(labels)).words
+
+
 def test_a_single_point_makes_no_region() -> None:
     labels = {(x, y): NONE for x in SIX for y in SIX} | {(32, 1): OVERLAP}
     assert map_diagnosis(grid(labels)).words == "no progression at 35 of 36; overlap at 1 of 36"
@@ -405,6 +418,9 @@ def test_points_that_say_too_little_alone_are_taken_together() -> None:
     found = map_diagnosis(grid({(x, y): UNRELIABLE for x in SIX for y in SIX}))
     assert found.label == NONE
     assert found.words == ("most points are unreliable; the 36 valid ones of 36 taken together: no progression")
+    rows = grid({(x, y): UNRELIABLE for x in SIX for y in SIX})
+    rows[0]["r_overhead_vs_basic"] = rows[0]["r_overhead"] = math.nan  # a reference was 0
+    assert map_diagnosis(rows).label == NONE
     few = map_diagnosis(grid({(16, y): UNRELIABLE for y in (1, 2, 4)}))
     assert few.label == UNRELIABLE
     assert few.words == "most points are unreliable; the 3 valid ones of 3 are too few to be taken together"
