@@ -68,7 +68,8 @@ def short_tables(folder: RunFolder) -> list[str]:
     """What `run` ends with: a table of each kind of benchmark that ran, at least one; a line per case, and why."""
     run = load(folder)
     points, impacts = points_of(run), impact.impact_of(run)
-    others = [peers_table(folder)] if peers.load_peers(run)[0] else []
+    beside = peers.peers_summary_text(peers.peers_table(peers.load_peers(run)[0], points))
+    others = [f"{beside}\n(all of it: ./campaign show {folder.run} --peers)"] if beside else []
     if not impacts.empty:
         others.append(impact.impact_text(impact.highlighted(impacts)))
     own = _parts(summary_table(points), diagnosis_text(points))
@@ -77,7 +78,7 @@ def short_tables(folder: RunFolder) -> list[str]:
 
 def peers_table(folder: RunFolder) -> str:
     """What `show --peers` prints."""
-    return f"{peers.peers_table_text(peers_of(folder))}\n\n{peers.peers_note()}"
+    return f"{peers.peers_table_text(peers_of(folder))}\n\n{peers.PEERS_NOTE}"
 
 
 def peers_as_json(folder: RunFolder) -> str:

@@ -124,8 +124,14 @@ class Campaign:
         if repeat > 1:
             variables["repeat"] = str(repeat)
         tests, parameters = [], {}
-        for benchmark in benchmarks_of(self.options).values():
-            axes = axes_of(self.options, benchmark)
+        for name, benchmark in benchmarks_of(self.options).items():
+            wanted = [case for case in plan.cases if case.benchmark == name and case.stem not in plan.skipped]
+            if not wanted:
+                continue
+            axes = {  # without what is skipped everywhere: ReFrame would measure its fixtures before it skips it
+                axis: [value for value in values if any(getattr(case, axis) == value for case in wanted)]
+                for axis, values in axes_of(self.options, benchmark).items()
+            }
             intervals = axes.pop("test_interval_ns", (0,))  # any number of them: ReFrame makes tests of those asked for
             if any(intervals):
                 parameters[f"{benchmark.test}.test_interval_ns"] = ",".join(map(str, intervals))

@@ -513,11 +513,9 @@ def _nearest(record: PeerRecord, one: PeerResult, points: pd.DataFrame) -> dict[
     """Our row for a peer's result; empty where there is none that is valid."""
     h = record.header
     like = points["valid"] & (points["message_bytes"] > 0)
+    like &= (points["computation"] == "dgemm") & (points["test_interval_ns"] == 0)
     for name in ("toolchain", "provider", "network", "configuration", "collective", "ranks", "cache"):
         like &= points[name] == getattr(h, name)
-    for name, usual in (("computation", "dgemm"), ("test_interval_ns", 0)):
-        if name in points:
-            like &= points[name] == usual
     found = points[like].to_dict("records")
     if not found:
         return {}
@@ -530,35 +528,77 @@ def _nearest(record: PeerRecord, one: PeerResult, points: pd.DataFrame) -> dict[
     return {str(name): value for name, value in min(found, key=distance).items()}
 
 
+PEER_HEADS = (
+    *("toolchain", "network", "configuration", "collective", "message"),
+    *("program", "it says", "not clamped", "x its basic", "r_overhead", "95 %", "vs basic", "95 %"),
+    *("speed-up", "95 %", "r_comm", "r_comp", "OSU's", "IMB's", "diagnosis", "remarks"),
+)
+_RIGHT = {4, 6, 7, 8, 9, 11, 13, 15, 16, 17, 18}
+
+
+def peer_cells(row: Mapping[Hashable, Any]) -> list[str]:
+    """A row of `peers_table` as people read it, under `PEER_HEADS`."""
+    return [
+        *(str(row[name]) for name in ("toolchain", "network", "configuration", "collective")),
+        size(row["message_bytes"]),
+        str(row["program"]),
+        *(_percent(row[f"peer_overlap_{name}percent"]) for name in ("", "unclamped_")),
+        ratio(row["peer_times_its_basic"]),
+        *_with_interval(row, "r_overhead"),
+        *_with_interval(row, "r_overhead_vs_basic"),
+        *_with_interval(row, "speedup_vs_basic"),
+        *(ratio(_number_of(row, name)) for name in ("r_comm", "r_comp_slowdown")),
+        *(_percent(_number_of(row, f"overlap_{name}_percent")) for name in ("osu", "imb")),
+        row["our_diagnosis"] or "-",
+        "; ".join(peer_remarks(row)),
+    ]
+
+
 def peers_table_text(table: pd.DataFrame) -> str:
     """`peers_table` for the terminal, without a final newline."""
+    lines = [peer_cells(row) for row in table.to_dict("records")]
+    return aligned(PEER_HEADS, lines, _RIGHT) if lines else "no other benchmark ran"
+
+
+def peers_summary_text(table: pd.DataFrame) -> str:
+    """One line per program and case, from the smallest to the largest over its sizes; empty where there is none."""
     heads = [
-        *("toolchain", "network", "configuration", "collective", "message"),
-        *("program", "it says", "not clamped", "x its basic", "| r_overhead", "95 %", "vs basic", "95 %"),
-        *("speed-up", "95 %", "r_comm", "r_comp", "OSU's", "IMB's", "remarks"),
+        *("toolchain", "network", "configuration", "collective", "program", "sizes"),
+        *("it says", "x its basic", "ours: vs basic", "speed-up"),
     ]
-    lines = [
-        [
-            *(str(row[name]) for name in ("toolchain", "network", "configuration", "collective")),
-            size(row["message_bytes"]),
-            str(row["program"]),
-            *(_percent(row[f"peer_overlap_{name}percent"]) for name in ("", "unclamped_")),
-            ratio(row["peer_times_its_basic"]),
-            *_with_interval(row, "r_overhead"),
-            *_with_interval(row, "r_overhead_vs_basic"),
-            *_with_interval(row, "speedup_vs_basic"),
-            *(ratio(_number_of(row, name)) for name in ("r_comm", "r_comp_slowdown")),
-            *(_percent(_number_of(row, f"overlap_{name}_percent")) for name in ("osu", "imb")),
-            "; ".join(peer_remarks(row)),
-        ]
-        for row in table.to_dict("records")
-    ]
-    return aligned(heads, lines, right={4, 6, 7, 8, 9, 11, 13, 15, 16, 17, 18}) if lines else "no other benchmark ran"
+    lines = []
+    for key, rows in table.groupby(["toolchain", "network", "configuration", "collective", "program"], sort=False):
+        ours = rows[rows["our_message_bytes"] == rows["message_bytes"]]
+        lines.append(
+            [
+                *map(str, key),
+                str(int(rows["peer_overlap_percent"].notna().sum())),
+                _range(rows["peer_overlap_percent"], "{:.0f}", " %"),
+                _range(rows["peer_times_its_basic"]),
+                *(_range(ours[f"our_{name}"]) for name in ("r_overhead_vs_basic", "speedup_vs_basic")),
+            ]
+        )
+    return aligned(heads, lines, set(range(5, 10))) if lines else ""
+
+
+def _range(values: pd.Series[Any], form: str = "{:.2f}", unit: str = "") -> str:
+    known = pd.to_numeric(values, errors="coerce").dropna()
+    if known.empty:
+        return "-"
+    low, high = (form.format(value) for value in (known.min(), known.max()))
+    return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
+
+
+def programs_of(records: Sequence[PeerRecord]) -> list[tuple[str, Mapping[str, str], str]]:
+    """For provenance, each once: toolchain, program as its header has it, the MPI library that it is bound to."""
+    headers = [record.header for record in records]
+    found = {(h.toolchain, h.program["sha256"]): (h.toolchain, h.program, h.mpi_library) for h in headers}
+    return list(found.values())
 
 
 def peer_remarks(row: Mapping[Hashable, Any]) -> list[str]:
-    """What a reader should know of a row of `peers_table`, ours first: our diagnosis, and why something is missing."""
-    found = [str(row["our_diagnosis"])] if isinstance(row["our_diagnosis"], str) and row["our_diagnosis"] else []
+    """What a reader should know of a row of `peers_table`: how far ours may be used, and why something is missing."""
+    found = []
     if row["our_reliable"] is None:
         found.append("not measured by ours")
     else:
@@ -585,11 +625,28 @@ def _percent(value: float) -> str:
     return f"{value:.0f} %" if math.isfinite(value) else "-"
 
 
-def peers_note() -> str:
-    """What is to be said wherever the table stands."""
-    return (
-        "Left of |: what the other program concludes, from its own computation and statistics. Right: ours at the same "
-        "message size, computation as long as basic's communication, and what OSU's and IMB's formulas make of our own "
-        "samples. Times of different programs are not compared; x its basic is the program's own overlapped time over "
-        "its own in basic."
-    )
+PEERS_NOTE = (
+    "Up to “x its basic” is what the other program concludes, with its own computation and statistics. After it is "
+    "ours at the same message size, with computation as long as basic's communication, and what OSU's and IMB's "
+    "formulas make of our own samples. Times of different programs are not compared: x its basic is the program's "
+    "own overlapped time over the one that it had in basic. Another program does not tell whether its progress "
+    "thread was there: the same settings are verified in our own record of the same configuration."
+)
+"""What is to be said wherever the table stands."""
+
+
+@dataclass(frozen=True)
+class PeersView:
+    """What the report's section holds: a note, heads and rows of text, and the programs of `programs_of`."""
+
+    note: str
+    heads: tuple[str, ...]
+    rows: list[list[str]]
+    programs: list[tuple[str, Mapping[str, str], str]]
+
+
+def peers_view(run: Run, points: pd.DataFrame) -> PeersView | None:
+    """For the report; None where no other benchmark ran."""
+    records, _ = load_peers(run)
+    rows = [peer_cells(row) for row in peers_table(records, points).to_dict("records")]
+    return PeersView(PEERS_NOTE, PEER_HEADS, rows, programs_of(records)) if rows else None

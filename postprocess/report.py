@@ -28,6 +28,7 @@ from postprocess.impact_record import impacts_of
 from postprocess.impact_view import impact_view
 from postprocess.load import Placement, Record, Run, load_run
 from postprocess.maps import METRICS, RESULT_WORDS, cases_of, legend, panels_of, run_name, sweeps_of
+from postprocess.peers import peers_view
 from postprocess.plot import PLAIN, Look, write_maps
 from postprocess.points import configuration_words, header_case, points_of
 from postprocess.report_points import (
@@ -151,6 +152,7 @@ def render_report(
         legend=legend(sweeps, faded=True),
         troubles=[case for case in cases if case["result"] != "pass"],
         passed=sum(case["result"] == "pass" for case in cases),
+        peers=peers_view(run, points),
         verified=_verified(run.records),
         heads=heads,
         rows=[

