@@ -77,9 +77,9 @@ class Settings:
 class Placement:
     """Ranks on one node; each one's share is `threads_per_rank` cores, on each of which one thread of `basic` computes.
 
-    oversubscribed: there are fewer cores than that; ranks are not bound.  cpus: the first CPU of each core that ranks
-    may use, in the order in which they are handed out; () where that is not known.  crowding: a rank with one core may
-    share it with a progress thread.
+    oversubscribed: there are fewer cores than that; ranks are not bound, and have none of their own.  cpus: the first
+    CPU of each core that ranks may use, in the order in which they are handed out; () where that is not known.
+    crowding: a rank with one core may share it with a progress thread.
     """
 
     ranks: int
@@ -94,8 +94,9 @@ class Placement:
     ) -> "Placement":
         """On that many physical cores; 0 threads per rank: all cores, divided evenly."""
         threads = threads_per_rank or max(1, cores // ranks)
-        known = cpus if len(cpus) == cores else ()
-        return cls(ranks, threads, oversubscribed=ranks * threads > cores, cpus=known, crowding=crowding)
+        oversubscribed = ranks * threads > cores
+        known = cpus if len(cpus) == cores and not oversubscribed else ()
+        return cls(ranks, threads, oversubscribed, known, crowding)
 
     @property
     def cores(self) -> int:
@@ -103,10 +104,8 @@ class Placement:
         return self.ranks * self.threads_per_rank
 
     def share(self, rank: int) -> tuple[int, ...]:
-        """First CPUs of a rank's cores, beginning again where there are too few; () where CPUs are not known."""
-        first = rank * self.threads_per_rank
-        cores = range(first, first + self.threads_per_rank) if self.cpus else ()
-        return tuple(self.cpus[core % len(self.cpus)] for core in cores)
+        """First CPUs of a rank's cores; () where CPUs are not known."""
+        return self.cpus[rank * self.threads_per_rank : (rank + 1) * self.threads_per_rank]
 
     @property
     def dedicated_cpus(self) -> tuple[int, ...]:
@@ -515,6 +514,9 @@ def _with_core_given_up(request: Request, settings: Settings) -> Answer:
     configuration, placement = CONFIGURATIONS[request.configuration], request.placement
     if not configuration.gives_up_core:
         return settings
+    if placement.oversubscribed:
+        crowd = f"{placement.ranks} ranks of {placement.threads_per_rank} threads have none of their own here"
+        return Impossible(f"{request.configuration} keeps a core of each rank free of computation; {crowd}")
     if placement.threads_per_rank == 1:
         needs = f"{request.configuration} needs 2 cores per rank, there is 1"
         if not configuration.bound:

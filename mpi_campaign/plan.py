@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import ROOT, libraries, machine, peers, site, suites, toolchains, wire
+from mpi_campaign import ROOT, builds, libraries, machine, peers, site, suites, toolchains, wire
 from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS, Benchmark
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
@@ -256,6 +256,7 @@ def _name(toolchain: Toolchain) -> tuple[str, str]:
 def make_plan(options: Options, resolved: list[Toolchain], network: str, placement: libraries.Placement) -> Plan:
     """All cases that were asked for; what the registry knows to be impossible is skipped with its reason.
 
+    Which collectives a library lacks is known from when the benchmarks have been built with it.
     Raises CampaignError where nothing is left to run.
     """
     twice = [one for one in resolved if [(two.toolchain, two.provider) for two in resolved].count(_name(one)) > 1]
@@ -269,6 +270,8 @@ def make_plan(options: Options, resolved: list[Toolchain], network: str, placeme
     for toolchain, (name, benchmark) in itertools.product(resolved, benchmarks_of(options).items()):
         for values in _cells(options, benchmark):
             reason = _impossible(toolchain, benchmark, values["configuration"], network, placement)
+            if not reason and "collective" in benchmark.axes:
+                reason = _no_collective(toolchain, values["collective"])
             if not reason and name in peers.PEERS:
                 reason = _no_peer(options, toolchain, name, values["collective"])
             for repeat in range(1, options.repeat + 1):
@@ -315,6 +318,13 @@ def _cells(options: Options, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
     axes = axes_of(options, benchmark)
     for values in itertools.product(*axes.values()):
         yield {"collective": "", **dict(zip(axes, values, strict=True))}
+
+
+def _no_collective(toolchain: Toolchain, collective: str) -> str:
+    """Why a library cannot measure a collective; empty where it can, or where that is not known yet."""
+    lacking = builds.missing_functions(builds.folder(toolchain.environment, toolchain.mpicc))
+    function = builds.mpi_function(collective)
+    return f"{toolchain.toolchain} has no {function}" if function in lacking else ""
 
 
 def _no_peer(options: Options, toolchain: Toolchain, name: str, collective: str) -> str:

@@ -164,6 +164,8 @@ class Campaign:
         build = self._build(folder, plan, watch)
         if build.interrupted or self._broken(build, reframe_session.outcomes(folder.session / archive.REPORT)):
             return self._close(folder, manifest, interrupted=build.interrupted)
+        plan = self._plan_again(folder, plan, resolved, manifest)
+        watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
         launches, points = len(plan.to_measure), suites.SUITES[self.options.suite].points
         budget = plan.case_budget_seconds
         time = f", about {duration((budget + LAUNCH_SECONDS) * launches)}" if budget else ""
@@ -196,6 +198,29 @@ class Campaign:
         manifest["cases"] = list(results(folder, plan, outcomes, interrupted=interrupted))
         manifest["finished_utc"] = archive.now_utc()
         return self._close(folder, manifest, interrupted=interrupted)
+
+    def _plan_again(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], manifest: dict[str, Any]) -> Plan:
+        """The plan as it is when the builds have told which collectives each library lacks.
+
+        Raises CampaignError where nothing is left of it; then it was no run, and leaves nothing.
+        """
+        try:
+            found = make_plan(self.options, resolved, plan.network, plan.placement)
+        except CampaignError:
+            if not self.resume:
+                for gone in (folder.partial, folder.session):
+                    shutil.rmtree(gone, ignore_errors=True)
+            raise
+        reasons = dict.fromkeys(reason for stem, reason in found.skipped.items() if stem not in plan.skipped)
+        notes = [f"skipped: {reason}" for reason in reasons]
+        for note in notes:
+            self._say(note)
+        manifest["notes"] += notes
+        manifest["case_budget_seconds"] = found.case_budget_seconds
+        manifest["reframe_command"] = reframe_session.typed([*self._command(folder, found), "--run"])
+        manifest["cases"] = list(results(folder, found, []))
+        archive.write_manifest(folder, manifest)
+        return found
 
     def _manifest(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]) -> dict[str, Any]:
         before = archive.read_manifest(folder) if self.resume else {}

@@ -44,7 +44,7 @@ def faults(record: Record, case: Case, family: str, version: str, basic: Record 
     header = record.header
     found = [*_of_completeness(record), *_of_identity(header, case, family, version), *_of_plan(header, case)]
     found += _of_placement(header)
-    if case.configuration != "basic":
+    if header.configuration == case.configuration != "basic":
         progresses = libraries.library(family).progresses
         found += _of_configuration(header, basic.header if basic else None, progresses=progresses)
         found += _of_work(record, None if progresses else basic)
@@ -92,7 +92,7 @@ def faults_of_impact_file(path: Path, case: Case, family: str, version: str, bas
     found += [*_of_identity(record.header, case, family, version), *_of_placement(record.header)]
     if not same_places(record):
         found.append("its launches did not compute on the same CPUs")
-    if case.configuration != "basic":
+    if record.header.configuration == case.configuration != "basic":
         progresses = libraries.library(family).progresses
         found += _of_configuration(record.header, basic.header if basic else None, progresses=progresses)
     return found  # a progress thread may sleep: there is nothing to do

@@ -31,7 +31,7 @@ class NbcOverlap(MeasuredTest):
     def library_has_the_collective(self) -> None:
         function = builds.mpi_function(self.case.collective)
         missing = function in builds.missing_functions(self.build.build_folder)
-        self.skip_if(missing, f"this MPI library has no {function}")
+        self.skip_if(missing, f"{self.case.toolchain} has no {function}")
 
     @run_before("performance")
     def metrics(self) -> None:

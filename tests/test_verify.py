@@ -300,6 +300,7 @@ def test_a_wire_that_carried_too_little(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "wanted", "fault"),
     [
+        ("configuration", "dedicated", "configuration is basic, not dedicated"),
         ("network", "wire:1gbit", "network is wire:2gbit, not wire:1gbit"),
         ("computation", "triad", "computation is dgemm, not triad"),
         ("test_interval_ns", 100_000, "test_interval_ns is 0, not 100000"),
