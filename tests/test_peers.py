@@ -1,6 +1,7 @@
 """Other benchmarks beside ours: found only where they run on the asked library, launched, read, archived and shown."""
 
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -9,12 +10,16 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign import ROOT, peers, toolchains
+from mpi_campaign import ROOT, peers, toolchains, verify
+from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
+from postprocess.peers import PROGRAM, PeerHeader, PeerRecord, PeerResult
+from tests.postprocess import synthetic
 from tests.support import Command, succeed
 
 DATA = ROOT / "tests" / "data" / "peers"
 INTEL = peers.PEERS["imb_nbc"].wheel
+NAN = math.nan
 SIZES = {"collectives": {"ibcast": [
     {"target_ns": 8_000_000, "message_bytes": 1000, "status": "converged", "time_ns": 8_000_000},
     {"target_ns": 16_000_000, "message_bytes": 20_000_000, "status": "converged", "time_ns": 16_000_000},
@@ -225,3 +230,50 @@ def test_a_peer_that_is_missing_killed_or_prints_something_else_fails_alone(tmp_
     assert "osu_ireduce" in theirs["ireduce"][1]
     assert not list((run / "records").glob("*ireduce*"))
     assert "80 %" in done.stdout
+
+
+# -- what it was promised to be ----------------------------------------------------------------------------------------
+
+
+def faults(tmp_path: Path, link_bytes: int = 10**12, **changes: Any) -> list[str]:
+    """Of a peer's record over the wire, which is as promised but for the changes of its header; results may be one."""
+    header = synthetic.header()
+    results = changes.pop("results", (PeerResult(1_000_000, 5, 30.0, 15.0, 15.0, 0.0),))
+    case = Case(
+        header["toolchain"], header["provider"], "openmpi-5_0_11", "wire:2gbit", "basic", "imb_nbc", "ibcast"
+    )  # fmt: skip
+    promised: dict[str, Any] = {
+        name: getattr(case, name)
+        for name in ("benchmark", "toolchain", "provider", "configuration", "network", "cache", "collective", "repeat")
+    }
+    seen = {
+        "ranks": 2, "started_utc": "2026-01-01T00:00:00Z", "program": dict.fromkeys(PROGRAM, ""), "mpi_library": "",
+        "mpi_standard": header["mpi_standard"], "ranks_reported": 2, "command_lines": (), "environment": {},
+        "metadata": {},
+    }  # fmt: skip
+    record = PeerRecord(tmp_path, PeerHeader(**{**promised, **seen, **changes}), results, 1.0)
+    basic = synthetic.write(tmp_path / "basic.jsonl", synthetic.sweep(grid=(16,)))
+    wire = tmp_path / "wire.json"
+    wire.write_text(json.dumps({"rate": "2gbit", "link_bytes": link_bytes}))
+    return verify.faults_of_peer(record, case, basic, wire)
+
+
+def test_a_peer_as_promised_has_no_fault(tmp_path: Path) -> None:
+    assert faults(tmp_path) == []
+    assert faults(tmp_path, mpi_standard="", ranks_reported=None) == []  # OSU tells neither
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"configuration": "async"}, "configuration is async, not basic"),
+        ({"collective": "ireduce"}, "collective is ireduce, not ibcast"),
+        ({"ranks_reported": 4}, "it ran on 4 ranks, not 2"),
+        ({"mpi_standard": "9.9"}, "its library has MPI 9.9, that of basic"),
+        ({"link_bytes": 9_999_999}, "less than the payload of 10000000"),
+        ({"results": (PeerResult(8, None, NAN, NAN, NAN, NAN, "time-out."),)}, "it gave up on every size: time-out."),
+    ],
+)
+def test_a_peer_that_is_not_what_was_promised(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
+    (found,) = faults(tmp_path, **changes)
+    assert words in found
