@@ -123,17 +123,22 @@ void calibration_sizes_check(const struct plan *plan, const struct size_table *s
     }
 }
 
+/* Bytes that a rank may take for its computation. */
+static double work_memory(const struct plan *plan) {
+    return plan->memory_bytes > 0 ? (double)plan->memory_bytes / 4 : 4e9;
+}
+
 void calibration_memory_check(const struct plan *plan, char *error, size_t error_size) {
     const struct compute_kernel *kernel = &compute_kernels[plan->computation];
-    const double memory = (double)plan->memory_bytes;
+    const double memory = work_memory(plan);
     const double needed = compute_bytes(plan->computation, kernel->least, plan->threads);
     if (plan->memory_bytes > 0 && needed > memory) {
         int most = plan->threads - 1;
         while (most > 0 && compute_bytes(plan->computation, kernel->least, most) > memory) {
             most--;
         }
-        snprintf(error, error_size, "%s of %d threads needs %.0f MiB on a rank, whose share of memory is %.0f MiB; %d threads are the most",
-                 kernel->name, plan->threads, needed / 1048576, memory / 1048576, most);
+        snprintf(error, error_size, "%s of %d threads needs %.0f MiB on a rank, which may take %.0f MiB for computing, a quarter of its share of "
+                                    "memory; %d threads are the most", kernel->name, plan->threads, needed / 1048576, memory / 1048576, most);
     }
 }
 
@@ -243,10 +248,10 @@ static uint64_t message_limit(const calibration *c, const struct collective *col
     return limit > MESSAGE_STEP ? limit : MESSAGE_STEP;
 }
 
-/* What calibration may give to the computation: a quarter of the rank's memory. */
+/* Largest work that the calibration may try. */
 static uint64_t work_limit(const calibration *c) {
     const enum compute_kind kind = c->plan->computation;
-    const uint64_t most = compute_most(kind, c->plan->memory_bytes > 0 ? (double)c->plan->memory_bytes / 4 : 4e9, c->plan->threads);
+    const uint64_t most = compute_most(kind, work_memory(c->plan), c->plan->threads);
     return most > compute_kernels[kind].least ? most : compute_kernels[kind].least;
 }
 

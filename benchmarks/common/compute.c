@@ -14,9 +14,9 @@ enum { ARRAYS = 3 };
 /* A cache line of its own for every thread's end time: no false sharing while others still compute. */
 struct compute_worker {
     _Alignas(128) int64_t end;
-    double *arrays; /* ARRAYS of them, one after the other */
-    size_t elements;  /* of each that the last run used */
-    uint64_t next;    /* triad: where the next run goes on */
+    double *arrays;  /* ARRAYS of them, one after the other */
+    size_t elements; /* of each that the last run used */
+    uint64_t next;   /* triad: where the next run goes on */
 };
 
 struct compute_team {
@@ -30,7 +30,7 @@ struct compute_team {
 
 /* ---- kernels ---- */
 
-/* One more, and the sizes of a multiplication do not fit BLAS's int. */
+/* One multiplication of this order takes minutes. */
 #define MOST_ORDER 16384
 
 static uint64_t matrix_elements(uint64_t order, int threads) {

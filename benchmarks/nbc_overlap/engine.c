@@ -326,8 +326,14 @@ static bool write_point(engine *e, const struct point *p, enum decision decision
 /* Rank 0, once for every computation: an interval of MPI_Test that cannot be had. */
 static void say_pieces(const engine *e, const struct point *p) {
     const uint64_t pieces = compute_pieces(e->plan->computation, p->work.work_size, p->work.pieces);
-    if (e->bench.rank == 0 && p->collective == 0 && p->comm_target == 0 && pieces < p->work.pieces) {
-        const double target_ns = (double)e->plan->comp_targets_ns[p->comp_target];
+    const double target_ns = (double)e->plan->comp_targets_ns[p->comp_target];
+    if (e->plan->test_interval_ns == 0 || e->bench.rank != 0 || p->collective > 0 || p->comm_target > 0) {
+        return;
+    }
+    if (pieces == 1) {
+        fail_report("the computation of %g ms, of size %llu, is one piece: MPI_Test, every %g us, is not called in it", target_ns / 1e6,
+                    (unsigned long long)p->work.work_size, (double)e->plan->test_interval_ns / 1e3);
+    } else if (pieces < p->work.pieces) {
         fail_report("the computation of %g ms, of size %llu, is cut into %llu pieces, no more: MPI_Test is called about every %g us in it, not every "
                     "%g us", target_ns / 1e6, (unsigned long long)p->work.work_size, (unsigned long long)pieces,
                     target_ns / 1e3 / (double)pieces, (double)e->plan->test_interval_ns / 1e3);
