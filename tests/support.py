@@ -58,19 +58,26 @@ def _handed_over(family: str, name: str, value: str) -> tuple[str, ...]:
 
 
 def launch_line(
-    program: Path, *words: str, ranks: int = 2, env: Mapping[str, str] | None = None, toolchain: str = MPI
+    program: Path,
+    *words: str,
+    ranks: int = 2,
+    threads: int = 1,
+    env: Mapping[str, str] | None = None,
+    toolchain: str = MPI,
+    configuration: str = "basic",
+    network: str = "shm",
 ) -> tuple[list[str], dict[str, str]]:
-    """A program built for MPI under its launcher, over shared memory: its command line, and the launcher's environment.
+    """A program built for MPI under its launcher, ranks not bound: its command line, and the launcher's environment.
 
-    `env` reaches the ranks, not the launcher.
+    `threads` are the cores of each rank's share.  `env` reaches the ranks, not the launcher.
     """
     mpi = toolchains.resolve(toolchains.parse(toolchain), print)
-    placement = libraries.Placement(ranks, 1, oversubscribed=True)
-    request = libraries.Request(Path(mpi.prefix), mpi.version, "basic", "shm", placement)
+    placement = libraries.Placement(ranks, threads, oversubscribed=True, cpus=machine.core_cpus(), crowding=True)
+    request = libraries.Request(Path(mpi.prefix), mpi.version, configuration, network, placement)
     settings = libraries.launch(mpi.family, request)
-    assert isinstance(settings, libraries.Settings)
+    assert isinstance(settings, libraries.Settings), settings
     options = [word for name, value in (env or {}).items() for word in _handed_over(mpi.family, name, value)]
-    line = [mpi.mpiexec, "-n", str(ranks), *settings.options, *options, str(program), *words]
+    line = [mpi.mpiexec, "-n", str(ranks), *settings.options, *options, str(program), *settings.program, *words]
     return line, {**os.environ, **settings.env}
 
 
@@ -78,10 +85,22 @@ def launch(
     program: Path,
     *words: str,
     ranks: int = 2,
+    threads: int = 1,
     env: Mapping[str, str] | None = None,
     timeout: float = 240,
     toolchain: str = MPI,
+    configuration: str = "basic",
+    network: str = "shm",
 ) -> subprocess.CompletedProcess[str]:
     """Run it."""
-    line, environment = launch_line(program, *words, ranks=ranks, env=env, toolchain=toolchain)
+    line, environment = launch_line(
+        program,
+        *words,
+        ranks=ranks,
+        threads=threads,
+        env=env,
+        toolchain=toolchain,
+        configuration=configuration,
+        network=network,
+    )
     return subprocess.run(line, capture_output=True, text=True, check=False, timeout=timeout, env=environment)

@@ -18,7 +18,7 @@ static const struct {
     [PHASE_COMPUTATION] = {"the computation beside", true},
     [PHASE_TEST] = {"MPI_Test", true},
     [PHASE_WAIT] = {"MPI_Wait", true},
-    [PHASE_HELPER] = {"MPI_Test by the helper thread", true},
+    [PHASE_HELPER] = {"the helper thread's MPI_Test", true},
     [PHASE_CHECK] = {"the check of the data", true},
     [PHASE_GATHER] = {"bringing the ranks' results together", false},
     [PHASE_RECORD] = {"writing the record", false},
@@ -42,6 +42,10 @@ static struct {
 
 void phase_enter(enum phase phase) {
     NOTE(phase, (int)phase);
+}
+
+enum phase phase_now(void) {
+    return (enum phase)NOTED(phase);
 }
 
 void phase_collective(const char *mpi_name) {

@@ -28,6 +28,7 @@ enum phase {
 };
 
 void phase_enter(enum phase phase);
+enum phase phase_now(void);
 
 /* The collective at hand, by its MPI name; NULL: none. */
 void phase_collective(const char *mpi_name);

@@ -280,7 +280,7 @@ bool placement_dedicate(placement *place, const struct configuration *configurat
         const size_t cores = own_share(place, &share);
         place->dedicated = topology_core_cpus(&place->cpus, cpu);
         place->dedicated_cpu = cpu;
-        place->crowded = cores <= 1 && topology_cpus_has(&place->dedicated, share[0]);
+        place->crowded = cores == 0 || (cores == 1 && topology_cpus_has(&place->dedicated, share[0]));
         given_up = cores > (size_t)threads;
         free(share);
         check_share(place, threads, error, error_size);

@@ -361,8 +361,9 @@ static void run_hangs(void *context) {
         program->kind->close_hung(program, record, reason);
     }
     timer_sleep(rank == 0 ? LINES_SECONDS : GROUP_SECONDS);
-    if (rank == 0) {
-        /* MPI_Abort may hang as well: it is called while another thread is inside MPI. */
+    if (rank == 0 && phase_now() != PHASE_FINALIZE) {
+        /* The whole group, with this exit code. It may hang as well: it is called while another thread is inside MPI. In MPI_Finalize there is
+         * nothing left to abort; a launcher ends the group when a process of it fails. */
         if (signal(SIGALRM, end_process) == SIG_ERR) {
             _exit(PROGRAM_FAILED);
         }

@@ -1,25 +1,58 @@
 /*
- * A fault for tests: LD_PRELOAD this, and a rank never returns from its k-th MPI_Wait.
- * HANG_RANK (default 1), HANG_WAIT (default 1: the first).
+ * A fault for tests: LD_PRELOAD this, and a rank never returns from its k-th call of an MPI function.
+ * HANG_RANK (default 1), HANG_CALL (MPI_Init_thread, MPI_Wait, MPI_Test or MPI_Finalize; default MPI_Wait), HANG_WAIT (k, default 1).
+ * In MPI_Init_thread, where no rank is known, all hang.
  */
 #include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-static long waits;
+static atomic_long calls; /* MPI_Test is called by a helper thread */
 
 static long setting(const char *name, long otherwise) {
     const char *text = getenv(name);
     return text != NULL ? strtol(text, NULL, 10) : otherwise;
 }
 
-int MPI_Wait(MPI_Request *request, MPI_Status *status) {
+static bool chosen(const char *call) {
+    const char *name = getenv("HANG_CALL");
+    return strcmp(call, name != NULL ? name : "MPI_Wait") == 0;
+}
+
+static void enter(const char *call) {
     int rank = -1;
+    if (!chosen(call)) {
+        return;
+    }
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == setting("HANG_RANK", 1) && ++waits == setting("HANG_WAIT", 1)) {
+    if (rank == setting("HANG_RANK", 1) && ++calls == setting("HANG_WAIT", 1)) {
         for (;;) {
             pause();
         }
     }
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+    while (chosen("MPI_Init_thread")) {
+        pause();
+    }
+    return PMPI_Init_thread(argc, argv, required, provided);
+}
+
+int MPI_Wait(MPI_Request *request, MPI_Status *status) {
+    enter("MPI_Wait");
     return PMPI_Wait(request, status);
+}
+
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
+    enter("MPI_Test");
+    return PMPI_Test(request, flag, status);
+}
+
+int MPI_Finalize(void) {
+    enter("MPI_Finalize");
+    return PMPI_Finalize();
 }

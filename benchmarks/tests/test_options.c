@@ -126,6 +126,12 @@ int main(void) {
     refused("--several", "apple,apple", "given twice");
     refused("--times", "8ms,8ms", "ascend");
     refused("--times", "8", "write a number with a unit");
+    CHECK(PARSE(&p, "--numbers", "3,0,3") && p.numbers.count == 3 && p.numbers.values[0] == 3 && p.numbers.values[1] == 0);
+    forget(&p);
+    refused("--numbers", "1,,2", "'' is not a whole number from 0 to 8191");
+    refused("--numbers", "1,8192", "'8192' is not a whole number");
+    refused("--numbers", "0-3", "'0-3' is not a whole number");
+    refused("--numbers", "1,99999999999999999999999999999999999999", "not a whole number");
     refused("--time", "100", "'100' is not a time; write a number with a unit");
     refused("--time", "-1us", "write a number with a unit");
     refused("--time", "1us,2us", "write a number with a unit");

@@ -2,6 +2,7 @@
 #include "topology.h"
 
 #include <stdint.h>
+#include <unistd.h>
 
 static void round_trip(const char *text) {
     struct topology_cpus cpus;
@@ -29,6 +30,25 @@ int main(void) {
     int first[4];
     CHECK(topology_cpus_count(&cores) <= count);
     CHECK(topology_first_cpus(&cpus, first, 4) == topology_cpus_count(&cores));
+    struct topology_cpus none = {{0}};
+    struct topology_cpus own_core = topology_core_cpus(&cpus, topology_cpus_next(&cpus, -1));
+    CHECK(topology_cpus_within(&own_core, &cpus) && topology_cpus_within(&none, &cpus) && !topology_cpus_within(&cpus, &none));
+    CHECK(count == 0 || topology_cpus_has(&own_core, topology_cpus_next(&cpus, -1)));
+
+    /* A thread is where it was bound, by its id or as the calling one. */
+    if (count > 0) {
+        struct topology_cpus last = {{0}};
+        int cpu = -1;
+        while (topology_cpus_next(&cpus, cpu) >= 0) {
+            cpu = topology_cpus_next(&cpus, cpu);
+        }
+        topology_cpus_add(&last, cpu);
+        CHECK(topology_bind_thread(0, &last));
+        const struct topology_thread self = topology_thread_of((int64_t)getpid());
+        CHECK(topology_cpus_count(&self.cpus) == 0 || (topology_cpus_count(&self.cpus) == 1 && topology_cpus_has(&self.cpus, cpu)));
+        CHECK(topology_bind_thread((int64_t)getpid(), &cpus) && !topology_bind_thread(INT64_C(999999999), &cpus));
+    }
+    CHECK(topology_thread_of(INT64_C(999999999)).name[0] == '\0');
     struct topology_threads before;
     struct topology_threads after;
     topology_list_threads(&before);
