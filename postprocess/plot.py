@@ -22,6 +22,8 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from postprocess.chart_plot import chart_figure
+from postprocess.charts import charts_of
 from postprocess.colour import NO_VALUE, PALETTES, SCALES, Rgb, faded, text_colour
 from postprocess.load import Run
 from postprocess.maps import (
@@ -146,7 +148,8 @@ def write_maps(run: Run, points: pd.DataFrame, folder: Path, look: Look = PLAIN)
     """Draw every sweep of a run and the overviews into `folder` (made if need be), in every format of the look.
 
     Returns the files by the sweep's record name and collective, ``"records/x.jsonl ibcast"``, those of the overviews
-    by ``"overview"``. Each file is written whole or not at all. Raises OSError where that cannot be done.
+    by ``"overview"``, curves by ``"charts"`` (not where metrics were named). Each file is written whole or not
+    at all. Raises OSError where that cannot be done.
     """
     folder.mkdir(parents=True, exist_ok=True)
     panels = panels_of(sweeps_of(run, points), cases_of(run))
@@ -166,6 +169,9 @@ def write_maps(run: Run, points: pd.DataFrame, folder: Path, look: Look = PLAIN)
                 write(file_key(panel.sweep), _file_stem(panel.sweep.title, suffix), figure)
     for name, figure in overview_figures(run, panels, look).items():
         write("overview", name, figure)
+    for chart in charts_of(points) if not look.metrics else []:
+        provenance = provenance_words(run, [panel.sweep for panel in panels if panel.sweep is not None])
+        write("charts", _file_stem(f"{chart.kind} {chart.case}", ""), chart_figure(chart, provenance, STYLE))
     return written
 
 

@@ -20,6 +20,8 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
+from postprocess.chart_plot import COLOURS
+from postprocess.charts import charts_of
 from postprocess.colour import FADED, PALETTES, SCALES
 from postprocess.fields import Json
 from postprocess.impact import impact_of
@@ -31,6 +33,7 @@ from postprocess.maps import METRICS, RESULT_WORDS, cases_of, legend, panels_of,
 from postprocess.peers import peers_view
 from postprocess.plot import PLAIN, Look, write_maps
 from postprocess.points import configuration_words, header_case, points_of
+from postprocess.report_charts import chart_view
 from postprocess.report_points import (
     Filters,
     clock_name,
@@ -149,6 +152,8 @@ def render_report(
         groups=groups,
         glance=glance_of(groups),
         overview=files.get("overview", ()),
+        charts=[chart_view(chart) for chart in charts_of(points)],
+        chart_files=files.get("charts", ()),
         legend=legend(sweeps, faded=True),
         troubles=[case for case in cases if case["result"] != "pass"],
         passed=sum(case["result"] == "pass" for case in cases),
@@ -245,6 +250,7 @@ def _style(environment: jinja2.Environment, classes: Iterable[str], views: Itera
         ticks=tick_places(),
         views=views,
         faded=round(100 * FADED),
+        series=COLOURS,
     )
 
 

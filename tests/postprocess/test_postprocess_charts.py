@@ -1,0 +1,119 @@
+"""Curves: their numbers are those of the tables, a prediction is called one, and marks say what is wrong."""
+
+from __future__ import annotations
+
+import math
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postprocess.charts import Chart, Mark, Series, charts_of
+from postprocess.load import Run, load_run
+from postprocess.plot import Look, write_maps
+from postprocess.points import points_of
+from postprocess.report import render_report
+from tests.postprocess import synthetic
+from tests.postprocess.synthetic import Behaviour, sweep
+
+CORES = 4
+
+
+def dedicated(speedup: float, threads: int = CORES) -> list[dict[str, Any]]:
+    """A sweep in which all points but for noise are so much faster than a serialising basic, with a core given up."""
+    # On the diagonal basic takes 2 units: 1 + r_overhead = 2 / speedup.
+    behaviour = Behaviour(2 / speedup - 1, comm=0.05, noise=1e-4)
+    progress = {"source": "library", "pinned_by": "library", "given_up_cores": 1}
+    return sweep(behaviour, grid=(16,), configuration="dedicated", threads_per_rank=threads - 1, progress=progress)
+
+
+def test_charts_of_nothing(tmp_path: Path) -> None:
+    run = load_run(synthetic.smoke_run(tmp_path / "run"))
+    assert charts_of(points_of(run)) == []
+
+
+@pytest.fixture
+def gain(tmp_path: Path) -> Run:
+    basic = sweep(Behaviour(1.0, noise=1e-4), grid=(16,), threads_per_rank=CORES)
+    return load_run(synthetic.run_folder(tmp_path / "gain-run", [basic, dedicated(1.6)]))
+
+
+def test_gain_of_a_core_given_up(gain: Run) -> None:
+    over_sizes, over_cores = charts_of(points_of(gain))
+    (series,) = over_sizes.series
+    assert series.name == "dedicated"
+    assert over_sizes.categories == ("16 ms",)
+    (mark,) = series.marks
+    assert mark.value == pytest.approx(1.6 * (CORES - 1) / CORES, rel=1e-3)
+    assert mark.low <= mark.value <= mark.high
+
+    predicted, measured = over_cores.series
+    assert predicted.predicted
+    assert not measured.predicted
+    values = {int(over_cores.categories[mark.place]): mark.value for mark in predicted.marks}
+    # It pays from n > s / (s - 1) = 2.67 cores on.
+    assert values[2] == pytest.approx(0.8, rel=1e-3)
+    assert values[4] == pytest.approx(1.2, rel=1e-3)
+    assert values[128] == pytest.approx(1.6 * 127 / 128, rel=1e-3)
+    assert [(over_cores.categories[mark.place], mark.value) for mark in measured.marks] == [("4", values[4])]
+    assert all("predicted from 4 cores" in mark.remarks for mark in predicted.marks if mark.value != values[4])
+
+
+def test_charts_of_mpi_test(tmp_path: Path) -> None:
+    def tested(overhead: float, interval_ns: int) -> list[dict[str, Any]]:
+        lines = sweep(Behaviour(overhead, noise=1e-4), grid=(8, 16))
+        lines[0]["plan"]["test_interval_ns"] = interval_ns
+        return lines
+
+    run = load_run(
+        synthetic.run_folder(tmp_path / "run", [tested(1.0, 0), tested(0.6, 1_000_000), tested(0.3, 100_000)])
+    )
+    points = points_of(run)
+    assert set(points["test_interval_ns"]) == {0, 1_000_000, 100_000}
+    (chart,) = charts_of(points)
+    assert chart.categories == ("never", "1 ms", "100 µs")
+    (series,) = chart.series
+    assert [mark.value for mark in series.marks] == pytest.approx([1.0, 0.6, 0.3], abs=1e-2)
+
+
+def test_charts_are_drawn(gain: Run, tmp_path: Path) -> None:
+    files = write_maps(gain, points_of(gain), tmp_path / "maps", Look(kinds=("svg", "png", "pdf")))["charts"]
+    assert [file.name for file in files if file.suffix == ".svg"] == [
+        "gain-openmpi-5.0.11-wire-2gbit-ibcast-4-cores-per-rank.svg",
+        "cores-openmpi-5.0.11-wire-2gbit-ibcast.svg",
+    ]
+    assert len(files) == 2 * 3
+    shown = [" ".join(ET.parse(file).getroot().itertext()) for file in files if file.suffix == ".svg"]
+    for words in shown:
+        assert "run 20261121T010203Z-ab12cd; system local" in words
+    for expected in ("16 ms", "dedicated", "ringed: shared core"):
+        assert expected in shown[0]
+    for expected in ("128", "dedicated, predicted from 4 cores", "dedicated, measured on 4 cores"):
+        assert expected in shown[1]
+
+
+def test_charts_stand_in_the_report(gain: Run) -> None:
+    charts = re.findall(r"<figure.*?</figure>", render_report(gain, points_of(gain)), flags=re.DOTALL)
+    assert len(charts) == 2
+    for chart in charts:
+        drawing = ET.fromstring(chart[chart.index("<svg") : chart.index("</svg>") + 6])
+        width, height = (float(part) for part in drawing.attrib["viewBox"].split()[2:])
+        circles = list(drawing.iter("circle"))
+        assert circles
+        for mark in circles:
+            assert 0 < float(mark.attrib["cx"]) < width
+            assert 0 < float(mark.attrib["cy"]) < height
+    for expected in ("1.20 [1.", "predicted from 4 cores", "Speed-up by the work done"):
+        assert any(expected in chart for chart in charts), expected
+
+
+def test_the_axis_holds_every_value_and_no_absurd_interval() -> None:
+    marks = (Mark(0, -0.3, -0.5, 0.1), Mark(1, 4.0, 3.0, 1e6), Mark(2, 1.0, math.nan, math.nan))
+    chart = Chart("x", "what", "case", "x", "y", ("a", "b", "c"), (Series("s", marks),))
+    low, high = chart.range
+    assert low < -0.5
+    assert 4 < high < 10
+    assert marks[1].words == "4.00 [3.00, 1000000]"
+    assert marks[2].words == "1.00"
