@@ -166,10 +166,12 @@ class Campaign:
             return self._close(folder, manifest, interrupted=build.interrupted)
         plan = self._plan_again(folder, plan, resolved, manifest)
         watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
-        launches, points = len(plan.to_measure), suites.SUITES[self.options.suite].points
+        launches = len(plan.to_measure)
+        alike = all(case.benchmark == "nbc_overlap" for case in plan.to_measure)
+        cells = f" of {suites.SUITES[self.options.suite].points} points" if alike else ""
         budget = plan.case_budget_seconds
         time = f", about {duration((budget + LAUNCH_SECONDS) * launches)}" if budget else ""
-        self.progress.step(f"measuring {launches} cases of {points} points{time}")
+        self.progress.step(f"measuring {launches} cases{cells}{time}")
         self._say(str(manifest["reframe_command"]))
         outcomes: list[Outcome] = []
         interrupted = False

@@ -62,8 +62,9 @@ class Watch:
             return
         records = (self.folder.session / "stage").glob(f"**/{archive.RECORD}")
         newest = max(records, key=lambda record: record.stat().st_mtime, default=None)
-        points = max(0, newest.read_bytes().count(b"\n") - 1) if newest else 0
+        points = newest.read_bytes().count(b'"type":"point"') if newest else 0
+        planned = f" of {self.points}" if self.running.benchmark == "nbc_overlap" else ""
         self.progress.status(
             f"  {self.countdown.done + 1:3d}/{self.countdown.total} {self.running.label}: "
-            f"{points} of {self.points} points; {self.countdown.left}"
+            f"{points}{planned} points; {self.countdown.left}"
         )

@@ -1,6 +1,8 @@
 """What was promised and is absent is a fault: judged from records made for it."""
 
+import copy
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ from mpi_campaign import verify
 from mpi_campaign.cases import Case
 from mpi_campaign.libraries import CONFIGURATIONS
 from tests.postprocess import synthetic
+from tests.postprocess.synthetic_impact import Lines, slowed, write
+from tests.postprocess.synthetic_impact import synthetic as synthetic_impact
 
 PAYLOAD_BYTES = 10**15
 
@@ -310,3 +314,57 @@ def test_a_wire_that_carried_too_little(tmp_path: Path) -> None:
 )
 def test_another_case_than_was_asked_for(tmp_path: Path, field: str, wanted: Any, fault: str) -> None:
     assert judge(tmp_path, synthetic.sweep(grid=(16,)), **{field: wanted}) == [fault]
+
+
+def impact_faults(tmp_path: Path, spoil: Callable[[Lines], object], configuration: str = "async") -> list[str]:
+    """What is wrong with an impact record of MPICH, held against a whole one of `basic` without progress threads."""
+    case = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "shm", configuration, "mpi_impact", "")
+    basic = synthetic_impact(4, slowed(1))
+    basic[0].update(configuration="basic", progress={"source": "none", "pinned_by": "none", "given_up_cores": 0})
+    basic[0]["placement"] = [{**rank, "mpi_threads": []} for rank in basic[0]["placement"]]
+    lines = copy.deepcopy(synthetic_impact(4, slowed(1.2)))
+    spoil(lines)
+    paths = write(tmp_path / "own.jsonl", lines), write(tmp_path / "basic.jsonl", basic)
+    return verify.faults_of_impact_file(paths[0], case, "mpich", "5.0.2", paths[1])
+
+
+def test_a_whole_impact_record_is_what_was_promised(tmp_path: Path) -> None:
+    assert impact_faults(tmp_path, lambda lines: None) == []
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda lines: lines[0].update(toolchain="mpich@4.2.3"), "toolchain is mpich@4.2.3"),
+        (lambda lines: lines[0].update(mpi_library_version="Open MPI v5.0.11"), "not MPICH"),
+        (lambda lines: lines[0].update(mpi_library_version="MPICH Version: 4.2.3"), "version 4.2.3, not 5.0.2"),
+        (lambda lines: lines[0]["plan"].update(computation="triad"), "computation is triad"),
+        (lambda lines: [rank.update(mpi_threads=[]) for rank in lines[0]["placement"]], "no progress thread"),
+        (lambda lines: lines[0]["placement"][1].update(compute_cpusets=["0"]), "bound to CPU 0"),
+        (lambda lines: lines[1]["places"][0].update(compute_cpusets=["7"]), "not compute on the same CPUs"),
+        (lambda lines: lines.pop(), "cut off"),
+        (lambda lines: lines.__setitem__(0, {}), "own.jsonl:1"),
+    ],
+)
+def test_an_impact_record_that_is_something_else_is_a_fault(
+    tmp_path: Path, spoil: Callable[[Lines], object], says: str
+) -> None:
+    assert any(says in fault for fault in impact_faults(tmp_path, spoil))
+
+
+def test_a_helper_that_was_promised_must_be_there(tmp_path: Path) -> None:
+    def promise(lines: Lines) -> None:
+        progress = {"source": "application", "pinned_by": "program", "given_up_cores": 0}
+        lines[0].update(configuration="apphelper", oversubscribed=True, progress=progress)
+        for rank in lines[0]["placement"]:
+            rank["dedicated_cpuset"] = rank["cpuset"]
+
+    def help_them(lines: Lines) -> None:
+        promise(lines)
+        lines[0]["thread_level_provided"] = lines[0]["thread_level_required"] = "multiple"
+        for rank in lines[0]["placement"]:
+            rank["helper_threads"] = [{"name": "app_helper", "cpuset": rank["cpuset"]}]
+
+    without = impact_faults(tmp_path, promise, "apphelper")
+    assert "rank 0 has no progress thread of the application" in without
+    assert impact_faults(tmp_path, help_them, "apphelper") == []

@@ -1,0 +1,91 @@
+"""Impact records that no machine wrote, with a known truth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from postprocess.impact_record import COMPUTE_ALONE, MPI_IMPACT
+
+Lines: TypeAlias = list[dict[str, Any]]
+
+TARGETS_NS = (16_000_000, 512_000_000, 1_024_000_000)
+BLOCK = (MPI_IMPACT, COMPUTE_ALONE, COMPUTE_ALONE, MPI_IMPACT)
+REPETITIONS = 3
+BEGIN_NS = 1_700_000_000_000_000_000
+PLACE = {
+    "rank": 0, "host": "n0", "node": 0, "cpuset": "0", "physical_cores": 1, "compute_cpusets": ["0"],
+    "mpi_threads": [{"name": "progress", "cpuset": "0"}], "helper_threads": [], "dedicated_cpuset": "",
+}  # fmt: skip
+HEADER: dict[str, Any] = {
+    "type": "header", "schema": "mpi-campaign.impact", "schema_version": 1, "benchmark": "mpi_impact",
+    "toolchain": "mpich@5.0.2", "provider": "wheels", "configuration": "async", "network": "shm",
+    "command_line": ["mpi_impact"], "started_utc": "2026-01-01T00:00:00Z",
+    "mpi_library_version": "MPICH Version: 5.0.2", "mpi_standard": "5.0",
+    "thread_level_required": "funneled", "thread_level_provided": "multiple", "ranks": 2,
+    "nodes": 1, "threads_per_rank": 1, "physical_cores": 2, "oversubscribed": False, "shared_core": True,
+    "progress": {"source": "library", "pinned_by": "none", "given_up_cores": 0},
+    "placement": [PLACE, {**PLACE, "rank": 1, "cpuset": "1", "compute_cpusets": ["1"]}],
+    "timer": {"name": "CLOCK_MONOTONIC", "resolution_ns": 20, "overhead_ns": 22.0},
+    "build": {"compiler": "GNU", "flags": "-O3", "commit": "0", "dirty": False, "blas": "OpenBLAS"},
+    "environment": {}, "mpi_variables": {},
+    "metadata": None,
+}  # fmt: skip
+
+
+def target(time_ns: int) -> dict[str, Any]:
+    calibration = {"status": "given", "time_ns": time_ns, "error_relative": 0.0, "measurements": 0}
+    return {
+        "comp_target_ns": time_ns, "work_size": time_ns // 1000, "calibration": calibration,
+        "warmup_repetitions": 0, "repetitions": REPETITIONS, "slot_ns": 4 * time_ns,
+    }  # fmt: skip
+
+
+def synthetic(
+    launches: int, time_of: Callable[[str, int, int, int], float], late_ns: Callable[[int, int], int] = lambda *_: 0
+) -> Lines:
+    """The lines of a record: time_of(program, launch, rank, target_ns) is the time of every repetition."""
+    programs = [BLOCK[i % 4] for i in range(launches)]
+    plan = {
+        "computation": "dgemm", "sizes_given": True, "targets": [target(t) for t in TARGETS_NS], "launches": programs,
+    }  # fmt: skip
+    lines: Lines = [{**HEADER, "plan": plan}]
+    for number, program in enumerate(programs):
+        places = [{"host": "n0", "cpuset": str(rank), "compute_cpusets": [str(rank)]} for rank in range(2)]
+        lines.append(
+            {
+                "type": "launch", "launch": number, "program": program, "started_utc": "2026-01-01T00:00:00Z",
+                "wall_seconds": 1.0, "command_line": [program], "places": places,
+                "mpi_thread_cpu_ns": [[5], [5]] if program == MPI_IMPACT else [],
+                "helper_thread_cpu_ns": [[], []] if program == MPI_IMPACT else [],
+            }
+        )  # fmt: skip
+        for index, time_ns in enumerate(TARGETS_NS):
+            times = [[round(time_of(program, number, rank, time_ns))] * REPETITIONS for rank in range(2)]
+            begins = [BEGIN_NS + late_ns(number, rank) for rank in range(2)]
+            lines.append(
+                {
+                    "type": "point", "launch": number, "index": index, "comp_target_ns": time_ns,
+                    "work_size": time_ns // 1000, "t_comp_ns": times,
+                    "window_utc_ns": [[begins[rank], begins[rank] + sum(times[rank])] for rank in range(2)],
+                }
+            )  # fmt: skip
+    lines.append({"type": "footer", "complete": True, "reason": "", "points": launches * 3, "wall_seconds": 9.0})
+    return lines
+
+
+def write(path: Path, lines: Lines) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def slowed(by: float) -> Callable[[str, int, int, int], float]:
+    """MPI makes everything slower by a factor; launches vary a little, the slower rank is rank 1."""
+
+    def time_of(program: str, launch: int, rank: int, target_ns: int) -> float:
+        varies = 1 + 0.001 * (launch * 7 % 5)
+        return target_ns * (1 + 0.01 * rank) * varies * (by if program == MPI_IMPACT else 1)
+
+    return time_of
