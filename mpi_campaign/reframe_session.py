@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from mpi_campaign import ROOT, archive, measuring
+from mpi_campaign import ROOT, archive, measuring, suites
 
 EVENT = re.compile(
     r"\[\s*(?P<what>RUN|OK|FAIL|SKIP)\s*\] (?:\(\s*\d+/\d+\) )?(?P<test>.*?) /[0-9a-f]+ "
@@ -80,13 +80,17 @@ def command(
     policy: str,
     variables: Mapping[str, str] = MappingProxyType({}),
     parameters: Mapping[str, str] = MappingProxyType({}),
+    collectives: Sequence[str] = (),
 ) -> list[str]:
     """The ReFrame command line of a session; it works as well when it is typed.
 
     folder: where the session stages, writes its report and its JUnit file.  tests: pattern of display names.
     policy: serial for everything that is timed.  parameters: values that a test's parameter takes instead of its own.
+    collectives: those of the tests; what no suite has, ReFrame makes tests of only where it is named.
     """
+    unusual = ",".join(name for name in collectives if name not in suites.loaded(""))
     return [
+        *(("env", f"{suites.LOADED}={unusual}") if unusual else ()),
         str(ROOT / ".venv" / "bin" / "reframe"),
         "-C",
         str(settings),

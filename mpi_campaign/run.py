@@ -94,6 +94,7 @@ class Campaign:
             environments=list(dict.fromkeys(case.environment for case in plan.to_measure)),
             mode=self.options.suite,
             policy=policy,
+            collectives=self.options.collectives,
             **given,
         )
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mpi_campaign import libraries, toolchains
+from mpi_campaign.errors import CampaignError
 from mpi_campaign.peers import PEERS
 
 # Those that the paper measures everywhere (section 5.3), and the one whose result every rank waits for.
@@ -24,6 +25,9 @@ NONBLOCKING = (
     "ineighbor_alltoall", "ineighbor_alltoallv", "ineighbor_alltoallw",
 )  # fmt: skip
 COLLECTIVES = (*NONBLOCKING, *(f"{name[1:]}_init" for name in NONBLOCKING))
+
+LOADED = "CAMPAIGN_COLLECTIVES"
+"""Variable that names collectives, comma-separated, of which ReFrame makes tests beside the suites'; `all`: of all."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,19 @@ class Suite:
     configurations: tuple[str, ...] = tuple(libraries.CONFIGURATIONS)
     collectives: tuple[str, ...] = FIVE
     computations: tuple[str, ...] = ("dgemm",)
+
+
+def loaded(named: str) -> tuple[str, ...]:
+    """The collectives of which ReFrame makes tests: the suites', and what the variable `LOADED` names.
+
+    Not all of them each time: they would be hundreds, and take ReFrame several seconds to load.
+    Raises CampaignError for one that there is not.
+    """
+    names = set(COLLECTIVES if named == "all" else filter(None, named.split(",")))
+    unknown = sorted(names - set(COLLECTIVES))
+    if unknown:
+        raise CampaignError(f"{LOADED}: unknown {unknown[0]!r}; choose from all, {', '.join(COLLECTIVES)}")
+    return tuple(name for name in COLLECTIVES if name in names or name in FIVE)
 
 
 SUITES: Mapping[str, Suite] = {

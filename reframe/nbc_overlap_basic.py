@@ -1,5 +1,6 @@
 """`basic` of nbc_overlap: the fixture that its other configurations and the benchmarks beside it depend on."""
 
+import os
 from typing import Any
 
 import reframe.utility.sanity as sn
@@ -50,7 +51,7 @@ class nbc_overlap_basic(NbcOverlap):
     """`basic`: the fixture that the others take their sizes and references from."""
 
     descr = "overlap of a nonblocking collective, the library as it comes"
-    collective = parameter(list(suites.COLLECTIVES))
+    collective = parameter(list(suites.loaded(os.environ.get(suites.LOADED, ""))))
     computation = parameter(list(COMPUTATIONS))
 
     def identify(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 
 from mpi_campaign import ROOT, libraries, suites, toolchains
 from mpi_campaign.benchmarks import COMPUTATIONS
-from mpi_campaign.reframe_session import pattern
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.reframe_session import command, pattern
 
 SYSTEMS = sorted(path.parent.name for path in (ROOT / "systems").glob("*/settings.py"))
 
@@ -18,7 +20,7 @@ SYSTEMS = sorted(path.parent.name for path in (ROOT / "systems").glob("*/setting
 ONE = pattern("nbc_overlap", {"configuration": ["async"], "collective": ["ibcast"], "computation": ["dgemm"]})
 
 
-def reframe(system: str, stage: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def reframe(system: str, stage: Path, *words: str, collectives: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [
             str(ROOT / ".venv" / "bin" / "reframe"),
@@ -35,6 +37,7 @@ def reframe(system: str, stage: Path, *words: str) -> subprocess.CompletedProces
         capture_output=True,
         text=True,
         cwd=ROOT,
+        env={**os.environ, suites.LOADED: collectives},
         check=False,
     )
 
@@ -50,7 +53,7 @@ def test_every_case_is_listed(system: str, tmp_path: Path) -> None:
     done = reframe(system, tmp_path, "-l")
     assert done.returncode == 0, done.stdout
     own = [f"%configuration={one} %test_interval_ns=0" for one in libraries.CONFIGURATIONS]
-    basics = [f"%basic.collective={one}" for one in suites.COLLECTIVES]
+    basics = [f"%basic.collective={one}" for one in suites.FIVE]
     for parameters in itertools.product(own, basics, [f"%basic.computation={one}" for one in COMPUTATIONS]):
         assert f"nbc_overlap {' '.join(parameters)} " in done.stdout
 
@@ -98,3 +101,23 @@ def test_job_scripts_are_sound(tmp_path: Path) -> None:
 
 def test_reframe_folder_does_not_shadow_the_package() -> None:
     assert not (ROOT / "reframe" / "__init__.py").exists()
+
+
+def test_a_collective_of_no_suite_has_tests_where_it_is_named(tmp_path: Path) -> None:
+    words = ("-l", "-n", pattern("nbc_overlap", {"configuration": ["basic"], "collective": ["bcast_init", "iscan"]}))
+    assert "basic.collective=" not in reframe("local", tmp_path, *words).stdout
+    named = reframe("local", tmp_path, *words, collectives="iscan,bcast_init").stdout
+    assert named.count("nbc_overlap %") == 2 * len(COMPUTATIONS)
+    assert suites.loaded("all") == suites.COLLECTIVES
+    with pytest.raises(CampaignError, match=r"unknown 'bcast'.*bcast_init"):
+        suites.loaded("bcast")
+
+
+def test_a_run_names_the_collectives_of_no_suite_in_its_command_line() -> None:
+    def words(*collectives: str) -> list[str]:
+        return command(
+            settings=Path("settings.py"), folder=Path("folder"), partition="local:shm", tests="^nbc_overlap",
+            environments=["e"], mode="smoke", policy="serial", collectives=collectives,
+        )  # fmt: skip
+
+    assert words("ibcast", "iscan") == ["env", "CAMPAIGN_COLLECTIVES=iscan", *words("ibcast")]
