@@ -14,7 +14,7 @@ void table_print_head(bool tests) {
            "# comm_ref:%%, comp_ref:%%: by so much the reference has moved since its size was calibrated\n"
            "# r_overhead 0: overlap is perfect, 1: serialised; +-: half of the widest 95 %% interval of the three medians\n"
            "%s"
-           "%-10s %8s %8s %11s %6s %9s %9s %9s %10s %7s %7s%s %4s  %s\n",
+           "%-25s %8s %8s %11s %6s %9s %9s %9s %10s %7s %7s%s %4s  %s\n",
            tests ? "# tests: calls of MPI_Test in one computation; t_test: what they took together, ms\n" : "", "collective", "comm", "comp",
            "bytes", "size", "comm_ref", "comp_ref", "measured", "r_overhead", "r_comm", "r_comp", tests ? "  tests    t_test" : "", "reps", "stop");
     fflush(stdout);
@@ -45,7 +45,7 @@ static int64_t test_time(const struct record_point *point) {
 }
 
 void table_print_row(const struct record_point *point, bool tests, int64_t t_measured, int64_t t_comm_ref, int64_t t_comp_ref) {
-    printf("%-10s %8.4g %8.4g %11" PRId64 " %6" PRId64, point->collective, (double)point->comm_target_ns / 1e6,
+    printf("%-25s %8.4g %8.4g %11" PRId64 " %6" PRId64, point->collective, (double)point->comm_target_ns / 1e6,
            (double)point->comp_target_ns / 1e6, point->message_bytes, point->work_size);
     if (point->repetitions == 0) {
         printf(" %9s %9s %9s %10s %7s %7s%s %4d  %s", "-", "-", "-", "-", "-", "-", tests ? "      -         -" : "", 0, point->stop_reason);
