@@ -95,6 +95,14 @@ class Summary:
         return configuration_words(self.case)
 
     @property
+    def _per_work(self) -> str:
+        if not self.case["given_up_cores"]:
+            return ""
+        cores = self.case["given_up_cores"]
+        fewer = f"{cores} {'core' if cores == 1 else 'cores'} fewer per rank"
+        return f" ({ratio(self.speedup_vs_basic_per_work)} by the work done, on {fewer})"
+
+    @property
     def because(self) -> str:
         """What the verdict rests on, in words."""
         kind, count = ("valid", self.valid) if self.together else ("reliable", self.reliable)
@@ -107,7 +115,7 @@ class Summary:
         if not is_reference(self.case):
             text += (
                 f", {ratio(self.r_overhead_vs_basic)} against basic's references, "
-                f"{ratio(self.speedup_vs_basic)} times basic's speed"
+                f"{ratio(self.speedup_vs_basic)} times basic's speed{self._per_work}"
                 if math.isfinite(self.r_overhead_vs_basic)
                 else ", no basic to compare with"
             )

@@ -42,9 +42,15 @@ class NbcOverlap(MeasuredTest):
         basic = self.basic_test()
         found = record_metrics(self.staged(archive.RECORD), None if basic is None else basic.staged(archive.RECORD))
         self.perf_variables = {
-            name: sn.make_performance_function(sn.defer(value), "points" if name.startswith("points") else "ratio")
-            for name, value in found.items()
+            name: sn.make_performance_function(sn.defer(value), unit_of(name)) for name, value in found.items()
         }
+
+
+def unit_of(name: str) -> str:
+    """The unit of a number of `record_metrics`."""
+    if name.startswith("points"):
+        return "points"
+    return "percent" if name.endswith("_percent") else "ratio"
 
 
 class nbc_overlap_basic(NbcOverlap):

@@ -614,6 +614,9 @@ def test_a_core_that_is_given_up_is_counted(tmp_path: Path) -> None:
     for name in ("speedup_vs_basic_per_work", "speedup_vs_reduced", "break_even_cores", "r_comm", "r_comp_slowdown"):
         assert dedicated[f"{name}_ci95_low"] < dedicated[name] < dedicated[f"{name}_ci95_high"]
     assert rows.loc["basic_reduced", "speedup_vs_reduced"] == 1
+    words = {s.configuration: s.because for s in summarise(rows.reset_index())}
+    assert words["dedicated"].endswith("1.90 times basic's speed (1.79 by the work done, on 1 core fewer per rank)")
+    assert words["async"].endswith("1.25 times basic's speed")
     for name in ("basic", "async"):  # they give nothing up
         assert math.isnan(rows.loc[name, "break_even_cores"])
         assert math.isnan(rows.loc[name, "speedup_vs_reduced"])
