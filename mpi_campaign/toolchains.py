@@ -173,6 +173,8 @@ def _from_prefix(spec: Spec, prefix: Path) -> Toolchain:
 def _from_wheels(spec: Spec, say: Callable[[str], None]) -> Toolchain:
     packages = WHEELS.get(spec.family)
     if packages is None:
+        if spec.family in libraries.NOT_TO_BE_HAD:
+            raise CampaignError(f"{spec.toolchain}: {libraries.NOT_TO_BE_HAD[spec.family]}")
         raise CampaignError(
             f"no wheels are known for '{spec.family}' (known: {', '.join(WHEELS)}); an MPI that is installed here is "
             f"given as {spec.toolchain}=PREFIX"

@@ -175,10 +175,10 @@ def _of_computing_threads(header: Header | ImpactHeader, basic: Header | ImpactH
 
 def _of_dedicated_cores(header: Header | ImpactHeader) -> Iterator[str]:
     for rank in header.placement:
-        dedicated = _cpus(rank.dedicated_cpuset)
+        dedicated = cpus_of(rank.dedicated_cpuset)
         if not dedicated:
             yield f"rank {rank.rank} has no dedicated core"
-        elif not header.oversubscribed and any(_cpus(cpuset) & dedicated for cpuset in rank.compute_cpusets):
+        elif not header.oversubscribed and any(cpus_of(cpuset) & dedicated for cpuset in rank.compute_cpusets):
             yield f"rank {rank.rank} computes on CPU {rank.dedicated_cpuset}, its dedicated core"
 
 
@@ -231,10 +231,10 @@ def _of_work(record: Record, basic: Record | None) -> Iterator[str]:
 
 def _of_binding(rank: Placement, threads: Sequence[Thread], wanted: int) -> Iterator[str]:
     """That many of these threads may run on the rank's dedicated core, and nowhere else."""
-    dedicated = _cpus(rank.dedicated_cpuset)
+    dedicated = cpus_of(rank.dedicated_cpuset)
     if not dedicated:
         return  # said already
-    elsewhere = [thread.cpuset for thread in threads if not _cpus(thread.cpuset) <= dedicated]
+    elsewhere = [thread.cpuset for thread in threads if not cpus_of(thread.cpuset) <= dedicated]
     if len(threads) - len(elsewhere) < wanted:
         yield (
             f"rank {rank.rank}'s progress thread may run on CPU {elsewhere[-1]}, not on its dedicated core "
@@ -247,14 +247,14 @@ def _of_freedom(rank: Placement, wanted: int) -> Iterator[str]:
     free = [
         thread
         for thread in rank.mpi_threads
-        if len(_cpus(thread.cpuset)) * rank.physical_cores > len(_cpus(rank.cpuset))
+        if len(cpus_of(thread.cpuset)) * rank.physical_cores > len(cpus_of(rank.cpuset))
     ]
     if len(free) < wanted:
         bound = next(thread.cpuset for thread in rank.mpi_threads if thread not in free)
         yield f"rank {rank.rank}'s progress thread is bound to CPU {bound}, and was not to be bound to a core"
 
 
-def _cpus(cpuset: str) -> set[int]:
+def cpus_of(cpuset: str) -> set[int]:
     """The kernel's list, 0-3,8, as a set."""
     spans = [part.partition("-") for part in cpuset.split(",") if part]
     return {cpu for first, _, last in spans for cpu in range(int(first), int(last or first) + 1)}
