@@ -62,7 +62,7 @@ def output_option(function: Function) -> Function:
     "--collective",
     "collectives",
     multiple=True,
-    help=f"One of {', '.join(suites.COLLECTIVES)}. May be repeated. Default: the suite's.",
+    help=f"Such as {', '.join(suites.FIVE)}; `campaign list` names all. May be repeated. Default: the suite's.",
 )
 @click.option(
     "--computation",

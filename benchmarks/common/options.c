@@ -11,6 +11,9 @@
 
 #define MOST_NANOSECONDS 3600e9
 
+/* Bytes of a list of legal values: the names of all collectives fit. */
+enum { MOST_LEGAL = 1280 };
+
 struct fault {
     char *text;
     size_t size;
@@ -102,7 +105,7 @@ static bool parse_list(const struct option_entry *entry, const char *value, cons
         } else {
             int choice = find_choice(entry->choices, item, length);
             if (choice < 0) {
-                char legal[512];
+                char legal[MOST_LEGAL];
                 list_choices(entry->choices, legal, sizeof legal);
                 return refuse(fault, "--%s: unknown '%.*s'; choose from %s", entry->name, (int)length, item, legal);
             }
@@ -176,7 +179,7 @@ static bool parse_value(const struct option_entry *entry, const char *value, con
     case OPTION_CHOICE: {
         int choice = find_choice(entry->choices, value, strlen(value));
         if (choice < 0) {
-            char legal[512];
+            char legal[MOST_LEGAL];
             list_choices(entry->choices, legal, sizeof legal);
             return refuse(fault, "--%s: unknown '%s'; choose from %s", entry->name, value, legal);
         }
@@ -259,7 +262,7 @@ char *options_describe(const struct option_entry *entries) {
             rest += strspn(rest, " ");
         }
         if (entry->choices != NULL) {
-            char legal[512];
+            char legal[MOST_LEGAL];
             list_choices(entry->choices, legal, sizeof legal);
             used += (size_t)snprintf(text + used, capacity - used, "        (%s)\n", legal);
         }
