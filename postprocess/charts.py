@@ -136,11 +136,7 @@ def _cores_chart(name: str, rows: Sequence[Row], whole: Mapping[tuple[Any, ...],
             given_up = usable[0]["given_up_cores"]
             note = "" if _enough(part) else "few points reliable"
             # The model of `metrics.break_even_estimate`: times per thread stay, n - g of n threads compute.
-            marks = []
-            for i, n in enumerate(cores):
-                words = [note] if n == on else [f"predicted from {on} cores", note]
-                if n > given_up:
-                    marks.append(_of(i, gained, "; ".join(filter(None, words)), (n - given_up) / n))
+            marks = [_of(i, gained, note, (n - given_up) / n) for i, n in enumerate(cores) if n > given_up]
             series.append(Series(f"{configuration}, predicted from {on} cores", tuple(marks), predicted=True))
             here = tuple(mark for mark in marks if cores[mark.place] == on)
             series.append(Series(f"{configuration}, measured on {on} cores", here))

@@ -52,6 +52,7 @@ STYLE: Any = {
     "hatch.linewidth": 0.6,
 }
 _PNG_DPI = 150
+_MOST_PIXELS = 40_000_000
 _LINE, _AXIS_NAME = 0.19, 0.3
 _BAR = 1.25
 
@@ -365,11 +366,17 @@ def save_figure(figure: Figure, path: Path) -> Path:
     """Write a figure, whole or not at all, in the format that the name ends with. Raises OSError."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     kind = path.suffix[1:]
+    width, height = figure.get_size_inches()  # a run of many cases has an overview of many metres
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     try:
         with mpl.rc_context(STYLE), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-            figure.savefig(partial, format=kind, dpi=_PNG_DPI, metadata=undated.get(kind))
+            figure.savefig(
+                partial,
+                format=kind,
+                dpi=min(_PNG_DPI, math.sqrt(_MOST_PIXELS / (width * height))),
+                metadata=undated.get(kind),
+            )
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

@@ -58,7 +58,7 @@ def test_gain_of_a_core_given_up(gain: Run) -> None:
     assert values[4] == pytest.approx(1.2, rel=1e-3)
     assert values[128] == pytest.approx(1.6 * 127 / 128, rel=1e-3)
     assert [(over_cores.categories[mark.place], mark.value) for mark in measured.marks] == [("4", values[4])]
-    assert all("predicted from 4 cores" in mark.remarks for mark in predicted.marks if mark.value != values[4])
+    assert (predicted.name, measured.name) == ("dedicated, predicted from 4 cores", "dedicated, measured on 4 cores")
 
 
 def test_charts_of_mpi_test(tmp_path: Path) -> None:

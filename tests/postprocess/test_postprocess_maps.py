@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import struct
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from postprocess import colour
 from postprocess.colour import PALETTES, SCALES, Rgb
 from postprocess.load import Run, load_run
 from postprocess.maps import METRICS, Panel, cases_of, panels_of, sweeps_of
-from postprocess.plot import Look, write_maps
+from postprocess.plot import Look, save_figure, write_maps
 from postprocess.points import points_of
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import MS, sweep
@@ -236,6 +239,14 @@ def test_pdf_for_papers(run: Run, tmp_path: Path) -> None:
     assert names[0] == names[1]
     assert len(names[0]) == 7
     assert all(content.startswith(b"%PDF-") for content in names[0].values())
+
+
+def test_a_huge_picture_stays_within_memory(tmp_path: Path) -> None:
+    figure = Figure(figsize=(200, 100))
+    FigureCanvasAgg(figure)
+    head = save_figure(figure, tmp_path / "huge.png").read_bytes()[:24]
+    width, height = struct.unpack(">II", head[16:])
+    assert 30_000_000 < width * height <= 40_100_000
 
 
 def test_hostile_names_are_drawn(tmp_path: Path) -> None:
