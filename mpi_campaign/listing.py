@@ -52,7 +52,8 @@ def _configurations() -> Iterator[dict[str, Any]]:
         reasons = {limits[network]: network for network in there if network in limits}
         why_not = "; ".join(reasons if len(reasons) == 1 else (f"{where}: {why}" for why, where in reasons.items()))
         beside = f" ({why_not})" if why_not else ""
-        yield _entry(f"{family} {configuration}", f"over {', '.join(here)}{beside}", None if here else why_not)
+        what = f"over {', '.join(here)}{beside}" if here else libraries.CONFIGURATIONS[configuration].title
+        yield _entry(f"{family} {configuration}", what, None if here else why_not)
     for family, reason in libraries.NOT_TO_BE_HAD.items():
         yield _entry(family, family, reason)
 

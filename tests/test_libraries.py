@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mpi_campaign import libraries, machine
+from mpi_campaign import libraries, listing, machine
 from mpi_campaign.libraries import CONFIGURATIONS, LIBRARIES, Impossible, Placement, Request, Settings
 
 TWO_CORES = Placement(ranks=2, threads_per_rank=1, cpus=(0, 1))
@@ -247,6 +247,17 @@ def test_limits_are_by_network() -> None:
     assert list(libraries.limits("openmpi", "async", EIGHT_CORES)) == ["shm"]
     assert libraries.limits("mpich", "dedicated", EIGHT_CORES) == {}
     assert set(libraries.limits("mpich", "dedicated", TWO_CORES)) == set(libraries.NETWORKS)
+
+
+def test_the_list_says_for_every_library_and_configuration_what_can_be_had_here() -> None:
+    found = {entry["name"]: entry for entry in listing.everything()["configurations of each library"]}
+    pairs = {f"{family} {configuration}" for family in LIBRARIES for configuration in CONFIGURATIONS}
+    assert set(found) == pairs | set(libraries.NOT_TO_BE_HAD)
+    assert found["mpich basic"]["available"]
+    assert "over shm" in found["mpich async"]["what"]
+    assert "shared memory" in found["openmpi async"]["what"] + str(found["openmpi async"]["why_not"])
+    assert "always binds" in found["intel dedicated_unbound"]["why_not"]
+    assert all(bool(entry["why_not"]) is not entry["available"] for entry in found.values())
 
 
 @pytest.mark.parametrize(
