@@ -50,8 +50,9 @@ static void post(sem_t *semaphore) {
 static void *run(void *argument) {
     helper *h = argument;
     h->id = syscall(SYS_gettid);
-    h->bound = topology_bind_thread(0, &h->cpus);
-    h->cause = errno;
+    h->cause = pthread_setname_np(pthread_self(), "app_helper");
+    h->bound = h->cause == 0 && topology_bind_thread(0, &h->cpus);
+    h->cause = h->cause == 0 ? errno : h->cause;
     post(&h->started);
     for (;;) {
         wait_for(&h->handed);
@@ -83,10 +84,9 @@ helper *helper_create(int cpu, char *error, size_t error_size) {
         free(h);
         return NULL;
     }
-    const int named = pthread_setname_np(h->thread, "app_helper");
     wait_for(&h->started);
-    if (!h->bound || named != 0) {
-        snprintf(error, error_size, "the helper thread cannot be bound to CPU %d: %s", cpu, strerror(h->bound ? named : h->cause));
+    if (!h->bound) {
+        snprintf(error, error_size, "the helper thread cannot be bound to CPU %d: %s", cpu, strerror(h->cause));
         helper_destroy(h);
         return NULL;
     }

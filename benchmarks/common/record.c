@@ -74,7 +74,14 @@ bool record_seize(record_file *record, double seconds) {
         return false;
     }
     until.tv_sec += (time_t)seconds + 1;
-    return pthread_mutex_timedlock(&record->writing, &until) == 0 && !record->closed;
+    if (pthread_mutex_timedlock(&record->writing, &until) != 0) {
+        return false;
+    }
+    const bool closed = record->closed;
+    if (closed && pthread_mutex_unlock(&record->writing) != 0) {
+        fail_die("pthread_mutex_unlock failed");
+    }
+    return !closed;
 }
 
 int64_t record_points(const record_file *record) {

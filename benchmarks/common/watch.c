@@ -28,6 +28,7 @@ static void check(int code, const char *call) {
 static void *run(void *argument) {
     watch *w = argument;
     int code = 0;
+    check(pthread_setname_np(pthread_self(), "watch"), "pthread_setname_np"); /* by itself: from outside it may be over already */
     check(pthread_mutex_lock(&w->mutex), "pthread_mutex_lock");
     while (!w->stops && code != ETIMEDOUT) {
         code = pthread_cond_timedwait(&w->changed, &w->mutex, &w->deadline);
@@ -55,7 +56,6 @@ watch *watch_start(int64_t deadline_ns, void (*over)(void *context), void *conte
     check(pthread_condattr_destroy(&attributes), "pthread_condattr_destroy");
     check(pthread_mutex_init(&w->mutex, NULL), "pthread_mutex_init");
     check(pthread_create(&w->thread, NULL, run, w), "pthread_create");
-    check(pthread_setname_np(w->thread, "watch"), "pthread_setname_np");
     return w;
 }
 
