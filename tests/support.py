@@ -67,12 +67,15 @@ def launch_line(
     configuration: str = "basic",
     network: str = "shm",
 ) -> tuple[list[str], dict[str, str]]:
-    """A program built for MPI under its launcher, ranks not bound: its command line, and the launcher's environment.
+    """A program built for MPI under its launcher: its command line, and the launcher's environment.
 
-    `threads` are the cores of each rank's share.  `env` reaches the ranks, not the launcher.
+    Ranks of `basic` are not bound, those of other configurations are where there are cores enough.  `threads` are the
+    cores of each rank's share.  `env` reaches the ranks, not the launcher.
     """
     mpi = toolchains.resolve(toolchains.parse(toolchain), print)
-    placement = libraries.Placement(ranks, threads, oversubscribed=True, cpus=machine.core_cpus(), crowding=True)
+    cpus = machine.core_cpus()
+    bound = configuration != "basic" and ranks * threads <= len(cpus)
+    placement = libraries.Placement(ranks, threads, oversubscribed=not bound, cpus=cpus, crowding=True)
     request = libraries.Request(Path(mpi.prefix), mpi.version, configuration, network, placement)
     settings = libraries.launch(mpi.family, request)
     assert isinstance(settings, libraries.Settings), settings
