@@ -6,7 +6,7 @@ each program, that follow each other (`metrics.r_mpi_impact`).
 
 valid       There are at least 2 pairs of launches: the ratio has an interval.
 reliable    Valid, and
-            * its 95 % interval is at most 0.25 wide: wider, it could not tell the 1.27 of figure 9 from 1;
+            * its 95 % interval is at most 25 % of the ratio wide: wider, it could not tell the 1.27 of figure 9 from 1;
             * the ranks computed at the same time: over all launches, the time for which all of them were at their
               counted repetitions is at least 80 % of the time from the first one's beginning to the last one's end;
             * both programs computed on the same CPUs.
@@ -146,7 +146,7 @@ def _rows(record: ImpactRecord) -> Iterator[dict[str, Any]]:
         spread = float((alone.max() - alone.min()) / np.median(alone)) if alone.size > 1 else math.nan
         drift, p_value = _trend(alone)
         together = together_share(launches, index)
-        reasons = _unreliable_reasons(record, len(pairs), high - low, together)
+        reasons = _unreliable_reasons(record, len(pairs), (high - low) / value, together)
         yield {
             **case,
             "comp_target_ns": target.comp_target_ns,
@@ -213,7 +213,7 @@ def _unreliable_reasons(record: ImpactRecord, pairs: int, width: float, together
         return [f"fewer than {FEWEST_PAIRS} pairs of launches ({pairs})"]
     reasons = []
     if not width <= WIDEST_INTERVAL:
-        reasons.append(f"the interval is {ratio(width)} wide, more than {WIDEST_INTERVAL}")
+        reasons.append(f"the interval is {percent(width)} of the ratio wide, more than {percent(WIDEST_INTERVAL)}")
     if not together >= LEAST_TOGETHER:
         reasons.append(f"not simultaneous: all ranks computed together for {percent(together)} of the time only")
     if not same_places(record):
