@@ -184,7 +184,9 @@ def find(benchmark: str, collective: str, family: str, prefix: Path, folders: Se
     wheel = f", nor the wheel of {peer.wheel}" if family in peer.wheel_serves else ""
     if peer.wheel and not wheel:
         wheel = f" (that of {peer.wheel} has another binary interface than {title})"
-    return f"no {name} in the toolchain's prefix or on PATH{wheel}: build it with {title} and give --peer-prefix"
+    others = {one for one in peer.programs.values() if any(_candidates(peer, one, family, prefix, folders))}
+    what = name if others else f"program of {peer.title}"
+    return f"no {what} in the toolchain's prefix or on PATH{wheel}: build it with {title} and give --peer-prefix"
 
 
 def _candidates(peer: Peer, name: str, family: str, prefix: Path, folders: Sequence[str]) -> Iterator[Path]:

@@ -90,6 +90,13 @@ def test_what_is_no_program_of_mpi_is_not_used(tmp_path: Path) -> None:
     assert "is not linked to a shared library of MPI" in reason
 
 
+def test_where_nothing_of_a_peer_is_there_one_reason_serves_all_collectives(fakes: Path) -> None:
+    none = {found("osu", "openmpi@5.0.11", collective=name) for name in peers.COLLECTIVES}
+    assert len(none) == 1
+    assert "no program of the OSU Micro-Benchmarks" in str(none.pop())
+    assert "no osu_ireduce" in str(found("osu", "openmpi@5.0.11", str(fakes), collective="ireduce"))
+
+
 def test_a_collective_with_sizes_of_another_meaning_is_refused() -> None:
     reason = found("imb_nbc", "openmpi@5.0.11", collective="ibarrier")
     assert isinstance(reason, str)
