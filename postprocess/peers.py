@@ -35,6 +35,8 @@ PROGRAM = ("name", "version", "path", "sha256", "package", "package_version")
 LONGEST_QUOTE = 100
 # Half of the last digit that both programs print.
 ROUNDING = 0.005
+# Messages that differ by more are not the same case.
+SIZE_FACTOR = 1.25
 
 
 @dataclass(frozen=True)
@@ -463,8 +465,9 @@ PEER_COLUMNS = (
 def peers_table(records: Sequence[PeerRecord], points: pd.DataFrame) -> pd.DataFrame:
     """One row per result of another benchmark, with ours at the nearest cell; the columns are `PEER_COLUMNS`.
 
-    The nearest cell has the same toolchain, network, configuration, collective and message size (or the closest one),
-    and a computation as long as `basic`'s communication, which is what the others try to compute for.
+    The nearest cell has the same toolchain, network, configuration, collective and message size (or the closest one, at
+    most SIZE_FACTOR times as large or small: `basic` may have calibrated a size again while it measured), and a
+    computation as long as `basic`'s communication, which is what the others try to compute for.
     peer_times_its_basic is the program's own overlapped time over the one that it had in `basic`: both were printed by
     one program, for one size, in one run. No other times are compared. What cannot be had is NaN, and None for ours.
     """
@@ -512,7 +515,8 @@ def _row(record: PeerRecord, one: PeerResult, basics: Mapping[Hashable, float], 
 def _nearest(record: PeerRecord, one: PeerResult, points: pd.DataFrame) -> dict[str, Any]:
     """Our row for a peer's result; empty where there is none that is valid."""
     h = record.header
-    like = points["valid"] & (points["message_bytes"] > 0)
+    close = points["message_bytes"].between(one.message_bytes / SIZE_FACTOR, one.message_bytes * SIZE_FACTOR)
+    like = points["valid"] & (points["message_bytes"] > 0) & close
     like &= (points["computation"] == "dgemm") & (points["test_interval_ns"] == 0)
     for name in ("toolchain", "provider", "network", "configuration", "collective", "ranks", "cache"):
         like &= points[name] == getattr(h, name)
@@ -549,7 +553,7 @@ def peer_cells(row: Mapping[Hashable, Any]) -> list[str]:
         *_with_interval(row, "speedup_vs_basic"),
         *(ratio(_number_of(row, name)) for name in ("r_comm", "r_comp_slowdown")),
         *(_percent(_number_of(row, f"overlap_{name}_percent")) for name in ("osu", "imb")),
-        row["our_diagnosis"] or "-",
+        "-" if pd.isna(row["our_diagnosis"]) else str(row["our_diagnosis"]),
         "; ".join(peer_remarks(row)),
     ]
 
@@ -599,8 +603,8 @@ def programs_of(records: Sequence[PeerRecord]) -> list[tuple[str, Mapping[str, s
 def peer_remarks(row: Mapping[Hashable, Any]) -> list[str]:
     """What a reader should know of a row of `peers_table`: how far ours may be used, and why something is missing."""
     found = []
-    if row["our_reliable"] is None:
-        found.append("not measured by ours")
+    if pd.isna(row["our_reliable"]):
+        found.append("no valid point of ours at this size")
     else:
         found += [] if row["our_reliable"] else ["ours is unreliable"]
         found += [name.replace("_", " ") for name in ("oversubscribed", "shared_core") if row[f"our_{name}"] is True]

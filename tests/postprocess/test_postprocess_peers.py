@@ -352,8 +352,9 @@ def test_a_peer_without_ours_says_so_and_no_peer_at_all_too(tmp_path: Path) -> N
     run = load_run(folder)
     table = peers_table(load_peers(run)[0], points_of(run))
     remarks = [peer_remarks(row) for row in table.to_dict("records")]
-    assert remarks[0] == ["not measured by ours"]
-    assert remarks[1] == ["not measured by ours", f"IMB-NBC 2021.11: {RESULTS[1].reason}"]
+    assert remarks[0] == ["no valid point of ours at this size"]
+    assert remarks[1] == ["no valid point of ours at this size", f"IMB-NBC 2021.11: {RESULTS[1].reason}"]
+    assert "nan" not in peers_table_text(table)
     assert peers_table_text(peers_table([], points_of(run))) == "no other benchmark ran"
 
 
@@ -361,9 +362,12 @@ def test_the_closest_size_is_taken_and_named(tmp_path: Path) -> None:
     folder, sizes = two_configurations(tmp_path)
     peer(folder, "basic", (result("imb_nbc", sizes[-1] + 3, 30.0, 15.0, 15.0),))
     run = load_run(folder)
-    (row,) = peers_table(load_peers(run)[0], points_of(run)).to_dict("records")
+    (record,), points = load_peers(run)[0], points_of(run)
+    (row,) = peers_table([record], points).to_dict("records")
     assert row["our_message_bytes"] == sizes[-1]
     assert any(remark.startswith("ours at ") for remark in peer_remarks(row))
+    far = peers_table([replace(record, results=(replace(record.results[0], message_bytes=2 * sizes[-1]),))], points)
+    assert peer_remarks(far.to_dict("records")[0]) == ["no valid point of ours at this size"]
 
 
 def test_a_bad_record_of_a_peer_does_not_lose_the_others(tmp_path: Path) -> None:
