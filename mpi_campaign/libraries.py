@@ -30,6 +30,13 @@ class Configuration:
         """Of a rank with a share of that many cores; a share of one core cannot give it up."""
         return max(1, share - 1) if self.gives_up_core else share
 
+    @property
+    def without_tests(self) -> str:
+        """Why the computing thread cannot call MPI_Test; empty where it can."""
+        if self.progress != "application":
+            return ""
+        return "the application's progress thread calls MPI_Test already, and no two threads may test one request"
+
 
 CONFIGURATIONS: Mapping[str, Configuration] = {
     "basic": Configuration("the library as it comes, computation on all cores"),
@@ -317,6 +324,29 @@ def _nmad_variables(**values: str) -> Rule:
 
 _UNKNOWN_THREAD = "how to start this library's progress thread is not known: add it to mpi_campaign/libraries.py"
 
+# MPICH's device ch4, in MPICH itself and in what is built on it.
+_CH4_NETWORKS: Mapping[str, Rule] = {
+    "shm": _nothing,
+    # NOLOCAL keeps ranks of one node off shared memory.
+    # A build with UCX alone goes round it, and is told by UCX's own variables.
+    "wire": _same(
+        MPIR_CVAR_NOLOCAL="1",
+        MPIR_CVAR_CH4_NETMOD="ofi",
+        FI_PROVIDER="tcp",
+        UCX_TLS="tcp,self",
+        UCX_NET_DEVICES="lo",
+    ),
+    "native": _nothing,
+}
+_CH4_CONFIGURATIONS: Mapping[str, Rule] = {
+    "basic": _nothing,
+    "async": _mpich_async,
+    "dedicated": _mpich_dedicated,
+    "apphelper": _nothing,
+    "dedicated_unbound": _mpich_async,  # the thread inherits the rank's cpuset
+    "basic_reduced": _nothing,
+}
+
 LIBRARIES: Mapping[str, Library] = {
     "openmpi": Library(
         title="Open MPI",
@@ -344,27 +374,8 @@ LIBRARIES: Mapping[str, Library] = {
         launcher_reports=r"HYDRA build details:\s+Version:\s+(\d[\w.]*)",
         always=_nothing,
         binding=_hydra_binding,
-        networks={
-            "shm": _nothing,
-            # NOLOCAL keeps ranks of one node off shared memory.
-            # A build with UCX alone goes round it, and is told by UCX's own variables.
-            "wire": _same(
-                MPIR_CVAR_NOLOCAL="1",
-                MPIR_CVAR_CH4_NETMOD="ofi",
-                FI_PROVIDER="tcp",
-                UCX_TLS="tcp,self",
-                UCX_NET_DEVICES="lo",
-            ),
-            "native": _nothing,
-        },
-        configurations={
-            "basic": _nothing,
-            "async": _mpich_async,
-            "dedicated": _mpich_dedicated,
-            "apphelper": _nothing,
-            "dedicated_unbound": _mpich_async,  # the thread inherits the rank's cpuset
-            "basic_reduced": _nothing,
-        },
+        networks=_CH4_NETWORKS,
+        configurations=_CH4_CONFIGURATIONS,
         across=_mpich_across,
     ),
     "intel": Library(
@@ -421,25 +432,8 @@ LIBRARIES: Mapping[str, Library] = {
         always=_same(MVP_ENABLE_AFFINITY="0"),
         binding=_hydra_binding,
         # MPICH's device ch4 with its variables, which are had under the prefix MVP_ as well; all versions, from 3.0.
-        networks={
-            "shm": _nothing,
-            "wire": _same(
-                MPIR_CVAR_NOLOCAL="1",
-                MPIR_CVAR_CH4_NETMOD="ofi",
-                FI_PROVIDER="tcp",
-                UCX_TLS="tcp,self",
-                UCX_NET_DEVICES="lo",
-            ),
-            "native": _nothing,
-        },
-        configurations={
-            "basic": _nothing,
-            "async": _mpich_async,
-            "dedicated": _mpich_dedicated,
-            "apphelper": _nothing,
-            "dedicated_unbound": _mpich_async,
-            "basic_reduced": _nothing,
-        },
+        networks=_CH4_NETWORKS,
+        configurations=_CH4_CONFIGURATIONS,
         across=_mpich_across,
     ),
     "madmpi": Library(

@@ -270,6 +270,8 @@ def make_plan(options: Options, resolved: list[Toolchain], network: str, placeme
     for toolchain, (name, benchmark) in itertools.product(resolved, benchmarks_of(options).items()):
         for values in _cells(options, benchmark):
             reason = _impossible(toolchain, benchmark, values["configuration"], network, placement)
+            if not reason and values.get("test_interval_ns"):
+                reason = libraries.CONFIGURATIONS[values["configuration"]].without_tests
             if not reason and "collective" in benchmark.axes:
                 reason = _no_collective(toolchain, values["collective"])
             if not reason and name in peers.PEERS:

@@ -51,6 +51,15 @@ class Suite:
     collectives: tuple[str, ...] = FIVE
     computations: tuple[str, ...] = ("dgemm",)
 
+    def measures(self, benchmark: str, axes: Mapping[str, object]) -> bool:
+        """Whether a case of a benchmark, with these values of its axes, belongs to it."""
+        lists = {
+            "configuration": self.configurations,
+            "collective": self.collectives,
+            "computation": self.computations,
+        }
+        return benchmark in self.benchmarks and all(axes[name] in lists[name] for name in lists if name in axes)
+
 
 def loaded(named: str) -> tuple[str, ...]:
     """The collectives of which ReFrame makes tests: the suites', and what the variable `LOADED` names.

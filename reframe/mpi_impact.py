@@ -7,17 +7,16 @@ sizes that `basic` found, which is a fixture: measured once, whatever depends on
 """
 
 import shlex
-from pathlib import Path
 from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
 from overlap_base import MeasuredTest
 from reframe.core.backends import getlauncher
-from reframe.core.builtins import fixture, parameter, run_after, run_before, sanity_function
+from reframe.core.builtins import fixture, parameter, run_before, sanity_function
 from reframe.core.exceptions import SanityError
 
-from mpi_campaign import archive, site, suites, verify
+from mpi_campaign import archive, site, verify
 from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS
 from postprocess.impact import impact_metrics
 from postprocess.impact_record import load_impact
@@ -97,23 +96,13 @@ class mpi_impact(MpiImpact):
     configuration = parameter(list(BENCHMARKS["mpi_impact"].configurations))
     basic = fixture(mpi_impact_basic, scope="environment")
 
-    @run_after("init")
-    def tag_suites(self) -> None:
-        self.tags = {
-            name
-            for name, suite in suites.SUITES.items()
-            if self.benchmark in suite.benchmarks
-            and self.configuration in suite.configurations
-            and self.basic.computation in suite.computations
-        }
-
     def identify(self) -> dict[str, Any]:
-        return {**self.basic.identify(), "configuration": self.configuration}
+        # Before set-up the fixture is known by its parameters only.
+        return {"configuration": self.configuration, "computation": self.basic.computation}
+
+    @property
+    def measured_by_fixture(self) -> bool:
+        return bool(self.configuration == "basic")
 
     def basic_test(self) -> MeasuredTest | None:
-        return None if self.configuration == "basic" else self.basic
-
-    def finished_record(self) -> dict[Path, str] | None:
-        if self.configuration == "basic":
-            return {self.basic.staged(name): name for name in self.record_files()}
-        return super().finished_record()
+        return None if self.measured_by_fixture else self.basic

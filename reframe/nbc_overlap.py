@@ -6,7 +6,6 @@ Every configuration takes message and work sizes from `basic` of the identical t
 which is a fixture: measured once, whatever depends on it.
 """
 
-from pathlib import Path
 from typing import Any
 
 import reframe as rfm
@@ -14,7 +13,7 @@ from nbc_overlap_basic import NbcOverlap, nbc_overlap_basic
 from overlap_base import MeasuredTest
 from reframe.core.builtins import fixture, parameter, run_after
 
-from mpi_campaign import libraries, suites
+from mpi_campaign import libraries
 
 
 @rfm.simple_test
@@ -29,17 +28,18 @@ class nbc_overlap(NbcOverlap):
     basic = fixture(nbc_overlap_basic, scope="environment")
 
     @run_after("init")
-    def tag_suites(self) -> None:
-        self.tags = {name for name, suite in suites.SUITES.items() if self.is_of(suite)}
-
-    def is_of(self, suite: suites.Suite) -> bool:
-        measured = (suite.configurations, suite.collectives, suite.computations)
-        own = (self.configuration, self.basic.collective, self.basic.computation)
-        return all(value in values for value, values in zip(own, measured, strict=True))
+    def who_tests(self) -> None:
+        reason = libraries.CONFIGURATIONS[self.configuration].without_tests
+        self.skip_if(bool(self.test_interval_ns and reason), reason)
 
     def identify(self) -> dict[str, Any]:
-        own = {"configuration": self.configuration, "test_interval_ns": self.test_interval_ns}
-        return {**self.basic.identify(), **own}
+        # Before set-up the fixture is known by its parameters only.
+        return {
+            "configuration": self.configuration,
+            "test_interval_ns": self.test_interval_ns,
+            "collective": self.basic.collective,
+            "computation": self.basic.computation,
+        }
 
     @property
     def measured_by_fixture(self) -> bool:
@@ -47,8 +47,3 @@ class nbc_overlap(NbcOverlap):
 
     def basic_test(self) -> MeasuredTest | None:
         return None if self.measured_by_fixture else self.basic
-
-    def finished_record(self) -> dict[Path, str] | None:
-        if self.measured_by_fixture:
-            return {self.basic.staged(name): name for name in self.record_files()}
-        return super().finished_record()

@@ -14,7 +14,7 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from mpi_campaign import archive, builds, libraries, machine, site, verify
+from mpi_campaign import archive, builds, libraries, machine, site, suites, verify
 from mpi_campaign.cases import Case
 
 
@@ -89,6 +89,11 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         """The benchmark's own options."""
         raise NotImplementedError
 
+    @property
+    def measured_by_fixture(self) -> bool:
+        """Whether this very case is what its fixture `basic` has measured already: then it is only judged."""
+        return False
+
     def basic_test(self) -> "MeasuredTest | None":
         """The test that measured `basic` of the identical case; None for `basic` itself."""
         return None
@@ -120,6 +125,10 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     def computing_threads(self) -> int:
         """Of each rank, in this configuration: its share of cores, or one fewer."""
         return libraries.CONFIGURATIONS[self.case.configuration].computing_threads(self.threads_per_rank)
+
+    @run_after("init")
+    def tag_suites(self) -> None:
+        self.tags = {name for name, one in suites.SUITES.items() if one.measures(self.benchmark, self.identify())}
 
     @run_after("setup")
     def place(self) -> None:
@@ -227,6 +236,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
 
         On resuming, the interrupted run has it. None where it must be measured.
         """
+        if self.measured_by_fixture:
+            return {self.basic.staged(name): name for name in self.record_files()}
         folder = Path(self.resume_from)
         if self.resume_from and archive.is_complete(folder / f"{self.case.stem}.jsonl"):
             return {folder / f"{self.case.stem}{suffix}": name for name, suffix in self.record_files().items()}

@@ -19,7 +19,7 @@ from overlap_base import MeasuredTest
 from reframe.core.builtins import fixture, parameter, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from mpi_campaign import archive, peers, suites, verify
+from mpi_campaign import archive, peers, verify
 from mpi_campaign.benchmarks import BENCHMARKS
 from mpi_campaign.errors import CampaignError
 from postprocess.fields import RecordError
@@ -42,16 +42,6 @@ class PeerTest(MeasuredTest):
 
     #: Folders, separated by colons, in which programs are looked for first.
     peer_prefix = variable(str, value="")
-
-    @run_after("init")
-    def tag_suites(self) -> None:
-        self.tags = {
-            name
-            for name, suite in suites.SUITES.items()
-            if self.benchmark in suite.benchmarks
-            and self.basic.collective in suite.collectives
-            and self.configuration in suite.configurations
-        }
 
     def identify(self) -> dict[str, Any]:
         return {"configuration": self.configuration, "collective": self.basic.collective}

@@ -91,6 +91,18 @@ def test_what_is_impossible_is_skipped_and_the_rest_is_measured() -> None:
         planned(OPENMPI, configurations=("async",))
 
 
+def test_where_a_thread_of_the_application_tests_the_computing_thread_does_not() -> None:
+    made = make_plan(
+        Options(configurations=("basic", "apphelper"), collectives=("ibcast",), test_intervals=("100us",)),
+        [MPICH],
+        "shm",
+        libraries.Placement(2, 2),
+    )
+    reasons = {(case.configuration, case.test_interval_ns): made.skipped.get(case.stem, "") for case in made.cases}
+    assert "no two threads may test one request" in reasons.pop(("apphelper", 100_000))
+    assert not any(reasons.values())
+
+
 def test_a_collective_that_a_library_lacks_is_skipped_when_its_build_has_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

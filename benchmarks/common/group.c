@@ -40,3 +40,16 @@ void group_split(MPI_Comm comm, const char *text, MPI_Comm *out) {
     MPI_CHECK(MPI_Comm_set_errhandler(*out, MPI_ERRORS_RETURN));
     MPI_CHECK(MPI_Comm_free(&alike));
 }
+
+bool group_share_error(char *error, size_t error_size) {
+    int rank = 0;
+    int ranks = 0;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+    int first = error[0] != '\0' ? rank : ranks;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    if (first < ranks) {
+        MPI_CHECK(MPI_Bcast(error, (int)error_size, MPI_CHAR, first, MPI_COMM_WORLD));
+    }
+    return first == ranks;
+}

@@ -184,20 +184,6 @@ static void unite(const placement *place, struct topology_cpus *cpus) {
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, cpus, TOPOLOGY_WORDS, MPI_UINT64_T, MPI_BOR, place->node_comm));
 }
 
-/* Collective: the error of the lowest rank that has one, on all ranks. true: none has. */
-static bool share_error(char *error, size_t error_size) {
-    int rank = 0;
-    int ranks = 0;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
-    int first = error[0] != '\0' ? rank : ranks;
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-    if (first < ranks) {
-        MPI_CHECK(MPI_Bcast(error, (int)error_size, MPI_CHAR, first, MPI_COMM_WORLD));
-    }
-    return first == ranks;
-}
-
 /* The CPU that was asked for, or the share's last; -1 and a line in error where there is none such. */
 static int choose_dedicated_cpu(const placement *place, const int64_t *cpus, size_t count, char *error, size_t error_size) {
     int local = 0;
@@ -287,7 +273,7 @@ bool placement_dedicate(placement *place, const struct configuration *configurat
     }
     check_chosen(place, threads, error, error_size);
     MPI_CHECK(MPI_Allreduce(&given_up, &place->given_up, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-    return share_error(error, error_size);
+    return group_share_error(error, error_size);
 }
 
 int placement_given_up_cores(const placement *place) {
@@ -402,7 +388,7 @@ void placement_verify(const placement *place, char *error, size_t error_size) {
         snprintf(error, error_size, "rank %d: the helper thread is not bound to the dedicated core (CPUs %s)", place->rank, cpus);
     }
     free(cpus);
-    share_error(error, error_size);
+    group_share_error(error, error_size);
 }
 
 struct placement_summary placement_summarise(const placement *place) {

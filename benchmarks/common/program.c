@@ -4,6 +4,7 @@
 #include "fail.h"
 #include "fail_mpi.h"
 #include "file.h"
+#include "group.h"
 #include "json.h"
 #include "phase.h"
 #include "timer.h"
@@ -89,20 +90,13 @@ bool program_agree(bool good) {
 bool program_all_good(const char *error) {
     char text[PROGRAM_MOST_ERROR] = "";
     int rank = 0;
-    int ranks = 0;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
-    int first = error[0] != '\0' ? rank : ranks;
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-    if (first == ranks) {
-        return true;
-    }
     snprintf(text, sizeof text, "%s", error);
-    MPI_CHECK(MPI_Bcast(text, sizeof text, MPI_CHAR, first, MPI_COMM_WORLD));
-    if (rank == 0) {
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    const bool good = group_share_error(text, sizeof text);
+    if (!good && rank == 0) {
         fail_report("%s", text);
     }
-    return false;
+    return good;
 }
 
 bool program_prints(const struct program *program) {
