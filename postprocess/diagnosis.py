@@ -153,15 +153,15 @@ _REGIONS: tuple[tuple[str, Bounds, Bounds, Bounds], ...] = (
 def possible_labels(overhead: Interval, exposed: Interval, interference: Interval) -> tuple[str, ...]:
     """Every label for which three intervals leave room, in the order of `LABELS`.
 
-    The parts make up the whole: bounds of the parts that no r_overhead of its interval allows count for nothing. The
+    The parts make up the whole: larger parts than any r_overhead of its interval allows count for nothing. Smaller ones
+    do, so that what the interval of r_overhead leaves open, and with it the verdict, is never closed by the parts. The
     label of the values themselves is always among them, medians being additive only nearly.
     """
     found = {label_of(overhead.value, exposed.value, interference.value)}
     for label, *bounds in _REGIONS:
         rooms = [_common((x.low, x.high), y) for x, y in zip((overhead, exposed, interference), bounds, strict=True)]
         whole, first, second = rooms
-        parts = (first[0] + second[0], first[1] + second[1])
-        if all(low <= high for low, high in rooms) and _meet(whole, parts):
+        if all(low <= high for low, high in rooms) and first[0] + second[0] <= whole[1]:
             found.add(label)
     return tuple(label for label in LABELS if label in found)
 
@@ -497,7 +497,3 @@ def _rule_of(label: str, rows: Sequence[Mapping[Any, Any]], rules: Sequence[_Rul
 
 def _common(a: Bounds, b: Bounds) -> Bounds:
     return max(a[0], b[0]), min(a[1], b[1])
-
-
-def _meet(a: Bounds, b: Bounds) -> bool:
-    return max(a[0], b[0]) <= min(a[1], b[1])

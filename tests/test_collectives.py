@@ -36,16 +36,16 @@ def corruption(build: Path, **settings: object) -> dict[str, str]:
 
 
 @both_libraries
-@pytest.mark.parametrize("ranks", [2, 3])
 @pytest.mark.parametrize(
-    "words",
+    ("ranks", "words"),
     [
-        ("40", str(REPETITIONS), "wait"),
-        ("40", str(REPETITIONS), "test"),
-        ("200008", "2", "wait"),
-        ("65536", "8", "wait", "cold"),
+        (2, ("40", str(REPETITIONS), "wait")),
+        (3, ("40", str(REPETITIONS), "wait")),
+        (2, ("40", str(REPETITIONS), "test")),
+        (2, ("200008", "2", "wait")),
+        (2, ("65536", "8", "wait", "cold")),
     ],
-    ids=["wait", "test", "large", "cold"],
+    ids=["wait", "three-ranks", "test", "large", "cold"],
 )
 def test_right_data_pass_and_barriers_wait(
     build_for: Build, toolchain: str, ranks: int, words: tuple[str, ...]
@@ -58,8 +58,7 @@ def test_right_data_pass_and_barriers_wait(
 
 
 @both_libraries
-@pytest.mark.parametrize("ranks", [2, 3])
-@pytest.mark.parametrize("completion", ["wait", "test"])
+@pytest.mark.parametrize(("ranks", "completion"), [(2, "wait"), (3, "wait"), (2, "test")])
 def test_each_wrong_element_on_each_rank_is_found(
     build_for: Build, toolchain: str, ranks: int, completion: str
 ) -> None:

@@ -182,7 +182,7 @@ def _marked(mark: str) -> list[str]:
 
 @pytest.mark.usefixtures("no_one_left")
 def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(tmp_path: Path, campaign: Command) -> None:
-    process = started(tmp_path, "--collective", "ibcast", "--collective", "ireduce", "--budget-seconds", "60")
+    process = started(tmp_path, "--collective", "ibcast", "--collective", "ireduce", "--budget-seconds", "45")
     wait_for_points(tmp_path, 2, process)
     process.send_signal(signal.SIGINT)
     stdout, _ = process.communicate(timeout=60)
@@ -220,7 +220,7 @@ def test_kill_9_leaves_no_process_and_what_was_measured(tmp_path: Path, campaign
 
 @pytest.mark.usefixtures("no_one_left")
 def test_a_killed_rank_fails_its_case_alone_with_a_line(tmp_path: Path) -> None:
-    process = started(tmp_path, "--collective", "ibcast", "--collective", "ireduce", "--budget-seconds", "60")
+    process = started(tmp_path, "--collective", "ibcast", "--collective", "ireduce", "--budget-seconds", "45")
     record = wait_for_points(tmp_path, 1, process)
     os.kill(max(benchmark_processes(record)), signal.SIGKILL)
     stdout, _ = process.communicate(timeout=300)

@@ -189,7 +189,7 @@ def test_imb_on_intel_mpi_and_mpich_beside_ours(tmp_path: Path, campaign: Comman
     done, run, manifest = run_of(
         tmp_path, "--benchmark", "nbc_overlap", "--benchmark", "imb_nbc", "--collective", "ibcast",
         "--configuration", "basic", "--configuration", "async", "--toolchain", INTEL, "--toolchain", "mpich@5.0.2",
-        "--budget-seconds", "110",
+        "--budget-seconds", "70",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     theirs = reasons(manifest, "imb_nbc")
@@ -224,7 +224,7 @@ def test_a_peer_that_is_missing_killed_or_prints_something_else_fails_alone(tmp_
     done, run, manifest = run_of(
         tmp_path, "--benchmark", "osu", "--toolchain", "openmpi@5.0.11", "--configuration", "basic",
         *(word for name in ("ibcast", "iallgather", "ialltoall", "ireduce") for word in ("--collective", name)),
-        "--budget-seconds", "85", "--peer-prefix", str(fakes),
+        "--budget-seconds", "45", "--peer-prefix", str(fakes),
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
     theirs = {key[2]: value for key, value in reasons(manifest, "osu").items()}
