@@ -104,6 +104,16 @@ class Plan:
         shares = sum(BENCHMARKS[case.benchmark].share for case in self.to_measure)
         return max(SHORTEST_CASE_SECONDS, (budget - FIXED_SECONDS - launching) / shares)
 
+    def expected_seconds(self, case: Case) -> float:
+        """What a launch takes, started and ended; 0 where nothing bounds it."""
+        budget = self.case_budget_seconds
+        return LAUNCH_SECONDS + budget * BENCHMARKS[case.benchmark].share if budget else 0.0
+
+    @property
+    def expected_measuring_seconds(self) -> float:
+        """What all launches take, one after the other; 0 where nothing bounds them."""
+        return sum(map(self.expected_seconds, self.to_measure))
+
     @property
     def case_limit_seconds(self) -> float:
         """A case that takes longer is hung."""

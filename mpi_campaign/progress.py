@@ -53,30 +53,48 @@ class Progress:
 
 
 class Countdown:
-    """Time left, from how long each finished item took and how many are left."""
+    """Time left, from how long finished items took against what was expected of them, and what is expected of the rest.
 
-    def __init__(self, total: int, expected_seconds: float) -> None:
+    total_seconds: what is expected of all items together; 0: not known, then all count alike.
+    """
+
+    def __init__(self, total: int, total_seconds: float) -> None:
         self.total = total
         self.done = 0
-        self._expected = expected_seconds
-        self._began = time.monotonic()
+        self._known = total_seconds > 0
+        self._expected_left = total_seconds if self._known else float(total)
+        self._current = self._expected_left / max(1, total)
+        self._expected_done = 0.0
+        self._began: float | None = None  # none runs
         self._spent = 0.0
 
-    def begin(self) -> None:
+    def begin(self, seconds: float = 0.0) -> None:
+        """The next item; seconds: what is expected of it, 0: as of any other."""
         self._began = time.monotonic()
+        self._current = seconds or self._expected_left / max(1, self.total - self.done)
 
     def end(self) -> float:
         """Close the current item. Returns its seconds."""
-        taken = time.monotonic() - self._began
+        taken = self._running
+        self._began = None
         self._spent += taken
+        self._expected_done += self._current
+        self._expected_left -= self._current
         self.done += 1
+        self._current = self._expected_left / max(1, self.total - self.done)
         return taken
 
     @property
+    def _running(self) -> float:
+        """Seconds of the current item so far."""
+        return 0.0 if self._began is None else time.monotonic() - self._began
+
+    @property
     def left(self) -> str:
-        each = self._spent / self.done if self.done else self._expected
-        running = min(0.9 * each, time.monotonic() - self._began)  # late is not done
-        left = each * (self.total - self.done) - running
         if self.done == self.total:
             return "nothing left"
-        return f"about {duration(left)} left" if each > 0 else "time left not known"
+        if not self.done and not self._known:
+            return "time left not known"
+        pace = self._spent / self._expected_done if self.done else 1.0
+        running = min(0.9 * pace * self._current, self._running)  # late is not done
+        return f"about {duration(pace * self._expected_left - running)} left"

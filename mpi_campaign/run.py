@@ -12,7 +12,6 @@ from mpi_campaign import __version__, archive, machine, measuring, peers, refram
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.plan import (
-    LAUNCH_SECONDS,
     MANIFEST_VERSION,
     SYSTEMS,
     Options,
@@ -170,8 +169,8 @@ class Campaign:
         launches = len(plan.to_measure)
         alike = all(case.benchmark == "nbc_overlap" for case in plan.to_measure)
         cells = f" of {suites.SUITES[self.options.suite].points} points" if alike else ""
-        budget = plan.case_budget_seconds
-        time = f", about {duration((budget + LAUNCH_SECONDS) * launches)}" if budget else ""
+        seconds = plan.expected_measuring_seconds
+        time = f", about {duration(seconds)}" if seconds else ""
         self.progress.step(f"measuring {launches} cases{cells}{time}")
         self._say(str(manifest["reframe_command"]))
         outcomes: list[Outcome] = []

@@ -94,7 +94,7 @@ class Selfcheck:
         found = Measured(launch.toolchain.toolchain, launch.placement, launch.folder)
         launches = self.launches + 1
         self.progress.step(f"measuring with {found.toolchain}: {launches} launches")
-        countdown = Countdown(self.launches, NEXT_SECONDS)
+        countdown = Countdown(self.launches, NEXT_SECONDS * self.launches)
         for number in range(1, launches + 1):
             first = number == 1
             countdown.begin()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from mpi_campaign import archive, suites
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.cases import Case
-from mpi_campaign.plan import LAUNCH_SECONDS, Plan
+from mpi_campaign.plan import Plan
 from mpi_campaign.progress import Countdown, Progress, duration
 from mpi_campaign.reframe_session import Event
 
@@ -22,8 +22,8 @@ class Watch:
         self.on_end = on_end
         self.repeat = 1
         self.cases = plan.to_measure
-        budget = plan.case_budget_seconds
-        self.countdown = Countdown(len(plan.to_measure), budget + LAUNCH_SECONDS if budget else 0.0)
+        self.plan = plan
+        self.countdown = Countdown(len(plan.to_measure), plan.expected_measuring_seconds)
         self.points = suites.SUITES[plan.options.suite].points
         self.running: Case | None = None
 
@@ -45,7 +45,7 @@ class Watch:
             return
         if event.what == "RUN":
             self.running = case
-            self.countdown.begin()
+            self.countdown.begin(self.plan.expected_seconds(case))
             self.on_tick()
             return
         taken = self.countdown.end()
