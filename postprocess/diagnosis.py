@@ -351,8 +351,9 @@ _ADVICE: dict[str, Callable[[Mapping[Any, Any]], list[str]]] = {
 class MapDiagnosis:
     """What a whole map shows.
 
-    `label` is the one that at least three quarters of the diagnosed points share, `mixed`, or `unreliable`; `words` say
-    what is where; `advice` is for the most frequent label.
+    `label` is the one that at least three quarters of the diagnosed points share, `mixed`, or, where these are less
+    than half of the valid ones and all together say nothing either, `unreliable`; `words` say what is where; `advice`
+    is for the most frequent label.
     """
 
     label: str
@@ -389,8 +390,11 @@ def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
     """The diagnosis of a map, from the rows of `points_of` of one case, those of repeated launches together."""
     known = [row for row in rows if row["diagnosis"] != UNRELIABLE]
     valid = [row for row in rows if row["valid"]]
-    if 2 * len(known) < len(valid):
-        return _together(rows, valid)
+    few = 2 * len(known) < len(valid)
+    if few:
+        together = _together(rows, valid)
+        if together.label != UNRELIABLE or not known:
+            return together
     counts = Counter(str(row["diagnosis"]) for row in known)
     if not known:
         advice = Counter(row["diagnosis_advice"] for row in rows).most_common(1)[0][0]
@@ -404,10 +408,10 @@ def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
         f"{label} at {counts[label]} of {len(rows)}{f', {rule.words}' if rule else ''}" for label, rule in where.items()
     ]
     if left := len(rows) - len(known):
-        parts.append(f"{UNRELIABLE} at {left}")
+        parts.insert(0 if few else len(parts), f"{UNRELIABLE} at {left}{f' of {len(rows)}' if few else ''}")
     reading = _reading(where, main)
     return MapDiagnosis(
-        main if number >= SHARE * len(known) else MIXED,
+        UNRELIABLE if few else main if number >= SHARE * len(known) else MIXED,
         "; ".join(parts) + (f". {reading}" if reading else ""),
         _map_advice(main, [row for row in known if row["diagnosis"] == main]),
     )

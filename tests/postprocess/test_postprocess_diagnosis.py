@@ -426,6 +426,16 @@ def test_points_that_say_too_little_alone_are_taken_together() -> None:
     assert few.words == "most points are unreliable; the 3 valid ones of 3 are too few to be taken together"
 
 
+def test_what_can_be_told_of_few_points_is_told_although_the_map_is_unreliable() -> None:
+    rows = grid({(x, y): COMP if y >= 16 else UNRELIABLE for x in SIX for y in SIX})
+    for row in rows:  # all together: anything
+        row["r_overhead_vs_basic"] = row["r_overhead"] = 0.1 if row["comm_target_ns"] < 8 * MS else 3.0
+    found = map_diagnosis(rows)
+    assert found.label == UNRELIABLE
+    assert found.words == ("unreliable at 24 of 36; computation slowdown at 12 of 36")
+    assert "the computation pays for it" in found.advice
+
+
 def test_what_looks_like_overlap_is_counted_over_the_map() -> None:
     rows = grid({(x, 16): COMP for x in SIX}, configuration="async", shared_core=True)
     for row in rows[:4]:
