@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mpi_campaign import __version__, archive, libraries, suites
+from mpi_campaign import __version__, archive, libraries, suites, testing
 from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS
 from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 
@@ -278,11 +278,9 @@ def figures(out: Path | None, toolchain: str | None, *, quick: bool) -> int:
     "--require",
     default="",
     metavar="LIST",
-    help="Parts that must be here, by comma (browser, clang, wire, mpi, system-mpi): lacking one fails.",
+    help=f"Parts that must be here, by comma ({', '.join(testing.PARTS)}): lacking one fails.",
 )
 @click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
 def test(require: str, pytest_options: tuple[str, ...], *, quick: bool) -> int:
     """The whole test suite. What this machine lacks is skipped by name."""
-    from mpi_campaign import testing  # noqa: PLC0415
-
     return testing.run(quick=quick, require=require, pytest_options=pytest_options)
