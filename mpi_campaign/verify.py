@@ -20,6 +20,7 @@ from postprocess.impact_record import load_impact
 from postprocess.load import Header, Placement, Record, Thread, load_record
 from postprocess.peers import PeerRecord, peer_wire_bytes
 from postprocess.points import expected_wire_bytes
+from postprocess.text import size
 from postprocess.validity import invalid_reasons
 
 
@@ -76,6 +77,9 @@ def faults_of_peer(record: PeerRecord, case: Case, basic_path: Path, wire_report
         found.append(f"its library has MPI {header.mpi_standard}, that of basic {standard}")
     if all(one.reason for one in record.results):
         found.append(f"it gave up on every size: {record.results[0].reason}")
+    died = [f"{size(one.message_bytes)}: {one.reason}" for one in record.results if one.died]
+    if died:
+        found.append(f"{len(died)} of its {len(record.results)} launches died: {'; '.join(died)}")
     if case.network.startswith("wire"):
         found += _of_carried(peer_wire_bytes(record), wire_report)
     return found

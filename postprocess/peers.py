@@ -17,7 +17,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,9 @@ PEER_VERSION = 1
 PROGRAM = ("name", "version", "path", "sha256", "package", "package_version")
 
 LONGEST_QUOTE = 100
+LAUNCH_END = "campaign: the launch of {message_bytes} bytes ended with exit code {exit_code}"
+"""What stands in the output after each launch, so that one that dies takes no other one's result with it."""
+DIED = "it ended early"
 # Half of the last digit that both programs print.
 ROUNDING = 0.005
 # Messages that differ by more are not the same case.
@@ -44,7 +47,7 @@ class PeerResult:
     """One message size. Times in microseconds and `overlap_percent` as printed, clamped by the program that printed it.
 
     repetitions is None where the program does not tell. Where it gave up on this size, `reason` has its words and the
-    numbers are NaN.
+    numbers are NaN; where its launch died, `reason` says so.
     """
 
     message_bytes: int
@@ -54,6 +57,11 @@ class PeerResult:
     t_compute_us: float
     overlap_percent: float
     reason: str = ""
+
+    @property
+    def died(self) -> bool:
+        """Whether the launch ended before its end, other than by the program's own decision."""
+        return self.reason.startswith(DIED)
 
 
 @dataclass(frozen=True)
@@ -235,12 +243,17 @@ def _whole(program: str, *, version: str, ended: bool, results: Sequence[PeerRes
 def read_output(benchmark: str, text: str, collective: str, sizes: Sequence[int]) -> PeerOutput:
     """What a program of `FORMATS` printed for these message sizes, each of which must be there, once, and consistent.
 
-    Raises RecordError.
+    A launch that ended with another exit code than 0 (`LAUNCH_END`) gives a result without numbers that says so. Raises
+    RecordError, also where no launch came to its end.
     """
     form = FORMATS[benchmark]
-    found = form.read(text, collective)
-    measured = [one.message_bytes for one in found.results]
     where = f"{form.title}'s output"
+    whole, died = _without_the_dead(text)
+    if died and not whole.strip():
+        fail(where, f"no launch came to its end: {died[0].message_bytes} bytes: {died[0].reason}")
+    found = form.read(whole, collective)
+    found = replace(found, results=(*found.results, *died))
+    measured = [one.message_bytes for one in found.results]
     for message_bytes in measured:
         if measured.count(message_bytes) > 1:
             fail(where, f"{message_bytes} bytes appear {measured.count(message_bytes)} times")
@@ -252,6 +265,27 @@ def read_output(benchmark: str, text: str, collective: str, sizes: Sequence[int]
     for one in found.results:
         _check_overlap(form, one, where)
     return found
+
+
+_LAUNCH_END = re.compile(LAUNCH_END.format(message_bytes=r"(\d{1,18})", exit_code=r"(\d{1,3})"))
+
+
+def _without_the_dead(text: str) -> tuple[str, list[PeerResult]]:
+    """An output without what launches printed that died, and without the lines that end a launch; those that died."""
+    kept: list[str] = []
+    launch: list[str] = []
+    died: list[PeerResult] = []
+    for line in text.splitlines(keepends=True):
+        match = _LAUNCH_END.fullmatch(line.strip())
+        if match is None:
+            launch.append(line)
+            continue
+        if int(match[2]):
+            died.append(_gave_up(int(match[1]), f"{DIED}, with exit code {match[2]}"))
+        else:
+            kept += launch
+        launch = []
+    return "".join((*kept, *launch)), died
 
 
 def _check_overlap(form: Format, one: PeerResult, where: str) -> None:

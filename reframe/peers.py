@@ -23,7 +23,7 @@ from mpi_campaign import archive, peers, verify
 from mpi_campaign.benchmarks import BENCHMARKS
 from mpi_campaign.errors import CampaignError
 from postprocess.fields import RecordError
-from postprocess.peers import PeerHeader, load_peer_record, read_output, write_peer_record
+from postprocess.peers import LAUNCH_END, PeerHeader, load_peer_record, read_output, write_peer_record
 
 
 class PeerTest(MeasuredTest):
@@ -76,11 +76,16 @@ class PeerTest(MeasuredTest):
         self.job.num_tasks = self.num_tasks
         self.job.num_cpus_per_task = self.num_cpus_per_task
         self.launcher = self.job.launcher.run_command(self.job)
-        for number, launch in enumerate(self.launches[1:], start=1):
+        ended = 'code=$?; [ "$code" = 0 ] || died=$code; '
+        for number, launch in enumerate(self.launches):
+            if number:
+                words = map(shlex.quote, (str(self.program.path), *launch.arguments))
+                self.postrun_cmds.append(" ".join([self.launcher, *words]))
+            said = LAUNCH_END.format(message_bytes=launch.message_bytes, exit_code="$code")
+            self.postrun_cmds.append(f'{ended}printf "\\n{said}\\n"')
             if self.network.startswith("wire"):
                 self.postrun_cmds.append(f"mv {archive.WIRE_REPORT} {number}.{archive.WIRE_REPORT}")
-            words = map(shlex.quote, (str(self.program.path), *launch.arguments))
-            self.postrun_cmds.append(" ".join([self.launcher, *words]))
+        self.postrun_cmds.append("exit ${died:-0}")
 
     def planned_launches(self) -> list[peers.Launch]:
         """One for each size that `basic` found."""
@@ -105,14 +110,13 @@ class PeerTest(MeasuredTest):
 
     @sanity_function
     def what_was_asked_is_what_ran(self) -> bool:
-        if self.job.exitcode:
-            raise SanityError(f"it ended with exit code {self.job.exitcode}")
         try:
             if self.finished_record() is None:
                 self.write_record()
             record = load_peer_record(self.staged(archive.RECORD))
         except (RecordError, CampaignError) as error:
-            raise SanityError(f"{self.benchmark}: {error}") from None
+            died = f"it ended with exit code {self.job.exitcode}" if self.job.exitcode else ""
+            raise SanityError(died or f"{self.benchmark}: {error}") from None
         found = verify.faults_of_peer(
             record, self.case, self.basic.staged(archive.RECORD), self.staged(archive.WIRE_REPORT)
         )
@@ -127,10 +131,13 @@ class PeerTest(MeasuredTest):
         text = self.staged(archive.STDOUT).read_text(errors="replace")
         output = read_output(self.benchmark, text, case.collective, [one.message_bytes for one in launches])
         told = {one.message_bytes: one.repetitions for one in launches}
-        results = [replace(one, repetitions=told[one.message_bytes] or one.repetitions) for one in output.results]
+        results = [
+            one if one.reason else replace(one, repetitions=told[one.message_bytes] or one.repetitions)
+            for one in output.results
+        ]
         if self.network.startswith("wire"):
-            parts = [stage / f"{number}.{archive.WIRE_REPORT}" for number in range(1, len(launches))]
-            peers.add_wire_reports([*parts, stage / archive.WIRE_REPORT], stage / archive.WIRE_REPORT)
+            parts = [stage / f"{number}.{archive.WIRE_REPORT}" for number in range(len(launches))]
+            peers.add_wire_reports(parts, stage / archive.WIRE_REPORT)
         header = PeerHeader(
             benchmark=case.benchmark,
             toolchain=case.toolchain,
@@ -161,8 +168,10 @@ class PeerTest(MeasuredTest):
         """What the program said, as it said it."""
         if self.is_dry_run():
             return
-        for size, percent in self.overlap_percent.items():
-            self.perf_variables[f"overlap_percent_{size}"] = sn.make_performance_function(sn.defer(percent), "%")
+        for message_bytes, percent in self.overlap_percent.items():
+            self.perf_variables[f"overlap_percent_{message_bytes}"] = sn.make_performance_function(
+                sn.defer(percent), "%"
+            )
 
 
 @rfm.simple_test

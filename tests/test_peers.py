@@ -5,6 +5,7 @@ import math
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from mpi_campaign import ROOT, peers, toolchains, verify
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
-from postprocess.peers import PROGRAM, PeerHeader, PeerRecord, PeerResult
+from postprocess.peers import DIED, PROGRAM, PeerHeader, PeerRecord, PeerResult
 from tests.postprocess import synthetic
 from tests.support import Command, succeed
 
@@ -45,7 +46,7 @@ def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     programs.mkdir(parents=True)
     compiler = resolved("openmpi@5.0.11").mpicc
     succeed(compiler, "-Wall", "-Wextra", "-Werror", "-o", str(programs / "osu_ibcast"), str(DATA / "fake_osu.c"))
-    for name in ("osu_iallgather", "osu_ialltoall"):
+    for name in ("osu_iallgather", "osu_ialltoall", "osu_iallreduce"):
         shutil.copy(programs / "osu_ibcast", programs / name)
     return folder
 
@@ -217,13 +218,18 @@ def test_imb_on_intel_mpi_and_mpich_beside_ours(tmp_path: Path, campaign: Comman
     assert "What other benchmarks say" in Path(report.removeprefix("report: ")).read_text()
 
 
+FAKED = ("ibcast", "iallgather", "ialltoall", "iallreduce", "ireduce")
+
+
 @pytest.mark.slow
 @pytest.mark.needs("mpi")
 @pytest.mark.timeout(900)
-def test_a_peer_that_is_missing_killed_or_prints_something_else_fails_alone(tmp_path: Path, fakes: Path) -> None:
+def test_a_peer_that_is_missing_killed_or_prints_something_else_fails_alone(
+    tmp_path: Path, fakes: Path, campaign: Command
+) -> None:
     done, run, manifest = run_of(
         tmp_path, "--benchmark", "osu", "--toolchain", "openmpi@5.0.11", "--configuration", "basic",
-        *(word for name in ("ibcast", "iallgather", "ialltoall", "ireduce") for word in ("--collective", name)),
+        *(word for name in FAKED for word in ("--collective", name)),
         "--budget-seconds", "45", "--peer-prefix", str(fakes),
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
@@ -233,6 +239,13 @@ def test_a_peer_that_is_missing_killed_or_prints_something_else_fails_alone(tmp_
     assert "bottles of beer" in theirs["iallgather"][1]
     assert theirs["ialltoall"][0] == "fail"
     assert "signal" in theirs["ialltoall"][1].lower()
+    assert theirs["iallreduce"][0] == "fail"
+    assert "1 of its 3 launches died" in theirs["iallreduce"][1]
+    shown = json.loads(campaign("show", str(run), "--peers", "--json").stdout)
+    reduced = [row for row in shown if row["collective"] == "iallreduce"]
+    assert [row["peer_overlap_percent"] for row in reduced if not row["peer_reason"]] == [80.0, 80.0]
+    (died,) = [row["peer_reason"] for row in reduced if row["peer_reason"]]
+    assert "exit code" in died
     assert theirs["ireduce"][0] == "skip"
     assert "osu_ireduce" in theirs["ireduce"][1]
     assert not list((run / "records").glob("*ireduce*"))
@@ -242,10 +255,13 @@ def test_a_peer_that_is_missing_killed_or_prints_something_else_fails_alone(tmp_
 # -- what it was promised to be ----------------------------------------------------------------------------------------
 
 
+MEASURED = PeerResult(1_000_000, 5, 30.0, 15.0, 15.0, 0.0)
+
+
 def faults(tmp_path: Path, link_bytes: int = 10**12, **changes: Any) -> list[str]:
     """Of a peer's record over the wire, which is as promised but for the changes of its header; results may be one."""
     header = synthetic.header()
-    results = changes.pop("results", (PeerResult(1_000_000, 5, 30.0, 15.0, 15.0, 0.0),))
+    results = changes.pop("results", (MEASURED,))
     case = Case(
         header["toolchain"], header["provider"], "openmpi-5_0_11", "wire:2gbit", "basic", "imb_nbc", "ibcast"
     )  # fmt: skip
@@ -279,6 +295,7 @@ def test_a_peer_as_promised_has_no_fault(tmp_path: Path) -> None:
         ({"mpi_standard": "9.9"}, "its library has MPI 9.9, that of basic"),
         ({"link_bytes": 9_999_999}, "less than the payload of 10000000"),
         ({"results": (PeerResult(8, None, NAN, NAN, NAN, NAN, "time-out."),)}, "it gave up on every size: time-out."),
+        ({"results": (MEASURED, replace(MEASURED, reason=f"{DIED}, with exit code 9"))}, "1 of its 2 launches died: "),
     ],
 )
 def test_a_peer_that_is_not_what_was_promised(tmp_path: Path, changes: dict[str, Any], words: str) -> None:

@@ -18,6 +18,7 @@ from postprocess.fields import RecordError
 from postprocess.load import SCHEMA_FOLDER, load_run
 from postprocess.peers import (
     FORMATS,
+    LAUNCH_END,
     PEERS_NOTE,
     PeerHeader,
     PeerRecord,
@@ -200,6 +201,21 @@ def test_osu_of_today_launch_after_launch() -> None:
     assert output.version == "7.4"
     assert output.results[0] == PeerResult(1000, None, 27961.50, 19079.85, 27936.17, 99.87)
     assert output.results[1].t_overlapped_us == 2112.75
+
+
+def test_a_launch_that_died_takes_no_other_ones_result_with_it() -> None:
+    rows_ = [result("osu", size, 20.0, 10.0, 10.0) for size in (8, 16, 32)]
+    ends = [f"{LAUNCH_END.format(message_bytes=one.message_bytes, exit_code=0)}\n" for one in rows_]
+    text = [osu([one]) + end for one, end in zip(rows_, ends, strict=True)]
+    assert read_output("osu", "".join(text), "ibcast", [8, 16, 32]).results == tuple(rows_)
+    killed = LAUNCH_END.format(message_bytes=16, exit_code=137)
+    for said in ("", "Fatal error in PMPI_Ibcast\n", text[1].partition("16 ")[0]):
+        output = read_output("osu", f"{text[0]}{said}{killed}\n{text[2]}", "ibcast", [8, 16, 32])
+        assert [one.message_bytes for one in output.results if not one.reason] == [8, 32]
+        (died,) = [one for one in output.results if one.died]
+        assert (died.message_bytes, died.repetitions) == (16, None)
+        assert "exit code 137" in died.reason
+    refused("osu", f"boom\n{killed}\n", [16], "no launch came to its end: 16 bytes", "137")
 
 
 def test_osu_with_validation_must_have_passed() -> None:
