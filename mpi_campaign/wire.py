@@ -12,6 +12,7 @@ The report, written when the command has ended, proves the wire: bytes that its 
 import argparse
 import ctypes
 import json
+import math
 import os
 import re
 import signal
@@ -26,7 +27,12 @@ CLONE_NEWNET = 0x40000000
 PR_SET_PDEATHSIG = 1
 EXIT_NO_WIRE = 3
 
-BURST_BYTES = 128 * 1024
+# A token bucket gives credit to a link that was idle: what it holds then passes at once. So it holds little: one packet
+# that is no longer than it must be, and as much as timers may be late (tokens that are spilt make the link slower).
+PACKET_SECONDS = 0.000262144
+SHORTEST_MTU, LONGEST_MTU = 1500, 65536
+TIMER_SECONDS = 0.00006
+FRAME_BYTES = 64  # beyond the MTU, with room
 QUEUE_LATENCY = "100ms"
 # Larger socket buffers hide megabytes of a message from the sender and make serialised communication look overlapped.
 TCP_BUFFERS = "4096 65536 131072"
@@ -94,10 +100,25 @@ def enter() -> None:
         raise WireError("the new network namespace is the old one: nothing was changed")
 
 
+def mtu_bytes(rate: str) -> int:
+    """Of the loopback: packets that take about as long at every rate."""
+    return max(SHORTEST_MTU, min(LONGEST_MTU, round(rate_bytes_per_second(rate) * PACKET_SECONDS)))
+
+
+def burst_bytes(rate: str) -> int:
+    """What passes at once after the link was idle."""
+    return mtu_bytes(rate) + FRAME_BYTES + round(rate_bytes_per_second(rate) * TIMER_SECONDS)
+
+
+def settle_ns(rate: str) -> int:
+    """How long the link must be idle to be as after any longer pause, in nanoseconds."""
+    return math.ceil(burst_bytes(rate) / rate_bytes_per_second(rate) * 1e9)
+
+
 def limit_link(netlink: IPRoute, index: int, rate: str) -> None:
     """Limit what this link sends."""
     bytes_per_second = rate_bytes_per_second(rate)
-    netlink.tc("add", "tbf", index, 0x10000, rate=bytes_per_second, burst=BURST_BYTES, latency=QUEUE_LATENCY)
+    netlink.tc("add", "tbf", index, 0x10000, rate=bytes_per_second, burst=burst_bytes(rate), latency=QUEUE_LATENCY)
 
 
 def bound_buffers() -> None:
@@ -111,7 +132,7 @@ def limit_loopback(rate: str) -> None:
     try:
         with IPRoute() as netlink:
             loopback = netlink.link_lookup(ifname="lo")[0]
-            netlink.link("set", index=loopback, state="up")
+            netlink.link("set", index=loopback, mtu=mtu_bytes(rate), state="up")
             limit_link(netlink, loopback, rate)
         bound_buffers()
     except Exception as error:  # pyroute2 has a class of errors per netlink family

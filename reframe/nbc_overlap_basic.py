@@ -7,7 +7,7 @@ import reframe.utility.sanity as sn
 from overlap_base import MeasuredTest
 from reframe.core.builtins import parameter, run_after, run_before
 
-from mpi_campaign import archive, builds, suites
+from mpi_campaign import archive, builds, suites, wire
 from mpi_campaign.benchmarks import COMPUTATIONS
 from postprocess.points import record_metrics
 
@@ -22,6 +22,8 @@ class NbcOverlap(MeasuredTest):
         options = ["--grid", self.grid, "--cache", case.cache, "--computation", case.computation]
         if case.test_interval_ns:
             options += ["--test-interval", f"{case.test_interval_ns}ns"]
+        if self.network.startswith("wire"):
+            options += ["--settle", f"{wire.settle_ns(self.wire_rate)}ns"]
         if self.budget_seconds:
             options += ["--budget-seconds", str(self.budget_seconds)]
         basic = self.basic_test()

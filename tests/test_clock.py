@@ -72,6 +72,8 @@ def test_ranks_start_together_although_their_clocks_are_seconds_apart(built: Pat
     assert len(seen["start_imbalance_ns"]) > 0
     middle = sorted(seen["start_imbalance_ns"])[len(seen["start_imbalance_ns"]) // 2]
     assert middle < 1e-5 * injected_s * 1e9
+    settle_ns = 3_000_000
+    assert seen["wait_to_settle_ns"] > 0.99 * settle_ns
 
 
 def test_a_shared_clock_is_recognised_and_not_corrected(built: Path) -> None:

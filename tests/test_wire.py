@@ -27,11 +27,11 @@ client.sendall(bytes(1_000_000)); client.close(); reader.join()
 
 
 def over_wire(
-    *words: str, report: Path | None = None, env: dict[str, str] | None = None
+    *words: str, report: Path | None = None, env: dict[str, str] | None = None, rate: str = "1gbit"
 ) -> subprocess.CompletedProcess[str]:
     options = ["--report", str(report)] if report else []
     return subprocess.run(
-        [sys.executable, "-m", "mpi_campaign.wire", "--rate", "1gbit", *options, "--", *words],
+        [sys.executable, "-m", "mpi_campaign.wire", "--rate", rate, *options, "--", *words],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -52,6 +52,42 @@ def test_the_link_counts_what_crossed_it(tmp_path: Path) -> None:
     done = over_wire(sys.executable, "-c", SEND, report=report)
     assert done.returncode == 0, done.stderr
     assert 1_000_000 < json.loads(report.read_text())["link_bytes"] < 2_000_000
+
+
+SEND_AFTER_A_PAUSE = """
+import socket, threading, time
+server = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(server.getsockname())
+peer, _ = server.accept()
+def receive(left):
+    while left: left -= len(peer.recv(left))
+for _ in range(3):
+    time.sleep(0.2)
+    reader = threading.Thread(target=receive, args=(300_000,)); reader.start()
+    began = time.monotonic()
+    client.sendall(bytes(300_000)); reader.join()
+    print(time.monotonic() - began)
+"""
+
+
+@pytest.mark.needs("wire")
+@pytest.mark.parametrize("rate", ["20mbit", "50mbit", "400mbit", "2gbit"])
+def test_a_wire_that_was_idle_owes_no_more_than_it_says(rate: str) -> None:
+    """Else what is timed after a computation is faster than what is timed after communication."""
+    done = over_wire(sys.executable, "-c", SEND_AFTER_A_PAUSE, rate=rate)
+    least = (300_000 - wire.burst_bytes(rate)) / wire.rate_bytes_per_second(rate)
+    assert len(done.stdout.split()) == 3, done.stderr
+    for took in map(float, done.stdout.split()):
+        assert took > 0.98 * least
+
+
+@given(st.integers(1, 32_000))
+def test_a_wire_settles_soon_and_holds_a_packet(mbit: int) -> None:
+    rate = f"{mbit}mbit"
+    assert wire.burst_bytes(rate) > wire.mtu_bytes(rate) + 14  # with its header
+    assert wire.settle_ns(rate) >= wire.burst_bytes(rate) / wire.rate_bytes_per_second(rate) * 1e9
+    if mbit >= 50:
+        assert wire.settle_ns(rate) < 350_000
 
 
 @pytest.mark.needs("wire")

@@ -16,6 +16,7 @@ struct bench bench_begin(const struct plan *plan, clock_model *clock, compute_te
                           .x = exchange_create(MPI_COMM_WORLD, plan->seed, plan->cold ? plan->memory_bytes / 4 : 0),
                           .thread_comp_ns = fail_alloc((size_t)plan->threads, sizeof(int64_t)),
                           .thread_comp_ref_ns = fail_alloc((size_t)plan->threads, sizeof(int64_t))};
+    start_settle(bench.line, plan->settle_ns);
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank));
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &bench.ranks));
     return bench;

@@ -32,6 +32,7 @@ struct plan {
     bool sizes_given;
     bool cold;                  /* rotating buffers */
     enum start_method start;
+    int64_t settle_ns;          /* before every start, nothing is sent for this long */
     bool rank_samples;          /* even above 64 ranks */
     bool quiet;                 /* no table, no progress */
     uint64_t seed;

@@ -28,6 +28,7 @@ struct start_line {
     size_t next;
     int64_t agreed;         /* global: when the last rank had come to the agreement */
     int64_t own_need;       /* from then until this rank stood at the line, at the last start */
+    int64_t settle;
     double tolerance;
     double least_tolerance;
     int64_t deadline;       /* local */
@@ -48,6 +49,10 @@ start_line *start_create(MPI_Comm world, const clock_model *clock, enum start_me
         line->needs[i] = FIRST_NEED_NS;
     }
     return line;
+}
+
+void start_settle(start_line *line, int64_t settle_ns) {
+    line->settle = settle_ns;
 }
 
 void start_destroy(start_line *line) {
@@ -79,8 +84,9 @@ static int64_t slack_of(const start_line *line) {
         }
         sorted[j] = line->needs[i];
     }
-    int64_t slack = 2 * sorted[COVERED];
-    return slack < LEAST_SLACK_NS ? LEAST_SLACK_NS : slack > MOST_SLACK_NS ? MOST_SLACK_NS : slack;
+    const int64_t slack = 2 * sorted[COVERED] < MOST_SLACK_NS ? 2 * sorted[COVERED] : MOST_SLACK_NS;
+    const int64_t least = line->settle > LEAST_SLACK_NS ? line->settle : LEAST_SLACK_NS;
+    return slack > least ? slack : least;
 }
 
 bool start_agree(start_line *line) {

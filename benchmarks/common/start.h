@@ -11,6 +11,10 @@
  * to the slowest one's standing at the line: twice what most of them needed. The tolerance for leaving late doubles after every time that
  * it was exceeded and decays to what start_begin was given: on an oversubscribed machine a spinning rank is descheduled most of the
  * time, and no repetition would ever count. What it let through shows in the samples' start_imbalance_ns.
+ *
+ * Settling: a network that has been idle is faster for a while (a token bucket has filled, queues have drained), and idle it is while
+ * computation alone is timed. With a settling time every start follows one in which nothing is sent, so that all timed parts find the
+ * network in one state. A barrier leaves none.
  */
 #ifndef CAMPAIGN_START_H
 #define CAMPAIGN_START_H
@@ -30,6 +34,9 @@ const char *start_method_name(enum start_method method);
 
 /* START_DEADLINE becomes START_BARRIER where the clock has been refused, also later. */
 start_line *start_create(MPI_Comm world, const clock_model *clock, enum start_method method);
+
+/* Deadlines are at least this far ahead. Alike on all ranks; 0 at first. */
+void start_settle(start_line *line, int64_t settle_ns);
 void start_destroy(start_line *line);
 
 /* What the next start is. */

@@ -54,6 +54,7 @@ static struct settings {
     const char *save_sizes;
     int64_t seed;
     int start;
+    int64_t settle_ns;
     int cache;
     int computation; /* enum compute_kind */
     int64_t test_interval_ns;
@@ -89,6 +90,9 @@ static void describe_options(struct option_entry *entries) {
         {.name = "start", .kind = OPTION_CHOICE, .target = &s->start, .choices = start_names, .value_name = "NAME",
          .help = "how ranks begin together: deadline, on a synchronised clock (default), or barrier, for comparison; where a clock is refused "
                  "it is barrier anyway, and the record says so"},
+        {.name = "settle", .kind = OPTION_DURATION, .target = &s->settle_ns, .value_name = "T",
+         .help = "nothing is sent for this long before every start, such as 300us: a network that is faster after a pause then serves all timed "
+                 "parts alike; not where ranks start by a barrier; default: 0"},
         {.name = "cache", .kind = OPTION_CHOICE, .target = &s->cache, .choices = cache_names, .value_name = "NAME",
          .help = "warm: every repetition uses the same buffers (default); cold: buffers in turn, together twice the size of the largest "
                  "cache"},
@@ -405,6 +409,7 @@ static struct plan plan_of(const struct program *program, const int *collectives
                          .sizes_given = s->sizes != NULL,
                          .cold = s->cache == CACHE_COLD,
                          .start = (enum start_method)s->start,
+                         .settle_ns = s->settle_ns,
                          .rank_samples = s->rank_samples,
                          .quiet = program->settings.quiet,
                          .seed = (uint64_t)s->seed,
