@@ -30,9 +30,12 @@ EXIT_NO_WIRE = 3
 # A token bucket gives credit to a link that was idle: what it holds then passes at once. So it holds little: one packet
 # that is no longer than it must be, and as much as timers may be late (tokens that are spilt make the link slower).
 PACKET_SECONDS = 0.000262144
-SHORTEST_MTU, LONGEST_MTU = 1500, 65536
+SHORTEST_PACKET, LONGEST_PACKET = 1500, 65536
+# With segments as long as the loopback's own, 64 KiB, the bounded buffers hold too few of them for TCP: now and then a
+# receiver waits 40 ms for another one before it acknowledges.
+LONGEST_MTU = 9000
 TIMER_SECONDS = 0.00006
-FRAME_BYTES = 64  # beyond the MTU, with room
+FRAME_BYTES = 64  # beyond the packet, with room
 QUEUE_LATENCY = "100ms"
 # Larger socket buffers hide megabytes of a message from the sender and make serialised communication look overlapped.
 TCP_BUFFERS = "4096 65536 131072"
@@ -100,14 +103,14 @@ def enter() -> None:
         raise WireError("the new network namespace is the old one: nothing was changed")
 
 
-def mtu_bytes(rate: str) -> int:
-    """Of the loopback: packets that take about as long at every rate."""
-    return max(SHORTEST_MTU, min(LONGEST_MTU, round(rate_bytes_per_second(rate) * PACKET_SECONDS)))
+def packet_bytes(rate: str) -> int:
+    """The longest that passes as one, segments that the kernel handles together: about as long a time at every rate."""
+    return max(SHORTEST_PACKET, min(LONGEST_PACKET, round(rate_bytes_per_second(rate) * PACKET_SECONDS)))
 
 
 def burst_bytes(rate: str) -> int:
     """What passes at once after the link was idle."""
-    return mtu_bytes(rate) + FRAME_BYTES + round(rate_bytes_per_second(rate) * TIMER_SECONDS)
+    return packet_bytes(rate) + FRAME_BYTES + round(rate_bytes_per_second(rate) * TIMER_SECONDS)
 
 
 def settle_ns(rate: str) -> int:
@@ -132,7 +135,7 @@ def limit_loopback(rate: str) -> None:
     try:
         with IPRoute() as netlink:
             loopback = netlink.link_lookup(ifname="lo")[0]
-            netlink.link("set", index=loopback, mtu=mtu_bytes(rate), state="up")
+            netlink.link("set", index=loopback, mtu=min(packet_bytes(rate), LONGEST_MTU), state="up")
             limit_link(netlink, loopback, rate)
         bound_buffers()
     except Exception as error:  # pyroute2 has a class of errors per netlink family

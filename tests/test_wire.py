@@ -84,7 +84,7 @@ def test_a_wire_that_was_idle_owes_no_more_than_it_says(rate: str) -> None:
 @given(st.integers(1, 32_000))
 def test_a_wire_settles_soon_and_holds_a_packet(mbit: int) -> None:
     rate = f"{mbit}mbit"
-    assert wire.burst_bytes(rate) > wire.mtu_bytes(rate) + 14  # with its header
+    assert wire.burst_bytes(rate) > wire.packet_bytes(rate) + 14  # with its header
     assert wire.settle_ns(rate) >= wire.burst_bytes(rate) / wire.rate_bytes_per_second(rate) * 1e9
     if mbit >= 50:
         assert wire.settle_ns(rate) < 350_000
