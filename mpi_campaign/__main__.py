@@ -27,7 +27,7 @@ def main() -> int:
         return EXIT_WRONG_USE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "campaign"
-        print(f"campaign: {' '.join(error.format_message().split())} See: {command} --help", file=sys.stderr)
+        print(f"campaign: {' '.join(error.format_message().split())} See: ./{command} --help", file=sys.stderr)
         return EXIT_WRONG_USE
     except (KeyboardInterrupt, click.Abort):
         print("campaign: interrupted", file=sys.stderr)

@@ -139,7 +139,7 @@ def read_manifest(folder: RunFolder) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise CampaignError(f"{folder.path / MANIFEST} cannot be read: {error}") from error
     if not isinstance(manifest, dict):
-        raise CampaignError(f"{folder.path / MANIFEST} is not a manifest")
+        raise CampaignError(f"{folder.path / MANIFEST} is not a manifest: restore it, or name another run")
     return manifest
 
 

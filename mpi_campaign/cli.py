@@ -81,7 +81,7 @@ def output_option(function: Function) -> Function:
     "--network",
     default="",
     metavar="shm|wire[:RATE]|native",
-    help="Default: a wire of 2gbit where this machine allows one, else shm.",
+    help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused.",
 )
 @click.option("--cache", default="warm", show_default=True, help="Buffers of messages: warm or cold.")
 @click.option("--repeat", type=int, default=1, help="Launch every case this many times.")
@@ -121,12 +121,15 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
     asked = {name: tuple(dict.fromkeys(one)) if isinstance(one, tuple) else one for name, one in asked.items()}
     if resume is None:
         return Campaign(Options(**asked), output.resolve(), words).run(dry_run=dry_run)
-    given = [name for name in asked if _was_given(name)]
+    options = {one.name: max(one.opts, key=len) for one in click.get_current_context().command.params}
+    given = [options[name] for name in asked if _was_given(name)]
     if given:
         raise CampaignError(f"--resume goes on with what was asked for then: leave out {', '.join(given)}")
     folder = archive.readable(resume, output.resolve())
     if folder.archived.is_dir():
-        raise CampaignError(f"run '{folder.run}' is complete: there is nothing to go on with")
+        raise CampaignError(
+            f"run '{folder.run}' is complete, nothing is left of it: see it with ./campaign show {folder.run}"
+        )
     return Campaign(_options_of(folder), folder.root, words, resume=folder).run(dry_run=dry_run)
 
 

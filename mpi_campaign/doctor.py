@@ -234,7 +234,7 @@ def _wire() -> Iterator[Finding]:
     if refusal is None:
         yield Finding("wire", GOOD, "a rate-limited loopback in a namespace of its own works")
     else:
-        yield Finding("wire", LACKING, refusal, "runs use shared memory, over which every library serialises")
+        yield Finding("wire", LACKING, refusal, f"runs use shared memory, {plan.SHM_SERIALISES}")
 
 
 def _disk() -> Iterator[Finding]:

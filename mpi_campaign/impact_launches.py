@@ -11,6 +11,7 @@ one begins. Whatever goes wrong is one line on standard error that begins with `
 
 import argparse
 import json
+import math
 import os
 import shlex
 import subprocess
@@ -35,6 +36,9 @@ START_SECONDS = 1.0
 # The fewest repetitions of every time, uncounted ones and the slots' margin included, are this much longer than one of
 # each: the short ones are repeated for 50 ms.
 SHORTEST_FACTOR, SHORTEST_SECONDS = 1.2, 0.3
+
+# A launch that hangs ends by itself, saying where; or is ended by its launcher, or with that.
+OWN_END_SECONDS, LAUNCHERS_END_SECONDS = 7.0, 2.0
 
 # What every launch with MPI must have in common with the first one.
 SAME = (
@@ -78,26 +82,47 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Programs:
-    """Where the programs lie, and what starts them: the launcher with its options."""
+    """Where the programs lie, and what starts them: the launcher with its options.
+
+    ends: by `time.monotonic`, when the last launch must be over; what is not then hangs. `mpi_impact` is told, and says
+    where its ranks are.
+    """
 
     folder: Path
     launcher: tuple[str, ...]
+    ends: float = math.inf
 
     def run(self, program: str, words: Sequence[str]) -> None:
         """Start a launch and wait for it. Raises LaunchError, with the program's own last line where it said one."""
+        left = max(SHORTEST_SECONDS, self.ends - time.monotonic())
         if not os.access(self.folder / program, os.X_OK):
             raise LaunchError(f"there is no program {self.folder / program}: build the benchmarks")
-        line = [*self.launcher, str(self.folder / program), *words]
+        limit = ["--limit-seconds", f"{left:.1f}"] if program == MPI_IMPACT and math.isfinite(left) else []
+        line = [*self.launcher, str(self.folder / program), *words, *limit]
         try:
-            ended = subprocess.run(line, stderr=subprocess.PIPE, text=True, errors="replace", check=False)
+            started = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, errors="replace")
         except OSError as error:
             raise LaunchError(f"{line[0]} cannot be started: {error.strerror}") from error
-        sys.stderr.write(ended.stderr)
+        with started:
+            said, hangs = _end_of(started, left + OWN_END_SECONDS if math.isfinite(left) else None)
+        sys.stderr.write(said)
         sys.stderr.flush()
-        if ended.returncode:
-            said = [one for one in ended.stderr.splitlines() if one.startswith(f"{program}: ")]
-            why = said[0].removeprefix(f"{program}: ") if said else f"exit code {ended.returncode}"
-            raise LaunchError(f"{program}: {why}")
+        if started.returncode:
+            own = [one for one in said.splitlines() if one.startswith(f"{program}: ")]
+            ended = "it hung, and was ended" if hangs else f"exit code {started.returncode}"
+            raise LaunchError(f"{program}: {own[0].removeprefix(f'{program}: ') if own else ended}")
+
+
+def _end_of(started: "subprocess.Popen[str]", seconds: float | None) -> tuple[str, bool]:
+    """What a launch said on standard error by its end, and whether it had to be ended: it was not over in time."""
+    hangs = False
+    for left, stop in ((seconds, started.terminate), (LAUNCHERS_END_SECONDS, started.kill)):
+        try:
+            return started.communicate(timeout=left)[1], hangs
+        except subprocess.TimeoutExpired:
+            hangs = True
+            stop()
+    return started.communicate()[1], hangs
 
 
 class Merged:
@@ -263,12 +288,14 @@ def main(arguments: Sequence[str]) -> int:
     source.add_argument("--save-sizes", default="", help="calibrate, and write the sizes there")
     parser.add_argument("--comp-times", default="", help="computation times; default: those of mpi_impact")
     parser.add_argument("--budget-seconds", type=float, default=0.0, help="for everything; 0: no bound")
+    parser.add_argument("--limit-seconds", type=float, default=0.0, help="what is not over then hangs; 0: no limit")
     parser.add_argument("words", nargs="*", help="after --: options of every launch of mpi_impact")
     asked = parser.parse_args(arguments)
     merged = Merged(asked.record)
     reason = ""
     try:
-        measure(Programs(asked.programs, tuple(shlex.split(asked.launcher))), merged, asked, asked.words)
+        ends = time.monotonic() + (asked.limit_seconds or math.inf)
+        measure(Programs(asked.programs, tuple(shlex.split(asked.launcher)), ends), merged, asked, asked.words)
     except (LaunchError, RecordError) as error:
         reason = str(error)
     except OSError as error:

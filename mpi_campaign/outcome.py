@@ -1,4 +1,4 @@
-"""What a finished run is turned into: tables, Parquet, the report. The only door to `postprocess` for the commands."""
+"""What a finished run is turned into: tables, Parquet, the report."""
 
 import json
 from dataclasses import replace
@@ -15,7 +15,7 @@ from postprocess.load import Run, load_run
 from postprocess.plot import Look
 from postprocess.points import points_as_json, points_of, write_parquet
 from postprocess.report import write_report as render
-from postprocess.table import break_even_text, diagnosis_text, points_table_text, summary_table
+from postprocess.table import break_even_text, diagnosis_text, measured_share_text, points_table_text, summary_table
 
 
 def load(folder: RunFolder) -> Run:
@@ -72,7 +72,7 @@ def short_tables(folder: RunFolder) -> list[str]:
     others = [f"{beside}\n(all of it: ./campaign show {folder.run} --peers)"] if beside else []
     if not impacts.empty:
         others.append(impact.impact_text(impact.highlighted(impacts)))
-    own = _parts(summary_table(points), diagnosis_text(points))
+    own = _parts(summary_table(points), measured_share_text(run.records), diagnosis_text(points))
     return others if points.empty and others else [own, *others]
 
 
@@ -110,7 +110,8 @@ def full_table(folder: RunFolder) -> str:
     told = "" if impacts.empty else impact.impact_text(impacts)
     if points.empty and told:
         return told
-    return _parts(points_table_text(points), diagnosis_text(points), break_even_text(points), told)
+    share = measured_share_text(run.records)
+    return _parts(points_table_text(points), share, diagnosis_text(points), break_even_text(points), told)
 
 
 def _parts(*texts: str) -> str:

@@ -231,21 +231,28 @@ def place(options: Options) -> libraries.Placement:
     return found
 
 
+SHM_SERIALISES = "over which most libraries overlap nothing without a progress thread"
+
+
 @lru_cache
 def partitions_of(system: str) -> dict[str, str]:
-    """A system's partitions by network, as its settings file has them."""
-    settings = runpy.run_path(str(SYSTEMS / system / "settings.py"))["site_configuration"]
-    return {one["extras"]["network"]: one["name"] for one in settings["systems"][0]["partitions"]}
+    """A system's partitions by network, as its settings file has them. Raises CampaignError where that is broken."""
+    path = SYSTEMS / system / "settings.py"
+    try:
+        settings = runpy.run_path(str(path))["site_configuration"]
+        return {one["extras"]["network"]: one["name"] for one in settings["systems"][0]["partitions"]}
+    except Exception as error:  # the file is a program of the site's
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        raise CampaignError(f"{path} cannot be used ({what}): see docs/adding-a-system.md") from error
 
 
 def choose_network(options: Options) -> tuple[str, list[str]]:
-    """The network, and what must be said about it. Raises CampaignError where the one that was asked for cannot be."""
+    """The network, one of those that the system has, and what must be said about it.
+
+    Raises CampaignError where the one that was asked for cannot be, or none.
+    """
     kind, _, rate = options.network.partition(":")
     there = partitions_of(options.system)
-    if kind and kind not in there:
-        raise CampaignError(
-            f"system '{options.system}' has no partition for network '{kind}'; it has: {', '.join(there)}"
-        )
     if kind in ("shm", "native"):
         return kind, []
     if not kind and "wire" not in there:
@@ -256,7 +263,12 @@ def choose_network(options: Options) -> tuple[str, list[str]]:
         return network, []
     if kind == "wire":
         raise CampaignError(f"network '{options.network}' cannot be had here: {refusal}; use --network shm")
-    return "shm", [f"no wire on this machine ({refusal}): shared memory instead, over which every library serialises"]
+    if "shm" not in there:
+        raise CampaignError(
+            f"no wire can be had here ({refusal}), and system '{options.system}' has no partition for shm; it has: "
+            f"{', '.join(there)}: choose another one with --network"
+        )
+    return "shm", [f"no wire on this machine ({refusal}): shared memory instead, {SHM_SERIALISES}"]
 
 
 def _name(toolchain: Toolchain) -> tuple[str, str]:
@@ -302,7 +314,8 @@ def make_plan(options: Options, resolved: list[Toolchain], network: str, placeme
                     skipped[case.stem] = reason
     plan = Plan(options, network, placement, tuple(cases), skipped)
     if not plan.to_measure:
-        raise CampaignError(f"nothing can run: {'; '.join(dict.fromkeys(skipped.values()))}")
+        reasons = "; ".join(dict.fromkeys(skipped.values()))
+        raise CampaignError(f"nothing can run: {reasons} (what can: ./campaign list)")
     return plan
 
 

@@ -19,7 +19,7 @@ def run(*, quick: bool, require: str, pytest_options: tuple[str, ...]) -> int:
     required = [part.strip() for part in require.split(",") if part.strip()]
     for part in required:
         if part not in PARTS:
-            raise CampaignError(f"--require '{part}': one of {', '.join(PARTS)}")
+            raise CampaignError(f"--require: there is no part '{part}'; there are: {', '.join(PARTS)}")
     words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     if quick:
         words += ["-m", "not slow"]

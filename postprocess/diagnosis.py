@@ -8,7 +8,9 @@ exactly where the computation did), but weigh alike what is lost here and there,
 computation that is ten times as long as the communication is a third of what could be gained.
 
 For a configuration other than `basic` the references are those of `basic`, where there are such: a progress thread that
-slows everything down, its own references too, looks like overlap only against those.
+slows everything down, its own references too, looks like overlap only against its own. The own ones decide where it is
+the other way round, surely less than half hidden against them and surely more against basic's: fewer threads that
+compute the same faster, each having more of the memory, look like overlap against basic's.
 
     r_overhead  r_interference   r_exposed   label                                  Denis et al. 2022
     <= 0.25     any              any         overlap                                section 3.3
@@ -179,8 +181,25 @@ def diagnosed(overhead: Interval, exposed: Interval, interference: Interval) -> 
 
 
 def deciding_ratio(row: Mapping[Any, Any]) -> str:
-    """The overhead ratio that decides about a row of `points_of`: against basic's references where there are such."""
-    return "r_overhead_vs_basic" if math.isfinite(row["r_overhead_vs_basic"]) else "r_overhead"
+    """The overhead ratio that decides about a row of `points_of`: against basic's references where there are such, but
+    for a row that only looks like overlap because it is faster than these."""
+    return "r_overhead_vs_basic" if _has_basic(row) and not _faster(row) else "r_overhead"
+
+
+def _has_basic(row: Mapping[Any, Any]) -> bool:
+    return math.isfinite(row["r_overhead_vs_basic"])
+
+
+def only_faster(own_low: float, against_basic_high: float) -> bool:
+    """Whether less than half is hidden by the own references and more by basic's, both for sure; False for NaN.
+
+    Of the intervals of r_overhead and r_overhead_vs_basic the ends that matter. The own references decide then.
+    """
+    return bool(against_basic_high < HALF <= own_low)
+
+
+def _faster(row: Mapping[Any, Any]) -> bool:
+    return only_faster(row["r_overhead_ci95_low"], row["r_overhead_vs_basic_ci95_high"])
 
 
 def diagnose(row: Mapping[Any, Any]) -> Diagnosis:
@@ -219,18 +238,37 @@ def _case_warnings(row: Mapping[Any, Any]) -> list[str]:
     words = []
     if row["oversubscribed"]:
         words.append("There are fewer cores than threads: this tells of the machine more than of the library.")
-    if not is_reference(row) and deciding_ratio(row) == "r_overhead":
-        words.append("basic was not compared with: references that are slow themselves pass for overlap.")
+    if not is_reference(row) and not _has_basic(row):
+        words.append("There is no basic to compare with: slowing down its own references looks like overlap, too.")
+    if _faster(row):
+        words.append(
+            "It is faster than basic on the same work, and only therefore looks like overlap against basic's "
+            f"references (r_overhead_vs_basic {ratio(row['r_overhead_vs_basic'])})."
+        )
     return words
 
 
 def _apparent(row: Mapping[Any, Any]) -> bool:
-    """Whether more than half is hidden by the own references, and less than half by those of basic, both for sure."""
+    """The opposite of `only_faster`: more than half is hidden by the own references, less by basic's, both for sure."""
     return bool(row["r_overhead_ci95_high"] < HALF <= row["r_overhead_vs_basic_ci95_low"])
 
 
 def _progress_thread(row: Mapping[Any, Any]) -> bool:
     return row["configuration"] in ("async", "dedicated", "dedicated_unbound", "apphelper")
+
+
+def _testing_costs(row: Mapping[Any, Any]) -> bool:
+    """Whether most of what is spent outside the computation beyond the unavoidable is spent in MPI_Test."""
+    if not row["test_interval_ns"]:
+        return False
+    shorter_ns = min(row["t_comp_ref_ns"], row["t_comm_ref_ns"])
+    return bool(row["t_test_ns"] > HALF * row["r_exposed"] * shorter_ns > 0)
+
+
+_TESTING = (
+    "Most of what is lost is spent inside MPI_Test: the CPU moves the data there, which hides nothing, or it is called "
+    "too often: try longer intervals (--test-interval).",
+)
 
 
 def _reduces(row: Mapping[Any, Any]) -> bool:
@@ -257,11 +295,13 @@ def _break_even_words(row: Mapping[Any, Any]) -> list[str]:
     if math.isnan(cores):
         return []
     if math.isinf(cores):
-        return ["On no number of cores would it pay."]
+        return ["It would not pay on any number of cores."]
     return [f"It would pay from {math.floor(cores) + 1} cores per rank on, if times per thread stay what they are."]
 
 
 def _partial_words(row: Mapping[Any, Any]) -> list[str]:
+    if _testing_costs(row):
+        return ["Some of it progresses while computing.", *_TESTING]
     if row["test_interval_ns"]:
         return ["Some of it progresses while computing: shorter intervals of MPI_Test may hide more (--test-interval)."]
     if _progress_thread(row):
@@ -276,6 +316,8 @@ def _partial_words(row: Mapping[Any, Any]) -> list[str]:
 
 
 def _none_words(row: Mapping[Any, Any]) -> list[str]:
+    if _testing_costs(row):
+        return [*_TESTING]
     if row["test_interval_ns"]:
         return ["Not even MPI_Test makes it progress: call it more often (--test-interval), or use a progress thread."]
     if _progress_thread(row):
@@ -292,8 +334,8 @@ def _none_words(row: Mapping[Any, Any]) -> list[str]:
 
 def _comm_words(row: Mapping[Any, Any]) -> list[str]:
     return [
-        "The call takes longer than alone, the computation does not suffer: the blocking call before or after it is "
-        "faster.",
+        "The call takes longer than alone, the computation does not suffer: starting it and waiting at once is faster.",
+        *(_TESTING if _testing_costs(row) else []),
         *([_REDUCTION] if _reduces(row) else []),
         *(_free_core_words(row) if _progress_thread(row) else []),
     ]
@@ -309,14 +351,14 @@ def _serialised_words(row: Mapping[Any, Any]) -> list[str]:
 
 def _contention_words(row: Mapping[Any, Any]) -> list[str]:
     return [
-        "Both take longer than alone: computing first and communicating then is faster.",
+        "Both take longer than alone: computing first and communicating afterwards is faster.",
         *_slowed_words(row),
     ]
 
 
 def _slowed_words(row: Mapping[Any, Any]) -> list[str]:
-    if row["test_interval_ns"]:
-        return ["MPI_Test may be called too often: try longer intervals (--test-interval)."]
+    if row["test_interval_ns"] and not _progress_thread(row):
+        return ["Cutting the computation for MPI_Test costs that: try longer intervals (--test-interval)."]
     if _progress_thread(row):
         words = _free_core_words(row)
         return words or ["The progress thread has a core of its own: caches or memory are what they share."]

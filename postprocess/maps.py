@@ -172,13 +172,18 @@ class Panel:
         return self.toolchain, self.network, self.configuration
 
 
+SWEPT = "nbc_overlap"
+"""The benchmark that makes maps."""
+
 RESULT_WORDS = {"pass": "passed", "skip": "skipped", "fail": "failed", "missing": "missing"}
 """The results of a manifest's case, as people read them."""
 
 
 def panels_of(sweeps: Sequence[Sweep], cases: Iterable[Json]) -> list[Panel]:
-    """Every sweep, `side_by_side`, and after them the manifest's cases that did not pass and have none."""
-    troubles = {_case_key(case): trouble_words(case) for case in cases if case.get("result") != "pass"}
+    """Every sweep, `side_by_side`, and after them the manifest's cases of the same benchmark that did not pass and have
+    none."""
+    own = (case for case in cases if case.get("benchmark", SWEPT) == SWEPT and case.get("result") != "pass")
+    troubles = {_case_key(case): trouble_words(case) for case in own}
     panels = []
     for sweep in side_by_side(sweeps):
         c = sweep.case

@@ -16,7 +16,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from postprocess import metrics, validity
-from postprocess.diagnosis import OVERLAP, UNRELIABLE, diagnose, is_reduced_reference, is_reference
+from postprocess.diagnosis import OVERLAP, UNRELIABLE, diagnose, is_reduced_reference, is_reference, only_faster
 from postprocess.load import Header, Point, Record, Reference, Run, load_record, load_run
 from postprocess.metrics import Estimate, as_float, median_estimate
 from postprocess.text import duration, work
@@ -324,6 +324,8 @@ def _row(
             metrics.reference_change(comm_ref, as_float(basic.comm.value)),
             metrics.reference_change(comp_ref, as_float(basic.comp.value)),
         )
+        if only_faster(as_float(overhead.low), as_float(against_basic.high)):
+            refs = m
         if basic.point.clock.method == "none" and p.clock.method != "none":
             flags.append("basic was measured without a common clock")
     given_up = h.progress.given_up_cores

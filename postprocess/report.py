@@ -28,7 +28,7 @@ from postprocess.impact import impact_of
 from postprocess.impact_plot import write_impacts
 from postprocess.impact_record import impacts_of
 from postprocess.impact_view import impact_view
-from postprocess.load import Placement, Record, Run, load_run
+from postprocess.load import Header, Placement, Progress, Record, Run, load_run
 from postprocess.maps import METRICS, RESULT_WORDS, cases_of, legend, panels_of, run_name, sweeps_of
 from postprocess.peers import peers_view
 from postprocess.plot import PLAIN, Look, write_maps
@@ -49,7 +49,8 @@ from postprocess.report_points import (
     views_of,
 )
 from postprocess.summary import OVERLAPS, PARTLY, SERIALISES, SLOWER, Summary, summarise
-from postprocess.text import clean, drift, duration
+from postprocess.table import measured_share
+from postprocess.text import clean, drift, duration, size
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
 _PANEL = ("toolchain", "network", "configuration", "collective")
@@ -66,6 +67,7 @@ class _RankView:
     node: int
     cpuset: str
     compute: str
+    dedicated: str
     threads: list[str]
 
 
@@ -313,16 +315,22 @@ def _verified_of(name: str, records: Sequence[Record]) -> _Verified:
         ("physical cores", values(h.physical_cores for h in headers)),
         ("oversubscribed", values("yes" if h.oversubscribed else "no" for h in headers)),
         ("shared core", values("yes" if h.shared_core else "no" for h in headers)),
+        ("progress thread", values(map(_progress_words, (h.progress for h in headers)))),
+        ("TCP connections carried", _carried(records)),
+        ("transport, as the library was told or chose", _variables(headers)),
         *_timing(records),
     ]
     cpu_ns: dict[Placement, list[int]] = {}
     for record in records:
-        spent = record.footer.mpi_thread_cpu_ns if record.footer else ()
+        spent, helpers = (
+            (record.footer.mpi_thread_cpu_ns, record.footer.helper_thread_cpu_ns) if record.footer else ((), ())
+        )
         for i, place in enumerate(record.header.placement):
-            times = spent[i] if i < len(spent) else ()
-            known = cpu_ns.setdefault(place, [0] * len(place.mpi_threads))
-            for j, time in enumerate(times[: len(known)]):
-                known[j] += time
+            known = cpu_ns.setdefault(place, [0] * len(_threads(place)))
+            own, its = (times[i] if i < len(times) else () for times in (spent, helpers))
+            for j, time in (*enumerate(own), *enumerate(its, start=len(place.mpi_threads))):
+                if j < len(known):
+                    known[j] += time
     wall = sum(record.footer.wall_seconds for record in records if record.footer)
     ranks = [
         _RankView(
@@ -331,14 +339,45 @@ def _verified_of(name: str, records: Sequence[Record]) -> _Verified:
             node=place.node,
             cpuset=place.cpuset,
             compute=" | ".join(place.compute_cpusets) or "-",
+            dedicated=place.dedicated_cpuset or "-",
             threads=[
-                f"{thread.name} on {thread.cpuset}: {duration(time)} of CPU in {wall:.1f} s"
-                for thread, time in zip(place.mpi_threads, times, strict=True)
+                f"{name} on {cpuset}: {duration(time)} of CPU in {wall:.1f} s"
+                for (name, cpuset), time in zip(_threads(place), times, strict=True)
             ],
         )
         for place, times in sorted(cpu_ns.items(), key=lambda item: item[0].rank)
     ]
     return _Verified(name, facts, ranks)
+
+
+def _threads(place: Placement) -> list[tuple[str, str]]:
+    """Name and CPUs of the threads that MPI started, and after them of the application's own progress threads."""
+    own = [(f"{thread.name or 'helper'} (the application's)", thread.cpuset) for thread in place.helper_threads]
+    return [(thread.name, thread.cpuset) for thread in place.mpi_threads] + own
+
+
+def _progress_words(progress: Progress) -> str:
+    """Whose, who binds it, and what is given up for it."""
+    owners = {"none": "none asked for", "library": "the library's", "application": "the application's"}
+    binders = {"none": "", "library": ", bound by the library", "program": ", bound by the benchmark"}
+    whose, by = owners.get(progress.source, progress.source), binders.get(progress.pinned_by, "")
+    given_up = f", {progress.given_up_cores} core(s) of each rank given up" if progress.given_up_cores else ""
+    return f"{whose}{by}{given_up}"
+
+
+def _carried(records: Sequence[Record]) -> str:
+    """Over all ranks and records; empty where some do not say."""
+    ends = [record.footer.tcp_bytes_sent if record.footer else None for record in records]
+    ranks = [rank for sent in ends if sent is not None for rank in sent]
+    known = [rank for rank in ranks if rank is not None]
+    whole = len(known) == len(ranks) and None not in ends and known
+    return size(sum(known)) if whole else ""
+
+
+def _variables(headers: Sequence[Header]) -> str:
+    """Control variables of MPI_T."""
+    found = {f"{name}={value}" for h in headers for name, value in (h.mpi_variables or {}).items() if value}
+    return ", ".join(sorted(found))
 
 
 def _timing(records: Sequence[Record]) -> Details:
@@ -373,6 +412,7 @@ def _timing(records: Sequence[Record]) -> Details:
             "cost of synchronisation",
             f"{sum(made)} times, {duration(1e9 * sum(spent))} of {duration(1e9 * wall)}" if made and spent else "",
         ),
+        ("time in repetitions that count", measured_share(records)),
         ("warm-ups left out", _per_point([p.warmup_repetitions for p in points])),
         ("late repetitions thrown away", str(late) if late else ""),
         (

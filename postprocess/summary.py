@@ -81,8 +81,10 @@ class Summary:
 
     @property
     def shown_verdict(self) -> str:
-        """The verdict as people read it: with a question mark where points are unreliable that it rests on."""
-        return f"{self.verdict}?" if self.together and self.verdict != CANNOT_TELL else self.verdict
+        """The verdict as people read it: with a question mark where points are unreliable that it rests on, or where
+        references decide that may be slow themselves."""
+        alone = not is_reference(self.case) and not math.isfinite(self.r_overhead_vs_basic)
+        return f"{self.verdict}?" if (self.together or alone) and self.verdict != CANNOT_TELL else self.verdict
 
     @property
     def name(self) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
 
 from postprocess.break_even import break_even_table, cores_words, measured_words
 from postprocess.diagnosis import Diagnosis, is_reference
+from postprocess.load import Record
 from postprocess.points import configuration_words
 from postprocess.summary import summarise
 from postprocess.text import clean, duration, interval, percent, ratio, size
@@ -91,6 +92,21 @@ def points_table_text(points: pd.DataFrame) -> str:
         for p in points.to_dict("records")
     ]
     return aligned(heads, lines, right=set(range(4, 19)) - {12}) if lines else "no points"
+
+
+def measured_share(records: Iterable[Record]) -> str:
+    """How much of the time that the benchmark ran was spent in repetitions that count; empty without a whole record."""
+    footers = [record.footer for record in records if record.footer is not None]
+    wall = sum(footer.wall_seconds for footer in footers)
+    share = percent(sum(footer.measured_seconds for footer in footers) / wall) if wall > 0 else ""
+    return f"{share} of {wall:.0f} s" if share else ""
+
+
+def measured_share_text(records: Iterable[Record]) -> str:
+    """`measured_share` as a line for the terminal."""
+    share = measured_share(records)
+    rest = "calibration, warm-up, starts, checks of the data, and what was thrown away"
+    return f"{share} were spent in repetitions that count; the rest in {rest}" if share else ""
 
 
 def break_even_text(points: pd.DataFrame) -> str:

@@ -54,7 +54,7 @@ def unreliable_reasons(point: Point, overhead: Estimate, shorter_ref_ns: float) 
     """Why a point's r_overhead does not answer the question at its cell, the reasons of `invalid_reasons` included."""
     calibration = [
         *_calibration_reasons("message size", "communication size", point.comm_calibration),
-        *_calibration_reasons("matrix size", "computation size", point.comp_calibration),
+        *_calibration_reasons("work size", "computation size", point.comp_calibration),
     ]
     if point.stop_reason == "not_measured":
         return invalid_reasons(point) + calibration

@@ -28,7 +28,7 @@ class MpiImpact(MeasuredTest):
     benchmark = "mpi_impact"
 
     def benchmark_options(self) -> list[str]:
-        return ["--computation", self.case.computation, "--limit-seconds", f"{self.hung_after_seconds:.1f}"]
+        return ["--computation", self.case.computation]
 
     @run_before("run")
     def prepare(self) -> None:
@@ -42,6 +42,7 @@ class MpiImpact(MeasuredTest):
         basic = self.basic_test()
         options = ["--programs", str(self.build.build_folder), "--launcher", launcher, "--record", archive.RECORD]
         options += ["--save-sizes", archive.SIZES] if basic is None else ["--sizes", str(basic.staged(archive.SIZES))]
+        options += ["--limit-seconds", f"{self.hung_after_seconds:.1f}"]
         if self.budget_seconds:
             options += ["--budget-seconds", str(self.budget_seconds)]
         words = [*self.common_options(), *self.benchmark_options()]

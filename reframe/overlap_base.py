@@ -135,9 +135,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         """How many ranks, on how many cores each; skipped with the reason where that cannot be."""
         self.case_stem = self.case.stem
         cores = self.current_partition.processor.num_cores or 1
-        placement = libraries.Placement.on(
-            cores, self.ranks, self.threads_per_rank, machine.core_cpus(), crowding=self.oversubscribe
-        )
+        cpus = machine.core_cpus() if self.is_local() else ()  # those of another machine are found there
+        placement = libraries.Placement.on(cores, self.ranks, self.threads_per_rank, cpus, crowding=self.oversubscribe)
         self.threads_per_rank = placement.threads_per_rank
         self.skip_if(
             placement.oversubscribed and not self.oversubscribe,

@@ -58,7 +58,7 @@ EXAMPLE = str(next((ROOT / "results" / "example").glob("*/manifest.json")).paren
         (["run", "--toolchain", "openmpi@4.1=/nonexistent"], ["mpicc", "/nonexistent/bin"]),
         (["run", "--output", "/proc/nowhere"], ["/proc/nowhere", "--output"]),
         (["run", "--resume", "nonesuch"], ["nonesuch", "last"]),
-        (["run", "--resume", "last", "--suite", "full"], ["leave out suite"]),
+        (["run", "--resume", "last", "--suite", "full"], ["leave out --suite"]),
         (["show", "nonesuch"], ["nonesuch", "last"]),
         (["report", "nonesuch"], ["nonesuch"]),
         (["report", EXAMPLE, "--palette", "rainbow"], ["rainbow", "paper, safe"]),

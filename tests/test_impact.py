@@ -48,6 +48,14 @@ def test_programs_take_turns_so_that_each_is_first_as_often_as_second() -> None:
     assert [pair[0] for pair in pairs].count(MPI_IMPACT) == 2
 
 
+def test_a_program_that_never_ends_is_ended(tmp_path: Path) -> None:
+    (tmp_path / COMPUTE_ALONE).write_text("#!/bin/sh\nexec sleep 600\n")
+    (tmp_path / COMPUTE_ALONE).chmod(0o755)
+    programs = impact_launches.Programs(tmp_path, ("env",), time.monotonic() + 0.1)
+    with pytest.raises(impact_launches.LaunchError, match="compute_alone: it hung, and was ended"):
+        programs.run(COMPUTE_ALONE, [])
+
+
 @pytest.mark.slow
 class TestPrograms:
     """Under a real launcher."""
@@ -77,7 +85,7 @@ class TestPrograms:
         environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         return subprocess.run(
             [sys.executable, "-m", "mpi_campaign.impact_launches", *given, "--comp-times", "1ms,4ms",
-             "--budget-seconds", "1", "--", "--threads", "1", *words],
+             *([] if "budget-seconds" in changed else ["--budget-seconds", "1"]), "--", "--threads", "1", *words],
             capture_output=True, text=True, check=False, timeout=240, env=environment,
         )  # fmt: skip
 
@@ -126,6 +134,17 @@ class TestPrograms:
         assert list(table["comp_target_ns"]) == [1_000_000, 4_000_000]
         assert (table["r_mpi_impact"] > 0).all()
         assert (table["pairs"] >= 2).all()
+
+    def test_a_hang_says_where_each_rank_is_and_closes_the_record(self, built: Path, tmp_path: Path) -> None:
+        """For longer than the calibration takes, not as long as the first launch computes."""
+        sizes = tmp_path / "s.json"
+        assert self.in_turn(built, tmp_path, **{"save-sizes": str(sizes)}).returncode == 0
+        (tmp_path / "record.jsonl").unlink()
+        long = {"sizes": str(sizes), "budget-seconds": "100", "limit-seconds": "1"}
+        done = self.in_turn(built, tmp_path, **long)
+        assert done.returncode == 1
+        for rank in range(2):
+            assert f"mpi_impact: rank {rank} hangs in the computation" in done.stderr
 
     @pytest.mark.parametrize("computation", ["dgemm", "triad"])
     def test_either_computation(self, built: Path, tmp_path: Path, computation: str) -> None:

@@ -136,11 +136,19 @@ def test_every_library_binds_ranks_to_their_share_unless_oversubscribed(family: 
     assert launched(family, "basic", "shm", Placement(2, 4, oversubscribed=True)) != launched(family, "basic", "shm")
 
 
+@pytest.mark.parametrize("family", set(LIBRARIES) - {"madmpi"})
+def test_a_thread_that_the_shell_or_the_site_asks_for_is_off_where_it_was_not_asked_for(family: str) -> None:
+    asked = beside_basic(family, "async").env
+    for configuration in ("basic", "apphelper", "basic_reduced"):
+        env = launched(family, configuration).env
+        assert {name: env.get(name) for name in asked} == dict.fromkeys(asked, "0")
+
+
 # -- library by library ------------------------------------------------------------------------------------------------
 
 
 def test_open_mpi_overlaps_over_tcp_only() -> None:
-    assert beside_basic("openmpi", "async").options == ("--mca", "btl_tcp_progress_thread", "1")
+    assert beside_basic("openmpi", "async") == Settings({"OMPI_MCA_btl_tcp_progress_thread": "1"})
     for configuration in ("async", "dedicated", "dedicated_unbound"):
         assert "shared memory" in refused("openmpi", configuration, "shm")
         assert "since version 2.0" in refused("openmpi", configuration, version="1.10.7")

@@ -16,6 +16,7 @@ static const struct {
     [PHASE_START] = {"the common start", true},
     [PHASE_CALL] = {"the call", true},
     [PHASE_COMPUTATION] = {"the computation beside", true},
+    [PHASE_COMPUTATION_ALONE] = {"the computation", false},
     [PHASE_TEST] = {"MPI_Test", true},
     [PHASE_WAIT] = {"MPI_Wait", true},
     [PHASE_HELPER] = {"the helper thread's MPI_Test", true},

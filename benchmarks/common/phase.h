@@ -17,7 +17,8 @@ enum phase {
     PHASE_CLOCK,
     PHASE_START,
     PHASE_CALL,
-    PHASE_COMPUTATION,
+    PHASE_COMPUTATION,       /* beside communication */
+    PHASE_COMPUTATION_ALONE,
     PHASE_TEST,
     PHASE_WAIT,
     PHASE_HELPER,

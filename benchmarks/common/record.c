@@ -128,8 +128,9 @@ static bool write_line(record_file *record, enum kind kind) {
 
 bool record_environment_allowed(const char *variable) {
     static const char *const allowed[] = {"OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "MPICH_", "MPIR_",     "I_MPI_", "FI_",
-                                          "UCX_",      "MV2_",      "PSM2_",     "OMP_",   "GOMP_",     "KMP_",   "OPENBLAS_",
-                                          "BLIS_",     "MKL_",      "VECLIB_",   "GOTO_"};
+                                          "UCX_",      "MV2_",      "MVP_",      "PSM2_",  "PIOM_",     "NMAD_",  "PADICO_",
+                                          "OMP_",      "GOMP_",     "KMP_",      "OPENBLAS_", "BLIS_",  "MKL_",   "VECLIB_",
+                                          "GOTO_"};
     /* What launchers and libraries tell themselves: addresses, job numbers, what they found out about the machine. */
     static const char *const internal[] = {"OMPI_MCA_orte_",     "OMPI_MCA_ess",      "OMPI_MCA_initial_wdir", "OMPI_MCA_pmix",
                                            "OMPI_MCA_plm_",      "OMPI_MCA_shmem_RUNTIME", "OMPI_MCA_PREFIXES", "OMPI_MCA_num_procs",

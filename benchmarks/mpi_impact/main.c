@@ -236,7 +236,7 @@ static int measure(struct program *program, struct impact_plan *plan) {
         impact_prepare(program->team, plan);
         const int64_t begin = agree_on_begin();
         const struct cpu_use before = cpu_use_so_far(program);
-        phase_enter(PHASE_COMPUTATION);
+        phase_enter(PHASE_COMPUTATION_ALONE);
         impact_measure(program->team, plan, begin, samples); /* no MPI from here to its end: the library is idle */
         struct cpu_use use = cpu_use_so_far(program);
         cpu_use_since(&before, &use);

@@ -13,6 +13,8 @@ int main(void) {
     says("MPI_Init"); /* where every program begins */
     phase_enter(PHASE_SETUP);
     says("the set-up of the run");
+    phase_enter(PHASE_COMPUTATION_ALONE);
+    says("the computation");
     phase_enter(PHASE_WAIT);
     says("MPI_Wait: calibration");
     phase_collective("MPI_Ialltoall");

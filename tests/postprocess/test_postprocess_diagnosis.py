@@ -36,7 +36,7 @@ from postprocess.diagnosis import (
 from postprocess.load import load_record
 from postprocess.metrics import as_float, median_estimate
 from postprocess.points import points_table
-from postprocess.summary import OVERLAPS, point_verdict, summarise
+from postprocess.summary import OVERLAPS, SERIALISES, point_verdict, summarise
 from postprocess.table import diagnosis_text, summary_table
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import MS, Behaviour, sweep
@@ -204,7 +204,29 @@ def test_a_slowed_reference_does_not_pass_for_overlap(tmp_path: Path) -> None:
     )
     alone = table(tmp_path / "alone", sweep(slowed, grid=(16,), configuration="async")).iloc[0]
     assert (alone["diagnosis"], alone["diagnosis_confidence"]) == (OVERLAP, LIKELY)
-    assert "basic was not compared with" in alone["diagnosis_advice"]
+    assert "There is no basic to compare with" in alone["diagnosis_advice"]
+
+
+def test_a_faster_reference_does_not_pass_for_overlap(tmp_path: Path) -> None:
+    """Fewer threads, each having more of the memory, serialise: 1 against themselves, 0 against basic."""
+    faster = Behaviour(1.0, reference_factor=0.5)
+    rows = table(tmp_path, sweep(grid=(16,)), sweep(faster, grid=(16,), configuration="basic_reduced"))
+    row = rows.iloc[-1]
+    assert row["r_overhead_vs_basic"] == pytest.approx(0, abs=0.01)
+    assert row["r_exposed"] == pytest.approx(1, abs=0.05)
+    assert row["diagnosis"] == NONE
+    assert row["diagnosis_advice"].startswith("It is faster than basic on the same work, and only therefore looks like")
+    assert summarise(rows)[-1].verdict == SERIALISES
+
+
+def test_time_in_mpi_test_is_told_from_waiting(tmp_path: Path) -> None:
+    own = configured("basic", KINDS[NONE], test_interval_ns=10**5)
+    for line in own:
+        if line["type"] == "point":
+            line["t_test_ns"] = line["t_wait_ns"]
+    advice = table(tmp_path, sweep(grid=(16,)), own).iloc[-1]["diagnosis_advice"]
+    assert "Most of what is lost is spent inside MPI_Test" in advice
+    assert "more often" not in advice
 
 
 def test_what_is_not_reliable_is_not_diagnosed(tmp_path: Path) -> None:
@@ -239,7 +261,7 @@ def configured(configuration: str, behaviour: Behaviour, **changes: Any) -> list
         (configured("basic", KINDS[NONE], test_interval_ns=10**6), "call it more often (--test-interval)"),
         (configured("basic", KINDS[COMP], test_interval_ns=10**3), "try longer intervals"),
         (configured("basic", KINDS[NONE], oversubscribed=True), "There are fewer cores than threads"),
-        (configured("basic", KINDS[CONTENTION]), "computing first and communicating then is faster"),
+        (configured("basic", KINDS[CONTENTION]), "computing first and communicating afterwards is faster"),
         (configured("async", KINDS[SERIALISED]), "Nothing is hidden, and the computation is slowed down"),
     ],
 )

@@ -277,6 +277,20 @@ def test_cases_without_a_sweep_have_their_place(run: Run) -> None:
     assert "no footer" in cut.trouble
 
 
+def test_what_became_of_other_benchmarks_is_not_said_of_maps(run: Run) -> None:
+    c = sweeps_of(run, points_of(run))[0].case
+    same = {name: c[name] for name in ("toolchain", "network", "configuration", "collective")}
+    others = [
+        {**same, "benchmark": "osu", "result": "skip", "reason": "no program"},
+        {**same, "benchmark": "mpi_impact", "collective": "", "result": "fail", "reason": "it hung"},
+    ]
+    before = panels(run)
+    assert panels_of(sweeps_of(run, points_of(run)), [*cases_of(run), *others]) == before
+    own = {**same, "benchmark": "nbc_overlap", "result": "fail", "reason": "it hung"}
+    found = panels_of(sweeps_of(run, points_of(run)), [own, *others])
+    assert next(panel for panel in found if panel.trouble).trouble.startswith("failed: it hung")
+
+
 def test_metrics_are_columns_on_known_scales(run: Run) -> None:
     points = points_of(run)
     for metric in METRICS.values():

@@ -153,7 +153,7 @@ CALIBRATION = {"status": "converged", "time_ns": 16 * MS, "error_relative": 0.0,
             False,
             ["not measured", "no message size reaches this time"],
         ),
-        ({"comp_calibration": {**CALIBRATION, "status": "unreachable"}}, True, ["no matrix size reaches this time"]),
+        ({"comp_calibration": {**CALIBRATION, "status": "unreachable"}}, True, ["no work size reaches this time"]),
         (
             {"comm_calibration": {**CALIBRATION, "status": "not_monotonic"}},
             True,
