@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from postprocess.fields import RecordError
+from postprocess.impact_record import impacts_of
 from postprocess.load import (
     RECORD_VERSIONS,
     Clock,
@@ -25,6 +27,8 @@ from postprocess.load import (
     schema_file,
     validate_record,
 )
+from postprocess.peers import load_peers
+from postprocess.points import points_table
 from tests.postprocess import synthetic
 
 ROOT = Path(__file__).parents[2]
@@ -76,12 +80,26 @@ def test_schemas_are_strict(version: int) -> None:
         assert set(part["properties"]) - set(part["required"]) <= {"rank_samples", "thread_medians"}
 
 
-def test_examples_of_version_1_load_for_ever() -> None:
-    files = sorted((ROOT / "results" / "example").glob("*/records/*.jsonl"))
-    assert files
-    for file in files:
-        validate_record(file)
-        assert load_record(file).complete
+def test_a_record_of_version_1_loads_for_ever() -> None:
+    """Of Open MPI 5.0.11 with its progress thread, as the campaign's first version measured it."""
+    file = ROOT / "tests" / "data" / "records" / "version-1.jsonl"
+    validate_record(file)
+    record = load_record(file)
+    assert (record.header.schema_version, len(record.points), record.complete) == (1, 9, True)
+    measured = points_table([record])["r_overhead"]
+    assert list(measured.round(3)) == [0.069, 0.058, 0.06, -0.034, 0.064, 0.05, -0.014, -0.008, 0.072]
+
+
+def test_the_archive_that_is_kept_beside_the_code_is_whole() -> None:
+    runs = [manifest.parent for manifest in (ROOT / "results" / "example").glob("*/manifest.json")]
+    assert runs
+    for folder in runs:
+        run = load_run(folder)
+        unread = (*run.problems, *load_peers(run)[1], *impacts_of(run)[1])
+        assert unread == ()
+        assert run.manifest["status"] == "complete"
+        for name, checksum in run.manifest["checksums"].items():
+            assert checksum == "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest()
 
 
 NOT_KNOWN_BY_VERSION_2 = {"schema_version", "raw", "mpi_variables", "thread_medians", "tcp_bytes_sent"}
