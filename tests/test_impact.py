@@ -81,11 +81,11 @@ class TestPrograms:
         """The launches of a case, as the campaign starts them."""
         line, environment = launch_line(built / MPI_IMPACT)
         options = {"programs": str(built), "launcher": shlex.join(line[:-1]), "record": str(tmp_path / "record.jsonl")}
+        options |= {"comp-times": "1ms,4ms", "budget-seconds": "1"}
         given = [f"--{name}={value}" for name, value in {**options, **changed}.items()]
         environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         return subprocess.run(
-            [sys.executable, "-m", "mpi_campaign.impact_launches", *given, "--comp-times", "1ms,4ms",
-             *([] if "budget-seconds" in changed else ["--budget-seconds", "1"]), "--", "--threads", "1", *words],
+            [sys.executable, "-m", "mpi_campaign.impact_launches", *given, "--", "--threads", "1", *words],
             capture_output=True, text=True, check=False, timeout=240, env=environment,
         )  # fmt: skip
 
@@ -136,12 +136,12 @@ class TestPrograms:
         assert (table["pairs"] >= 2).all()
 
     def test_a_hang_says_where_each_rank_is_and_closes_the_record(self, built: Path, tmp_path: Path) -> None:
-        """For longer than the calibration takes, not as long as the first launch computes."""
+        """What is not over within its limit: here a launch that computes for seconds."""
         sizes = tmp_path / "s.json"
-        assert self.in_turn(built, tmp_path, **{"save-sizes": str(sizes)}).returncode == 0
-        (tmp_path / "record.jsonl").unlink()
-        long = {"sizes": str(sizes), "budget-seconds": "100", "limit-seconds": "1"}
-        done = self.in_turn(built, tmp_path, **long)
+        long = ("--comp-times", "300ms", "--threads", "1", "--save-sizes", str(sizes), "--calibrate-only")
+        assert launch(built / MPI_IMPACT, *long).returncode == 0
+        limited = {"sizes": str(sizes), "comp-times": "300ms", "budget-seconds": "100", "limit-seconds": "2"}
+        done = self.in_turn(built, tmp_path, **limited)
         assert done.returncode == 1
         for rank in range(2):
             assert f"mpi_impact: rank {rank} hangs in the computation" in done.stderr

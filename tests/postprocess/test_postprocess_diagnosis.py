@@ -223,7 +223,7 @@ def test_time_in_mpi_test_is_told_from_waiting(tmp_path: Path) -> None:
     own = configured("basic", KINDS[NONE], test_interval_ns=10**5)
     for line in own:
         if line["type"] == "point":
-            line["t_test_ns"] = line["t_wait_ns"]
+            line["samples"]["t_test_ns"] = line["samples"]["t_wait_ns"]
     advice = table(tmp_path, sweep(grid=(16,)), own).iloc[-1]["diagnosis_advice"]
     assert "Most of what is lost is spent inside MPI_Test" in advice
     assert "more often" not in advice
