@@ -171,6 +171,11 @@ class Panel:
         """What all collectives of a library and configuration have in common."""
         return self.toolchain, self.network, self.configuration
 
+    @property
+    def skipped(self) -> bool:
+        """Whether there is nothing to see, and nothing went wrong."""
+        return self.sweep is None and self.trouble.startswith(f"{RESULT_WORDS['skip']}: ")
+
 
 SWEPT = "nbc_overlap"
 """The benchmark that makes maps."""

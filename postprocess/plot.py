@@ -182,7 +182,9 @@ def file_key(sweep: Sweep) -> str:
 
 
 def _overview(run: Run, panels: Sequence[Panel], metric: Metric | None, look: Look) -> Figure:
-    columns = list(dict.fromkeys(panel.column for panel in panels))
+    every = list(dict.fromkeys(panel.column for panel in panels))
+    columns = list(dict.fromkeys(panel.column for panel in panels if not panel.skipped))
+    nothing = ", ".join(" ".join(column) for column in every if column not in columns)
     collectives = list(dict.fromkeys(panel.collective for panel in panels))
     places = {(panel.collective, panel.column): panel for panel in panels}
     rows: list[list[_Spot]] = []
@@ -195,7 +197,8 @@ def _overview(run: Run, panels: Sequence[Panel], metric: Metric | None, look: Lo
         rows.append(row)
     sweeps = [panel.sweep for panel in panels if panel.sweep is not None]
     what = metric.title if metric else "r_overhead, basic against its own references, others against basic's"
-    return _figure(rows, f"{what}: run {run_name(run)}", provenance_words(run, sweeps), look, collectives)
+    provenance = provenance_words(run, sweeps) + (f"; skipped everywhere: {nothing}" if nothing else "")
+    return _figure(rows, f"{what}: run {run_name(run)}", provenance, look, collectives)
 
 
 def _figure(

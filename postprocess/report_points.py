@@ -60,6 +60,7 @@ class PanelView:
     up: int
     files: list[str]
     remark: str
+    skipped: bool
 
 
 class Filters:
@@ -153,6 +154,7 @@ def panel_views(
             up=len(sweep.comp_targets_ns) if sweep else 0,
             files=list(files.get(file_key(sweep), ())) if sweep else [],
             remark=panel.trouble,
+            skipped=panel.skipped,
         )
         groups.setdefault(library, {}).setdefault(panel.collective, []).append(view)
     return groups
@@ -161,9 +163,12 @@ def panel_views(
 def glance_of(
     groups: Mapping[str, Mapping[str, Sequence[PanelView]]],
 ) -> tuple[list[tuple[str, str]], dict[str, list[PanelView | None]]]:
-    """All maps side by side: the columns, each a library and a configuration, and for each collective its panels."""
+    """All maps side by side: the columns, each a library and a configuration, and for each collective its panels.
+
+    Without the columns of which everything was skipped.
+    """
     panels = [panel for collectives in groups.values() for same in collectives.values() for panel in same]
-    columns = list(dict.fromkeys((panel.library, panel.configuration) for panel in panels))
+    columns = list(dict.fromkeys((panel.library, panel.configuration) for panel in panels if not panel.skipped))
     places = {(panel.collective, panel.library, panel.configuration): panel for panel in panels}
     collectives = dict.fromkeys(panel.collective for panel in panels)
     return columns, {name: [places.get((name, *column)) for column in columns] for name in collectives}

