@@ -117,6 +117,19 @@ def test_given_sizes_are_used_and_nothing_is_calibrated(built: Path, tmp_path: P
     assert point.comp_reference.moved_relative < -0.1
 
 
+def test_a_reference_that_moved_is_seen_before_much_is_measured(built: Path, tmp_path: Path) -> None:
+    """MPI_Wait takes 5 ms longer once the sizes are known: they are looked for again, and the point is begun anew."""
+    record, sizes = tmp_path / "record.jsonl", tmp_path / "sizes.json"
+    done = launch(
+        built / "nbc_overlap", "--collective", "ibcast", "--comm-times", "8ms", "--comp-times", "2ms", "--quiet",
+        "--max-repetitions", "40", "--record", str(record), "--save-sizes", str(sizes),
+        env={"LD_PRELOAD": str(built / "hang_preload.so"), "HANG_MICROSECONDS": "5000", "HANG_FILE": str(sizes)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (point,) = load_record(record).points
+    assert (point.recalibrations, point.discarded_repetitions) == (1, 9)
+
+
 @pytest.mark.parametrize("toolchain", toolchains.DEFAULT_TOOLCHAINS)
 @pytest.mark.parametrize("computation", ["dgemm", "triad"])
 def test_what_threads_compute_and_how_often_they_test(

@@ -29,8 +29,8 @@ enum { MOST_RANKS_WITH_SAMPLES = 64 };
 /* Of the time that is left in a budget, what measuring a point once more may take. */
 #define AGAIN_SHARE 0.2
 
-/* What rank 0 decides after a repetition. */
-enum decision { GO_ON, SYNCHRONISE, STOP_INTERVAL, STOP_REPETITIONS, STOP_LATE, STOP_BUDGET, STOP_DATA, NO_CLOCK };
+/* What rank 0 decides after a repetition. MOVED: a reference is not what its size was chosen for; seen early, little is thrown away. */
+enum decision { GO_ON, SYNCHRONISE, MOVED, STOP_INTERVAL, STOP_REPETITIONS, STOP_LATE, STOP_BUDGET, STOP_DATA, NO_CLOCK };
 
 struct engine {
     const struct plan *plan;
@@ -100,10 +100,27 @@ struct point {
     int64_t recalibrations;
     int64_t data_errors;
     int64_t synchronisations; /* of the clock, before the point */
+    bool looked; /* early, whether a reference has moved */
     enum start_method start;
     int64_t deadline; /* rank 0: the point's share of the budget ends; 0: none */
     int64_t begin;
 };
+
+static bool is_calibrated(const struct calibrate_result *result) {
+    return result->status == CALIBRATE_CONVERGED || result->status == CALIBRATE_OFF_TARGET;
+}
+
+/* Rank 0: whether a reference is far from the time that its size was calibrated to. */
+static bool has_moved(const engine *e, enum global_time time, const struct calibrate_result *result) {
+    return is_calibrated(result) && samples_moved(e->samples, time, result->time_ns, MOVED_LIMIT);
+}
+
+/* Rank 0, once, when there are enough repetitions to tell. */
+static bool looks_moved(const engine *e, const struct point *p) {
+    return !p->looked && !e->plan->sizes_given && p->recalibrations == 0 && (int64_t)samples_count(e->samples) == e->plan->min_repetitions &&
+           (has_moved(e, GLOBAL_COMM_REF, calibration_comm(e->calibration, p->collective, p->comm_target)) ||
+            has_moved(e, GLOBAL_COMP_REF, calibration_comp(e->calibration, p->comp_target)));
+}
 
 /* Rank 0's decision after a repetition. */
 static enum decision decide(const engine *e, const struct point *p) {
@@ -119,6 +136,9 @@ static enum decision decide(const engine *e, const struct point *p) {
     const bool spent = p->deadline != 0 && (double)now + each > (double)p->deadline;
     if (too_late) {
         return STOP_LATE;
+    }
+    if (looks_moved(e, p)) {
+        return MOVED;
     }
     if ((int64_t)count >= plan->min_repetitions && (spent || (int64_t)count >= plan->max_repetitions ||
                                                     series_look(count, (size_t)plan->min_repetitions))) {
@@ -207,12 +227,9 @@ static enum decision measure_samples(engine *e, struct point *p) {
 
 /* Rank 0: whether a reference is not any more what its size was chosen for. */
 static bool needs_calibration(const engine *e, enum global_time time, const struct calibrate_result *result) {
-    if (result->status != CALIBRATE_CONVERGED && result->status != CALIBRATE_OFF_TARGET) {
-        return false;
-    }
     const struct record_reference reference = samples_reference(e->samples, time, result->time_ns);
     const bool drifts = reference.drift_p_value < DRIFT_P_VALUE && fabs(reference.drift_relative) > MOVED_LIMIT;
-    return drifts || samples_moved(e->samples, time, result->time_ns, MOVED_LIMIT);
+    return (is_calibrated(result) && drifts) || has_moved(e, time, result);
 }
 
 static void set_work(const engine *e, struct point *p) {
@@ -266,7 +283,9 @@ static bool recalibrate(engine *e, struct point *p, enum decision *decision) {
     }
     p->recalibrations++;
     e->result.recalibrations++;
-    p->deadline = p->deadline != 0 ? timer_now_ns() + took : 0;
+    if (p->deadline != 0 && p->deadline < timer_now_ns() + took) {
+        p->deadline = timer_now_ns() + took;
+    }
     begin_again(e, p);
     return true;
 }
@@ -366,10 +385,11 @@ static bool measure_point(engine *e, struct point *p) {
         bench_prepare(&e->bench, &p->work, p->shortest_ns);
         do {
             decision = measure_samples(e, p);
+            p->looked = p->looked || decision == MOVED;
             if (decision == NO_CLOCK) {
                 begin_again(e, p); /* from a barrier */
             }
-        } while (decision == NO_CLOCK || recalibrate(e, p, &decision));
+        } while (decision == NO_CLOCK || recalibrate(e, p, &decision) || decision == MOVED);
     } else {
         samples_gather(e->samples);
     }
