@@ -424,8 +424,8 @@ class _Rule:
 FIT = 0.85
 """A rule describes where a label is, if of the points that have either, label or rule, so many have both."""
 
-_FIRST_STEP = "A first step of the algorithm is hidden as long as the computation is short; the rest is not."
-_SLOWLY = "Communication does go on behind the computation, but slowly: it needs more time there than alone."
+_FIRST_STEP = "A first step of the algorithm is hidden as long as the computation is short; the rest is not"
+_SLOWLY = "Communication does go on behind the computation, but slowly: it needs more time there than alone"
 
 
 def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
@@ -452,24 +452,31 @@ def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
     if left := len(rows) - len(known):
         parts.insert(0 if few else len(parts), f"{UNRELIABLE} at {left}{f' of {len(rows)}' if few else ''}")
     reading = _reading(where, main)
+    having = [row for row in known if row["diagnosis"] == main]
     return MapDiagnosis(
         UNRELIABLE if few else main if number >= SHARE * len(known) else MIXED,
-        "; ".join(parts) + (f". {reading}" if reading else ""),
-        _map_advice(main, [row for row in known if row["diagnosis"] == main]),
+        _sentences("; ".join(parts), reading, _apparent_words(known)),
+        _map_advice(main, having),
     )
 
 
 def _map_advice(label: str, rows: Sequence[Mapping[Any, Any]]) -> str:
-    """The advice for the row in the middle; what looks like overlap but is none is counted over all of them."""
+    """The advice for the row in the middle."""
     typical = sorted(rows, key=lambda row: float(row[deciding_ratio(row)]))[len(rows) // 2]
+    return " ".join((*_case_warnings(typical), *_ADVICE[label](typical)))
+
+
+def _sentences(*texts: str) -> str:
+    return ". ".join(text for text in texts if text)
+
+
+def _apparent_words(rows: Sequence[Mapping[Any, Any]]) -> str:
+    """How often it looks like overlap and is none; empty where never."""
     apparent = sum(map(_apparent, rows))
-    words = _case_warnings(typical)
-    if apparent:
-        words.append(
-            f"At {apparent} of {len(rows)} points it looks like overlap against its own references, because it slows "
-            "these down too."
-        )
-    return " ".join((*words, *_ADVICE[label](typical)))
+    if not apparent:
+        return ""
+    where = f"At {apparent} of {len(rows)} points" if len(rows) > 1 else "Here"
+    return f"{where} it looks like overlap against its own references, because it slows these down too"
 
 
 def _together(rows: Sequence[Mapping[Any, Any]], valid: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
@@ -484,7 +491,7 @@ def _together(rows: Sequence[Mapping[Any, Any]], valid: Sequence[Mapping[Any, An
             number = f"{len(valid)} valid ones of {len(rows)}"
             few = f"most points are unreliable; the {number} are too few to be taken together"
         return MapDiagnosis(UNRELIABLE, few, "Measure longer (--budget-seconds), or on a quieter machine.")
-    return MapDiagnosis(found.label, few, _map_advice(found.label, valid))
+    return MapDiagnosis(found.label, _sentences(few, _apparent_words(valid)), _map_advice(found.label, valid))
 
 
 def _reading(where: Mapping[str, _Rule | None], main: str) -> str:
