@@ -270,7 +270,7 @@ def test_a_run_measures_shows_and_reports_it(campaign: Command, tmp_path: Path) 
     """The whole way with Open MPI and MPICH: no other record is in the run."""
     done = campaign(
         "run", "--benchmark", "mpi_impact", "--toolchain", "openmpi@5.0.11", "--toolchain", "mpich@5.0.2",
-        "--configuration", "basic", "--configuration", "async", "--network", "shm", "--budget-seconds", "45",
+        "--configuration", "basic", "--configuration", "async", "--network", "shm", "--budget-seconds", "25",
         "--output", str(tmp_path), timeout=1200,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -19,7 +19,7 @@ from tests.support import Command
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
 
-QUICK = ("--collective", "ibcast", "--budget-seconds", "45")
+QUICK = ("--collective", "ibcast", "--budget-seconds", "20")
 FIELDS = {
     "benchmark", "collective", "toolchain", "configuration", "network", "ranks", "comm_target_ns", "comp_target_ns",
     "message_bytes", "t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns", "r_overhead", "r_overhead_ci95",
