@@ -130,6 +130,21 @@ def test_a_reference_that_moved_is_seen_before_much_is_measured(built: Path, tmp
     assert (point.recalibrations, point.discarded_repetitions) == (1, 9)
 
 
+def test_a_reference_that_is_another_one_only_beside_a_computation_is_kept(built: Path, tmp_path: Path) -> None:
+    """MPI_Wait takes 5 ms longer where a long computation came between: the size alone takes its time, and stays."""
+    record = tmp_path / "record.jsonl"
+    done = launch(
+        built / "nbc_overlap", "--collective", "ibcast", "--comm-times", "8ms", "--comp-times", "100ms", "--quiet",
+        "--max-repetitions", "20", "--record", str(record),
+        env={"LD_PRELOAD": str(built / "hang_preload.so"), "HANG_MICROSECONDS": "5000", "HANG_SPARSE": "80"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (point,) = load_record(record).points
+    assert point.comm_reference.moved_relative is not None
+    assert point.comm_reference.moved_relative > 0.1
+    assert (point.recalibrations, point.discarded_repetitions) == (1, 0)
+
+
 @pytest.mark.parametrize("toolchain", toolchains.DEFAULT_TOOLCHAINS)
 @pytest.mark.parametrize("computation", ["dgemm", "triad"])
 def test_what_threads_compute_and_how_often_they_test(

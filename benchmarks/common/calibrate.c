@@ -301,7 +301,7 @@ struct calibrate_result calibrate_recheck(const struct calibrate_request *reques
             return result; /* no time to search again either */
         }
         result.measurements++;
-        agrees = fabs(time - found->time_ns) <= request->tolerance * request->target_ns;
+        agrees = fabs(time - found->time_ns) <= fmax(request->tolerance, request->agreement) * request->target_ns;
         size_t i = looks++;
         for (; i > 0 && times[i - 1] > time; i--) {
             times[i] = times[i - 1];

@@ -30,6 +30,7 @@ typedef bool calibrate_measure(void *context, uint64_t size, double *time_ns);
 struct calibrate_request {
     double target_ns;          /* > 0 */
     double tolerance;          /* relative: 0.02 */
+    double agreement;          /* relative: how far a second look may be from the first, where that is more than the tolerance */
     uint64_t min_size;         /* smallest size, > 0 */
     uint64_t max_size;         /* largest size, >= min_size */
     uint64_t step;             /* sizes are min_size plus multiples of this */
@@ -53,7 +54,7 @@ struct calibrate_result calibrate_search(const struct calibrate_request *request
 
 /*
  * A second look at what a search found, some time later: noise that lasted as long as the search has misled it. Measures the size once,
- * or up to three times while no reading agrees, within the tolerance, with what was found. If none does, searches once more, from the
+ * or up to three times while no reading agrees, within `agreement`, with what was found. If none does, searches once more, from the
  * size that the readings point at. A search that ended off target is repeated even if a reading agrees, and the nearer of the two results
  * counts: noise keeps a search from its target as well as a jump in the times does. initial_size and max_measurements of the request are
  * not used for the looks.

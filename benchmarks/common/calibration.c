@@ -365,10 +365,12 @@ static bool search_axis(calibration *c, const struct collective *collective, con
 }
 
 /* Collective. A second look at one size. deadline (rank 0): 0 for none. */
-static bool look_again(calibration *c, const struct collective *collective, int64_t target, int64_t deadline, struct calibrate_result *result) {
+static bool look_again(calibration *c, const struct collective *collective, int64_t target, double agreement, int64_t deadline,
+                       struct calibrate_result *result) {
     const struct calibrate_result found = *result;
     struct job job = {.c = c, .collective = collective, .target_ns = target, .begin = timer_now_ns(), .deadline = deadline};
-    const struct calibrate_request request = request_of(c, collective, target, (double)found.size);
+    struct calibrate_request request = request_of(c, collective, target, (double)found.size);
+    request.agreement = agreement;
     if (!run_job(&job, &request, &found, result)) {
         return false;
     }
@@ -384,7 +386,7 @@ static bool recheck_axis(calibration *c, const struct collective *collective, co
     for (size_t i = 0; i < count; i++) {
         int look = calibration_can_take(&results[i]) && results[i].status != CALIBRATE_NO_MESSAGE && (deadline == 0 || timer_now_ns() < deadline);
         MPI_CHECK(MPI_Bcast(&look, 1, MPI_INT, 0, MPI_COMM_WORLD));
-        if (look != 0 && !look_again(c, collective, targets[i], deadline, &results[i])) {
+        if (look != 0 && !look_again(c, collective, targets[i], 0, deadline, &results[i])) {
             return false;
         }
     }
@@ -460,15 +462,15 @@ bool calibration_search(calibration *c) {
     return true;
 }
 
-bool calibration_renew(calibration *c, size_t collective, size_t target, int64_t deadline) {
+bool calibration_renew(calibration *c, size_t collective, size_t target, double agreement, int64_t deadline) {
     const struct plan *plan = c->plan;
     struct calibrate_result *result = collective == CALIBRATION_COMPUTATION ? &c->comp[target] : &c->comm[collective][target];
     const struct calibrate_result before = *result;
     bool good = false;
     if (collective == CALIBRATION_COMPUTATION) {
-        good = look_again(c, NULL, plan->comp_targets_ns[target], deadline, result);
+        good = look_again(c, NULL, plan->comp_targets_ns[target], agreement, deadline, result);
     } else {
-        good = look_again(c, &collective_table[plan->collectives[collective]], plan->comm_targets_ns[target], deadline, result);
+        good = look_again(c, &collective_table[plan->collectives[collective]], plan->comm_targets_ns[target], agreement, deadline, result);
     }
     if (!calibration_can_take(result)) {
         *result = before; /* it was reached once: this look was disturbed */

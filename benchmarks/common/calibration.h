@@ -43,10 +43,10 @@ const struct calibrate_result *calibration_comp(const calibration *c, size_t tar
 
 /*
  * Collective. Looks again for the size of a communication target, or where collective is CALIBRATION_COMPUTATION of a computation target:
- * its reference has moved. The points that come after use what is found. deadline: local time of rank 0, 0 for none. false: wrong data
- * were received.
+ * its reference has moved. A size that still takes its time, by itself, within `agreement`, relative to the target, stays. The points that
+ * come after use what is found. deadline: local time of rank 0, 0 for none. false: wrong data were received.
  */
 #define CALIBRATION_COMPUTATION SIZE_MAX
-bool calibration_renew(calibration *c, size_t collective, size_t target, int64_t deadline);
+bool calibration_renew(calibration *c, size_t collective, size_t target, double agreement, int64_t deadline);
 
 #endif

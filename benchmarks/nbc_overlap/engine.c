@@ -225,11 +225,10 @@ static enum decision measure_samples(engine *e, struct point *p) {
     }
 }
 
-/* Rank 0: whether a reference is not any more what its size was chosen for. */
-static bool needs_calibration(const engine *e, enum global_time time, const struct calibrate_result *result) {
+/* Rank 0: whether a reference has changed while the point was measured. */
+static bool drifts(const engine *e, enum global_time time, const struct calibrate_result *result) {
     const struct record_reference reference = samples_reference(e->samples, time, result->time_ns);
-    const bool drifts = reference.drift_p_value < DRIFT_P_VALUE && fabs(reference.drift_relative) > MOVED_LIMIT;
-    return (is_calibrated(result) && drifts) || has_moved(e, time, result);
+    return is_calibrated(result) && reference.drift_p_value < DRIFT_P_VALUE && fabs(reference.drift_relative) > MOVED_LIMIT;
 }
 
 static void set_work(const engine *e, struct point *p) {
@@ -258,36 +257,53 @@ static void begin_again(engine *e, struct point *p) {
     bench_prepare(&e->bench, &p->work, p->shortest_ns);
 }
 
-/* Collective. Where a reference has moved, or drifts, its size is looked for again and the point begun anew, once, if there is time. With given
- * sizes nothing is calibrated: the record says how far they moved. */
-static bool recalibrate(engine *e, struct point *p, enum decision *decision) {
+/* What a new calibration says of a point's repetitions. */
+enum verdict { NOTHING_NEW, BEGIN_AGAIN, KEEP };
+
+/* Collective. Where a reference has moved, or drifts, its size is looked for again, once, if there is time; with another size the point is begun
+ * anew. A size that still takes its time by itself was not at fault: the reference is another one beside the other parts of a repetition
+ * (caches, a clock rate), and would be again. Its repetitions are kept, unless they drift. With given sizes nothing is calibrated: the record
+ * says how far they moved. */
+static enum verdict recalibrate(engine *e, struct point *p, enum decision *decision) {
     const struct plan *plan = e->plan;
-    int moved[2] = {0, 0};
+    enum { COMM, COMP, DRIFT };
+    int moved[3] = {0, 0, 0};
+    const struct calibrate_result *comm = calibration_comm(e->calibration, p->collective, p->comm_target);
+    const struct calibrate_result *comp = calibration_comp(e->calibration, p->comp_target);
+    const int64_t asked = timer_now_ns();
     const int64_t took = timer_now_ns() - p->begin;
     const int64_t left = plan->began_ns + (int64_t)(plan->budget_seconds * 1e9) - timer_now_ns();
     const bool time = plan->budget_seconds <= 0 || (double)took < AGAIN_SHARE * (double)left;
     if (e->bench.rank == 0 && !plan->sizes_given && p->recalibrations == 0 && time &&
         *decision != STOP_DATA && *decision != STOP_LATE) {
-        moved[0] = needs_calibration(e, GLOBAL_COMM_REF, calibration_comm(e->calibration, p->collective, p->comm_target));
-        moved[1] = needs_calibration(e, GLOBAL_COMP_REF, calibration_comp(e->calibration, p->comp_target));
+        const bool drifting[2] = {drifts(e, GLOBAL_COMM_REF, comm), drifts(e, GLOBAL_COMP_REF, comp)};
+        moved[COMM] = drifting[COMM] || has_moved(e, GLOBAL_COMM_REF, comm);
+        moved[COMP] = drifting[COMP] || has_moved(e, GLOBAL_COMP_REF, comp);
+        moved[DRIFT] = drifting[COMM] || drifting[COMP];
     }
-    MPI_CHECK(MPI_Bcast(moved, 2, MPI_INT, 0, MPI_COMM_WORLD));
-    if (moved[0] == 0 && moved[1] == 0) {
-        return false;
+    MPI_CHECK(MPI_Bcast(moved, 3, MPI_INT, 0, MPI_COMM_WORLD));
+    if (moved[COMM] == 0 && moved[COMP] == 0) {
+        return NOTHING_NEW;
     }
+    const uint64_t sizes[2] = {comm->size, comp->size};
     const int64_t deadline = plan->budget_seconds > 0 ? timer_now_ns() + took : 0;
-    if ((moved[0] != 0 && !calibration_renew(e->calibration, p->collective, p->comm_target, deadline)) ||
-        (moved[1] != 0 && !calibration_renew(e->calibration, CALIBRATION_COMPUTATION, p->comp_target, deadline))) {
+    if ((moved[COMM] != 0 && !calibration_renew(e->calibration, p->collective, p->comm_target, MOVED_LIMIT, deadline)) ||
+        (moved[COMP] != 0 && !calibration_renew(e->calibration, CALIBRATION_COMPUTATION, p->comp_target, MOVED_LIMIT, deadline))) {
         *decision = STOP_DATA;
-        return false;
+        return NOTHING_NEW;
     }
     p->recalibrations++;
     e->result.recalibrations++;
+    if (moved[DRIFT] == 0 && comm->size == sizes[COMM] && comp->size == sizes[COMP]) {
+        p->begin += timer_now_ns() - asked; /* what a repetition takes is reckoned without it */
+        bench_prepare(&e->bench, &p->work, p->shortest_ns);
+        return KEEP;
+    }
     if (p->deadline != 0 && p->deadline < timer_now_ns() + took) {
         p->deadline = timer_now_ns() + took;
     }
     begin_again(e, p);
-    return true;
+    return BEGIN_AGAIN;
 }
 
 static const char *stop_name(enum decision decision, bool measured) {
@@ -383,13 +399,16 @@ static bool measure_point(engine *e, struct point *p) {
     if (measure != 0) {
         say_pieces(e, p);
         bench_prepare(&e->bench, &p->work, p->shortest_ns);
+        enum verdict verdict = NOTHING_NEW;
         do {
             decision = measure_samples(e, p);
             p->looked = p->looked || decision == MOVED;
             if (decision == NO_CLOCK) {
                 begin_again(e, p); /* from a barrier */
+            } else {
+                verdict = recalibrate(e, p, &decision);
             }
-        } while (decision == NO_CLOCK || recalibrate(e, p, &decision) || decision == MOVED);
+        } while (decision == NO_CLOCK || verdict == BEGIN_AGAIN || decision == MOVED);
     } else {
         samples_gather(e->samples);
     }

@@ -2,13 +2,15 @@
  * A fault for tests: LD_PRELOAD this, and a rank never returns from its k-th call of an MPI function.
  * HANG_RANK (default 1), HANG_CALL (MPI_Init_thread, MPI_Wait, MPI_Test or MPI_Finalize; default MPI_Wait), HANG_WAIT (k, default 1).
  * In MPI_Init_thread, where no rank is known, all hang. HANG_MICROSECONDS: every call from the k-th on takes that much longer instead.
- * HANG_FILE: calls count only once this file exists.
+ * HANG_FILE: calls count only once this file exists. HANG_SPARSE: only calls count of which the last but one was this many milliseconds ago
+ * or more.
  */
 #include <mpi.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static atomic_long calls; /* MPI_Test is called by a helper thread */
@@ -23,9 +25,24 @@ static bool chosen(const char *call) {
     return strcmp(call, name != NULL ? name : "MPI_Wait") == 0;
 }
 
+static long long milliseconds(void) {
+    struct timespec now;
+    return clock_gettime(CLOCK_MONOTONIC, &now) == 0 ? (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000 : 0;
+}
+
+/* Of a call of one thread's. */
+static bool is_sparse(void) {
+    static long long last_but_one, last;
+    const long long now = milliseconds();
+    const bool sparse = now - last_but_one >= setting("HANG_SPARSE", 0);
+    last_but_one = last;
+    last = now;
+    return sparse;
+}
+
 static void enter(const char *call) {
     int rank = -1;
-    if (!chosen(call)) {
+    if (!chosen(call) || !is_sparse()) {
         return;
     }
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
