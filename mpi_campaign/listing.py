@@ -2,18 +2,21 @@
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from mpi_campaign import builds, libraries, machine, plan, suites, toolchains
 from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS
+from mpi_campaign.errors import CampaignError
 from mpi_campaign.progress import duration
+from mpi_campaign.spack import matrix, tool
 
 
 def everything() -> dict[str, list[dict[str, Any]]]:
     """By kind, a list of {name, what, available, why_not}."""
     resolved = toolchains.load()
-    names = dict.fromkeys([*toolchains.KNOWN_TOOLCHAINS, *(one.toolchain for one in resolved)])
-    here = {one.toolchain: one for one in resolved}
+    names = dict.fromkeys([*toolchains.KNOWN_TOOLCHAINS, *(one.toolchain for one in resolved if not one.spack)])
+    here = {one.toolchain: one for one in resolved if one.provider != "spack"}
     return {
         "systems": [_entry(name, "settings in systems/" + name) for name in plan.available_systems()],
         "networks": [
@@ -24,6 +27,7 @@ def everything() -> dict[str, list[dict[str, Any]]]:
             _entry(name, f"in {here[name].prefix}" if name in here else "from its wheels, installed when first used")
             for name in names
         ],
+        "toolchains of Spack": list(_spack()),
         "benchmarks": [_entry(name, benchmark.title) for name, benchmark in BENCHMARKS.items()],
         "collectives": [_entry(name, builds.mpi_function(name)) for name in suites.COLLECTIVES],
         "configurations": [_entry(name, one.title) for name, one in libraries.CONFIGURATIONS.items()],
@@ -35,6 +39,22 @@ def everything() -> dict[str, list[dict[str, Any]]]:
 
 def _entry(name: str, what: str, why_not: str | None = None) -> dict[str, Any]:
     return {"name": name, "what": what, "available": why_not is None, "why_not": why_not}
+
+
+def _spack() -> Iterator[dict[str, Any]]:
+    """The matrix of each system, for --provider spack."""
+    why_not = None
+    try:
+        tool.find()
+    except CampaignError as error:
+        why_not = str(error)
+    scopes: dict[Path, list[str]] = {}
+    for system in plan.available_systems():
+        scopes.setdefault(matrix.scope_of(system), []).append(system)
+    for systems in scopes.values():
+        rows = matrix.matrix(systems[0])
+        for line in rows.lines:
+            yield _entry(f"{rows.name(line)} ({', '.join(systems)})", line.spec, why_not)
 
 
 def _time(suite: suites.Suite) -> str:

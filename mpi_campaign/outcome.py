@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from mpi_campaign import archive, provenance
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import CampaignError
 from postprocess import impact, peers
@@ -101,6 +102,18 @@ def impact_table(folder: RunFolder) -> str:
 def impact_as_json(folder: RunFolder) -> str:
     """What `show --impact --json` prints: a list of objects, one per computation time and case."""
     return _as_json(impact.impact_of(load(folder)))
+
+
+def provenance_text(folder: RunFolder) -> str:
+    """What `show --provenance` prints."""
+    return provenance.as_text(archive.read_manifest(folder), load(folder))
+
+
+def provenance_as_json(folder: RunFolder) -> str:
+    """What `show --provenance --json` prints: those parts of the manifest."""
+    manifest = archive.read_manifest(folder)
+    names = ("run", "system", "status", "started_utc", "command_line", "campaign", "host", "toolchains")
+    return json.dumps({name: manifest.get(name) for name in names}, indent=1, ensure_ascii=False)
 
 
 def full_table(folder: RunFolder) -> str:

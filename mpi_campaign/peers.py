@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from mpi_campaign import libraries, toolchains
 from mpi_campaign.errors import CampaignError
@@ -71,6 +72,7 @@ class Peer:
     programs: by collective, its program; one that is missing has no sizes that mean the same as ours.
     launch: of one size. Neither program takes any other list of sizes and gives each its time.
     largest_bytes: it takes no larger message.
+    package: Spack's name of it.
     wheel: a toolchain whose wheel ships it, also for the libraries of the families in wheel_serves.
     """
 
@@ -78,6 +80,7 @@ class Peer:
     programs: Mapping[str, str]
     launch: Callable[[Work], Launch]
     largest_bytes: int
+    package: str = ""
     wheel: str = ""
     wheel_serves: tuple[str, ...] = ()
 
@@ -112,6 +115,7 @@ PEERS: Mapping[str, Peer] = {
         programs=dict.fromkeys(_SAME_SIZES, "IMB-NBC"),
         launch=_imb_launch,
         largest_bytes=2**IMB_LARGEST_LOG2,
+        package="intel-mpi-benchmarks",
         wheel="intel@2021.18.1",
         wheel_serves=("intel", "mpich", "mvapich"),
     ),
@@ -120,6 +124,7 @@ PEERS: Mapping[str, Peer] = {
         programs={name: f"osu_{name}" for name in _SAME_SIZES},
         launch=_osu_launch,
         largest_bytes=2**30,
+        package="osu-micro-benchmarks",
     ),
 }
 
@@ -153,6 +158,16 @@ def provide(benchmarks: Sequence[str], resolved: Sequence[Toolchain], say: Calla
                 toolchains.resolve(toolchains.parse(peer.wheel), say)
             except CampaignError as error:
                 say(f"{peer.title}: {error}")
+
+
+def prefixes(spack: Mapping[str, Any] | None) -> list[str]:
+    """Where Spack puts other benchmarks for a toolchain of its own: `asdict(toolchain.spack)` or None."""
+    return [prefix for _name, _hash, prefix in spack["peers"]] if spack else []
+
+
+def packages_of(benchmarks: Sequence[str]) -> list[str]:
+    """Spack's names of those of these benchmarks that are others'."""
+    return [PEERS[name].package for name in benchmarks if name in PEERS]
 
 
 def check_prefixes(folders: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ import math
 import re
 import runpy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,17 @@ from mpi_campaign import ROOT, builds, libraries, machine, peers, site, suites, 
 from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS, Benchmark
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.spack import matrix
 from mpi_campaign.toolchains import Toolchain
 
 CACHES: Mapping[str, str] = {
     "warm": "every repetition uses the same buffers",
     "cold": "buffers in turn, so many that none is found in a cache",
+}
+
+PROVIDERS: Mapping[str, str] = {
+    "wheels": "MPI libraries from PyPI, and installed ones (NAME@VERSION=PREFIX)",
+    "spack": "MPI libraries that Spack builds, or has as externals",
 }
 
 SYSTEMS = ROOT / "systems"
@@ -58,6 +64,7 @@ class Options:
     case_limit_seconds: float = 0.0
     oversubscribe: bool = False
     peer_prefixes: tuple[str, ...] = ()
+    provider: str = "wheels"
 
     @classmethod
     def from_manifest(cls, manifest: Mapping[str, Any]) -> "Options":
@@ -142,9 +149,18 @@ def check(options: Options) -> None:
     check_clone()
     _check_names(options)
     _check_numbers(options)
+    _check_toolchains(options)
+    peers.check_prefixes(options.peer_prefixes)
+
+
+def _check_toolchains(options: Options) -> None:
+    if options.provider == "spack":
+        rows = matrix.matrix(options.system)
+        for text in options.toolchains:
+            matrix.choose(text, rows)
+        return
     for text in options.toolchains:
         toolchains.parse(text)
-    peers.check_prefixes(options.peer_prefixes)
 
 
 def _check_names(options: Options) -> None:
@@ -152,6 +168,7 @@ def _check_names(options: Options) -> None:
     named: list[tuple[str, tuple[str, ...], Iterable[str]]] = [
         ("system", (options.system,), available_systems()),
         ("suite", (options.suite,), suites.SUITES),
+        ("provider", (options.provider,), PROVIDERS),
         ("configuration", options.configurations, libraries.CONFIGURATIONS),
         ("benchmark", options.benchmarks, BENCHMARKS),
         ("collective", options.collectives, suites.COLLECTIVES),
@@ -347,7 +364,7 @@ def _cells(options: Options, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
 
 def _no_collective(toolchain: Toolchain, collective: str) -> str:
     """Why a library cannot measure a collective; empty where it can, or where that is not known yet."""
-    lacking = builds.missing_functions(builds.folder(toolchain.environment, toolchain.mpicc))
+    lacking = builds.missing_functions(builds.programs(toolchain))
     function = builds.mpi_function(collective)
     return f"{toolchain.toolchain} has no {function}" if function in lacking else ""
 
@@ -356,7 +373,8 @@ def _no_peer(options: Options, toolchain: Toolchain, name: str, collective: str)
     """Why another benchmark cannot run beside ours; empty where it can."""
     if options.cache != "warm":
         return f"{peers.PEERS[name].title}: caches are warm there"
-    found = peers.find(name, collective, toolchain.family, Path(toolchain.prefix), options.peer_prefixes)
+    folders = [*options.peer_prefixes, *peers.prefixes(asdict(toolchain.spack) if toolchain.spack else None)]
+    found = peers.find(name, collective, toolchain.family, Path(toolchain.prefix), folders)
     return found if isinstance(found, str) else ""
 
 

@@ -49,7 +49,7 @@ def _judge(folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome]) -
         return "skip", plan.skipped[case.stem]
     build = next((one for one in outcomes if one.failed and not one.stem and one.environment == case.environment), None)
     if build:
-        return "fail", f"the build failed: {_build_error(build)}"
+        return "fail", f"the build failed: {build_error(build)}"
     own = next((one for one in outcomes if one.failed and one.stem == case.stem), None)
     if own:
         return "fail", _why(folder, plan, case, own)
@@ -81,7 +81,8 @@ def _why(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
     return f"it ended early; the launcher said: {telling[0][:LONGEST_QUOTE]}" if telling else reframe_says
 
 
-def _build_error(outcome: Outcome) -> str:
+def build_error(outcome: Outcome) -> str:
+    """The first line that says why a build failed."""
     said = [line for name in ("rfm_build.err", "rfm_build.out") for line in lines(Path(outcome.folder) / name)]
     errors = [line for line in said if "rror" in line]
     return (errors or said or [outcome.fail_reason])[0][:LONGEST_QUOTE]

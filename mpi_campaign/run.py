@@ -4,11 +4,22 @@ import json
 import shutil
 import signal
 import tempfile
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import __version__, archive, machine, measuring, peers, reframe_session, suites, toolchains
+from mpi_campaign import (
+    __version__,
+    archive,
+    machine,
+    measuring,
+    peers,
+    provenance,
+    reframe_session,
+    suites,
+    toolchains,
+)
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.plan import (
@@ -26,11 +37,12 @@ from mpi_campaign.plan import (
 )
 from mpi_campaign.progress import Progress, duration
 from mpi_campaign.reframe_session import Outcome, Session
-from mpi_campaign.results import results
+from mpi_campaign.results import build_error, results
 from mpi_campaign.toolchains import Toolchain
 from mpi_campaign.watch import Watch
 
 STEPS = 6
+SETUP_STEPS = 3
 
 
 class Campaign:
@@ -55,8 +67,7 @@ class Campaign:
             f"{compiler}"
         )
         self.progress.step("finding the toolchains")
-        asked = dict.fromkeys(self.options.toolchains or suites.SUITES[self.options.suite].toolchains)
-        resolved = [toolchains.resolve(toolchains.parse(text), self._say) for text in asked]
+        resolved = self._resolve()
         peers.provide(list(benchmarks_of(self.options)), resolved, self._say)
         network, notes = choose_network(self.options)
         self._say(f"{', '.join(one.toolchain for one in resolved)}; network {network}")
@@ -79,6 +90,50 @@ class Campaign:
             self._say(f"{error.filename or folder.path}: {error.strerror}; what was measured is kept")
             print(f"run: {folder.path}")
             return EXIT_FAILED
+
+    def build(self) -> int:
+        """Find the toolchains and build the benchmarks with them, measure nothing. Returns the exit code.
+
+        Raises CampaignError where nothing can be built.
+        """
+        self.progress = Progress(SETUP_STEPS)
+        check(self.options)
+        self.progress.step("looking at this machine")
+        self._say(str(machine.compiler()))
+        self.progress.step("finding the toolchains")
+        resolved = self._resolve()
+        network, _notes = choose_network(self.options)
+        plan = make_plan(self.options, resolved, network, place(self.options))
+        self.progress.step("building the benchmarks")
+        with tempfile.TemporaryDirectory() as scratch, measuring.alone(self._say):
+            folder = archive.start(Path(scratch), self.options.system)
+            watch = Watch(self.progress, plan, folder, on_end=lambda: None)
+            try:
+                session = self._build(folder, plan, watch)
+                failed = [one for one in reframe_session.outcomes(folder.session / archive.REPORT) if one.failed]
+                for one in failed:
+                    self.progress.line(f"FAIL {one.environment}: {build_error(one)}")
+            finally:
+                shutil.rmtree(folder.session, ignore_errors=True)
+        if session.interrupted:
+            return EXIT_INTERRUPTED
+        broken = self._broken(session, failed)
+        return EXIT_FAILED if failed or broken else EXIT_GOOD
+
+    def _resolve(self) -> list[Toolchain]:
+        options = self.options
+        if options.provider == "spack":
+            began = time.monotonic()
+            beside = peers.packages_of(list(benchmarks_of(options)))
+            return toolchains.resolve_spack(
+                options.toolchains,
+                options.system,
+                beside,
+                self._say,
+                lambda: self.progress.status(f"      concretizing, {duration(time.monotonic() - began)}"),
+            )
+        asked = dict.fromkeys(options.toolchains or suites.SUITES[options.suite].toolchains)
+        return [toolchains.resolve(toolchains.parse(text), self._say) for text in asked]
 
     def _say(self, text: str) -> None:
         self.progress.line(f"      {text}")
@@ -157,6 +212,7 @@ class Campaign:
         manifest = self._manifest(folder, plan, resolved, notes)
         manifest["cases"] = list(results(folder, plan, []))
         archive.write_manifest(folder, manifest)
+        keep_locks(folder, resolved)
         facts = {name: manifest[name] for name in ("run", "system", "suite", "campaign")}
         archive.write_atomically(folder.session / "metadata.json", json.dumps(facts) + "\n")
         watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
@@ -303,3 +359,12 @@ class Campaign:
         if interrupted:
             return EXIT_INTERRUPTED
         return EXIT_FAILED if bad or unwritten else EXIT_GOOD
+
+
+def keep_locks(folder: RunFolder, resolved: list[Toolchain]) -> None:
+    """What Spack builds a run's toolchains from goes into the archive with it."""
+    for one in resolved:
+        if one.spack is not None:
+            (folder.partial / provenance.SPACK_FOLDER).mkdir(exist_ok=True)
+            shutil.copyfile(one.spack.folder / "spack.lock", folder.partial / provenance.lock_of(one.environment))
+            shutil.copyfile(one.spack.folder / "spack.yaml", folder.partial / provenance.manifest_of(one.environment))

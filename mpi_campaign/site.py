@@ -8,9 +8,10 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from mpi_campaign import ROOT, STATE, libraries, machine, suites, toolchains
+from mpi_campaign import ROOT, STATE, builds, libraries, machine, suites, toolchains
 
 # Partitions with this feature launch MPI; environments with it have an MPI library.
 MPI_FEATURE = "mpi"
@@ -64,6 +65,8 @@ def _environment(toolchain: toolchains.Toolchain) -> dict[str, Any]:
             "prefix": toolchain.prefix,
             "mpicc": toolchain.mpicc,
             "packages": [vars(package) for package in toolchain.packages],
+            "programs": str(builds.programs(toolchain)),
+            "spack": asdict(toolchain.spack) if toolchain.spack else None,
         },
     }
 

@@ -8,7 +8,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 
 # Parts of the suite that a machine may lack. A test names its part with @pytest.mark.needs("part").
-PARTS = ("browser", "clang", "mpi", "nodes", "system-mpi", "wire")
+PARTS = ("browser", "clang", "mpi", "nodes", "spack", "system-mpi", "wire")
 
 PYTEST_INTERRUPTED = 2
 PYTEST_FAILED = 1

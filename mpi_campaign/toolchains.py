@@ -3,6 +3,7 @@
 Providers
   wheels   NAME@VERSION          the MPI libraries that PyPI ships, each in a prefix of its own under .campaign/
   prefix   NAME@VERSION=PREFIX   an MPI that is already installed: a module, a distribution's, a site's own build
+  spack    NAME[@VERSION]        one that Spack builds, or has as an external: mpi_campaign/spack/
 
 What is resolved is kept in .campaign/toolchains.json, which the ReFrame settings of every system read.
 """
@@ -17,13 +18,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from mpi_campaign import STATE, libraries
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.spack.build import Build
 
 TOOLCHAINS = STATE / "toolchains"
 STORE = STATE / "toolchains.json"
@@ -66,13 +68,14 @@ class Toolchain:
     mpicc: str
     mpiexec: str
     packages: tuple[Package, ...] = field(default_factory=tuple)
+    spack: Build | None = None
 
     @property
     def environment(self) -> str:
         """Name of the ReFrame environment, which takes neither dots nor @; prefixes are told apart by a hash."""
         plain = re.sub(r"[^A-Za-z0-9-]", "_", self.toolchain.replace("@", "-"))
-        if self.provider == "wheels":
-            return plain
+        if self.provider != "prefix":
+            return plain if self.provider == "wheels" else f"{plain}-spack"
         return f"{plain}-{hashlib.sha256(self.prefix.encode()).hexdigest()[:6]}"
 
 
@@ -112,6 +115,32 @@ def resolve(spec: Spec, say: Callable[[str], None]) -> Toolchain:
     return found
 
 
+def resolve_spack(
+    names: Sequence[str],
+    system: str,
+    peers: Sequence[str],
+    say: Callable[[str], None],
+    on_tick: Callable[[], None] = lambda: None,
+) -> list[Toolchain]:
+    """What Spack makes of these names, or of a system's whole matrix where there are none, remembered.
+
+    peers: packages of other benchmarks to have beside ours.  Concretized, not yet built: that is ReFrame's.
+    Raises CampaignError where one cannot be had.
+    """
+    from mpi_campaign.spack import provider  # noqa: PLC0415 - it imports what is made of toolchains
+
+    with _locked():
+        resolved = []
+        for found in provider.find(names, system, peers, say, on_tick):
+            mpicc, mpiexec = (str(provider.program(found.prefix, found.family, name)) for name in ("mpicc", "mpiexec"))
+            one = Toolchain(
+                found.name, found.family, found.version, "spack", str(found.prefix), mpicc, mpiexec, spack=found.build
+            )
+            _remember(one)
+            resolved.append(one)
+    return resolved
+
+
 def _answers(one: Toolchain, spec: Spec) -> bool:
     provider_and_prefix = ("prefix", str(spec.prefix)) if spec.prefix else ("wheels", one.prefix)
     return one.toolchain == spec.toolchain and (one.provider, one.prefix) == provider_and_prefix
@@ -123,12 +152,13 @@ def load() -> list[Toolchain]:
     try:
         for entry in json.loads(STORE.read_text()):
             packages = tuple(Package(**package) for package in entry["packages"])
-            found.append(Toolchain(**{**entry, "packages": packages}))
+            spack = Build.from_json(entry["spack"]) if entry.get("spack") else None
+            found.append(Toolchain(**{**entry, "packages": packages, "spack": spack}))
     except FileNotFoundError:
         return []
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise CampaignError(f"{STORE} cannot be read ({error!r}): remove it and start again") from error
-    return [one for one in found if Path(one.prefix).is_dir()]
+    return [one for one in found if Path(one.spack.environment if one.spack else one.prefix).is_dir()]
 
 
 @contextmanager

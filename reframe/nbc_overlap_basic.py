@@ -33,7 +33,7 @@ class NbcOverlap(MeasuredTest):
     @run_after("setup")
     def library_has_the_collective(self) -> None:
         function = builds.mpi_function(self.case.collective)
-        missing = function in builds.missing_functions(self.build.build_folder)
+        missing = function in builds.missing_functions(self.build.programs)
         self.skip_if(missing, f"{self.case.toolchain} has no {function}")
 
     @run_before("performance")

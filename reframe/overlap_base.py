@@ -16,10 +16,15 @@ from reframe.core.exceptions import SanityError
 
 from mpi_campaign import archive, builds, libraries, machine, site, suites, verify
 from mpi_campaign.cases import Case
+from mpi_campaign.spack import provider
+from mpi_campaign.spack.build import Build
 
 
 class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
-    """The one CMake project, built once per environment, in a folder that stays: a second run compiles nothing."""
+    """The one CMake project, built once per environment, in a folder that stays: a second run compiles nothing.
+
+    With toolchains of Spack's it is Spack that builds it, and the MPI library where that is no external.
+    """
 
     descr = "build the benchmarks"
     build_system: Any = "CMake"  # ReFrame makes an object of it
@@ -27,13 +32,52 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
     build_time_limit = "10m"
 
     @property
-    def build_folder(self) -> Path:
-        return builds.folder(self.current_environ.name, self.current_environ.extras["mpicc"])
+    def programs(self) -> Path:
+        """The folder that they are in when they have been built."""
+        return Path(self.current_environ.extras["programs"])
+
+    @run_after("setup")
+    def choose_build_system(self) -> None:
+        extras = self.current_environ.extras
+        if extras["spack"] is None:
+            return
+        self.made_by = Build.from_json(extras["spack"])
+        self.build_time_limit = "12h"  # of an MPI library and all below it
+        wanted = [self.made_by.hash, *(digest for _name, digest, _prefix in self.made_by.peers)]
+        self.to_install = [] if provider.is_built(self.made_by, builds.fingerprint(), wanted) else wanted
+        self.build_system = "Spack" if self.to_install else "CustomBuild"
 
     @run_before("compile")
     def configure(self) -> None:
+        if self.current_environ.extras["spack"] is None:
+            self.configure_cmake()
+        elif self.to_install:
+            self.configure_spack()
+        else:
+            self.build_system.commands = ["echo nothing has changed since Spack built it"]
+
+    def configure_spack(self) -> None:
+        """From the lock only. What other benchmarks lack, a source that no network brings, is no fault of ours."""
+        build = self.made_by
+        ours, *peers = self.to_install
+        jobs = f"-j{machine.cores().physical}"
+        spack = shlex.quote(build.spack_executable)
+        for name, value in provider.install_variables(build).items():
+            self.env_vars[name] = shlex.quote(value)
+        self.prebuild_cmds = [f'unset SPACK_ENV SPACK_ROOT PYTHONPATH; spack() {{ {spack} --color=never "$@"; }}']
+        self.build_system.environment = build.environment
+        self.build_system.install_opts = [jobs, f"/{ours}"]
+        install = f"spack -e {build.environment} install {jobs}"
+        self.postbuild_cmds = [
+            f"installed={ours}",
+            *(f'{install} /{one} && installed="$installed {one}" || true' for one in peers),
+            f"{site.python_command()} -m mpi_campaign.spack.provider {build.environment} $installed",
+        ]
+
+    def configure_cmake(self) -> None:
+        """By hand, with the toolchain's mpicc."""
         extras = self.current_environ.extras
-        self.build_system.builddir = shlex.quote(str(self.build_folder))
+        self.build_system.builddir = shlex.quote(str(self.programs))
         self.build_system.configuredir = shlex.quote(str(builds.SOURCES))
         self.build_system.flags_from_environ = False
         self.build_system.max_concurrency = None
@@ -43,7 +87,7 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
 
     @sanity_function
     def executables_exist(self) -> Any:
-        return sn.all(sn.path_isfile(self.build_folder / name) for name in builds.PROGRAMS)
+        return sn.all(sn.path_isfile(self.programs / name) for name in builds.PROGRAMS)
 
 
 class MeasuredTest(rfm.RunOnlyRegressionTest):
@@ -187,7 +231,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
 
     def words(self) -> list[str]:
         """The program and its options."""
-        program = str(self.build.build_folder / self.benchmark)
+        program = str(self.build.programs / self.benchmark)
         own = ["--collective", self.case.collective, "--limit-seconds", f"{self.hung_after_seconds:.1f}"]
         return [program, *self.common_options(), *own, "--record", archive.RECORD, *self.benchmark_options()]
 
@@ -221,7 +265,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         extras = self.current_environ.extras
         given = Path(self.metadata_file)
         facts = json.loads(given.read_text()) if given.is_file() else {}  # gone when a run's command is typed again
-        return {**facts, "prefix": extras["prefix"], "packages": extras["packages"], "case": self.case.as_dict()}
+        made = {name: extras[name] for name in ("prefix", "packages", "spack") if extras[name] is not None}
+        return {**facts, **made, "case": self.case.as_dict()}
 
     def record_files(self) -> dict[str, str]:
         """What a measurement leaves: {its name here: suffix in the archive}."""

@@ -58,7 +58,7 @@ class PeerTest(MeasuredTest):
             self.basic.collective,
             extras["family"],
             Path(extras["prefix"]),
-            list(filter(None, self.peer_prefix.split(":"))),
+            [*filter(None, self.peer_prefix.split(":")), *peers.prefixes(extras["spack"])],
         )
         if isinstance(found, str):
             self.skip(found)

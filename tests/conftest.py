@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from mpi_campaign import ROOT, machine
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.spack import tool
 from mpi_campaign.testing import PARTS
 from tests.support import MPI, Command, build_benchmarks
 
@@ -28,6 +30,18 @@ def _mpi() -> str | None:
     return None if machine.cores().physical >= 2 else "two ranks need two cores"
 
 
+def _spack() -> str | None:
+    """A Spack that has its packages: those of $MPI_CAMPAIGN_SPACK_PACKAGES, or what it cloned before."""
+    try:
+        found = tool.find()
+    except CampaignError as error:
+        return str(error)
+    if found.packages is not None:
+        return None
+    done = found.call("list", "openmpi")
+    return None if done.returncode == 0 else tool.complaint(done.stdout + done.stderr)
+
+
 def _system_mpi() -> str | None:
     return None if shutil.which("mpicc") and shutil.which("mpiexec") else "no installed MPI (mpicc, mpiexec) on PATH"
 
@@ -37,6 +51,7 @@ WHY_NOT: dict[str, Callable[[], str | None]] = {
     "clang": _clang,
     "mpi": _mpi,
     "nodes": machine.nodes_refusal,
+    "spack": _spack,
     "system-mpi": _system_mpi,
     "wire": machine.wire_refusal,
 }

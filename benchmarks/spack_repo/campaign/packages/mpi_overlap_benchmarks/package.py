@@ -1,0 +1,82 @@
+# Copyright (c) 2026, the maintainers of the MPI overlap campaign
+#
+# SPDX-License-Identifier: BSD-3-Clause
+
+import os
+
+from spack_repo.builtin.build_systems.cmake import CMakePackage
+
+from spack.package import *
+
+
+class MpiOverlapBenchmarks(CMakePackage):
+    """Measures how MPI libraries overlap nonblocking collectives with computation.
+
+    The programs of the MPI overlap campaign: nbc_overlap, mpi_impact, compute_alone and
+    timing_selfcheck. Each writes one record, which the campaign archives and analyses.
+    """
+
+    # The clone that this recipe lies in. A spack.yaml of the campaign builds its sources as they are
+    # (develop:); a release is a version with a tag and a commit.
+    git = "file://" + os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 5))
+    homepage = git
+
+    license("BSD-3-Clause")
+
+    version("main", branch="main")
+
+    depends_on("c", type="build")
+    depends_on("cmake@3.18:", type="build")
+    depends_on("mpi@3:")
+    depends_on("blas")
+
+    # Every OpenMP thread calls it at the same time.
+    requires("^openblas+locking", when="^[virtuals=blas] openblas")
+    conflicts("^[virtuals=blas] intel-oneapi-mkl", msg="MKL has no cblas.h: use openblas")
+
+    sanity_check_is_file = [
+        join_path("bin", name)
+        for name in ("nbc_overlap", "mpi_impact", "compute_alone", "timing_selfcheck")
+    ]
+
+    @property
+    def root_cmakelists_dir(self):
+        """`develop:` names the folder of the benchmarks, a fetched version is the whole clone."""
+        is_clone = os.path.isdir(os.path.join(self.stage.source_path, "benchmarks"))
+        return "benchmarks" if is_clone else "."
+
+    def cmake_args(self):
+        return [
+            self.define("CAMPAIGN_TESTS", self.run_tests),
+            self.define("CAMPAIGN_WERROR", False),  # compilers that nobody has tried
+            self.define("BLAS_ROOT", self.spec["blas"].prefix),
+            self.define("MPI_C_COMPILER", self.mpi_program("mpicc")),
+        ]
+
+    def mpi_program(self, name):
+        """Debian and Ubuntu keep several MPI libraries in one prefix: mpicc.openmpi, mpicc.mpich."""
+        mpi = self.spec["mpi"]
+        usual = join_path(os.path.dirname(mpi.mpicc), name)
+        own = f"{usual}.{mpi.name}"
+        return own if os.path.isfile(own) else usual
+
+    def launch(self, program, *options):
+        """Two ranks, wherever there is room. Returns what they print."""
+        launcher = Executable(self.mpi_program("mpiexec"))
+        if self.spec.satisfies("^[virtuals=mpi] openmpi"):
+            launcher.add_default_env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            launcher.add_default_env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+            launcher.add_default_arg("--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none")
+        launcher.add_default_env("OMP_NUM_THREADS", "1")
+        path = join_path(self.prefix.bin, program)
+        return launcher("-n", "2", path, *options, output=str.split, error=str.split)
+
+    def test_nbc_overlap(self):
+        """two ranks measure a collective and check what they receive"""
+        grid = ("--comm-times", "1ms", "--comp-times", "1ms", "--max-repetitions", "9")
+        out = self.launch("nbc_overlap", "--collective", "ialltoall", *grid)
+        check_outputs([r"r_overhead", r"ialltoall +1 +1 +\d+"], out)
+
+    def test_timing_selfcheck(self):
+        """two ranks say how well they can start together"""
+        check_outputs([r"clock"], self.launch("timing_selfcheck", "--help"))

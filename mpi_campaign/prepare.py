@@ -1,0 +1,53 @@
+"""`campaign setup`: toolchains and benchmarks are there before anything is measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign import archive, peers
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.plan import Options, benchmarks_of, check
+from mpi_campaign.run import Campaign
+from mpi_campaign.spack import provider, tool
+
+
+@dataclass(frozen=True)
+class SpackSetup:
+    """What concerns Spack alone: which one, which packages, which lock."""
+
+    spack: Path | None
+    packages: Path | None
+    lock: Path | None
+    clone: bool
+    fresh: bool
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were given, as they are typed."""
+        return [f"--{name}" for name, value in vars(self).items() if value]
+
+
+def setup(asked: Mapping[str, Any], wanted: SpackSetup, words: list[str]) -> int:
+    """Returns the exit code. asked: fields of Options. Raises CampaignError where nothing can be built."""
+    options = Options(**asked)
+    if options.provider != "spack" and wanted.given:
+        raise CampaignError(f"{wanted.given[0]} is for --provider spack")
+    if wanted.lock is not None and len(options.toolchains) != 1:
+        raise CampaignError("--lock is of one toolchain: say of which with one --toolchain")
+    if options.provider == "spack":
+        tool.remember(spack=wanted.spack, packages=wanted.packages)
+        if wanted.clone or not tool.is_there():
+            tool.clone(print)
+        check(options)
+        _prepare(options, wanted)
+    return Campaign(options, archive.RESULTS, words).build()
+
+
+def _prepare(options: Options, wanted: SpackSetup) -> None:
+    """Locks that are to be made anew are forgotten, one that was given is put in place."""
+    for one in provider.wanted(options.toolchains, options.system, peers.packages_of(list(benchmarks_of(options)))):
+        if wanted.fresh:
+            one.lock.unlink(missing_ok=True)
+        if wanted.lock is not None:
+            one.prepare(tool.find().packages, lock=wanted.lock)

@@ -1,0 +1,164 @@
+"""What a run was made with, and the commands that make it again."""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import click
+
+from mpi_campaign import archive, plan
+from mpi_campaign.archive import RunFolder
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.plan import Options
+from mpi_campaign.spack.build import Build
+from mpi_campaign.toolchains import NAME, VERSION, Package
+from postprocess.load import Run
+
+COMMIT = re.compile(r"[0-9a-f]{40}")
+DIGEST = re.compile(r"[0-9a-f]{64}")
+STEM = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+SPACK_FOLDER = "spack"
+
+
+def lock_of(environment: str) -> str:
+    """Name, in a run's folder, of the lock of a toolchain's ReFrame environment."""
+    return f"{SPACK_FOLDER}/{environment}.spack.lock"
+
+
+def manifest_of(environment: str) -> str:
+    """The same of its spack.yaml."""
+    return f"{SPACK_FOLDER}/{environment}.spack.yaml"
+
+
+def as_text(manifest: Mapping[str, Any], run: Run) -> str:
+    """What `show --provenance` prints."""
+    return "\n".join(_printable(line) for line in _lines(manifest, run))
+
+
+def _printable(text: str) -> str:
+    """A manifest may come from anywhere: nothing in it steers a terminal."""
+    return "".join(one if one.isprintable() else "?" for one in text)
+
+
+def _lines(manifest: Mapping[str, Any], run: Run) -> Iterator[str]:
+    campaign, host = manifest.get("campaign", {}), manifest.get("host", {})
+    changed = {True: ", with changes", False: "", None: ", not known whether changed"}.get(campaign.get("dirty"), "")
+    yield f"run         {manifest.get('run')}, {manifest.get('status')}, {manifest.get('started_utc')}"
+    yield f"campaign    {campaign.get('version')}, commit {campaign.get('commit')}{changed}"
+    yield (
+        f"machine     {host.get('name')}: {host.get('cpu')}, {host.get('cores')} cores, {host.get('os')}, kernel "
+        f"{host.get('kernel')}"
+    )
+    yield f"command     {shlex.join(map(str, manifest.get('command_line', [])))}"
+    for entry in manifest.get("toolchains", []):
+        yield ""
+        yield from _toolchain_lines(entry, run)
+
+
+def _toolchain_lines(entry: Mapping[str, Any], run: Run) -> Iterator[str]:
+    yield f"toolchain   {entry.get('toolchain')} from {entry.get('provider')}, in {entry.get('prefix')}"
+    for package in entry.get("packages", []):
+        yield f"  wheel     {package.get('name')} {package.get('version')} sha256:{package.get('sha256')}"
+    if entry.get("spack"):
+        try:
+            yield from _spack_lines(Build.from_json(entry["spack"]), str(entry.get("environment")))
+        except (KeyError, TypeError, ValueError) as error:
+            yield f"  spack     cannot be read: {error!r}"
+    named = (entry.get("toolchain"), entry.get("provider"))
+    headers = [one.header for one in run.records if (one.header.toolchain, one.header.provider) == named]
+    builds = [(header.build, f", {header.build.get('blas')}" * ("blas" in header.build)) for header in headers]
+    yield from dict.fromkeys(
+        f"  built     by {build.get('compiler')} with {build.get('flags')}, commit {build.get('commit')}"
+        f"{', changed' * (build.get('dirty') is True)}{blas}"
+        for build, blas in builds
+    )
+    yield from dict.fromkeys(f"  says      {one.mpi_library_version.strip().partition(chr(10))[0]}" for one in headers)
+
+
+def _spack_lines(build: Build, environment: str) -> Iterator[str]:
+    yield f"  library   {build.mpi_spec} /{build.mpi_hash}, {'external' if build.external else 'built by Spack'}"
+    yield f"  programs  {build.spec} /{build.hash}"
+    yield f"  compiler  {build.compiler}, {build.architecture}"
+    yield f"  Spack     {build.spack_version} {build.spack_commit}".rstrip()
+    for namespace, commit in build.repositories:
+        yield f"  packages  {namespace} {commit or '(not a git clone)'}"
+    yield f"  lock      {lock_of(environment)} sha256:{build.lock_sha256}"
+    for name, digest, _prefix in build.peers:
+        yield f"  beside    {name} /{digest}"
+
+
+def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
+    """The commands that build a run's toolchains again and repeat it, made from what the manifest says after a check.
+
+    run_command: `campaign run`, whose options they are.  Raises CampaignError where the manifest says what cannot be.
+    """
+    manifest = archive.read_manifest(folder)
+    try:
+        options = Options.from_manifest(manifest)
+        commit = str(manifest["campaign"]["commit"])
+        toolchains = [dict(entry) for entry in manifest["toolchains"]]
+        dirty = manifest["campaign"]["dirty"]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CampaignError(f"{folder.path / archive.MANIFEST} cannot be read: {error}") from error
+    options = replace(options, toolchains=tuple(_name(folder, options, entry) for entry in toolchains))
+    plan.check(options)
+    lines = ["# in a clone of this project:"]
+    if COMMIT.fullmatch(commit):
+        lines.append(f"git checkout {commit}")
+        if dirty:
+            lines.append("# the clone had changes that this commit does not have")
+    else:
+        lines.append("# which commit it was is not known")
+    lines += [line for entry in toolchains for line in _toolchain_steps(folder, options, entry)]
+    return [*lines, _run_line(options, run_command)]
+
+
+def _name(folder: RunFolder, options: Options, entry: Mapping[str, Any]) -> str:
+    """A toolchain as a person asks for it. Raises CampaignError where its name is none."""
+    name, provider = str(entry.get("toolchain")), str(entry.get("provider"))
+    family, _, version = name.partition("@")
+    if (
+        not NAME.fullmatch(family)
+        or not VERSION.fullmatch(version)
+        or (provider == "spack") != (options.provider == "spack")
+    ):
+        raise CampaignError(f"{folder.path / archive.MANIFEST}: '{name}' from {provider} is no toolchain")
+    given = next((text for text in options.toolchains if text.startswith(f"{name}=")), None)
+    return given or name if provider == "prefix" else name
+
+
+def _toolchain_steps(folder: RunFolder, options: Options, entry: Mapping[str, Any]) -> Iterator[str]:
+    environment = str(entry.get("environment", ""))
+    if not STEM.fullmatch(environment):
+        raise CampaignError(f"{folder.path / archive.MANIFEST}: '{environment}' is no name of an environment")
+    if entry.get("spack"):
+        lock = folder.path / lock_of(environment)
+        name = str(entry.get("toolchain"))
+        if not lock.is_file():
+            raise CampaignError(f"{lock} is not there: without it the build of {name} cannot be made again")
+        words = ["./campaign", "setup", "--provider", "spack", "--toolchain", name, "--lock", str(lock)]
+        if options.system != "local":
+            words += ["--system", options.system]
+        yield shlex.join(words)
+        return
+    for given in entry.get("packages", []):
+        package = Package(**given)
+        if STEM.fullmatch(package.name) and STEM.fullmatch(package.version) and DIGEST.fullmatch(package.sha256):
+            yield f"# {package.name} {package.version} is fetched; its hash was sha256:{package.sha256}"
+
+
+def _run_line(options: Options, run_command: click.Command) -> str:
+    """`./campaign run` with those options that are not as they usually are."""
+    flags = {one.name: max(one.opts, key=len) for one in run_command.params}
+    words: list[str] = ["./campaign", "run"]
+    for field in fields(Options):
+        value = getattr(options, field.name)
+        if value == field.default:
+            continue
+        flag = str(flags[field.name])
+        values: Sequence[Any] = value if isinstance(value, tuple) else (value,)
+        for one in values:
+            words += [flag] if one is True else [flag, f"{one:g}" if isinstance(one, float) else str(one)]
+    return shlex.join(words)

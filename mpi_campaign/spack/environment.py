@@ -1,0 +1,234 @@
+"""One Spack environment per toolchain, made from spack.yaml: concretized once, then only installed from its lock.
+
+It lies in .campaign/spack/environments/<system>/<toolchain>/:
+
+    spack.yaml        spack.yaml of the clone, with one MPI library and absolute paths
+    spack.lock        what Spack made of it; kept until something that it was made from changes
+    made-from         a digest of that: spack.yaml, the system's settings, the recipe
+    description.json  what Spack says of the lock: prefixes, hashes, externals, compilers
+    built.json        what was installed from it, from which sources
+"""
+
+import hashlib
+import json
+import platform
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mpi_campaign import ROOT, archive
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.spack import matrix, tool
+
+ENVIRONMENTS = tool.HOME / "environments"
+REPOSITORY = ROOT / "benchmarks" / "spack_repo" / "campaign"
+RECIPE = REPOSITORY / "packages" / "mpi_overlap_benchmarks" / "package.py"
+DESCRIBE = Path(__file__).with_name("describe.py")
+
+# Where Spack puts things when the system's own settings do not say.
+DEFAULTS = {
+    "config": {
+        "install_tree": {"root": str(tool.HOME / "opt")},
+        "build_stage": [str(tool.HOME / "stage")],
+        "source_cache": str(tool.HOME / "sources"),
+    }
+}
+
+
+@dataclass(frozen=True)
+class Environment:
+    """folder: where it lies. line: its MPI library. peers: other benchmarks in it."""
+
+    folder: Path
+    system: str
+    line: matrix.Line
+    peers: tuple[str, ...]
+
+    @property
+    def lock(self) -> Path:
+        return self.folder / "spack.lock"
+
+    @property
+    def manifest(self) -> Path:
+        return self.folder / "spack.yaml"
+
+    @property
+    def built(self) -> Path:
+        return self.folder / "built.json"
+
+    def text(self, packages: Path | None) -> str:
+        """Its spack.yaml. Raises CampaignError where the clone's cannot be used."""
+        whole = matrix.read_yaml(matrix.MANIFEST).get("spack")
+        if not isinstance(whole, dict):
+            raise CampaignError(f"{matrix.MANIFEST} has no `spack:`: see docs/spack.md")
+        scope = matrix.scope_of(self.system)
+        repositories = {name: _absolute(path) for name, path in whole.get("repos", {}).items()}
+        if packages is not None:
+            repositories["builtin"] = str(packages / tool.BUILTIN)
+        develop = {name: {**one, "path": _absolute(one["path"])} for name, one in whole.get("develop", {}).items()}
+        mine = {
+            **whole,
+            "include": [str(scope), str(tool.HOME / "defaults")],
+            "repos": repositories,
+            "develop": develop,
+            "specs": [f"{name} ^{self.line.spec}" for name in (f"{matrix.PACKAGE}@main", *self.peers)],
+            "concretizer": {**whole.get("concretizer", {}), "unify": True},
+            "view": False,
+        }
+        heading = f"# Made from {matrix.MANIFEST}: change that one.\n"
+        return heading + yaml.safe_dump({"spack": mine}, sort_keys=False, width=110)
+
+    def digest(self, packages: Path | None) -> str:
+        """Of everything that a lock depends on, and of the machine that it is for."""
+        scope = matrix.scope_of(self.system)
+        found = hashlib.sha256(f"{platform.machine()}\n{self.text(packages)}".encode())
+        settings = (path for path in sorted(scope.glob("*.yaml")) if path.name != matrix.DEFINITIONS)
+        for path in (*settings, RECIPE):
+            found.update(path.read_bytes())
+        return found.hexdigest()
+
+    def is_concretized(self, packages: Path | None) -> bool:
+        """Whether its lock is of what is asked for now."""
+        try:
+            return self.lock.is_file() and (self.folder / "made-from").read_text() == self.digest(packages)
+        except FileNotFoundError:
+            return False
+
+    def prepare(self, packages: Path | None, *, lock: Path | None = None) -> None:
+        """Begin it anew, without a lock or with one that was kept elsewhere.
+
+        Raises CampaignError where that lock is none, or of sources that lie elsewhere, or of another machine.
+        """
+        if lock is not None:
+            _check_lock(lock)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        try:
+            self.folder.mkdir(parents=True)
+            defaults = tool.HOME / "defaults" / "config.yaml"
+            defaults.parent.mkdir(exist_ok=True)
+            archive.write_atomically(defaults, yaml.safe_dump(DEFAULTS))
+            archive.write_atomically(self.manifest, self.text(packages))
+            if lock is not None:
+                shutil.copyfile(lock, self.lock)
+                self.keep(packages)
+        except OSError as error:
+            raise CampaignError(
+                f"{self.folder} cannot be made ({error.strerror}): this clone must be writable"
+            ) from error
+
+    def keep(self, packages: Path | None) -> None:
+        """What it was concretized from stays beside the lock."""
+        archive.write_atomically(self.folder / "made-from", self.digest(packages))
+
+    def concrete_version(self) -> str:
+        """Of its MPI library, as far as it has been described; empty where it has not."""
+        try:
+            found = json.loads((self.folder / "description.json").read_text())
+            mpi = {root["mpi"] for root in found["roots"]}
+            return next(str(node["version"]) for node in found["nodes"] if node["hash"] in mpi)
+        except (OSError, ValueError, KeyError, TypeError, StopIteration):
+            return ""
+
+    def description(self, spack: tool.Spack) -> dict[str, Any]:
+        """What Spack says of the lock, asked once per lock. Raises CampaignError where it says nothing."""
+        kept = self.folder / "description.json"
+        digest = hashlib.sha256(self.lock.read_bytes()).hexdigest()
+        try:
+            found = json.loads(kept.read_text())
+            if found["lock_sha256"] == digest:
+                return dict(found)
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        done = spack.call("python", str(DESCRIBE), folder=self.folder)
+        try:
+            found = json.loads(done.stdout.strip().rpartition("\n")[2])
+        except ValueError as error:
+            said = tool.complaint(done.stdout + done.stderr)
+            raise CampaignError(f"{self.folder}: Spack cannot read the lock: {said}") from error
+        found["lock_sha256"] = digest
+        archive.write_atomically(kept, json.dumps(found, indent=1) + "\n")
+        return dict(found)
+
+
+def _absolute(path: str) -> str:
+    return str(ROOT / path)
+
+
+def _check_lock(lock: Path) -> None:
+    try:
+        nodes = json.loads(lock.read_text())["concrete_specs"].values()
+        facts = [(one.get("arch", {}), one.get("parameters", {}).get("dev_path")) for one in nodes]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CampaignError(f"{lock} is not a lock of Spack's ({error!r}): give the spack.lock of a run") from error
+    for arch, _path in facts:
+        target = arch.get("target")
+        family = target.get("family", target.get("name", "")) if isinstance(target, dict) else target
+        generic = {"x86_64": "x86_64", "aarch64": "aarch64", "ppc64le": "ppc64le"}.get(str(family))
+        if generic is not None and generic != platform.machine():
+            raise CampaignError(f"{lock} is for {generic}, this machine is {platform.machine()}: leave the lock out")
+    sources = str(ROOT / "benchmarks")
+    elsewhere = next((path for _arch, path in facts if path not in (None, sources)), None)
+    if elsewhere is not None:
+        raise CampaignError(
+            f"{lock} is of a clone whose benchmarks lie in {elsewhere}, this one's in {sources}: clone to that, or "
+            "leave the lock out, so that it is concretized anew"
+        )
+
+
+def of(system: str, line: matrix.Line, peers: Sequence[str]) -> Environment:
+    """The environment of one line of a system's matrix."""
+    name = re.sub(r"[^A-Za-z0-9.+-]+", "_", line.spec).strip("_")
+    if len(name) > 80:
+        name = f"{name[:60]}-{hashlib.sha256(line.spec.encode()).hexdigest()[:8]}"
+    folder = ENVIRONMENTS / system / (f"{name}-peers" if peers else name)
+    return Environment(folder, system, line, tuple(peers))
+
+
+def concretize(
+    spack: tool.Spack,
+    wanted: Sequence[Environment],
+    say: Callable[[str], None],
+    on_tick: Callable[[], None],
+    at_once: int,
+) -> None:
+    """Give a lock to every environment that has none of what is asked for now.
+
+    Raises CampaignError with Spack's own reason for the first that cannot be concretized; the others keep theirs.
+    """
+    missing = [one for one in wanted if not one.is_concretized(spack.packages)]
+    if not missing:
+        return
+    say(f"concretizing {', '.join(one.line.spec for one in missing)}: a minute or two each, once")
+    for one in missing:
+        one.prepare(spack.packages)
+    failed = tool.together(spack, {one.folder: ["concretize"] for one in missing}, on_tick, at_once)
+    for one in missing:
+        if one.folder not in failed and one.lock.is_file():
+            one.keep(spack.packages)
+    for one in missing:
+        if one.folder in failed or not one.lock.is_file():
+            said = failed.get(one.folder, "")
+            todo = tool.hint(said)
+            raise CampaignError(
+                f"'{one.line.spec}' cannot be concretized: {tool.complaint(said)}{f' ({todo})' if todo else ''}; all "
+                f"of it in {one.folder / 'log'}"
+            )
+
+
+def _is_installed(node: Mapping[str, Any]) -> bool:
+    """A description is as old as its lock: what has been installed since leaves this folder."""
+    return Path(node["prefix"], ".spack").is_dir()
+
+
+def overview(description: Mapping[str, Any]) -> list[str]:
+    """What is installed already, what has a prefix of its own, and what will be built: lines for a person."""
+    kinds: dict[str, list[str]] = {"external": [], "installed": [], "to be built from source": []}
+    for node in description["nodes"]:
+        kind = "external" if node["external"] else "installed" if _is_installed(node) else "to be built from source"
+        kinds[kind].append(f"{node['name']}@{node['version']}")
+    return [f"{kind}: {', '.join(sorted(found))}" for kind, found in kinds.items() if found]

