@@ -39,7 +39,7 @@ def as_text(manifest: Mapping[str, Any], run: Run) -> str:
 
 def _printable(text: str) -> str:
     """A manifest may come from anywhere: nothing in it steers a terminal."""
-    return "".join(one if one.isprintable() else "?" for one in text)
+    return "".join(one if one.isprintable() else " " if one.isspace() else "?" for one in text)
 
 
 def _lines(manifest: Mapping[str, Any], run: Run) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _toolchain_lines(entry: Mapping[str, Any], run: Run) -> Iterator[str]:
 
 def _spack_lines(build: Build, environment: str) -> Iterator[str]:
     yield f"  library   {build.mpi_spec} /{build.mpi_hash}, {'external' if build.external else 'built by Spack'}"
-    yield f"  programs  {build.spec} /{build.hash}"
+    yield f"  programs  {build.spec.partition(chr(10))[0].strip()} /{build.hash}"
     yield f"  compiler  {build.compiler}, {build.architecture}"
     yield f"  Spack     {build.spack_version} {build.spack_commit}".rstrip()
     for namespace, commit in build.repositories:

@@ -38,6 +38,7 @@ from mpi_campaign.plan import (
 from mpi_campaign.progress import Progress, duration
 from mpi_campaign.reframe_session import Outcome, Session
 from mpi_campaign.results import build_error, results
+from mpi_campaign.spack import provider
 from mpi_campaign.toolchains import Toolchain
 from mpi_campaign.watch import Watch
 
@@ -217,9 +218,12 @@ class Campaign:
         archive.write_atomically(folder.session / "metadata.json", json.dumps(facts) + "\n")
         watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
         self.progress.step("building the benchmarks")
-        build = self._build(folder, plan, watch)
-        if build.interrupted or self._broken(build, reframe_session.outcomes(folder.session / archive.REPORT)):
-            return self._close(folder, manifest, interrupted=build.interrupted)
+        if all(one.spack for one in resolved) and provider.all_built([one.spack for one in resolved if one.spack]):
+            self._say("nothing has changed since Spack built them")
+        else:
+            build = self._build(folder, plan, watch)
+            if build.interrupted or self._broken(build, reframe_session.outcomes(folder.session / archive.REPORT)):
+                return self._close(folder, manifest, interrupted=build.interrupted)
         plan = self._plan_again(folder, plan, resolved, manifest)
         watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
         launches = len(plan.to_measure)

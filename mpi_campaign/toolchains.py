@@ -133,8 +133,9 @@ def resolve_spack(
         resolved = []
         for found in provider.find(names, system, peers, say, on_tick):
             mpicc, mpiexec = (str(provider.program(found.prefix, found.family, name)) for name in ("mpicc", "mpiexec"))
+            wheels = next((one.packages for one in load() if one.packages and one.prefix == str(found.prefix)), ())
             one = Toolchain(
-                found.name, found.family, found.version, "spack", str(found.prefix), mpicc, mpiexec, spack=found.build
+                found.name, found.family, found.version, "spack", str(found.prefix), mpicc, mpiexec, wheels, found.build
             )
             _remember(one)
             resolved.append(one)

@@ -58,8 +58,9 @@ def good(*words: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def system() -> Iterator[System]:
-    """The wheel of Open MPI, and, where it is installed, the distribution's MPICH or Open MPI."""
+def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    """The wheel of Open MPI, and, where it is installed, the distribution's MPICH or Open MPI; installed to a place of
+    its own, which its config.yaml names."""
     wheel = toolchains.resolve(toolchains.parse(WHEEL), print)
     name = f"tmp-spack-{os.getpid()}"
     try:
@@ -70,7 +71,10 @@ def system() -> Iterator[System]:
         others = [one for one in lines if one != wheel.toolchain and one.startswith(("mpich", "openmpi@4"))]
         chosen = (wheel.toolchain, *sorted(others)[:1])
         written = {"definitions": [{"mpis": list(chosen)}, {"peers": []}]}
-        (ROOT / "systems" / name / "spack" / "definitions.yaml").write_text(yaml.safe_dump(written))
+        scope = ROOT / "systems" / name / "spack"
+        (scope / "definitions.yaml").write_text(yaml.safe_dump(written))
+        tree = {"config": {"install_tree": {"root": str(tmp_path_factory.mktemp("opt"))}}}
+        (scope / "config.yaml").write_text(yaml.safe_dump(tree))
         yield System(name, said, chosen)
     finally:
         matrix.matrix.cache_clear()

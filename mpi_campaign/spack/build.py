@@ -38,5 +38,10 @@ class Build:
         return cls(**{**entry, "repositories": repositories, "peers": peers})
 
     @property
+    def hashes(self) -> list[str]:
+        """What is installed of it: our benchmarks, then others'."""
+        return [self.hash, *(digest for _name, digest, _prefix in self.peers)]
+
+    @property
     def folder(self) -> Path:
         return Path(self.environment)

@@ -3,14 +3,11 @@
 It imports nothing of this project, and of Spack only what has been there since 1.0.
 """
 
+import importlib
 import json
 import subprocess
 from pathlib import Path
 from typing import Any
-
-import spack
-import spack.environment
-import spack.repo
 
 
 def _commit(folder: str) -> str:
@@ -46,7 +43,8 @@ def _below(root: Any, virtual: str) -> Any:
 
 def describe() -> dict[str, Any]:
     """The environment's roots with their MPI library and compiler, and every package below them."""
-    environment = spack.environment.active_environment()
+    spack, environments, repo = (importlib.import_module(name) for name in ("spack", "spack.environment", "spack.repo"))
+    environment = environments.active_environment()
     roots = []
     nodes: dict[str, dict[str, Any]] = {}
     for asked, root in environment.concretized_specs():
@@ -66,7 +64,7 @@ def describe() -> dict[str, Any]:
             nodes.setdefault(node.dag_hash(), _node(node))
     repositories = [
         {"namespace": one.namespace, "root": str(one.root), "commit": _commit(str(Path(one.root)))}
-        for one in spack.repo.PATH.repos
+        for one in repo.PATH.repos
     ]
     return {
         "spack": {"version": spack.get_version(), "commit": spack.get_spack_commit() or ""},

@@ -44,7 +44,8 @@ def find(
     environment.concretize(spack, places, say, on_tick, machine.cores().physical)
     found = [_found(spack, one, rows) for one in places]
     for one, where in zip(found, places, strict=True):
-        say(f"{one.name}: {'; '.join(environment.overview(where.description(spack)))}")
+        if not Path(one.build.prefix).is_dir():
+            say(f"{one.name}: {'; '.join(environment.overview(where.description(spack)))}")
     return found
 
 
@@ -80,7 +81,7 @@ def _found(spack: tool.Spack, one: environment.Environment, rows: matrix.Matrix)
         external=mpi["external"],
         compiler=ours["compiler"],
         architecture=ours["architecture"],
-        spack_version=description["spack"]["version"],
+        spack_version=description["spack"]["version"].partition(" ")[0],
         spack_commit=description["spack"]["commit"],
         spack_executable=str(spack.executable),
         repositories=tuple((entry["namespace"], entry["commit"]) for entry in description["repositories"]),
@@ -130,6 +131,12 @@ def note_built(folder: Path, hashes: Sequence[str]) -> None:
     """Keep what has just been installed, and from which sources."""
     kept = {"sources": builds.fingerprint(), "hashes": list(hashes)}
     archive.write_atomically(folder / "built.json", json.dumps(kept) + "\n")
+
+
+def all_built(builds_: Sequence[Build]) -> bool:
+    """Whether nothing is left to build, so that Spack need not be asked."""
+    sources = builds.fingerprint()
+    return all(is_built(one, sources, one.hashes) for one in builds_)
 
 
 def install_variables(build: Build) -> dict[str, str]:

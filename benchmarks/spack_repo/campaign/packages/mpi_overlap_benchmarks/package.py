@@ -6,7 +6,16 @@ import os
 
 from spack_repo.builtin.build_systems.cmake import CMakePackage
 
-from spack.package import *
+from spack.package import (
+    Executable,
+    check_outputs,
+    conflicts,
+    depends_on,
+    join_path,
+    license,
+    requires,
+    version,
+)
 
 
 class MpiOverlapBenchmarks(CMakePackage):
@@ -16,8 +25,8 @@ class MpiOverlapBenchmarks(CMakePackage):
     timing_selfcheck. Each writes one record, which the campaign archives and analyses.
     """
 
-    # The clone that this recipe lies in. A spack.yaml of the campaign builds its sources as they are
-    # (develop:); a release is a version with a tag and a commit.
+    # The clone that this recipe lies in. A spack.yaml of the campaign builds its sources as they
+    # are (develop:); a release is a version with a tag and a commit.
     git = "file://" + os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 5))
     homepage = git
 
@@ -54,7 +63,7 @@ class MpiOverlapBenchmarks(CMakePackage):
         ]
 
     def mpi_program(self, name):
-        """Debian and Ubuntu keep several MPI libraries in one prefix: mpicc.openmpi, mpicc.mpich."""
+        """Debian keeps several MPI libraries in one prefix: mpicc.openmpi, mpicc.mpich."""
         mpi = self.spec["mpi"]
         usual = join_path(os.path.dirname(mpi.mpicc), name)
         own = f"{usual}.{mpi.name}"
