@@ -66,7 +66,8 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
             self.env_vars[name] = shlex.quote(value)
         self.prebuild_cmds = [f'unset SPACK_ENV SPACK_ROOT PYTHONPATH; spack() {{ {spack} --color=never "$@"; }}']
         self.build_system.environment = build.environment
-        self.build_system.install_opts = [jobs, f"/{ours}"]
+        # A cached build of ours has the hash of these sources, whatever they were when it was built.
+        self.build_system.install_opts = [jobs, "--use-buildcache=package:never,dependencies:auto", f"/{ours}"]
         install = f"spack -e {build.environment} install {jobs}"
         self.postbuild_cmds = [
             f"installed={ours}",

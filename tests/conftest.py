@@ -36,10 +36,7 @@ def _spack() -> str | None:
         found = tool.find()
     except CampaignError as error:
         return str(error)
-    if found.packages is not None:
-        return None
-    done = found.call("list", "openmpi")
-    return None if done.returncode == 0 else tool.complaint(done.stdout + done.stderr)
+    return None if found.packages is not None else tool.lacks_packages(found)
 
 
 def _system_mpi() -> str | None:

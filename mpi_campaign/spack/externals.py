@@ -56,6 +56,9 @@ def find(spack: tool.Spack) -> Externals:
         (folder / "spack.yaml").write_text(
             yaml.safe_dump({"spack": {"repos": repositories, "specs": [], "view": False}})
         )
+        why_not = tool.lacks_packages(spack, folder)
+        if why_not is not None:
+            raise CampaignError(why_not)
         _look(spack, folder)
         _look(spack, folder, *COMPILERS, *names)
         for prefix in _wheel_prefixes():

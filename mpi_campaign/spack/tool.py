@@ -162,7 +162,7 @@ def complaint(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     first = next((n for n, line in enumerate(lines) if re.match(r"(==> )?(Error|fatal|error)\b", line)), None)
     if first is None:
-        return lines[-1] if lines else "it said nothing"
+        return re.sub(r"^==> (Warning: )?", "", lines[-1]) if lines else "it said nothing"
     found: list[str] = []
     for line in lines[first:]:
         if found and line.startswith(("==>", "Traceback")):
@@ -170,6 +170,15 @@ def complaint(output: str) -> str:
         found.append(re.sub(r"^==> ", "", line))
     text = " ".join(found)
     return text if len(text) <= 600 else text[:597] + "..."
+
+
+def lacks_packages(spack: Spack, folder: Path | None = None) -> str | None:
+    """Why Spack knows no packages, in one line; None where it does. folder: of an environment that names them."""
+    done = spack.call("list", "openmpi", folder=folder)
+    if "openmpi" in done.stdout.split():
+        return None
+    said = complaint(done.stdout + done.stderr)
+    return f"Spack has no packages: {said} ({hint('git clone')})"
 
 
 def hint(said: str) -> str:
