@@ -64,10 +64,17 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         spack = shlex.quote(build.spack_executable)
         for name, value in provider.install_variables(build).items():
             self.env_vars[name] = shlex.quote(value)
-        self.prebuild_cmds = [f'unset SPACK_ENV SPACK_ROOT PYTHONPATH; spack() {{ {spack} --color=never "$@"; }}']
+        left = f"{shlex.quote(str(builds.SOURCES))}/build-*-{ours[:7]}"  # objects of sources that were newer then
+        self.prebuild_cmds = [
+            f'unset SPACK_ENV SPACK_ROOT PYTHONPATH; spack() {{ {spack} --color=never "$@"; }}',
+            f'for old in {left}; do if [ -L "$old" ]; then rm -rf "$(readlink -f "$old")" "$old"; fi; done',
+        ]
         self.build_system.environment = build.environment
         # A cached build of ours has the hash of these sources, whatever they were when it was built.
-        self.build_system.install_opts = [jobs, "--use-buildcache=package:never,dependencies:auto", f"/{ours}"]
+        # One that is there is of other sources; Spack would go by the time that files were last written.
+        again = ["--overwrite", "-y"] if Path(build.prefix).is_dir() else []
+        options = [jobs, "--use-buildcache=package:never,dependencies:auto", *again]
+        self.build_system.install_opts = [*options, f"/{ours}"]
         install = f"spack -e {build.environment} install {jobs}"
         self.postbuild_cmds = [
             f"installed={ours}",

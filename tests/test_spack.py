@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from mpi_campaign import ROOT, provenance, toolchains
+from mpi_campaign import ROOT, builds, provenance, toolchains
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack import environment, matrix, tool
 from mpi_campaign.spack.matrix import Line
@@ -158,6 +158,23 @@ def test_what_reproduce_prints_builds_it_again(first: str, system: System) -> No
     said = good(*words[1:])
     assert "concretizing" not in said
     assert "built for" in said
+
+
+def test_what_changed_is_built_again_however_old_it_says_it_is(first: str, system: System) -> None:
+    """A source that another one replaces, written earlier: neither Spack nor make sees that by itself."""
+    words = ("setup", "--provider", "spack", "--system", system.name, "--toolchain", WHEEL)
+    built = next(builds.programs(one) for one in toolchains.load() if one.spack and one.toolchain == WHEEL)
+    before = (built / "nbc_overlap").stat().st_mtime_ns
+    good(*words)
+    assert (built / "nbc_overlap").stat().st_mtime_ns == before
+    left = builds.SOURCES / "tests" / f"left_by_a_test_{os.getpid()}"
+    try:
+        left.write_text("")
+        os.utime(left, (0, 0))
+        good(*words)
+    finally:
+        left.unlink()
+    assert (built / "nbc_overlap").stat().st_mtime_ns > before
 
 
 def test_a_spec_that_cannot_be_concretized_is_one_line_with_spacks_reason(system: System, campaign: Command) -> None:
