@@ -20,6 +20,7 @@ COMMIT = re.compile(r"[0-9a-f]{40}")
 DIGEST = re.compile(r"[0-9a-f]{64}")
 STEM = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 SPACK_FOLDER = "spack"
+SETTINGS = f"{SPACK_FOLDER}/system"
 
 
 def lock_of(environment: str) -> str:
@@ -111,6 +112,8 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
             lines.append("# the clone had changes that this commit does not have")
     else:
         lines.append("# which commit it was is not known")
+    if options.provider == "spack":
+        lines.append(f"# the system's spack/ was as it is kept in {shlex.quote(str(folder.path / SETTINGS))}")
     lines += [line for entry in toolchains for line in _toolchain_steps(folder, options, entry)]
     return [*lines, _run_line(options, run_command)]
 

@@ -38,7 +38,7 @@ from mpi_campaign.plan import (
 from mpi_campaign.progress import Progress, duration
 from mpi_campaign.reframe_session import Outcome, Session
 from mpi_campaign.results import build_error, results
-from mpi_campaign.spack import provider
+from mpi_campaign.spack import matrix, provider
 from mpi_campaign.toolchains import Toolchain
 from mpi_campaign.watch import Watch
 
@@ -372,3 +372,7 @@ def keep_locks(folder: RunFolder, resolved: list[Toolchain]) -> None:
             (folder.partial / provenance.SPACK_FOLDER).mkdir(exist_ok=True)
             shutil.copyfile(one.spack.folder / "spack.lock", folder.partial / provenance.lock_of(one.environment))
             shutil.copyfile(one.spack.folder / "spack.yaml", folder.partial / provenance.manifest_of(one.environment))
+    if any(one.spack for one in resolved):
+        (folder.partial / provenance.SETTINGS).mkdir(exist_ok=True)
+        for path in matrix.scope_of(folder.system).glob("*.yaml"):
+            shutil.copyfile(path, folder.partial / provenance.SETTINGS / path.name)
