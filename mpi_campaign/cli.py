@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -99,14 +100,14 @@ def output_option(function: Function) -> Function:
     type=float,
     default=-1,
     show_default="the suite's",
-    help="About the wall time of the whole run, divided among the points; 0: no bound.",
+    help="About the wall time of the whole run, divided among the points; 0: no bound. With --resume too.",
 )
 @click.option(
     "--case-limit-seconds",
     type=float,
     default=0,
     show_default="from the budget",
-    help="A case that takes longer than this is hung and is ended.",
+    help="A case that takes longer than this is hung and is ended. With --resume too.",
 )
 @click.option(
     "--peer-prefix",
@@ -126,10 +127,16 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
 
     words = ["./campaign", *sys.argv[1:]]
     asked = {name: tuple(dict.fromkeys(one)) if isinstance(one, tuple) else one for name, one in asked.items()}
+    for name in ("budget_seconds", "case_limit_seconds"):
+        if _was_given(name) and asked[name] == getattr(Options, name):  # stands for "not given" in a manifest
+            raise CampaignError(
+                f"--{name.replace('_', '-')} {asked[name]:g}: leave it out, or give a number of seconds"
+            )
     if resume is None:
         return Campaign(Options(**asked), output.resolve(), words).run(dry_run=dry_run)
-    options = {one.name: max(one.opts, key=len) for one in click.get_current_context().command.params}
-    given = [options[name] for name in asked if _was_given(name)]
+    flags = {one.name: max(one.opts, key=len) for one in click.get_current_context().command.params}
+    times = {name: asked[name] for name in ("budget_seconds", "case_limit_seconds") if _was_given(name)}
+    given = [flags[name] for name in asked if _was_given(name) and name not in times]
     if given:
         raise CampaignError(f"--resume goes on with what was asked for then: leave out {', '.join(given)}")
     folder = archive.readable(resume, output.resolve())
@@ -137,7 +144,8 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
         raise CampaignError(
             f"run '{folder.run}' is complete, nothing is left of it: see it with ./campaign show {folder.run}"
         )
-    return Campaign(_options_of(folder), folder.root, words, resume=folder).run(dry_run=dry_run)
+    options = replace(_options_of(folder), **times)
+    return Campaign(options, folder.root, words, resume=folder).run(dry_run=dry_run)
 
 
 def _was_given(name: str) -> bool:

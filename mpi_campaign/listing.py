@@ -43,22 +43,26 @@ def _entry(name: str, what: str, why_not: str | None = None) -> dict[str, Any]:
 
 def _spack() -> Iterator[dict[str, Any]]:
     """The matrix of each system, for --provider spack."""
-    why_not = None
     try:
         tool.find()
     except CampaignError as error:
-        why_not = str(error)
+        yield _entry("spack", "", str(error))
     scopes: dict[Path, list[str]] = {}
     for system in plan.available_systems():
         scopes.setdefault(matrix.scope_of(system), []).append(system)
     for systems in scopes.values():
-        rows = matrix.matrix(systems[0])
+        names = ", ".join(systems)
+        try:
+            rows = matrix.matrix(systems[0])
+        except CampaignError as error:
+            yield _entry(names, "", str(error))
+            continue
         for line in rows.lines:
-            yield _entry(f"{rows.name(line)} ({', '.join(systems)})", line.spec, why_not)
+            yield _entry(f"{rows.name(line)} ({names})", line.spec)
 
 
 def _time(suite: suites.Suite) -> str:
-    return f"within {duration(suite.budget_seconds)}" if suite.budget_seconds else "no time limit"
+    return f"measures for about {duration(suite.budget_seconds)}" if suite.budget_seconds else "no time limit"
 
 
 def _configurations() -> Iterator[dict[str, Any]]:

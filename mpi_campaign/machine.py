@@ -127,7 +127,11 @@ def build_trouble(compiler_path: str) -> str | None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return None
-    lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["?"]
+    lines = (
+        [line for line in done.stderr.splitlines() if "error" in line]
+        or done.stderr.splitlines()
+        or [f"it ends with {done.returncode} and says nothing"]
+    )
     return lines[0].strip()
 
 

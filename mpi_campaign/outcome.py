@@ -47,7 +47,13 @@ def write_report(
     folder: RunFolder, target: Path | None = None, maps: Path | None = None, drawn: Look | None = None
 ) -> Path:
     """The report, and its maps beside it or in a folder. Raises CampaignError where these cannot be written."""
-    target = target or folder.report
+    given, target = target, target or folder.report
+    if target.exists() and not target.is_file():
+        raise CampaignError(f"{target} is no regular file: give another file with -o")
+    if given and not given.parent.is_dir():
+        raise CampaignError(f"{given.parent} is not a folder: make it, or give another file with -o")
+    if given and not maps:
+        maps = given.with_name(f"{given.stem}-maps")  # two reports in one folder have their own
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         render(folder.path, target, maps, drawn or Look())
@@ -106,7 +112,10 @@ def impact_as_json(folder: RunFolder) -> str:
 
 def provenance_text(folder: RunFolder) -> str:
     """What `show --provenance` prints."""
-    return provenance.as_text(archive.read_manifest(folder), load(folder))
+    try:
+        return provenance.as_text(archive.read_manifest(folder), load(folder))
+    except (AttributeError, TypeError) as error:
+        raise CampaignError(f"{folder.path / archive.MANIFEST} is not what a run writes: {error}") from error
 
 
 def provenance_as_json(folder: RunFolder) -> str:

@@ -41,6 +41,9 @@ SHORTEST_CASE_SECONDS = 2.0
 LIMIT_FACTOR = 4.0
 LIMIT_SECONDS = 120.0
 LIMIT_WITHOUT_BUDGET_SECONDS = 12 * 3600.0
+# More than anybody waits for.
+LONGEST_SECONDS = 30 * 86400.0
+MOST_REPEATS = 1000
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,20 @@ class Plan:
         launching = LAUNCH_SECONDS * len(self.to_measure)
         shares = sum(BENCHMARKS[case.benchmark].share for case in self.to_measure)
         return max(SHORTEST_CASE_SECONDS, (budget - FIXED_SECONDS - launching) / shares)
+
+    def too_short(self) -> str:
+        """That the budget leaves cases less than their fewest repetitions take, and which one would not; or nothing."""
+        each = self.case_budget_seconds
+        least = suites.SUITES[self.options.suite].least_case_seconds
+        own = [case for case in self.to_measure if case.benchmark == "nbc_overlap"]
+        if not own or not 0 < each < least:
+            return ""
+        shares = sum(BENCHMARKS[case.benchmark].share for case in self.to_measure)
+        enough = math.ceil(FIXED_SECONDS + LAUNCH_SECONDS * len(self.to_measure) + least * shares)
+        return (
+            f"the budget leaves {each:.0f} s to a case, the fewest repetitions of its points take about {least:.0f} s: "
+            f"some may not be measured; --budget-seconds {enough} is enough"
+        )
 
     def expected_seconds(self, case: Case) -> float:
         """What a launch takes, started and ended; 0 where nothing bounds it."""
@@ -195,16 +212,16 @@ def _check_names(options: Options) -> None:
 def _check_numbers(options: Options) -> None:
     budget, limit = options.budget_seconds, options.case_limit_seconds
     wrong = {
-        f"--repeat {options.repeat}: a whole number from 1": options.repeat < 1,
+        f"--repeat {options.repeat}: a whole number from 1 to {MOST_REPEATS}": not 1 <= options.repeat <= MOST_REPEATS,
         f"--ranks {options.ranks}: a collective needs at least 2 ranks": options.ranks < 2,
         f"--threads-per-rank {options.threads_per_rank}: a whole number from 1, or 0 for all cores": (
             options.threads_per_rank < 0
         ),
-        f"--budget-seconds {budget:g}: a number of seconds, or 0 for no bound": (
-            not math.isfinite(budget) or (budget < 0 and budget != Options.budget_seconds)
+        f"--budget-seconds {budget:g}: a number of seconds up to {LONGEST_SECONDS:.0f}, or 0 for no bound": (
+            not budget <= LONGEST_SECONDS or (budget < 0 and budget != Options.budget_seconds)
         ),
-        f"--case-limit-seconds {limit:g}: a number of seconds from 1": (
-            not math.isfinite(limit) or (limit < 1 and limit != Options.case_limit_seconds)
+        f"--case-limit-seconds {limit:g}: a number of seconds from 1 to {LONGEST_SECONDS:.0f}": (
+            not limit <= LONGEST_SECONDS or (limit < 1 and limit != Options.case_limit_seconds)
         ),
     }
     for message, applies in wrong.items():

@@ -75,7 +75,8 @@ def _toolchain_lines(entry: Mapping[str, Any], run: Run) -> Iterator[str]:
         f"{', changed' * (build.get('dirty') is True)}{blas}"
         for build, blas in builds
     )
-    yield from dict.fromkeys(f"  says      {one.mpi_library_version.strip().partition(chr(10))[0]}" for one in headers)
+    said = (one.mpi_library_version.strip().partition("\n")[0] for one in headers)
+    yield from dict.fromkeys(f"  says      {' '.join(one.split())}" for one in said)
 
 
 def _spack_lines(build: Build, environment: str) -> Iterator[str]:
@@ -101,9 +102,15 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
         commit = str(manifest["campaign"]["commit"])
         toolchains = [dict(entry) for entry in manifest["toolchains"]]
         dirty = manifest["campaign"]["dirty"]
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise CampaignError(f"{folder.path / archive.MANIFEST} cannot be read: {error}") from error
-    options = replace(options, toolchains=tuple(_name(folder, options, entry) for entry in toolchains))
+        cases = [dict(case) for case in manifest["cases"]]
+    except KeyError as error:
+        raise CampaignError(f"{folder.path / archive.MANIFEST} is not what a run writes: it has no {error}") from error
+    except (AttributeError, TypeError, ValueError) as error:
+        raise CampaignError(f"{folder.path / archive.MANIFEST} is not what a run writes: {error}") from error
+    networks = {str(case.get("network")) for case in cases}
+    network = networks.pop() if len(networks) == 1 else options.network
+    names = tuple(_name(folder, options, entry) for entry in toolchains)
+    options = replace(options, toolchains=names, network=network)
     plan.check(options)
     lines = ["# in a clone of this project:"]
     if COMMIT.fullmatch(commit):

@@ -71,7 +71,8 @@ def _why(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
     hangs = {line for line in said if re.match(rf"{case.benchmark}: rank \d+ hangs in ", line)}
     if hangs or "timed out" in reframe_says:
         where = "; ".join(line.partition(": ")[2] for line in sorted(hangs))  # of every rank: this is its last phase
-        return f"it hung: no end within its limit of {duration(plan.case_limit_seconds)}{': ' * bool(where)}{where}"
+        limit = f"its limit of {duration(plan.case_limit_seconds)} (--case-limit-seconds)"
+        return f"it hung: no end within {limit}{': ' * bool(where)}{where}"
     if archive.is_complete(_record(folder, case)):
         return reframe_says  # it ran to its end: what was wrong is what verification found
     own = [line for line in (*said, reframe_says) if line.startswith((f"{case.benchmark}: ", "wire: "))]

@@ -74,6 +74,7 @@ class Campaign:
         self._say(f"{', '.join(one.toolchain for one in resolved)}; network {network}")
         plan = make_plan(self.options, resolved, network, placement)
         notes += [f"skipped: {reason}" for reason in dict.fromkeys(plan.skipped.values())]
+        notes += filter(None, [plan.too_short()])
         for note in notes:
             self._say(note)
         if dry_run:
@@ -88,7 +89,10 @@ class Campaign:
                     )
                 return self._measure(folder, plan, resolved, notes)
         except OSError as error:
-            self._say(f"{error.filename or folder.path}: {error.strerror}; what was measured is kept")
+            self._say(
+                f"{error.filename or folder.path}: {error.strerror or error}; what was measured is kept: mend that, "
+                f"then ./campaign run --resume {folder.run}"
+            )
             print(f"run: {folder.path}")
             return EXIT_FAILED
 
@@ -231,7 +235,7 @@ class Campaign:
         cells = f" of {suites.SUITES[self.options.suite].points} points" if alike else ""
         seconds = plan.expected_measuring_seconds
         time = f", about {duration(seconds)}" if seconds else ""
-        self.progress.step(f"measuring {launches} cases{cells}{time}")
+        self.progress.step(f"measuring {launches} case{'s' * (launches != 1)}{cells}{time}")
         self._say(str(manifest["reframe_command"]))
         outcomes: list[Outcome] = []
         interrupted = False

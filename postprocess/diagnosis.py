@@ -452,12 +452,17 @@ def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
     if left := len(rows) - len(known):
         parts.insert(0 if few else len(parts), f"{UNRELIABLE} at {left}{f' of {len(rows)}' if few else ''}")
     reading = _reading(where, main)
-    having = [row for row in known if row["diagnosis"] == main]
+    advice = _map_advice(main, [row for row in known if row["diagnosis"] == main])
+    if few:
+        advice = _MEASURE_LONGER if main == OVERLAP else f"{_MEASURE_LONGER} {advice}"
     return MapDiagnosis(
         UNRELIABLE if few else main if number >= SHARE * len(known) else MIXED,
         _sentences("; ".join(parts), reading, _apparent_words(known)),
-        _map_advice(main, having),
+        advice,
     )
+
+
+_MEASURE_LONGER = "Measure longer (--budget-seconds), or on a quieter machine."
 
 
 def _map_advice(label: str, rows: Sequence[Mapping[Any, Any]]) -> str:
@@ -485,12 +490,18 @@ def _together(rows: Sequence[Mapping[Any, Any]], valid: Sequence[Mapping[Any, An
     columns = zip(*(triple for triple in values if all(map(math.isfinite, triple))), strict=True)
     estimates = [median_estimate(column) for column in columns] or [median_estimate([])] * 3
     found = diagnosed(*(Interval(*map(as_float, (e.value, e.low, e.high))) for e in estimates))
-    few = f"most points are unreliable; the {len(valid)} valid ones of {len(rows)} taken together: {found.words}"
+    few = (
+        f"most points are unreliable; those that are valid, {len(valid)} of {len(rows)}, taken together: {found.words}"
+    )
     if found.label == UNRELIABLE:
         if len(valid) < MIN_REPETITIONS:
-            number = f"{len(valid)} valid ones of {len(rows)}"
-            few = f"most points are unreliable; the {number} are too few to be taken together"
-        return MapDiagnosis(UNRELIABLE, few, "Measure longer (--budget-seconds), or on a quieter machine.")
+            number = (
+                f"{len(valid)} of {len(rows)} that are valid are"
+                if len(valid) > 1
+                else f"1 of {len(rows)} that is valid is"
+            )
+            few = f"most points are unreliable; the {number} too few to be taken together"
+        return MapDiagnosis(UNRELIABLE, few, _MEASURE_LONGER)
     return MapDiagnosis(found.label, _sentences(few, _apparent_words(valid)), _map_advice(found.label, valid))
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from dataclasses import asdict
@@ -44,6 +46,19 @@ EXAMPLE = str(next((ROOT / "results" / "example").glob("*/manifest.json")).paren
         (["run", "--network", "native"], ["native", "shm, wire"]),
         (["run", "--budget-seconds", "inf"], ["--budget-seconds inf"]),
         (["run", "--budget-seconds", "nan"], ["--budget-seconds nan"]),
+        (["run", "--budget-seconds", "1e300"], ["--budget-seconds 1e+300", "2592000"]),
+        (["run", "--budget-seconds", "-1"], ["--budget-seconds -1"]),
+        (["run", "--case-limit-seconds", "0"], ["--case-limit-seconds 0"]),
+        (["run", "--repeat", "1000000000"], ["--repeat 1000000000", "1000"]),
+        (["run", "--provider", "conda"], ["conda", "wheels, spack"]),
+        (["run", "--provider", "spack", "--toolchain", "x;y"], ["x;y", "NAME[@VERSION]"]),
+        (["setup", "--fresh"], ["--fresh is for --provider spack"]),
+        (["systems", "init", "../x"], ["../x", "lower-case"]),
+        (["systems", "init", "general"], ["general"]),
+        (["report", EXAMPLE, "-o", "/dev/null"], ["/dev/null", "regular file"]),
+        (["report", EXAMPLE, "-o", "/nonexistent/report.html"], ["/nonexistent", "-o"]),
+        (["show", EXAMPLE, "--peers", "--provenance"], ["--peers and --provenance"]),
+        (["reproduce", "nonesuch"], ["nonesuch", "last"]),
         (["run", "--case-limit-seconds", "0.4"], ["--case-limit-seconds 0.4"]),
         (["run", "--network", "wire:fast"], ["fast", "2gbit"]),
         (["run", "--network", "shm:2gbit"], ["only wire has a rate"]),
@@ -154,6 +169,43 @@ def test_a_run_whose_manifest_does_not_say_what_was_asked(
     partial.mkdir(parents=True)
     (partial / "manifest.json").write_text(json.dumps(manifest))
     refused(campaign("run", "--resume", "last", "--output", str(tmp_path)), "manifest.json", "cannot be read")
+
+
+@pytest.mark.parametrize("words", [["show", "--provenance"], ["reproduce"]], ids=" ".join)
+def test_a_manifest_of_other_types_is_one_line(campaign: Command, tmp_path: Path, words: list[str]) -> None:
+    run = tmp_path / "local" / "20260101T000000Z-abcdef"
+    shutil.copytree(EXAMPLE, run)
+    manifest = json.loads((run / "manifest.json").read_text())
+    (run / "manifest.json").write_text(json.dumps(dict.fromkeys(manifest, 7)))
+    refused(campaign(*words, str(run)), "manifest.json", "is not what a run writes")
+
+
+def test_a_run_of_wheels_is_reproduced_from_what_its_manifest_says(campaign: Command) -> None:
+    done = campaign("reproduce", EXAMPLE)
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads((ROOT / EXAMPLE / "manifest.json").read_text())
+    lines = done.stdout.splitlines()
+    assert f"git checkout {manifest['campaign']['commit']}" in lines
+    assert lines[-1].startswith("./campaign run ")
+    for one in manifest["toolchains"]:
+        assert f"--toolchain {one['toolchain']}" in lines[-1]
+        assert any(package["sha256"] in line for package in one["packages"] for line in lines)
+    assert f"--network {manifest['cases'][0]['network']}" in lines[-1]
+
+
+def test_a_system_whose_spack_settings_are_broken_hides_nothing_else(campaign: Command) -> None:
+    folder = ROOT / "systems" / f"tmp-broken-{os.getpid()}"
+    try:
+        (folder / "spack").mkdir(parents=True)
+        (folder / "settings.py").write_text("site_configuration = {'systems': [{'partitions': []}]}\n")
+        (folder / "spack" / "definitions.yaml").write_text("definitions: [")
+        done = campaign("list")
+    finally:
+        shutil.rmtree(folder)
+    assert done.returncode == 0, done.stderr
+    assert "openmpi@5.0.11" in done.stdout
+    if "there is no Spack here" not in done.stdout:
+        assert re.search(rf"{folder.name} +not available: .*definitions.yaml cannot be read", done.stdout)
 
 
 def test_no_command_shows_the_help(campaign: Command) -> None:

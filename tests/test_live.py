@@ -238,7 +238,7 @@ def test_a_hang_is_ended_by_its_limit(tmp_path: Path) -> None:
     os.kill(max(benchmark_processes(record)), signal.SIGSTOP)
     stdout, _ = process.communicate(timeout=120)
     assert process.returncode == 1, stdout
-    assert re.search(r"it hung: no end within its limit of 30 s: rank \d hangs in ", stdout)
+    assert re.search(r"it hung: no end within its limit of 30 s \(--case-limit-seconds\): rank \d hangs in ", stdout)
 
 
 @pytest.mark.usefixtures("no_one_left")

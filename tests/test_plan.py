@@ -1,5 +1,6 @@
 """What a run is asked to do becomes cases: their identity, what they need, what is skipped."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,16 @@ CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_
 
 def planned(*toolchains: Toolchain, network: str = "shm", **asked: Any) -> plan.Plan:
     return make_plan(Options(**asked), list(toolchains), network, TWO_CORES)
+
+
+def test_a_budget_that_is_too_small_says_which_is_enough() -> None:
+    small = planned(MPICH, OPENMPI, budget_seconds=60.0)
+    match = re.search(r"--budget-seconds (\d+) is enough", small.too_short())
+    assert match
+    assert planned(MPICH, OPENMPI, budget_seconds=float(match[1])).too_short() == ""
+    assert planned(MPICH, OPENMPI, budget_seconds=float(match[1]) - 2).too_short()
+    assert planned(MPICH, OPENMPI, budget_seconds=0.0).too_short() == ""
+    assert planned(MPICH, OPENMPI, suite="smoke").too_short() == ""
 
 
 def test_a_usual_case_is_named_by_what_it_is() -> None:

@@ -213,10 +213,12 @@ def concretize(
     for one in missing:
         if one.folder in failed or not one.lock.is_file():
             said = failed.get(one.folder, "")
+            rows = matrix.matrix(one.system)
+            names = ", ".join(map(rows.name, rows.lines))
             todo = tool.hint(said)
             raise CampaignError(
-                f"'{one.line.spec}' cannot be concretized: {tool.complaint(said)}{f' ({todo})' if todo else ''}; all "
-                f"of it in {one.folder / 'log'}"
+                f"'{one.line.spec}' cannot be concretized: {tool.complaint(said)}{f' ({todo})' if todo else ''}; "
+                f"the system's matrix has {names}; all that Spack said is in {one.folder / 'log'}"
             )
 
 

@@ -66,6 +66,9 @@ def find(spack: tool.Spack) -> Externals:
         whole = matrix.read_yaml(folder / "spack.yaml").get("spack", {})
         found = dict(whole.get("packages", {}))
     _add_installed(found)
+    for name in found:
+        if name not in names and "externals" in found[name]:
+            list(_one_per_version(found, name))
     notes = [note for name in names if name in found for note in _one_per_version(found, name)]
     for name in names:
         if name in found:
@@ -124,7 +127,7 @@ def _add_installed(found: dict[str, Any]) -> None:
 def _one_per_version(found: dict[str, Any], name: str) -> Iterator[str]:
     """Drop externals of a version that another prefix has already, since no name could tell them apart."""
     kept: dict[str, Any] = {}
-    for external in found[name].get("externals", []):
+    for external in sorted(found[name].get("externals", []), key=lambda one: "shims" in str(one["prefix"])):
         version = next(_specs({"externals": [external]}), "")
         if version in kept:
             yield f"{version} is in {kept[version]['prefix']} and in {external['prefix']}: the second is left out"

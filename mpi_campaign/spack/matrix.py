@@ -88,7 +88,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, yaml.YAMLError) as error:
-        raise CampaignError(f"{path} cannot be read: {error}") from error
+        raise CampaignError(f"{path} cannot be read, correct it (docs/spack.md): {error}") from error
     if found is None:
         return {}
     if not isinstance(found, dict):

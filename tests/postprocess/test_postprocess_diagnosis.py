@@ -439,13 +439,23 @@ def test_unreliable_points_are_counted_and_do_not_decide() -> None:
 def test_points_that_say_too_little_alone_are_taken_together() -> None:
     found = map_diagnosis(grid({(x, y): UNRELIABLE for x in SIX for y in SIX}))
     assert found.label == NONE
-    assert found.words == ("most points are unreliable; the 36 valid ones of 36 taken together: no progression")
+    assert found.words == "most points are unreliable; those that are valid, 36 of 36, taken together: no progression"
     rows = grid({(x, y): UNRELIABLE for x in SIX for y in SIX})
     rows[0]["r_overhead_vs_basic"] = rows[0]["r_overhead"] = math.nan  # a reference was 0
     assert map_diagnosis(rows).label == NONE
     few = map_diagnosis(grid({(16, y): UNRELIABLE for y in (1, 2, 4)}))
     assert few.label == UNRELIABLE
-    assert few.words == "most points are unreliable; the 3 valid ones of 3 are too few to be taken together"
+    assert few.words == "most points are unreliable; the 3 of 3 that are valid are too few to be taken together"
+    assert few.advice.startswith("Measure longer")
+
+
+def test_a_few_points_that_overlap_do_not_advise_about_a_map_that_says_nothing() -> None:
+    labels = {(x, y): UNRELIABLE for x in (8, 16, 32) for y in (8, 16, 32)}
+    rows = grid({**labels, (8, 8): OVERLAP})
+    for row in rows:
+        row["r_exposed"] = row["r_interference"] = math.nan
+    found = map_diagnosis(rows)
+    assert (found.label, found.advice.partition(" (")[0]) == (UNRELIABLE, "Measure longer")
 
 
 def test_what_can_be_told_of_few_points_is_told_although_the_map_is_unreliable() -> None:
