@@ -192,8 +192,9 @@ def panels_of(sweeps: Sequence[Sweep], cases: Iterable[Json]) -> list[Panel]:
     panels = []
     for sweep in side_by_side(sweeps):
         c = sweep.case
-        cut = f"incomplete: {sweep.record.incomplete}" if sweep.record.incomplete else ""
-        trouble = "; ".join(words for words in (troubles.pop(_case_key(c), ""), cut) if words)
+        result, reason = troubles.pop(_case_key(c), ""), sweep.record.incomplete
+        cut = (f"incomplete: {reason}" if reason not in result else "incomplete") if reason else ""
+        trouble = "; ".join(words for words in (result, cut) if words)
         names = (str(c["toolchain"]), str(c["network"]), launch_words(c), str(c["collective"]))
         panels.append(Panel(*names, sweep, trouble))
     for (toolchain, network, configuration, collective, computation, interval), trouble in troubles.items():
