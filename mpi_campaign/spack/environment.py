@@ -110,7 +110,7 @@ class Environment:
         try:
             self.folder.mkdir(parents=True)
             defaults = tool.HOME / "defaults" / "config.yaml"
-            defaults.parent.mkdir(exist_ok=True)
+            defaults.parent.mkdir(parents=True, exist_ok=True)
             archive.write_atomically(defaults, yaml.safe_dump(DEFAULTS))
             archive.write_atomically(self.manifest, self.text(packages))
             if lock is not None:
