@@ -265,7 +265,7 @@ def systems_init(name: str, *, force: bool) -> int:
 @click.option(
     "--maps",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the maps as pictures. Default: `maps` beside the report.",
+    help="Folder of the maps as pictures. Default: `maps` beside the run's report, `NAME-maps` beside NAME.html of -o.",
 )
 @click.option(
     "--metric",
