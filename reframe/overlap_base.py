@@ -72,7 +72,8 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         self.build_system.environment = build.environment
         # A cached build of ours has the hash of these sources, whatever they were when it was built.
         # One that is there is of other sources; Spack would go by the time that files were last written.
-        again = ["--overwrite", "-y"] if Path(build.prefix).is_dir() else []
+        changed = not provider.is_built(build, builds.fingerprint(), [ours])
+        again = ["--overwrite", "-y"] if changed and Path(build.prefix).is_dir() else []
         options = [jobs, "--use-buildcache=package:never,dependencies:auto", *again]
         self.build_system.install_opts = [*options, f"/{ours}"]
         install = f"spack -e {build.environment} install {jobs}"
