@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from mpi_campaign import libraries, toolchains
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.spack.build import Build
 from mpi_campaign.toolchains import Toolchain
 
 # Where builds put their programs, below a prefix: a flat folder, most builds, autotools' and Spack's of OSU 5 to 7.
@@ -160,9 +160,9 @@ def provide(benchmarks: Sequence[str], resolved: Sequence[Toolchain], say: Calla
                 say(f"{peer.title}: {error}")
 
 
-def prefixes(spack: Mapping[str, Any] | None) -> list[str]:
-    """Where Spack puts other benchmarks for a toolchain of its own: `asdict(toolchain.spack)` or None."""
-    return [prefix for _name, _hash, prefix in spack["peers"]] if spack else []
+def prefixes(build: Build | None) -> list[str]:
+    """Where Spack puts other benchmarks for a toolchain of its own; nowhere for another's."""
+    return [prefix for _name, _hash, prefix in build.peers] if build else []
 
 
 def packages_of(benchmarks: Sequence[str]) -> list[str]:

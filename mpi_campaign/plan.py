@@ -5,7 +5,7 @@ import math
 import re
 import runpy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -390,7 +390,7 @@ def _no_peer(options: Options, toolchain: Toolchain, name: str, collective: str)
     """Why another benchmark cannot run beside ours; empty where it can."""
     if options.cache != "warm":
         return f"{peers.PEERS[name].title}: caches are warm there"
-    folders = [*options.peer_prefixes, *peers.prefixes(asdict(toolchain.spack) if toolchain.spack else None)]
+    folders = [*options.peer_prefixes, *peers.prefixes(toolchain.spack)]
     found = peers.find(name, collective, toolchain.family, Path(toolchain.prefix), folders)
     return found if isinstance(found, str) else ""
 

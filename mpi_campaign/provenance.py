@@ -15,6 +15,7 @@ from mpi_campaign.plan import Options
 from mpi_campaign.spack.build import Build
 from mpi_campaign.toolchains import NAME, VERSION, Package
 from postprocess.load import Run
+from postprocess.text import clean
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -35,12 +36,7 @@ def manifest_of(environment: str) -> str:
 
 def as_text(manifest: Mapping[str, Any], run: Run) -> str:
     """What `show --provenance` prints."""
-    return "\n".join(_printable(line) for line in _lines(manifest, run))
-
-
-def _printable(text: str) -> str:
-    """A manifest may come from anywhere: nothing in it steers a terminal."""
-    return "".join(one if one.isprintable() else " " if one.isspace() else "?" for one in text)
+    return "\n".join(map(clean, _lines(manifest, run)))  # a manifest may come from anywhere
 
 
 def _lines(manifest: Mapping[str, Any], run: Run) -> Iterator[str]:

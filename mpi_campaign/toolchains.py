@@ -191,14 +191,20 @@ def _from_prefix(spec: Spec, prefix: Path) -> Toolchain:
         )
 
     mpicc, mpiexec = find("mpicc"), find("mpiexec")
-    done = subprocess.run([str(mpiexec), "--version"], capture_output=True, text=True, check=False)
-    says = libraries.launcher_version(spec.family, done.stdout + done.stderr)
-    if says is not None and not libraries.same_version(spec.version, says):
+    says = other_version(spec.family, spec.version, mpiexec)
+    if says is not None:
         raise CampaignError(
             f"toolchain {spec.toolchain}={prefix}: {mpiexec} says that it is version {says}; ask for "
             f"{spec.family}@{says}={prefix}"
         )
     return Toolchain(spec.toolchain, spec.family, spec.version, "prefix", str(prefix), str(mpicc), str(mpiexec))
+
+
+def other_version(family: str, version: str, mpiexec: Path) -> str | None:
+    """The version that a launcher says it is, where it should be another one; None where it is right, or says none."""
+    done = subprocess.run([str(mpiexec), "--version"], capture_output=True, text=True, check=False)
+    says = libraries.launcher_version(family, done.stdout + done.stderr)
+    return says if says is not None and not libraries.same_version(version, says) else None
 
 
 def _from_wheels(spec: Spec, say: Callable[[str], None]) -> Toolchain:

@@ -22,6 +22,7 @@ from reframe.core.exceptions import SanityError
 from mpi_campaign import archive, peers, verify
 from mpi_campaign.benchmarks import BENCHMARKS
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.spack.build import Build
 from postprocess.fields import RecordError
 from postprocess.peers import LAUNCH_END, PeerHeader, load_peer_record, read_output, write_peer_record
 
@@ -58,7 +59,10 @@ class PeerTest(MeasuredTest):
             self.basic.collective,
             extras["family"],
             Path(extras["prefix"]),
-            [*filter(None, self.peer_prefix.split(":")), *peers.prefixes(extras["spack"])],
+            [
+                *filter(None, self.peer_prefix.split(":")),
+                *peers.prefixes(Build.from_json(extras["spack"]) if extras["spack"] else None),
+            ],
         )
         if isinstance(found, str):
             self.skip(found)

@@ -26,6 +26,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack import matrix, tool
 
 ENVIRONMENTS = tool.HOME / "environments"
+BUILT = "built.json"
 REPOSITORY = ROOT / "benchmarks" / "spack_repo" / "campaign"
 RECIPE = REPOSITORY / "packages" / "mpi_overlap_benchmarks" / "package.py"
 DESCRIBE = Path(__file__).with_name("describe.py")
@@ -56,10 +57,6 @@ class Environment:
     @property
     def manifest(self) -> Path:
         return self.folder / "spack.yaml"
-
-    @property
-    def built(self) -> Path:
-        return self.folder / "built.json"
 
     def text(self, packages: Path | None) -> str:
         """Its spack.yaml. Raises CampaignError where the clone's cannot be used."""

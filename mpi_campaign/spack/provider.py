@@ -2,13 +2,12 @@
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpi_campaign import archive, builds, libraries, machine
+from mpi_campaign import archive, builds, libraries, machine, toolchains
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack import environment, matrix, tool
 from mpi_campaign.spack.build import Build
@@ -106,9 +105,8 @@ def check_external(found: Found) -> None:
             f"{found.name}: the external's prefix {found.prefix} has no bin/mpicc and bin/mpiexec (any more): "
             f"correct it in {where}"
         )
-    done = subprocess.run([str(launcher), "--version"], capture_output=True, text=True, check=False)
-    says = libraries.launcher_version(found.family, done.stdout + done.stderr)
-    if says is not None and not libraries.same_version(found.version, says):
+    says = toolchains.other_version(found.family, found.version, launcher)
+    if says is not None:
         raise CampaignError(f"{found.name}: {launcher} says that it is version {says}: correct the external in {where}")
 
 
@@ -121,7 +119,7 @@ def program(prefix: Path, family: str, name: str) -> Path:
 def is_built(build: Build, sources: str, hashes: Sequence[str]) -> bool:
     """Whether these hashes are installed from these sources (`builds.fingerprint`)."""
     try:
-        kept = json.loads((build.folder / "built.json").read_text())
+        kept = json.loads((build.folder / environment.BUILT).read_text())
         return kept["sources"] == sources and set(hashes) <= set(kept["hashes"]) and Path(build.prefix, "bin").is_dir()
     except (OSError, ValueError, KeyError, TypeError):
         return False
@@ -130,7 +128,7 @@ def is_built(build: Build, sources: str, hashes: Sequence[str]) -> bool:
 def note_built(folder: Path, hashes: Sequence[str]) -> None:
     """Keep what has just been installed, and from which sources."""
     kept = {"sources": builds.fingerprint(), "hashes": list(hashes)}
-    archive.write_atomically(folder / "built.json", json.dumps(kept) + "\n")
+    archive.write_atomically(folder / environment.BUILT, json.dumps(kept) + "\n")
 
 
 def all_built(builds_: Sequence[Build]) -> bool:
