@@ -10,6 +10,7 @@ A run folder holds manifest.json, records/, logs/, points.parquet and samples.pa
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ from mpi_campaign.errors import CampaignError
 
 RESULTS = ROOT / "results"
 MANIFEST = "manifest.json"
+LAST = re.compile(r"last(?:~(\d{1,6}))?")
 
 # What ReFrame writes about a session, and the archive keeps.
 REPORT = "reframe-report.json"
@@ -99,19 +101,25 @@ def start(root: Path, system: str) -> RunFolder:
 
 
 def find(reference: str, root: Path) -> RunFolder:
-    """The run that a person names: its folder, its name, or `last`. Raises CampaignError with the runs there are."""
+    """The run that a person names: its folder, its name, `last`, or `last~N`, the N-th before it.
+
+    Raises CampaignError with the runs there are.
+    """
     path = Path(reference)
     if (path / MANIFEST).is_file():
         path = path.resolve()
         home = path.parent.parent if path.parent.name == ".partial" else path.parent
         return RunFolder(home.parent, home.name, path.name)
     known = list(runs(root))
+    if (back := LAST.fullmatch(reference)) and int(back[1] or 0) < len(known):
+        return known[-1 - int(back[1] or 0)]
     for one in reversed(known):
-        if reference in ("last", one.run):
+        if reference == one.run:
             return one
     names = ", ".join(one.run for one in known[-5:]) or "none yet"
     raise CampaignError(
-        f"there is no run '{reference}' under {root}; give a run's folder, its name or `last` (newest: {names})"
+        f"there is no run '{reference}' under {root}; give a run's folder, its name, `last` or `last~1` "
+        f"(newest: {names})"
     )
 
 

@@ -11,7 +11,7 @@ import click
 
 from mpi_campaign import __version__, archive, libraries, suites, testing
 from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS
-from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -92,7 +92,9 @@ def output_option(function: Function) -> Function:
     help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused.",
 )
 @click.option("--cache", default="warm", show_default=True, help="Buffers of messages: warm or cold.")
-@click.option("--repeat", type=int, default=1, help="Launch every case this many times.")
+@click.option("--repeat", type=int, default=1, help="Launch every case this many times, on the sizes of the first.")
+@click.option("--interleave", is_flag=True, help="Toolchains take turns, A B B A ..., on the sizes of the first.")
+@click.option("--sizes-of", default="", metavar="RUN", help="Take message and work sizes from RUN; calibrate nothing.")
 @click.option("--ranks", type=int, default=2, show_default=True, help="MPI ranks.")
 @click.option("--threads-per-rank", type=int, default=0, help="Computing threads of each rank. Default: all cores.")
 @click.option(
@@ -132,6 +134,8 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
             raise CampaignError(
                 f"--{name.replace('_', '-')} {asked[name]:g}: leave it out, or give a number of seconds"
             )
+    if asked["sizes_of"]:
+        asked["sizes_of"] = archive.find(asked["sizes_of"], output.resolve()).run
     if resume is None:
         return Campaign(Options(**asked), output.resolve(), words).run(dry_run=dry_run)
     flags = {one.name: max(one.opts, key=len) for one in click.get_current_context().command.params}
@@ -202,6 +206,74 @@ def show(run: str, output: Path, *, as_json: bool, **asked: bool) -> int:
 
 
 @campaign.command()
+@click.argument("sides", nargs=-1, required=True, metavar="A B [C ...]")
+@click.option("--within", default="", metavar="SIDE", help="Of these runs only: a run, dates or a system, as a side.")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    help="t_measured_ns, t_comm_ref_ns, t_comp_ref_ns, r_overhead, r_overhead_vs_basic, r_comm or r_comp_slowdown. "
+    "May be repeated. Default: all but t_comp_ref_ns and the last two.",
+)
+@click.option("--least-ratio", type=float, default=0.03, show_default=True, help="Smaller changes of a time are none.")
+@click.option(
+    "--least-difference", type=float, default=0.1, show_default=True, help="Smaller changes of a ratio are none."
+)
+@click.option("--rate", type=float, default=0.05, show_default=True, help="False discoveries among all that is found.")
+@click.option("--all", "every", is_flag=True, help="Every case, not only those that changed.")
+@click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="For a pull request.")
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write a JUnit file too.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to look at too.")
+@output_option
+def compare(
+    sides: tuple[str, ...],
+    output: Path,
+    junit: Path | None,
+    html: Path | None,
+    *,
+    as_json: bool,
+    as_markdown: bool,
+    **asked: Any,
+) -> int:
+    """Is B slower than A? Each case: slower, faster, same, or cannot tell, and how sure that is.
+
+    A side is a run (a folder, a name, `last`, `last~1`), a toolchain (openmpi@5.0.11), a configuration (async), a
+    system, dates (2026-11-01..2026-11-20) or several of these joined by commas, which must all hold. Where no side
+    names runs, they are of the newest run that has all sides. The launch is the unit: measure with --repeat.
+    Exit code 1: something is slower.
+    """
+    from mpi_campaign import comparing  # noqa: PLC0415
+
+    if as_json and as_markdown:
+        raise CampaignError("--json and --markdown: ask for one of them")
+    form = "json" if as_json else "markdown" if as_markdown else ""
+    wanted = comparing.Asked(words=sides, **asked)
+    files = {kind: path for kind, path in (("junit", junit), ("html", html)) if path is not None}
+    return comparing.run(wanted, output.resolve(), form, files)
+
+
+@campaign.command()
+@click.argument("run")
+@click.option(
+    "--criteria", type=click.Path(path_type=Path, dir_okay=False), required=True, help="What a machine must do: YAML."
+)
+@click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write a JUnit file too.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to print and sign too.")
+@output_option
+def accept(run: str, criteria: Path, output: Path, junit: Path | None, html: Path | None, *, as_json: bool) -> int:
+    """Hold RUN against written criteria: PASS, FAIL or NOT TESTED for each, with evidence.
+
+    docs/acceptance.md says how criteria are written. Exit code 1: not all of them pass.
+    """
+    from mpi_campaign import accepting  # noqa: PLC0415
+
+    files = {kind: path for kind, path in (("junit", junit), ("html", html)) if path is not None}
+    return accepting.run(archive.readable(run, output.resolve()), criteria, files, as_json=as_json)
+
+
+@campaign.command()
 @click.argument("run")
 @output_option
 def reproduce(run: str, output: Path) -> int:
@@ -241,6 +313,151 @@ def setup(
     asked["toolchains"] = tuple(dict.fromkeys(asked["toolchains"]))
     wanted = prepare.SpackSetup(spack, packages, lock, clone=clone, fresh=fresh)
     return prepare.setup(asked, wanted, ["./campaign", *sys.argv[1:]])
+
+
+@campaign.command()
+@click.argument("runs", nargs=-1, required=True)
+@output_option
+def baseline(runs: tuple[str, ...], output: Path) -> int:
+    """Make the references of a system from RUNS: what later runs are held against.
+
+    Writes systems/SYSTEM/references.yaml, which ReFrame's tests read. Nothing oversubscribed, unreliable or incomplete
+    becomes a reference, and nothing that fewer than three runs have.
+    """
+    from mpi_campaign import references  # noqa: PLC0415
+
+    folders = list(dict.fromkeys(archive.find(run, output.resolve()) for run in runs))
+    made = references.make(folders)
+    written = references.write(folders[0].system, made)
+    for line in made.left_out:
+        print(f"left out: {line}")
+    print(f"{made.references} references from {len(folders)} runs: {written}")
+    return EXIT_GOOD
+
+
+@campaign.command()
+@click.argument("side", default="")
+@click.option("--metric", "metrics", multiple=True, help="As of `compare`. May be repeated.")
+@click.option("--least-ratio", type=float, default=0.03, show_default=True, help="Smaller changes of a time are none.")
+@click.option(
+    "--least-difference", type=float, default=0.1, show_default=True, help="Smaller changes of a ratio are none."
+)
+@click.option("--rate", type=float, default=0.05, show_default=True, help="False discoveries among all that is found.")
+@click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
+@click.option("--acknowledge", "names", multiple=True, metavar="ALARM", help="Keep an alarm quiet. May be repeated.")
+@click.option("--because", default="", help="Why: kept with it.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page with plots too.")
+@output_option
+def history(
+    side: str, output: Path, names: tuple[str, ...], because: str, html: Path | None, *, as_json: bool, **asked: Any
+) -> int:
+    """Since when is a case slower, and what changed in that run? Over all runs, or those of a SIDE as of `compare`.
+
+    It takes twelve runs with one set of sizes (`run --sizes-of RUN`). Exit code 1: an alarm that nobody acknowledged.
+    """
+    from mpi_campaign import alarms, comparing  # noqa: PLC0415
+
+    root = output.resolve()
+    if bool(names) != bool(because):
+        raise CampaignError("--acknowledge ALARM --because TEXT: one needs the other")
+    if names:
+        for alarm in alarms.acknowledge(names, because, root):
+            print(f"acknowledged: {alarm.change.name} {alarm.change.verdict} since {alarm.change.run}")
+        return EXIT_GOOD
+    metrics = asked.pop("metrics")
+    return alarms.run(side, metrics, comparing.limits(**asked), root, html, as_json=as_json)
+
+
+@campaign.group()
+def results() -> None:
+    """The archive: its runs, whether they are what was archived, runs from other machines, old ones."""
+
+
+@results.command("list")
+@click.option("--json", "as_json", is_flag=True, help="A list of objects, for programs.")
+@output_option
+def results_list(output: Path, *, as_json: bool) -> int:
+    """Every run: system, suite, whether it is complete, toolchains, cases that passed, size."""
+    from mpi_campaign import store  # noqa: PLC0415
+
+    found = store.entries(output.resolve())
+    print(store.list_json(found) if as_json else store.list_text(found))
+    return EXIT_GOOD
+
+
+@results.command("verify")
+@click.argument("runs", nargs=-1)
+@output_option
+def results_verify(runs: tuple[str, ...], output: Path) -> int:
+    """Whether RUNS (default: all complete ones) are what was archived: checksums, and every record by its schema.
+
+    Exit code 1 where one is not.
+    """
+    from mpi_campaign import store  # noqa: PLC0415
+
+    root = output.resolve()
+    folders = [archive.find(run, root) for run in runs] or [one for one in archive.runs(root) if one.archived.is_dir()]
+    bad = 0
+    for folder in folders:
+        found = list(store.faults(folder))
+        bad += bool(found)
+        print(f"{'FAULT' if found else 'good '} {folder.system}/{folder.run}")
+        for fault in found:
+            print(f"      {fault}")
+    print(f"{len(folders) - bad} of {len(folders)} runs are what was archived")
+    return EXIT_FAILED if bad else EXIT_GOOD
+
+
+@results.command("export")
+@click.argument("run")
+@click.option("-o", "target", type=click.Path(path_type=Path, dir_okay=False), help="Default: RUN.tar.gz here.")
+@output_option
+def results_export(run: str, target: Path | None, output: Path) -> int:
+    """Pack RUN into one file, for `results import` on another machine."""
+    from mpi_campaign import store  # noqa: PLC0415
+
+    folder = archive.find(run, output.resolve())
+    print(store.export(folder, (target or Path(f"{folder.run}.tar.gz")).resolve()))
+    return EXIT_GOOD
+
+
+@results.command("import")
+@click.argument("source", type=click.Path(path_type=Path, exists=True))
+@click.option("--system", default="", help="Keep it under this name. Default: the system's own.")
+@output_option
+def results_import(source: Path, system: str, output: Path) -> int:
+    """Take a run of another machine into the archive: a file of `results export`, or a run's folder.
+
+    It is verified first. Nothing of it is executed, nothing in the archive is overwritten.
+    """
+    from mpi_campaign import store  # noqa: PLC0415
+
+    folder, new = store.take_in(source, output.resolve(), system)
+    print(f"{'imported' if new else 'was there already'}: {folder.path}")
+    return EXIT_GOOD
+
+
+@results.command("prune")
+@click.option("--system", default="", help="Only of this system.")
+@click.option("--keep", type=click.IntRange(min=0), help="All but the newest N of each system.", metavar="N")
+@click.option("--older-than-days", "days", type=click.FloatRange(min=0), metavar="DAYS", help="Only older ones.")
+@click.option("--partial", is_flag=True, help="Runs that were never completed, instead of complete ones.")
+@click.option("--yes", is_flag=True, help="Delete them. Without it they are only named.")
+@output_option
+def results_prune(output: Path, system: str, keep: int | None, days: float | None, *, partial: bool, yes: bool) -> int:
+    """Delete old runs. Those from which references were made are kept."""
+    from mpi_campaign import store  # noqa: PLC0415
+
+    if keep is None and days is None:
+        raise CampaignError("which ones? --keep N keeps the newest N of each system, --older-than-days DAYS newer ones")
+    found = store.old_runs(output.resolve(), system, keep, days, partial=partial)
+    for folder in found:
+        print(f"{'deleting' if yes else 'would delete'} {folder.system}/{folder.run}")
+    if yes:
+        store.throw_away(found)
+    elif found:
+        print(f"{len(found)} runs; nothing was deleted: add --yes")
+    return EXIT_GOOD
 
 
 @campaign.group()

@@ -68,6 +68,8 @@ class Options:
     oversubscribe: bool = False
     peer_prefixes: tuple[str, ...] = ()
     provider: str = "wheels"
+    interleave: bool = False
+    sizes_of: str = ""
 
     @classmethod
     def from_manifest(cls, manifest: Mapping[str, Any]) -> "Options":
@@ -86,6 +88,14 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Round:
+    """What one ReFrame session measures: the cases of one repeat, of these environments."""
+
+    repeat: int
+    environments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Plan:
     """What will run: cases to measure, and cases that are skipped with the reason."""
 
@@ -101,6 +111,17 @@ class Plan:
         wanted = [case for case in self.cases if case.stem not in self.skipped]
         basics = [one.basic for one in wanted if one.basic is not None]
         return list({case.stem: case for case in [*basics, *wanted]}.values())
+
+    @property
+    def rounds(self) -> list[Round]:
+        """The sessions in their order. Interleaved, toolchains take turns, A B B A …: a machine that drifts does not
+        decide between them."""
+        all_ = tuple(dict.fromkeys(case.environment for case in self.to_measure))
+        repeats = range(1, self.options.repeat + 1)
+        if not self.options.interleave:
+            return [Round(repeat, all_) for repeat in repeats]
+        turns = (all_ if repeat % 2 else all_[::-1] for repeat in repeats)
+        return [Round(repeat, (one,)) for repeat, turn in zip(repeats, turns, strict=True) for one in turn]
 
     @property
     def case_budget_seconds(self) -> float:
@@ -229,6 +250,8 @@ def _check_numbers(options: Options) -> None:
             raise CampaignError(message)
     for text in options.test_intervals:
         nanoseconds(text)
+    if options.interleave and len(set(options.toolchains)) < 2:
+        raise CampaignError("--interleave lets toolchains take turns: name at least two with --toolchain")
 
 
 _NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}

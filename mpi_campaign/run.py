@@ -5,6 +5,7 @@ import shutil
 import signal
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from mpi_campaign import (
     peers,
     provenance,
     reframe_session,
+    sizes,
     suites,
     toolchains,
 )
@@ -27,6 +29,7 @@ from mpi_campaign.plan import (
     SYSTEMS,
     Options,
     Plan,
+    Round,
     axes_of,
     benchmarks_of,
     check,
@@ -55,6 +58,7 @@ class Campaign:
         self.words = words
         self.resume = resume
         self.progress = Progress(STEPS)
+        self.sizes_of = archive.find(options.sizes_of, output) if options.sizes_of else None
 
     def run(self, *, dry_run: bool) -> int:
         """All of it. Returns the exit code. Raises CampaignError where nothing could run."""
@@ -143,14 +147,23 @@ class Campaign:
     def _say(self, text: str) -> None:
         self.progress.line(f"      {text}")
 
-    def _session(self, folder: RunFolder, plan: Plan, *, tests: str, policy: str, **given: dict[str, str]) -> list[str]:
+    def _session(
+        self,
+        folder: RunFolder,
+        plan: Plan,
+        environments: Iterable[str],
+        *,
+        tests: str,
+        policy: str,
+        **given: dict[str, str],
+    ) -> list[str]:
         """ReFrame's command line, all but what it is to do."""
         return reframe_session.command(
             settings=SYSTEMS / self.options.system / "settings.py",
             folder=folder.session,
             partition=f"{self.options.system}:{partitions_of(self.options.system)[plan.network.partition(':')[0]]}",
             tests=tests,
-            environments=list(dict.fromkeys(case.environment for case in plan.to_measure)),
+            environments=list(environments),
             mode=self.options.suite,
             policy=policy,
             collectives=self.options.collectives,
@@ -159,11 +172,13 @@ class Campaign:
 
     def _build(self, folder: RunFolder, plan: Plan, watch: Watch) -> Session:
         """All builds, several at once, before anything is measured. One that fails is told when its cases are."""
-        words = [*self._session(folder, plan, tests="^build_benchmarks", policy="async"), "--run"]
+        all_ = dict.fromkeys(case.environment for case in plan.to_measure)
+        words = [*self._session(folder, plan, all_, tests="^build_benchmarks", policy="async"), "--run"]
         return reframe_session.run(words, watch.on_event, watch.on_tick)
 
-    def _command(self, folder: RunFolder, plan: Plan, repeat: int = 1) -> list[str]:
-        """The command line that measures."""
+    def _command(self, folder: RunFolder, plan: Plan, turn: Round | None = None) -> list[str]:
+        """The command line that measures one round of the plan, or the first."""
+        turn = turn or plan.rounds[0]
         rate = plan.network.partition(":")[2]
         variables = {
             "ranks": str(plan.placement.ranks),
@@ -181,8 +196,10 @@ class Campaign:
             variables["peer_prefix"] = ":".join(self.options.peer_prefixes)
         if self.resume:
             variables["resume_from"] = str(self.resume.partial / "records")
-        if repeat > 1:
-            variables["repeat"] = str(repeat)
+        if turn.repeat > 1:
+            variables["repeat"] = str(turn.repeat)
+        if self.options.sizes_of or turn != plan.rounds[0]:
+            variables["sizes_from"] = str(folder.session / sizes.FOLDER)
         tests, parameters = [], {}
         for name, benchmark in benchmarks_of(self.options).items():
             wanted = [case for case in plan.cases if case.benchmark == name and case.stem not in plan.skipped]
@@ -197,7 +214,13 @@ class Campaign:
                 parameters[f"{benchmark.test}.test_interval_ns"] = ",".join(map(str, intervals))
             tests.append(reframe_session.pattern(benchmark.test, axes))
         return self._session(
-            folder, plan, tests="|".join(tests), policy="serial", variables=variables, parameters=parameters
+            folder,
+            plan,
+            turn.environments,
+            tests="|".join(tests),
+            policy="serial",
+            variables=variables,
+            parameters=parameters,
         )
 
     def _dry_run(self, folder: RunFolder, plan: Plan) -> int:
@@ -239,10 +262,11 @@ class Campaign:
         self._say(str(manifest["reframe_command"]))
         outcomes: list[Outcome] = []
         interrupted = False
-        for repeat in range(1, self.options.repeat + 1):
-            watch.repeat = repeat
+        for turn in plan.rounds:
+            watch.repeat = turn.repeat
             began = archive.now_utc()
-            words = [*self._command(folder, plan, repeat), "--run"]
+            sizes.hand_over(folder, plan, turn, self.sizes_of)
+            words = [*self._command(folder, plan, turn), "--run"]
             (folder.session / archive.REPORT).unlink(missing_ok=True)
             session = reframe_session.run(words, watch.on_event, watch.on_tick)
             said = reframe_session.outcomes(folder.session / archive.REPORT)

@@ -59,6 +59,8 @@ apart: whether a reference moved against that of `basic`.
 """
 
 NEVER = "never"
+GIVEN = "given"
+"""Status of a calibration that there was none of: the size came from a file."""
 
 _NAN = np.array(math.nan)
 _NOTHING = Estimate(_NAN, _NAN, _NAN)
@@ -198,6 +200,8 @@ def record_metrics(path: Path | str, basic_path: Path | str | None = None) -> di
     r_overhead, r_overhead_vs_basic, speedup_vs_basic, speedup_vs_basic_per_work, r_comm, r_comp_slowdown, r_exposed,
     r_interference, overlap_osu_percent, overlap_imb_percent, t_comm_ref_ratio_to_target and t_comp_ref_ratio_to_target
     (measured reference over target), and r_overhead_diagonal (comm_target == comp_target).
+    Where sizes were given, t_comm_ref_ratio_to_sizes and t_comp_ref_ratio_to_sizes: over the time that they took when
+    they were calibrated.
     Counts: points, points_valid, points_reliable, points_diagnosed, and points_overlap of these.
 
     Raises RecordError where a record cannot be read.
@@ -212,6 +216,8 @@ def record_metrics(path: Path | str, basic_path: Path | str | None = None) -> di
     found["r_overhead_diagonal"] = median(diagonal["r_overhead"])
     for term in ("comm", "comp"):
         found[f"t_{term}_ref_ratio_to_target"] = median(chosen[f"t_{term}_ref_ns"] / chosen[f"{term}_target_ns"])
+        if all(getattr(p, f"{term}_calibration").status == GIVEN for p in record.points):
+            found[f"t_{term}_ref_ratio_to_sizes"] = median(1 + chosen[f"{term}_ref_moved_relative"])
     found |= {
         "points": float(len(points)),
         "points_valid": float(points["valid"].sum()),

@@ -6,8 +6,6 @@ shown, and shows a point's row of the table beside its cell.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +16,8 @@ from urllib.parse import quote
 
 import jinja2
 import pandas as pd
-from markupsafe import Markup
 
+from postprocess import page
 from postprocess.chart_plot import COLOURS
 from postprocess.charts import charts_of
 from postprocess.colour import FADED, PALETTES, SCALES
@@ -50,9 +48,8 @@ from postprocess.report_points import (
 )
 from postprocess.summary import OVERLAPS, PARTLY, SERIALISES, SLOWER, Summary, summarise
 from postprocess.table import measured_share
-from postprocess.text import clean, drift, duration, size
+from postprocess.text import drift, duration, size
 
-_TEMPLATES = Path(__file__).resolve().parent / "templates"
 _PANEL = ("toolchain", "network", "configuration", "collective")
 _CASE_FIELDS = ("case", *_PANEL, "result", "reason")
 _VERDICT_RATIOS = {OVERLAPS: 0.0, PARTLY: 0.5, SERIALISES: 1.0, SLOWER: 1.6}
@@ -96,13 +93,7 @@ def write_report(
     if impacts := write_impacts(impact_of(run), pictures, look.kinds):
         maps["impact"] = impacts
     links = {key: [_link(f, output.parent) for f in files] for key, files in maps.items()}
-    page = render_report(run, points, links, look)
-    partial = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
-        partial.write_text(page, encoding="utf-8")
-        partial.replace(output)
-    finally:
-        partial.unlink(missing_ok=True)
+    page.write(output, render_report(run, points, links, look))
     return [output, *(file for files in maps.values() for file in files)]
 
 
@@ -114,14 +105,7 @@ def render_report(
     `files` holds links to pictures by `plot.file_key` and ``"overview"``, ``"impact"``.
     """
     files = files or {}
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=lambda value: clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page.environment()
     rows = [{str(k): v for k, v in row.items()} for row in points.to_dict("records")]
     numbers = {(row["record"], row["index"]): number for number, row in enumerate(rows, start=1)}
     sweeps = sweeps_of(run, points)
@@ -131,13 +115,9 @@ def render_report(
     groups = panel_views(panels, filters, numbers, files)
     views = views_of(sweeps)
     style = _style(environment, level_classes(groups), views)
-    script = (_TEMPLATES / "report.js").read_text(encoding="utf-8")
     heads, cells = table_of(rows)
     return environment.get_template("report.html").render(
-        style=Markup(style),
-        style_hash=_digest(style),
-        script=Markup(script),
-        script_hash=_digest(script),
+        **page.embedded(style, page.script("report.js")),
         look=look,
         palettes=PALETTES,
         views=views,
@@ -259,11 +239,6 @@ def _style(environment: jinja2.Environment, classes: Iterable[str], views: Itera
 def _verdict_class(verdict: str) -> str:
     value = _VERDICT_RATIOS.get(verdict, math.nan)
     return level_class(METRICS["r_overhead"], value)
-
-
-def _digest(text: str) -> str:
-    """What a content security policy knows a style or script by."""
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _incomplete(run: Run, cases: Sequence[Mapping[str, str]]) -> list[str]:

@@ -39,9 +39,8 @@ class MpiImpact(MeasuredTest):
         self.job.num_tasks = self.num_tasks
         self.job.num_cpus_per_task = self.num_cpus_per_task
         launcher = self.job.launcher.run_command(self.job)
-        basic = self.basic_test()
         options = ["--programs", str(self.build.programs), "--launcher", launcher, "--record", archive.RECORD]
-        options += ["--save-sizes", archive.SIZES] if basic is None else ["--sizes", str(basic.staged(archive.SIZES))]
+        options += self.sizes_options()
         options += ["--limit-seconds", f"{self.hung_after_seconds:.1f}"]
         if self.budget_seconds:
             options += ["--budget-seconds", str(self.budget_seconds)]

@@ -26,9 +26,7 @@ class NbcOverlap(MeasuredTest):
             options += ["--settle", f"{wire.settle_ns(self.wire_rate)}ns"]
         if self.budget_seconds:
             options += ["--budget-seconds", str(self.budget_seconds)]
-        basic = self.basic_test()
-        sizes = ["--save-sizes", archive.SIZES] if basic is None else ["--sizes", str(basic.staged(archive.SIZES))]
-        return options + sizes
+        return options + self.sizes_options()
 
     @run_after("setup")
     def library_has_the_collective(self) -> None:

@@ -5,6 +5,7 @@ A benchmark's check file derives from `MeasuredTest`, says which executable and 
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from mpi_campaign import archive, builds, libraries, machine, site, suites, verify
+from mpi_campaign import archive, builds, libraries, machine, references, site, suites, verify
 from mpi_campaign.cases import Case
 from mpi_campaign.spack import provider
 from mpi_campaign.spack.build import Build
@@ -123,11 +124,15 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     metadata_file = variable(str, value="")
     #: A folder with records of an interrupted run: what is complete there is not measured again.
     resume_from = variable(str, value="")
+    #: A folder with files of sizes, each named as the case of `basic` that takes them over instead of calibrating.
+    sizes_from = variable(str, value="")
     #: Which of several repeats of the same cases this is.
     repeat = variable(int, value=1)
 
     #: Name of the case's files; in the report, so that results are matched by it.
     case_stem = variable(str, value="", loggable=True)
+    #: Under which the system's references of this case are found.
+    reference_key = variable(str, value="", loggable=True)
 
     sourcesdir = None
     time_limit = "10m"
@@ -150,6 +155,17 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     def basic_test(self) -> "MeasuredTest | None":
         """The test that measured `basic` of the identical case; None for `basic` itself."""
         return None
+
+    def sizes_options(self) -> list[str]:
+        """`basic` saves the sizes that it finds, or takes over what it is given; all others take those of basic."""
+        basic = self.basic_test()
+        if basic is not None:
+            return ["--sizes", str(basic.staged(archive.SIZES))]
+        given = Path(self.sizes_from) / f"{self.case.stem}{archive.RECORD_FILES[archive.SIZES]}"
+        if not self.sizes_from or not given.is_file():
+            return ["--save-sizes", archive.SIZES]
+        shutil.copyfile(given, self.staged(archive.SIZES))
+        return ["--sizes", archive.SIZES]
 
     @property
     def network(self) -> str:
@@ -195,6 +211,10 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             placement.oversubscribed and not self.oversubscribe,
             f"{self.ranks} ranks of {self.threads_per_rank} threads need {placement.cores} cores, there are {cores}",
         )
+        self.reference_key = references.key(self.case, self.grid, self.ranks, self.threads_per_rank)
+        accepted = references.path_of(self.current_system.name)
+        if accepted.is_file():
+            self.reference = {"$ref": str(accepted)}
         self.num_tasks = self.ranks
         self.num_cpus_per_task = self.threads_per_rank
         if self.network.startswith("wire"):

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -287,3 +288,57 @@ def test_an_installed_mpi_is_used_by_its_prefix(tmp_path: Path, campaign: Comman
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert {point["provider"] for point in points(campaign, run_path(done.stdout))} == {"prefix"}
+
+
+def test_toolchains_take_turns_on_the_same_sizes_and_are_compared(tmp_path: Path, campaign: Command) -> None:
+    sides = ("openmpi@5.0.11", "mpich@5.0.2")
+    words = [word for side in sides for word in ("--toolchain", side)]
+    done = campaign(
+        "run", *words, "--configuration", "basic", "--network", "shm", "--collective", "ibcast", "--repeat", "2",
+        "--interleave", "--budget-seconds", "50", "--output", str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = run_path(done.stdout)
+    rows = points(campaign, run)
+    for cell in {(row["comm_target_ns"], row["comp_target_ns"]) for row in rows}:
+        same = [row for row in rows if (row["comm_target_ns"], row["comp_target_ns"]) == cell]
+        assert len(same) == 4
+        assert len({(row["message_bytes"], row["work_size"]) for row in same}) == 1
+    assert len(json.loads((run / "manifest.json").read_text())["sessions"]) == 4
+    compared = campaign("compare", *sides, "--json", "--metric", "t_comm_ref_ns", "--output", str(tmp_path))
+    assert compared.returncode in (0, 1), compared.stderr
+    cases = json.loads(compared.stdout)["cases"]
+    assert {(case["launches_a"], case["launches_b"]) for case in cases} == {(2, 2)}
+    again = campaign(
+        "run", "--toolchain", sides[1], "--configuration", "basic", "--network", "shm", "--collective", "ibcast",
+        "--sizes-of", run.name, "--budget-seconds", "20", "--output", str(tmp_path),
+    )  # fmt: skip
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert {row["message_bytes"] for row in points(campaign, run_path(again.stdout))} == {
+        row["message_bytes"] for row in rows
+    }
+
+
+def test_what_is_worse_than_its_reference_fails(tmp_path: Path, campaign: Command) -> None:
+    name = f"reference-test-{os.getpid()}"
+    folder = ROOT / "systems" / name
+    stem = "smoke.2x1.mpich-5_0_2.shm.basic.nbc_overlap"
+    bounds = {f"{stem}.ibcast": 0.01, f"{stem}.ireduce": 9.0}
+    entries = {key: {"r_overhead": [0, None, bound, "ratio"]} for key, bound in bounds.items()}
+    try:
+        folder.mkdir()
+        settings = (ROOT / "systems" / "local" / "settings.py").read_text()
+        (folder / "settings.py").write_text(settings.replace('name="local"', f'name="{name}"'))
+        (folder / "references.yaml").write_text(json.dumps({"nbc_overlap": {"$index": ["reference_key"], **entries}}))
+        done = campaign(
+            "run", "--system", name, "--toolchain", "mpich@5.0.2", "--configuration", "basic", "--network", "shm",
+            "--collective", "ibcast", "--collective", "ireduce", "--budget-seconds", "30", "--output", str(tmp_path),
+        )  # fmt: skip
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    assert done.returncode == 1, done.stdout + done.stderr
+    failed = [line for line in done.stdout.splitlines() if line.startswith("FAIL ")]
+    assert len(failed) == 1, done.stdout
+    assert "ibcast: " in failed[0]
+    assert "r_overhead" in failed[0]
+    assert json.loads((run_path(done.stdout) / "manifest.json").read_text())["status"] == "complete"

@@ -1,12 +1,13 @@
 """What a run is asked to do becomes cases: their identity, what they need, what is skipped."""
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mpi_campaign import benchmarks, builds, libraries, plan, suites
+from mpi_campaign import archive, benchmarks, builds, libraries, plan, sizes, suites
 from mpi_campaign.benchmarks import BENCHMARKS, Benchmark
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
@@ -197,3 +198,46 @@ def test_a_test_interval_is_a_time(text: str, found: int) -> None:
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(CampaignError, match=r"--test-interval .*100us"):
         plan.nanoseconds(text)
+
+
+def test_toolchains_take_turns() -> None:
+    found = planned(MPICH, OPENMPI, repeat=3, interleave=True, toolchains=("mpich@5.0.2", "openmpi@5.0.11"))
+    turns = [(one.repeat, *one.environments) for one in found.rounds]
+    mpich, openmpi = MPICH.environment, OPENMPI.environment
+    assert turns == [(1, mpich), (1, openmpi), (2, openmpi), (2, mpich), (3, mpich), (3, openmpi)]
+    plain = planned(MPICH, OPENMPI, repeat=2).rounds
+    assert [(one.repeat, one.environments) for one in plain] == [(1, (mpich, openmpi)), (2, (mpich, openmpi))]
+    for named in ((), ("mpich@5.0.2",), ("mpich@5.0.2", "mpich@5.0.2")):
+        with pytest.raises(CampaignError, match="name at least two"):
+            plan.check(Options(interleave=True, toolchains=named))
+
+
+def test_launches_that_are_compared_take_over_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "STATE", tmp_path / "state")
+    asked: dict[str, Any] = {"collectives": ("ibcast",), "toolchains": ("mpich@5.0.2", "openmpi@5.0.11")}
+    found = planned(MPICH, OPENMPI, repeat=2, interleave=True, **asked)
+    folder = archive.start(tmp_path / "results", "local")
+    given = folder.session / sizes.FOLDER
+
+    def handed(turn: plan.Round, of: archive.RunFolder | None = None) -> dict[str, str]:
+        shutil.rmtree(given, ignore_errors=True)
+        sizes.hand_over(folder, found, turn, of)
+        return {path.name: path.read_text() for path in given.iterdir()}
+
+    first, second, third, _ = found.rounds
+    assert handed(first) == {}
+    (folder.records / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("mpich's")
+    assert handed(second) == {"openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.sizes.json": "mpich's"}
+    assert handed(third) == {"openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.r2.sizes.json": "mpich's"}
+
+    other = archive.start(tmp_path / "results", "local")
+    (other.records / "openmpi-5_0_8.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("another version's")
+    assert set(handed(first, other).values()) == {"another version's"}
+    (other.records / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("its own")
+    assert set(handed(first, other).values()) == {"its own"}
+
+    alone = planned(MPICH, OPENMPI, repeat=2, **asked)
+    sizes.hand_over(folder, alone, alone.rounds[1], None)
+    assert {path.name: path.read_text() for path in given.iterdir()}[
+        "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.r2.sizes.json"
+    ] == "mpich's"

@@ -100,7 +100,7 @@ struct point {
     int64_t recalibrations;
     int64_t data_errors;
     int64_t synchronisations; /* of the clock, before the point */
-    bool looked; /* early, whether a reference has moved */
+    bool looked; /* before its end, and a reference had moved */
     enum start_method start;
     int64_t deadline; /* rank 0: the point's share of the budget ends; 0: none */
     int64_t begin;
@@ -115,9 +115,10 @@ static bool has_moved(const engine *e, enum global_time time, const struct calib
     return is_calibrated(result) && samples_moved(e->samples, time, result->time_ns, MOVED_LIMIT);
 }
 
-/* Rank 0, once, when there are enough repetitions to tell. */
+/* Rank 0, whenever the intervals are looked at, until it is so once: what is seen early throws little away. */
 static bool looks_moved(const engine *e, const struct point *p) {
-    return !p->looked && !e->plan->sizes_given && p->recalibrations == 0 && (int64_t)samples_count(e->samples) == e->plan->min_repetitions &&
+    return !p->looked && !e->plan->sizes_given && p->recalibrations == 0 &&
+           series_look(samples_count(e->samples), (size_t)e->plan->min_repetitions) &&
            (has_moved(e, GLOBAL_COMM_REF, calibration_comm(e->calibration, p->collective, p->comm_target)) ||
             has_moved(e, GLOBAL_COMP_REF, calibration_comp(e->calibration, p->comp_target)));
 }

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +18,10 @@ from selenium.webdriver.support.select import Select
 from postprocess.colour import PALETTES, contrast
 from postprocess.report import write_report
 from tests.postprocess import synthetic
+from tests.postprocess.pages import log, open_at, requests
 from tests.postprocess.test_postprocess_report import hostile_run
 
 pytestmark = [pytest.mark.needs("browser")]
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--hide-scrollbars",
-)
 
 
 @pytest.fixture(scope="module")
@@ -44,47 +30,6 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     runs = {"smoke": synthetic.smoke_run(folder / "smoke"), "hostile": hostile_run(folder / "hostile")}
     runs["wide"] = synthetic.run_folder(folder / "wide", [synthetic.sweep(synthetic.NEGATIVE, grid=(1, 16, 256))])
     return {name: write_report(run, folder / f"{name}-out" / "report.html")[0] for name, run in runs.items()}
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    driver = shutil.which("chromedriver")
-    if driver is None:
-        required = "browser" in os.environ.get("CAMPAIGN_TEST_REQUIRE", "").split(",")
-        (pytest.fail if required else pytest.skip)("browser: no chromedriver on PATH")
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(next(path for path in map(shutil.which, CHROMIUM) if path))
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    chrome = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    chrome.set_window_size(1280, 900)
-    try:
-        yield chrome
-    finally:
-        chrome.quit()
-
-
-@pytest.fixture
-def browser(chromium: webdriver.Chrome) -> webdriver.Chrome:
-    """The one browser, on an empty page, without what the test before it set and logged."""
-    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
-    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-    chromium.get("about:blank")
-    for kind in ("browser", "performance"):
-        log(chromium, kind)
-    return chromium
-
-
-def log(browser: webdriver.Chrome, kind: str) -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = browser.get_log(kind)  # type: ignore[no-untyped-call]
-    return entries
-
-
-def requests(browser: webdriver.Chrome) -> list[str]:
-    messages = [json.loads(entry["message"])["message"] for entry in log(browser, "performance")]
-    return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
 
 
 CELL = ".map td > a"
@@ -96,12 +41,6 @@ def tip(browser: webdriver.Chrome) -> WebElement:
 
 def shown_cells(browser: webdriver.Chrome) -> list[WebElement]:
     return [cell for cell in browser.find_elements(By.CSS_SELECTOR, CELL) if cell.is_displayed()]
-
-
-def open_at(browser: webdriver.Chrome, report: Path, fragment: str = "") -> None:
-    """The page anew: a change of the fragment alone would not load it again."""
-    browser.get("about:blank")
-    browser.get(f"{report.as_uri()}#{fragment}" if fragment else report.as_uri())
 
 
 def captions(browser: webdriver.Chrome) -> set[str]:

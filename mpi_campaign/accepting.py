@@ -1,0 +1,116 @@
+"""`campaign accept`: a run held against an acceptance document."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+from mpi_campaign import archive, outcome
+from mpi_campaign.archive import RunFolder
+from mpi_campaign.comparing import write
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
+from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, CriteriaError, Result, judge, read_criteria
+from postprocess.impact import impact_of
+from postprocess.points import points_of
+from postprocess.table import aligned
+from postprocess.text import clean
+from postprocess.verdict_page import acceptance_answer, acceptance_view, measured_words, render
+
+
+def run(folder: RunFolder, path: Path, files: Mapping[str, Path], *, as_json: bool) -> int:
+    """Print the results, and write them as JUnit or as a page. Returns 1 unless all criteria pass.
+
+    Raises CampaignError.
+    """
+    try:
+        criteria = read_criteria(path)
+    except CriteriaError as error:
+        raise CampaignError(str(error)) from error
+    except OSError as error:
+        raise CampaignError(f"{path} cannot be read: {error.strerror}") from error
+    found = outcome.load(folder)
+    results = judge(criteria, points_of(found), impact_of(found), found.records)
+    for kind, target in files.items():
+        page = kind == "html"
+        write(
+            target,
+            render(acceptance_view(criteria, results, folder.run, _facts(folder)))
+            if page
+            else _junit(criteria, results),
+        )
+    print(_json(criteria, folder, results) if as_json else _text(criteria, results))
+    return EXIT_GOOD if all(one.verdict == PASS for one in results) else EXIT_FAILED
+
+
+def _text(criteria: Criteria, results: Sequence[Result]) -> str:
+    heads = ["verdict", "criterion", "measured", "95 %", "what it asks"]
+    lines = [[one.verdict, one.criterion.name, *measured_words(one), one.criterion.words] for one in results]
+    evidence = [f"  {clean(one.criterion.name)}: {clean(line)}" for one in results for line in one.evidence]
+    table = aligned(heads, lines, right={2})
+    return "\n\n".join([clean(criteria.title), table, "\n".join(evidence), acceptance_answer(results)])
+
+
+def _json(criteria: Criteria, folder: RunFolder, results: Sequence[Result]) -> str:
+    document = {
+        "schema": "mpi-campaign.acceptance",
+        "schema_version": 1,
+        "title": criteria.title,
+        "run": folder.run,
+        "system": folder.system,
+        "criteria": [
+            {
+                "name": one.criterion.name,
+                "asks": one.criterion.words,
+                "verdict": one.verdict,
+                "value": _number(one.value),
+                "ci95": [_number(one.low), _number(one.high)],
+                "evidence": one.evidence,
+            }
+            for one in results
+        ],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _junit(criteria: Criteria, results: Sequence[Result]) -> str:
+    """A test case per criterion: what was not tested is skipped, which a build server shows."""
+    counts = {verdict: str(sum(one.verdict == verdict for one in results)) for verdict in (FAIL, NOT_TESTED)}
+    suite = ElementTree.Element(
+        "testsuite", name=clean(criteria.title), tests=str(len(results)), failures=counts[FAIL],
+        skipped=counts[NOT_TESTED], errors="0",
+    )  # fmt: skip
+    for one in results:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname="acceptance", name=clean(one.criterion.name), time="0"
+        )
+        if one.verdict != PASS:
+            kind = "failure" if one.verdict == FAIL else "skipped"
+            said = f"{one.criterion.words}: {' '.join(measured_words(one))}; {'; '.join(one.evidence)}"
+            ElementTree.SubElement(case, kind, message=clean(said))
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _facts(folder: RunFolder) -> list[tuple[str, str]]:
+    """What the page says of the run."""
+    manifest = archive.read_manifest(folder)
+    host = manifest.get("host") or {}
+    campaign = manifest.get("campaign") or {}
+    facts = {
+        "run": folder.run,
+        "system": folder.system,
+        "suite": manifest.get("suite"),
+        "status": manifest.get("status"),
+        "started": manifest.get("started_utc"),
+        "finished": manifest.get("finished_utc"),
+        "machine": ", ".join(str(host[name]) for name in ("name", "cpu", "os", "kernel") if name in host),
+        "toolchains": ", ".join(str(one.get("toolchain")) for one in manifest.get("toolchains") or []),
+        "campaign": f"{campaign.get('version')}, commit {campaign.get('commit')}",
+        "command": " ".join(map(str, manifest.get("command_line") or [])),
+    }
+    return [(name, str(value)) for name, value in facts.items() if value]

@@ -1,0 +1,116 @@
+"""`campaign compare`: sides to launches, launches to verdicts, verdicts to a table or a file."""
+
+import itertools
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from mpi_campaign import sides
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
+from postprocess import compare_text
+from postprocess.compare import FASTER, METRICS, SLOWER, USUAL, Comparison, Limits, compare
+from postprocess.table import aligned
+from postprocess.verdict_page import comparison_view, render
+
+AS_TEXT: Mapping[str, Callable[[Comparison, Sequence[str]], str]] = {
+    "json": compare_text.comparison_json,
+    "markdown": compare_text.comparison_markdown,
+    "junit": compare_text.comparison_junit,
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a person asked of a comparison: the sides' words, of which runs, which metrics, what counts."""
+
+    words: tuple[str, ...]
+    within: str = ""
+    metrics: tuple[str, ...] = ()
+    least_ratio: float = Limits.least_ratio
+    least_difference: float = Limits.least_difference
+    rate: float = Limits.rate
+    every: bool = False
+
+
+def limits(least_ratio: float, least_difference: float, rate: float) -> Limits:
+    """What counts as a difference. Raises CampaignError where a number is out of bounds."""
+    try:
+        return Limits(least_ratio, least_difference, rate)
+    except ValueError as error:
+        raise CampaignError(str(error)) from error
+
+
+def run(asked: Asked, root: Path, form: str, files: Mapping[str, Path]) -> int:
+    """Print the comparison, as text or in a form of AS_TEXT, and write it to files, as such or as a page (`html`).
+
+    Returns 1 where anything is slower. Raises CampaignError.
+    """
+    pairs, facts = _compare(asked, root)
+    if len(pairs) > 1:
+        if form or files:
+            raise CampaignError("more than two sides make a matrix, which is text only: compare two of them")
+        print(matrix_text(asked.words, pairs))
+    else:
+        ((names, found),) = pairs.items()
+        for kind, path in files.items():
+            html = kind == "html"
+            write(path, render(comparison_view(found, names, facts)) if html else AS_TEXT[kind](found, names))
+        shown = AS_TEXT[form](found, names) if form else compare_text.comparison_text(found, names, every=asked.every)
+        print(shown.removesuffix("\n"))
+    return EXIT_FAILED if any(found.count(SLOWER) for found in pairs.values()) else EXIT_GOOD
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file that a person named. Raises CampaignError."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CampaignError(f"{path} cannot be written ({error.strerror}): give another file") from error
+
+
+def _compare(asked: Asked, root: Path) -> tuple[dict[tuple[str, str], Comparison], list[tuple[str, str]]]:
+    """Every pair of sides, each with those after it; and which runs they are of."""
+    if len(asked.words) < 2:
+        raise CampaignError("two sides at least: ./campaign compare A B, such as last~1 and last, or two toolchains")
+    unknown = next((name for name in asked.metrics if name not in METRICS), None)
+    if unknown is not None:
+        raise CampaignError(f"there is no metric '{unknown}' to compare; there are: {', '.join(METRICS)}")
+    counts = limits(asked.least_ratio, asked.least_difference, asked.rate)
+    parsed = [sides.parse(words, root) for words in asked.words]
+    within = sides.parse(asked.within, root) if asked.within else None
+    tables, problems = sides.load(parsed, within, root)
+    for problem in problems:
+        print(f"campaign: {problem}", file=sys.stderr)
+    facts = [
+        (
+            f"runs of {words}",
+            ", ".join(f"{system}/{run}" for system, run in sorted(_runs(table))),
+        )
+        for words, table in zip(asked.words, tables, strict=True)
+    ]
+    pairs = {
+        (asked.words[i], asked.words[j]): compare(
+            tables[i], tables[j], sides.differ([parsed[i], parsed[j]]), asked.metrics or USUAL, counts
+        )
+        for i, j in itertools.combinations(range(len(parsed)), 2)
+    }
+    return pairs, facts
+
+
+def _runs(table: pd.DataFrame) -> set[tuple[str, str]]:
+    return set(zip(table["system"], table["run"], strict=True))
+
+
+def matrix_text(words: Sequence[str], pairs: Mapping[tuple[str, str], Comparison]) -> str:
+    """More than two sides: how the one in the column does against the one in the row, and each pair's answer."""
+    lines = [[one, *(_cell(pairs[one, two]) if (one, two) in pairs else "" for two in words[1:])] for one in words[:-1]]
+    key = "each cell: cases slower / faster / compared, of the column's side against the row's"
+    told = [compare_text.summary(found, names) for names, found in pairs.items()]
+    return "\n\n".join([f"{aligned(['against', *words[1:]], lines, right=set())}\n{key}", *told])
+
+
+def _cell(found: Comparison) -> str:
+    return f"{found.count(SLOWER)} / {found.count(FASTER)} / {len(found.rows)}"

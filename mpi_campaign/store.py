@@ -1,0 +1,286 @@
+"""What is done with the archive as a whole: list it, verify it, take runs out and in, throw old ones away."""
+
+import hashlib
+import json
+import os
+import shutil
+import tarfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from mpi_campaign import archive, references
+from mpi_campaign.archive import MANIFEST, RunFolder
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.provenance import STEM
+from postprocess import impact_record, peers
+from postprocess.fields import RecordError
+from postprocess.load import IMPACT_SCHEMA, MANIFEST_SCHEMA, PEER_SCHEMA, schema_of, validate_record
+from postprocess.table import aligned
+from postprocess.text import clean, size
+
+INCOMING = ".incoming"
+LARGEST_BYTES = 64 << 30
+"""Of a run that is imported, unpacked: what unpacks to more is no run."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A run, as `results list` shows it. trouble: why its manifest cannot be read; empty where it can."""
+
+    system: str
+    run: str
+    suite: str
+    status: str
+    host: str
+    toolchains: tuple[str, ...]
+    passed: int
+    cases: int
+    bytes: int
+    trouble: str = ""
+
+
+def entries(root: Path) -> list[Entry]:
+    """Every run of an archive, oldest first; what is wrong with one hides no other."""
+    return [_entry(run) for run in archive.runs(root)]
+
+
+def _entry(run: RunFolder) -> Entry:
+    size_bytes = sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())
+    try:
+        manifest = archive.read_manifest(run)
+        cases = [str(case["result"]) for case in manifest["cases"]]
+        return Entry(
+            run.system,
+            run.run,
+            str(manifest["suite"]),
+            str(manifest["status"]),
+            str(manifest["host"]["name"]),
+            tuple(str(one["toolchain"]) for one in manifest["toolchains"]),
+            cases.count("pass"),
+            len(cases),
+            size_bytes,
+        )
+    except (CampaignError, KeyError, TypeError) as error:
+        what = str(error) if isinstance(error, CampaignError) else f"not what a run writes: {error!r}"
+        return Entry(run.system, run.run, "", "", "", (), 0, 0, size_bytes, what)
+
+
+def list_text(found: Sequence[Entry]) -> str:
+    """What `results list` prints."""
+    if not found:
+        return "no runs yet: ./campaign run makes one"
+    heads = ["system", "run", "suite", "status", "host", "toolchains", "passed", "size"]
+    lines = [
+        [one.system, one.run, one.suite, one.status or one.trouble, one.host, ", ".join(one.toolchains),
+         f"{one.passed}/{one.cases}", size(one.bytes)]
+        for one in found
+    ]  # fmt: skip
+    return aligned(heads, lines, right={6, 7})
+
+
+def list_json(found: Sequence[Entry]) -> str:
+    """What `results list --json` prints."""
+    return json.dumps([asdict(one) for one in found], indent=1, ensure_ascii=False)
+
+
+def faults(run: RunFolder) -> Iterator[str]:
+    """What is wrong with an archived run, a line each: files that changed, are missing or were added, and records that
+    are not as their schema says."""
+    try:
+        manifest = archive.read_manifest(run)
+    except CampaignError as error:
+        yield str(error)
+        return
+    checksums = manifest.get("checksums")
+    if not isinstance(checksums, dict):
+        yield f"{MANIFEST}: no checksums: the run was never completed"
+        checksums = {}
+    there = {str(path.relative_to(run.path)): path for path in sorted(run.path.rglob("*")) if path.is_file()}
+    there.pop(MANIFEST, None)
+    for name in sorted(set(checksums) | set(there) if checksums else []):
+        if name not in there:
+            yield f"{clean(name)}: missing"
+        elif name not in checksums:
+            yield f"{clean(name)}: not of this run: it has no checksum"
+        elif checksums[name] != "sha256:" + _digest(there[name]):
+            yield f"{clean(name)}: not the file that was archived: its checksum differs"
+    for path in sorted(run.records.glob("*.jsonl")):
+        try:
+            _validate(path)
+        except RecordError as error:
+            yield str(error)
+
+
+def _validate(path: Path) -> None:
+    """Raises RecordError."""
+    schema = schema_of(path)
+    if schema == IMPACT_SCHEMA:
+        impact_record.validate_impact(path)
+    elif schema == PEER_SCHEMA:
+        peers.load_peer_record(path)
+    else:
+        validate_record(path)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        digest = hashlib.sha256()
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def export(run: RunFolder, target: Path) -> Path:
+    """One file that `results import` takes.
+
+    Raises CampaignError where it cannot be written, or the run is not complete.
+    """
+    if not run.archived.is_dir():
+        raise CampaignError(f"run '{run.run}' is not complete: go on with ./campaign run --resume {run.run}")
+    if target.exists():
+        raise CampaignError(f"{target} is there already: give another file with -o")
+    fresh = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        with tarfile.open(fresh, "w:gz", format=tarfile.PAX_FORMAT) as pack:
+            pack.add(run.archived, arcname=run.run, filter=_anonymous)
+        fresh.replace(target)
+    except OSError as error:
+        raise CampaignError(f"{target} cannot be written ({error.strerror}): give another file with -o") from error
+    finally:
+        fresh.unlink(missing_ok=True)
+    return target
+
+
+def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    return member
+
+
+def take_in(source: Path, root: Path, system: str) -> tuple[RunFolder, bool]:
+    """Import a run that `export` packed, or a run's folder; and whether it was not there before.
+
+    It is verified before it is put in its place; nothing of it is executed, and no path of it leaves its folder.
+    system: the name under which it is kept; empty: its own. Raises CampaignError.
+    """
+    incoming = root / INCOMING / f"{os.getpid()}"
+    try:
+        incoming.mkdir(parents=True)
+        folder = _unpacked(source, incoming)
+        manifest = _manifest_of(folder, source)
+        name = system or str(manifest["system"])
+        run = RunFolder(root, name, str(manifest["run"]))
+        staged = RunFolder(incoming, "", folder.name)
+        for fault in faults(staged):
+            raise CampaignError(f"{source}: {fault}; nothing was imported")
+        if run.archived.is_dir() or run.partial.is_dir():
+            if run.archived.is_dir() and archive.read_manifest(run) == manifest:
+                return run, False
+            raise CampaignError(f"{source}: another run is archived as {run.path}; nothing was imported")
+        _same_machine(run, manifest, source)
+        run.archived.parent.mkdir(parents=True, exist_ok=True)
+        folder.rename(run.archived)
+    except OSError as error:
+        raise CampaignError(f"{error.filename or root}: {error.strerror or error}; nothing was imported") from error
+    finally:
+        shutil.rmtree(incoming, ignore_errors=True)
+        if incoming.parent.is_dir() and not any(incoming.parent.iterdir()):
+            incoming.parent.rmdir()
+    return run, True
+
+
+def _unpacked(source: Path, target: Path) -> Path:
+    """The run's folder below the target. Raises CampaignError for what is no archive of one run."""
+    if source.is_dir():
+        return Path(shutil.copytree(source, target / source.resolve().name, symlinks=True))
+    try:
+        with tarfile.open(source) as pack:
+            members = list(_checked(pack, source))
+            for member in members:
+                path = target / member.name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                stream = pack.extractfile(member)
+                assert stream is not None  # a regular file
+                with path.open("xb") as out:
+                    shutil.copyfileobj(stream, out)
+    except (tarfile.TarError, EOFError, UnicodeDecodeError) as error:
+        raise CampaignError(f"{source} is no file that `results export` wrote: {error}") from error
+    roots = list(target.iterdir())
+    if len(roots) != 1:
+        raise CampaignError(f"{source} is no file that `results export` wrote: it has not one folder")
+    return roots[0]
+
+
+def _checked(pack: tarfile.TarFile, source: Path) -> Iterator[tarfile.TarInfo]:
+    """The regular files of a pack. Raises CampaignError for anything that could be written elsewhere, or has no end."""
+    total = 0
+    for member in pack:
+        path = PurePosixPath(member.name)
+        if path.is_absolute() or ".." in path.parts or len(path.parts) > 4 or not (member.isfile() or member.isdir()):
+            raise CampaignError(f"{source}: '{clean(member.name)}' is nothing that a run has; nothing was imported")
+        total += member.size
+        if total > LARGEST_BYTES:
+            raise CampaignError(f"{source}: it unpacks to more than {size(LARGEST_BYTES)}; nothing was imported")
+        if member.isfile():
+            yield member
+
+
+def _manifest_of(folder: Path, source: Path) -> dict[str, Any]:
+    """Raises CampaignError for a manifest that is none, or whose names could be no folders."""
+    manifest = archive.read_manifest(RunFolder(folder.parent, "", folder.name))
+    if manifest.get("schema") != MANIFEST_SCHEMA or manifest.get("status") != "complete":
+        raise CampaignError(f"{source}: its {MANIFEST} is not that of a complete run; nothing was imported")
+    for name in ("run", "system"):
+        if not STEM.fullmatch(str(manifest.get(name))) or str(manifest[name]).startswith("."):
+            raise CampaignError(
+                f"{source}: {MANIFEST}: '{clean(manifest.get(name))}' is no {name}; nothing was imported"
+            )
+    return manifest
+
+
+def _same_machine(run: RunFolder, manifest: dict[str, Any], source: Path) -> None:
+    """Raises CampaignError where the runs of the system there is are of another machine, by its processor and cores."""
+    for other in reversed(list(archive.runs(run.root))):
+        if other.system != run.system:
+            continue
+        mine, theirs = (
+            {name: (one.get("host") or {}).get(name) for name in ("cpu", "cores", "name")}
+            for one in (archive.read_manifest(other), manifest)
+        )
+        if mine != theirs:
+            raise CampaignError(
+                f"{source}: it is of system '{run.system}' on {clean(theirs['name'])} ({clean(theirs['cpu'])}), here "
+                f"'{run.system}' is {clean(mine['name'])} ({clean(mine['cpu'])}): give it another name with --system"
+            )
+        return
+
+
+def old_runs(root: Path, system: str, keep: int | None, days: float | None, *, partial: bool) -> list[RunFolder]:
+    """The runs to throw away: all but the newest `keep` of each system, those older than so many days, or, with
+    `partial`, of those that were never completed. References are kept, whatever their age."""
+    kept = references.runs_in_use(root)
+    found: list[RunFolder] = []
+    known = [run for run in archive.runs(root) if system in ("", run.system)]
+    for name in dict.fromkeys(run.system for run in known):
+        runs = [run for run in known if run.system == name and (run.path == run.partial) == partial]
+        if keep is not None:
+            runs = runs[: max(len(runs) - keep, 0)]
+        if days is not None:
+            limit = (datetime.now(timezone.utc) - timedelta(days=days)).strftime("%Y%m%dT%H%M%SZ")
+            runs = [run for run in runs if run.run < limit]
+        found += [run for run in runs if (run.system, run.run) not in kept]
+    return found
+
+
+def throw_away(runs: Sequence[RunFolder]) -> None:
+    """Delete runs, with what was rendered from them. Raises CampaignError."""
+    for run in runs:
+        try:
+            shutil.rmtree(run.path)
+            for beside in (run.report.parent, run.session):
+                shutil.rmtree(beside, ignore_errors=True)
+        except OSError as error:
+            raise CampaignError(f"{error.filename or run.path} cannot be deleted: {error.strerror}") from error

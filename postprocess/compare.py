@@ -1,0 +1,223 @@
+"""Is B slower than A, and how sure is that: verdicts on two sides of launches, case by case.
+
+What is compared is a case: everything that names a point but the launch, and but what the sides differ in. The numbers
+come from `effects`; what counts as a difference, and which way is worse, is said here once per metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from postprocess import effects
+from postprocess.launches import CELL
+from postprocess.points import CASE
+
+SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
+VERDICTS = (SLOWER, FASTER, SAME, UNKNOWN)
+
+FALSE_DISCOVERY_RATE = 0.05
+LEAST_RATIO = 0.03
+LEAST_DIFFERENCE = 0.10
+
+KEY = [*(name for name in CASE if name != "launch"), *CELL]
+"""What names a case, on one side."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What can be compared.
+
+    ratio: its effect is a ratio of times, else a difference.  same: those of SIZES that must be the same on both sides.
+    state: the column that a launch must have true to count.  All are the better, the smaller they are.
+    """
+
+    name: str
+    title: str
+    ratio: bool
+    same: tuple[str, ...] = ()
+    state: str = "valid"
+
+
+METRICS = {
+    one.name: one
+    for one in (
+        Metric("t_measured_ns", "time with overlap", ratio=True, same=("message_bytes", "work_size")),
+        Metric("t_comm_ref_ns", "communication alone", ratio=True, same=("message_bytes",)),
+        Metric("t_comp_ref_ns", "computation alone", ratio=True, same=("work_size",)),
+        Metric("r_overhead", "overhead ratio", ratio=False, state="reliable"),
+        Metric("r_overhead_vs_basic", "overhead ratio against basic", ratio=False, state="reliable"),
+        Metric("r_comm", "communication concurrency ratio", ratio=False, state="reliable"),
+        Metric("r_comp_slowdown", "computation slowdown ratio", ratio=False, state="reliable"),
+    )
+}
+USUAL = ("t_measured_ns", "t_comm_ref_ns", "r_overhead", "r_overhead_vs_basic")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What counts: the smallest ratio (0.03 is 3 %) and difference that matter, and the false-discovery rate.
+
+    Raises ValueError where one of them is none.
+    """
+
+    least_ratio: float = LEAST_RATIO
+    least_difference: float = LEAST_DIFFERENCE
+    rate: float = FALSE_DISCOVERY_RATE
+
+    def __post_init__(self) -> None:
+        if not 0 < self.least_ratio <= 10:
+            raise ValueError(f"{self.least_ratio:g} is no least ratio: above 0, at most 10 (0.03 is 3 %)")
+        if not 0 < self.least_difference <= 10:
+            raise ValueError(f"{self.least_difference:g} is no least difference: above 0, at most 10")
+        if not 0 < self.rate < 1:
+            raise ValueError(f"{self.rate:g} is no false-discovery rate: between 0 and 1")
+
+
+ROW = [
+    *KEY, "metric", "launches_a", "launches_b", "value_a", "value_b", "effect", "effect_ci95_low", "effect_ci95_high",
+    "p_value", "q_value", "verdict", "reason",
+]  # fmt: skip
+"""The columns of `Comparison.rows`. `effect` is B / A of a ratio, B - A of a difference."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came out: `rows` has a line per case and metric, `only_a` and `only_b` the cases of one side alone."""
+
+    rows: pd.DataFrame
+    only_a: pd.DataFrame
+    only_b: pd.DataFrame
+    limits: Limits
+
+    def count(self, verdict: str) -> int:
+        """How often a verdict was given."""
+        return int((self.rows["verdict"] == verdict).sum())
+
+
+def compare(
+    a: pd.DataFrame,
+    b: pd.DataFrame,
+    differ: Sequence[str] = (),
+    metrics: Sequence[str] = USUAL,
+    limits: Limits | None = None,
+) -> Comparison:
+    """Compare two tables of launches.
+
+    differ: those columns of KEY in which the sides differ by intent.  metrics: names of METRICS.
+    Raises KeyError for a metric that there is not.
+    """
+    limits = limits or Limits()
+    key = [name for name in KEY if name not in differ]
+    both = pd.concat([a.assign(side=0), b.assign(side=1)], ignore_index=True)
+    number, names = _numbered(both, key)
+    there = np.zeros((len(names), 2), dtype=bool)
+    there[number, both["side"].to_numpy()] = True
+    matched: NDArray[np.bool_] = np.logical_and(there[:, 0], there[:, 1])
+    parts = [_compared(both, number, names, matched, METRICS[name]) for name in metrics]
+    rows = pd.concat(parts, ignore_index=True)
+    rows["q_value"] = effects.false_discovery_adjusted(rows["p_value"].to_numpy(np.float64))
+    rows = _judged(rows, limits)
+    only_a, only_b = (names[there[:, side] & ~there[:, 1 - side]].reset_index(drop=True) for side in (0, 1))
+    return Comparison(rows.reindex(columns=[name for name in ROW if name not in differ]), only_a, only_b, limits)
+
+
+def _numbered(table: pd.DataFrame, key: Sequence[str]) -> tuple[effects.Integers, pd.DataFrame]:
+    """Each row's number of its key, and the keys by number."""
+    groups = table.groupby(list(key), observed=True, sort=False, dropna=False)
+    number = groups.ngroup().to_numpy(np.int64)
+    first = np.unique(number, return_index=True)[1]
+    return number, table.iloc[first][list(key)].reset_index(drop=True)
+
+
+def _compared(
+    both: pd.DataFrame, number: effects.Integers, names: pd.DataFrame, matched: NDArray[np.bool_], metric: Metric
+) -> pd.DataFrame:
+    """One metric in every case that has it on both sides, without a verdict."""
+    value = both[metric.name].to_numpy(np.float64)
+    side = both["side"].to_numpy()
+    there = matched[number] & np.isfinite(value)
+    counting = there & both[metric.state].to_numpy(bool)
+    chosen = _of_one_size(both, number, counting, metric.same)
+    have, count, match = (_on_sides(number, side, some, len(names)) for some in (there, counting, chosen))
+    cases = np.flatnonzero(have.all(axis=1))
+    place = np.full(len(names), -1)
+    place[cases] = np.arange(cases.size)
+    chosen &= place[number] >= 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scaled = np.log(value[chosen]) if metric.ratio else value[chosen]
+    found = effects.effects(place[number[chosen]], side[chosen], scaled, cases.size)
+    back = np.exp if metric.ratio else np.asarray
+    told = np.isfinite(found.p_value)
+    reason = np.select(
+        [told, ~count[cases, 0], ~count[cases, 1], ~match[cases].all(axis=1)],
+        ["", f"no {metric.state} launch of A", f"no {metric.state} launch of B", _other_sizes(metric)],
+        f"too few launches: {effects.FEWEST_LAUNCHES} of both sides together are the least (--repeat 3)",
+    )
+    table: pd.DataFrame = names.iloc[cases].assign(
+        metric=metric.name,
+        launches_a=found.launches[:, 0],
+        launches_b=found.launches[:, 1],
+        value_a=back(found.centres[:, 0]),
+        value_b=back(found.centres[:, 1]),
+        effect=back(found.effect),
+        effect_ci95_low=back(found.low),
+        effect_ci95_high=back(found.high),
+        p_value=found.p_value,
+        reason=reason,
+    )
+    return table
+
+
+def _on_sides(
+    number: effects.Integers, side: effects.Integers, some: NDArray[np.bool_], cases: int
+) -> NDArray[np.bool_]:
+    """Whether each case has such a launch on each side: (cases, 2)."""
+    found = np.zeros((cases, 2), dtype=bool)
+    found[number[some], side[some]] = True
+    return found
+
+
+def _of_one_size(
+    both: pd.DataFrame, number: effects.Integers, counting: NDArray[np.bool_], same: Sequence[str]
+) -> NDArray[np.bool_]:
+    """Of the launches that count, those of one size per case: that with the most launches on its poorer side."""
+    if not same or not counting.any():
+        return counting
+    some = both.loc[counting, list(same)].assign(number=number[counting], side=both["side"].to_numpy()[counting])
+    sizes = some.groupby(["number", *same], sort=False).ngroup().to_numpy()
+    launches = np.bincount(2 * sizes + some["side"].to_numpy(), minlength=2 * (sizes.max() + 1)).reshape(-1, 2)
+    ranked = np.lexsort((launches.sum(axis=1), launches.min(axis=1)))  # the best last
+    rank = np.empty(ranked.size, dtype=np.int64)
+    rank[ranked] = np.arange(ranked.size)
+    best = np.full(int(number.max()) + 1, -1, dtype=np.int64)
+    np.maximum.at(best, some["number"].to_numpy(), rank[sizes])
+    chosen = np.zeros_like(counting)
+    chosen[counting] = (rank[sizes] == best[some["number"].to_numpy()]) & (launches[sizes].min(axis=1) > 0)
+    return chosen
+
+
+def _other_sizes(metric: Metric) -> str:
+    what = " or ".join({"message_bytes": "messages", "work_size": "work"}[name] for name in metric.same)
+    return f"A and B have {what} of other sizes: each was calibrated by itself (--sizes-of RUN)"
+
+
+def _judged(rows: pd.DataFrame, limits: Limits) -> pd.DataFrame:
+    """With `verdict`. A difference counts where it is found at the false-discovery rate and is not too small to matter;
+    a case is the same where the whole interval is too small to matter."""
+    ratio = rows["metric"].map({name: one.ratio for name, one in METRICS.items()}).to_numpy(bool)
+    more = np.where(ratio, 1 + limits.least_ratio, limits.least_difference)
+    less = np.where(ratio, 1 / (1 + limits.least_ratio), -limits.least_difference)
+    effect, low, high = (rows[name].to_numpy(np.float64) for name in ("effect", "effect_ci95_low", "effect_ci95_high"))
+    found = rows["q_value"].to_numpy(np.float64) <= limits.rate
+    verdict = np.select(
+        [found & (effect >= more), found & (effect <= less), (low >= less) & (high <= more)],
+        [SLOWER, FASTER, SAME],
+        UNKNOWN,
+    )
+    table: pd.DataFrame = rows.assign(verdict=verdict)
+    return table

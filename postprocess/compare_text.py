@@ -1,0 +1,223 @@
+"""Comparisons in words: a table for the terminal, JSON, JUnit for a build server, Markdown for a pull request."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+
+from postprocess.compare import FASTER, METRICS, SLOWER, UNKNOWN, VERDICTS, Comparison
+from postprocess.points import configuration_words, points_as_json
+from postprocess.table import aligned
+from postprocess.text import clean, duration, ratio
+
+GROUP = ["toolchain", "network", "configuration", "computation", "cache", "test_interval_ns", "collective", "benchmark"]
+
+
+def comparison_text(found: Comparison, sides: Sequence[str], *, every: bool = False) -> str:
+    """What `compare` prints: a line per map and metric, then every case that changed, then what was not compared."""
+    parts = [
+        _maps_text(found),
+        _changes_text(found, every=every),
+        "\n".join(missing_lines(found, sides)),
+        summary(found, sides),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def summary(found: Comparison, sides: Sequence[str]) -> str:
+    """The answer in one line, and what to do about it in another where there is something."""
+    total = len(found.rows)
+    if not total:
+        return f"nothing was compared: {sides[0]} and {sides[1]} have no case in common"
+    counts = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS)
+    lines = [f"{sides[1]} against {sides[0]}: {counts}, of {total} comparisons"]
+    lines += [f"  cannot tell: {count} x {reason}" for reason, count in reasons(found).items()]
+    return "\n".join(lines)
+
+
+def reasons(found: Comparison) -> dict[str, int]:
+    """Why it cannot be told, and how often, most often first."""
+    unknown = found.rows[found.rows["verdict"] == UNKNOWN]
+    counted = unknown["reason"].replace("", too_wide(found)).value_counts()
+    return {str(reason): int(count) for reason, count in counted.items()}
+
+
+def too_wide(found: Comparison) -> str:
+    """What is said of cases whose interval reaches from no difference to one that matters."""
+    more = launches_needed(found)
+    advice = f"; about {more} launches of each side would tell most of them (--repeat {more})" if more else ""
+    return f"launches differ too much{advice}"
+
+
+def launches_needed(found: Comparison) -> int:
+    """How many launches of each side half of the undecided cases would need; 0 where that is not known.
+
+    The interval narrows with the root of the number of launches.
+    """
+    rows = found.rows[(found.rows["verdict"] == UNKNOWN) & (found.rows["reason"] == "")]
+    if rows.empty:
+        return 0
+    ratios = rows["metric"].map({name: one.ratio for name, one in METRICS.items()}).to_numpy(bool)
+    low, high = (rows[f"effect_ci95_{end}"].to_numpy(np.float64) for end in ("low", "high"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = np.where(ratios, np.log(high / low), high - low) / 2
+        aim = np.where(ratios, math.log1p(found.limits.least_ratio), found.limits.least_difference)
+        fewest = rows[["launches_a", "launches_b"]].min(axis=1).to_numpy(np.float64)
+        wanted = fewest * (reach / aim) ** 2
+    told = wanted[np.isfinite(wanted)]
+    return int(max(math.ceil(float(np.median(told))), fewest.max() + 1)) if told.size else 0
+
+
+def _maps_text(found: Comparison) -> str:
+    heads = ["toolchain", "network", "configuration", "collective", "metric", *VERDICTS, "median", "least", "most"]
+    lines = []
+    for _, rows in found.rows.groupby([*group_columns(found.rows), "metric"], observed=True, sort=False):
+        first = rows.iloc[0].to_dict()
+        told = rows["effect"].to_numpy(np.float64)
+        told = told[np.isfinite(told)]
+        ends = [float(np.median(told)), float(told.min()), float(told.max())] if told.size else [math.nan] * 3
+        counts = rows["verdict"].value_counts()
+        lines.append([*names_of(first), METRICS[first["metric"]].title, *(str(counts.get(one, 0)) for one in VERDICTS),
+                      *(effect_words(first["metric"], end) for end in ends)])  # fmt: skip
+    return aligned(heads, lines, right=set(range(5, 12))) if lines else ""
+
+
+def _changes_text(found: Comparison, *, every: bool) -> str:
+    rows = found.rows if every else found.rows[found.rows["verdict"].isin([SLOWER, FASTER])]
+    heads = ["verdict", "toolchain", "network", "configuration", "collective", "comm", "comp", "metric", "A", "B"]
+    heads += ["B against A", "95 %", "launches", "rate", "why not"]
+    lines = [
+        [
+            row["verdict"],
+            *names_of(row),
+            *(duration(row[name]) for name in ("comm_target_ns", "comp_target_ns")),
+            METRICS[row["metric"]].title,
+            *(value_words(row["metric"], row[f"value_{side}"]) for side in "ab"),
+            effect_words(row["metric"], row["effect"]),
+            interval_words(row),
+            f"{row['launches_a']}, {row['launches_b']}",
+            "" if math.isnan(row["q_value"]) else f"{row['q_value']:.2g}",
+            row["reason"],
+        ]
+        for row in rows.to_dict("records")
+    ]
+    return aligned(heads, lines, right={5, 6, 8, 9, 10, 13}) if lines else ""
+
+
+def names_of(row: Mapping[Any, Any]) -> list[str]:
+    """Toolchain, network, configuration and collective of a case; empty is what the sides differ in."""
+    full = {"configuration": "", "cache": "warm", "computation": "dgemm", "test_interval_ns": 0, **row}
+    named = {**full, "configuration": configuration_words(full).lstrip(", ")}
+    return [clean(named.get(name, "")) for name in ("toolchain", "network", "configuration", "collective")]
+
+
+def value_words(metric: str, value: float) -> str:
+    """A side's value: a duration or a ratio."""
+    if math.isnan(value):
+        return ""
+    return duration(value) if metric.endswith("_ns") else ratio(value)
+
+
+def effect_words(metric: str, effect: float) -> str:
+    """An effect: ``+3.1 %`` of a ratio, ``+0.12`` of a difference."""
+    if not math.isfinite(effect):
+        return ""
+    return f"{100 * (effect - 1):+.1f} %" if METRICS[metric].ratio else f"{effect:+.2f}"
+
+
+def interval_words(row: Mapping[Any, Any]) -> str:
+    """The effect's interval."""
+    ends = [effect_words(row["metric"], row[f"effect_ci95_{end}"]) for end in ("low", "high")]
+    return f"[{ends[0]}, {ends[1]}]" if all(ends) else ""
+
+
+def missing_lines(found: Comparison, sides: Sequence[str]) -> list[str]:
+    """The cases of one side alone, a line per map."""
+    lines = []
+    for words, only in zip(sides, (found.only_a, found.only_b), strict=True):
+        lines += [
+            f"only in {clean(words)}: {' '.join(filter(None, names_of(rows.iloc[0].to_dict())))}, {len(rows)} points"
+            for _, rows in only.groupby(group_columns(only), observed=True, sort=False)
+        ]
+    return lines
+
+
+def group_columns(table: pd.DataFrame) -> list[str]:
+    """The columns that name a map, of those that the sides do not differ in."""
+    return [name for name in GROUP if name in table]
+
+
+def comparison_json(found: Comparison, sides: Sequence[str]) -> str:
+    """One object: the sides, the limits, how often each verdict, every case, and those of one side alone."""
+    document = {
+        "schema": "mpi-campaign.comparison",
+        "schema_version": 1,
+        "a": sides[0],
+        "b": sides[1],
+        "least_ratio": found.limits.least_ratio,
+        "least_difference": found.limits.least_difference,
+        "false_discovery_rate": found.limits.rate,
+        "verdicts": {verdict: found.count(verdict) for verdict in VERDICTS},
+        "cannot_tell": reasons(found),
+        "cases": points_as_json(found.rows),
+        "only_in_a": points_as_json(found.only_a),
+        "only_in_b": points_as_json(found.only_b),
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def comparison_junit(found: Comparison, sides: Sequence[str]) -> str:
+    """A test case per case and metric: slower fails, what cannot be told is skipped with its reason."""
+    wide = too_wide(found)
+    suite = ElementTree.Element(
+        "testsuite",
+        name=clean(f"{sides[1]} against {sides[0]}"),
+        tests=str(len(found.rows)),
+        failures=str(found.count(SLOWER)),
+        skipped=str(found.count(UNKNOWN)),
+        errors="0",
+    )
+    for row in found.rows.to_dict("records"):
+        name = [*filter(None, names_of(row)), *(duration(row[name]) for name in ("comm_target_ns", "comp_target_ns"))]
+        case = ElementTree.SubElement(suite, "testcase", classname=row["metric"], name=" ".join(name), time="0")
+        said = f"{effect_words(row['metric'], row['effect'])} {interval_words(row)}".strip()
+        if row["verdict"] == SLOWER:
+            ElementTree.SubElement(case, "failure", message=f"slower: {said}")
+        elif row["verdict"] == UNKNOWN:
+            ElementTree.SubElement(case, "skipped", message=row["reason"] or wide)
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def comparison_markdown(found: Comparison, sides: Sequence[str]) -> str:
+    """For a pull request: the answer, then a table of what changed."""
+    heads = ["verdict", "case", "comm", "comp", "metric", "A", "B", "B against A", "95 %"]
+    changed = found.rows[found.rows["verdict"].isin([SLOWER, FASTER])]
+    lines = [
+        [
+            f"**{row['verdict']}**" if row["verdict"] == SLOWER else row["verdict"],
+            " ".join(filter(None, names_of(row))),
+            *(duration(row[name]) for name in ("comm_target_ns", "comp_target_ns")),
+            METRICS[row["metric"]].title,
+            *(value_words(row["metric"], row[f"value_{side}"]) for side in "ab"),
+            effect_words(row["metric"], row["effect"]),
+            interval_words(row),
+        ]
+        for row in changed.to_dict("records")
+    ]
+    answer = "\n".join(f"- {_escaped(line.strip())}" for line in summary(found, sides).splitlines())
+    table = [f"| {' | '.join(map(_escaped, line))} |" for line in [heads, ["---"] * len(heads), *lines]]
+    missing = [f"- {_escaped(line)}" for line in missing_lines(found, sides)]
+    return "\n\n".join(filter(None, [answer, "\n".join(table) if lines else "", "\n".join(missing)])) + "\n"
+
+
+def _escaped(text: str) -> str:
+    """Text in a cell of a table of Markdown, in which nothing but our own stars is markup."""
+    plain = clean(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "\\`")
+    return plain.replace("_", "\\_")

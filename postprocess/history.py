@@ -1,0 +1,226 @@
+"""Change points over many runs: since when a case is slower, by how much, how sure, and what changed in that run.
+
+Each case's series has one value per run, the median of its launches. Where it changes is found by kernel change-point
+detection with a linear kernel, which is that of the mean (Celisse et al. 2018; Arlot et al. 2019), as `ruptures` has
+it, on the logarithm of times. A single bad night is no change: values are brought back to three times the noise around
+a running median before they are looked at, and both sides of a change have at least FEWEST runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import ruptures  # type: ignore[import-untyped]
+from scipy import ndimage, stats
+
+from postprocess.compare import FASTER, KEY, METRICS, SLOWER, Limits, Metric
+from postprocess.effects import false_discovery_adjusted
+from postprocess.metrics import MIN_REPETITIONS, Floats, difference_estimate, median_estimate
+
+FEWEST = MIN_REPETITIONS
+"""Runs on each side of a change, enough for the interval of a median; a series needs twice as many."""
+PENALTY = 3.0
+"""Times the noise's variance and the logarithm of the number of runs: what a change must save. 2 is that of the
+Bayesian information criterion for a mean and a place; the rest is for tails longer than normal."""
+NEIGHBOURS = 9
+"""Of the running median around which single values are brought back."""
+OUTLIER = 3.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """A case that changed for good.
+
+    case: the columns of KEY.  run: the first of the new state; before: the last of the old one.  effect: the ratio of
+    the medians of both states, or their difference; low, high: its 95 % interval.  q_value: the false-discovery rate at
+    which it is just found.  runs: how many on each side, up to the next change.
+    """
+
+    case: Mapping[str, Any]
+    metric: str
+    verdict: str
+    before: str
+    run: str
+    value_before: float
+    value_after: float
+    effect: float
+    low: float
+    high: float
+    q_value: float
+    runs: tuple[int, int]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What names its case and metric."""
+        return _key(self.case, self.metric)
+
+    @property
+    def name(self) -> str:
+        """A short name that stays, for `--acknowledge`: of the case, the metric and the run."""
+        return hashlib.sha256("\n".join([*self.key, self.run]).encode()).hexdigest()[:10]
+
+
+@dataclass(frozen=True)
+class Series:
+    """A case's values over runs, in the order of time; `changes` are indices of the first run of each new state."""
+
+    case: Mapping[str, Any]
+    metric: str
+    runs: tuple[str, ...]
+    values: Floats
+    changes: tuple[int, ...]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What names its case and metric."""
+        return _key(self.case, self.metric)
+
+
+def _key(case: Mapping[str, Any], metric: str) -> tuple[str, ...]:
+    return (*(f"{name}={case[name]}" for name in KEY), metric)
+
+
+def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
+    """One series per case, sizes and metric, of launches that count; runs by their names, which is the order of time.
+
+    Times of other message or work sizes are another series: they are not of the same work.
+    """
+    found = []
+    for name in metrics:
+        metric = METRICS[name]
+        counting = launches[launches[metric.state].to_numpy(bool) & np.isfinite(launches[name].to_numpy(np.float64))]
+        key = [*KEY, *metric.same]
+        medians = counting.groupby([*key, "run"], observed=True, sort=False)[name].median().reset_index()
+        for case, rows in medians.groupby(key, observed=True, sort=False):
+            ordered = rows.sort_values("run")
+            found.append(
+                Series(
+                    dict(zip(key, case, strict=True)),
+                    name,
+                    tuple(map(str, ordered["run"])),
+                    ordered[name].to_numpy(np.float64),
+                    (),
+                )
+            )
+    return found
+
+
+def with_changes(series: Series) -> Series:
+    """A series with the places where it changes; none where it is too short."""
+    values = _scaled(series.values, METRICS[series.metric])
+    return Series(series.case, series.metric, series.runs, series.values, change_points(values))
+
+
+def change_points(values: Floats) -> tuple[int, ...]:
+    """Indices at which a new state begins."""
+    if values.size < 2 * FEWEST:
+        return ()
+    noise = noise_of(values)
+    if noise == 0:
+        noise = np.ptp(values) * 1e-6 or 1.0
+    middle = ndimage.median_filter(values, NEIGHBOURS, mode="nearest")
+    calm = np.clip(values, middle - OUTLIER * noise, middle + OUTLIER * noise)
+    noise = max(noise, float(np.sqrt(np.mean((calm - middle) ** 2))))  # where tails are heavy, the median step is less
+    detector = ruptures.KernelCPD(kernel="linear", min_size=FEWEST).fit((calm / noise)[:, None])
+    *places, _end = detector.predict(pen=PENALTY * math.log(values.size))
+    return tuple(int(place) for place in places)
+
+
+def noise_of(values: Floats) -> float:
+    """Standard deviation between runs, from the median step between neighbours: changes and outliers hardly move it."""
+    return float(np.median(np.abs(np.diff(values)))) / (stats.norm.ppf(0.75) * math.sqrt(2))
+
+
+def changes_of(found: Sequence[Series], limits: Limits | None = None) -> list[Change]:
+    """What changed and matters, in the order of time; the false-discovery rate is controlled over all changes."""
+    limits = limits or Limits()
+    raw = [(series, *bounds) for series in found for bounds in _states(series)]
+    p_values = [_p_value(series.values[a:b], series.values[b:c]) for series, a, b, c in raw]
+    adjusted = false_discovery_adjusted(p_values)
+    changes = []
+    for (series, a, b, c), q_value in zip(raw, adjusted, strict=True):
+        metric = METRICS[series.metric]
+        before, after = (median_estimate(_scaled(part, metric)) for part in (series.values[a:b], series.values[b:c]))
+        step = difference_estimate(after, before)
+        effect, low, high = (
+            float(np.exp(part) if metric.ratio else part) for part in (step.value, step.low, step.high)
+        )
+        least = 1 + limits.least_ratio if metric.ratio else limits.least_difference
+        verdict = SLOWER if effect >= least else FASTER if effect <= (1 / least if metric.ratio else -least) else ""
+        if verdict and q_value <= limits.rate:
+            ends = (float(np.median(series.values[a:b])), float(np.median(series.values[b:c])))
+            changes.append(
+                Change(
+                    series.case,
+                    series.metric,
+                    verdict,
+                    series.runs[b - 1],
+                    series.runs[b],
+                    *ends,
+                    effect,
+                    low,
+                    high,
+                    float(q_value),
+                    (b - a, c - b),
+                )
+            )
+    return sorted(changes, key=lambda one: (one.run, one.metric))
+
+
+def _states(series: Series) -> list[tuple[int, int, int]]:
+    """Of each change: where the state before it begins, where it is, and where the state after it ends."""
+    ends = [0, *series.changes, series.values.size]
+    return list(zip(ends[:-2], ends[1:-1], ends[2:], strict=True))
+
+
+def _p_value(before: Floats, after: Floats) -> float:
+    return float(stats.mannwhitneyu(before, after).pvalue)
+
+
+def _scaled(values: Floats, metric: Metric) -> Floats:
+    return np.asarray(np.log(values)) if metric.ratio else values
+
+
+def standing(changes: Sequence[Change]) -> list[Change]:
+    """Those to the worse that were not undone: no later change of the same case is to the better."""
+    undone = [(one.key, one.run) for one in changes if one.verdict == FASTER]
+    return [
+        one
+        for one in changes
+        if one.verdict == SLOWER and not any(key == one.key and run > one.run for key, run in undone)
+    ]
+
+
+def manifest_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What is another in the manifest of a run than in that of the one before it: a line each."""
+    old, new = (dict(_facts(manifest)) for manifest in (before, after))
+    return [
+        f"{name}: {old.get(name, 'none')} -> {new.get(name, 'none')}"
+        for name in dict.fromkeys([*new, *old])
+        if old.get(name) != new.get(name)
+    ]
+
+
+def _facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What of a manifest can explain a change, by name."""
+    facts: list[tuple[str, str]] = []
+    for entry in manifest.get("toolchains") or []:
+        if not isinstance(entry, dict):
+            continue
+        name = str(entry.get("toolchain"))
+        facts.append((f"toolchain {name}", str(entry.get("provider"))))
+        packages = entry.get("packages") or []
+        facts += [(f"{name}: {one.get('name')}", str(one.get("version"))) for one in packages if isinstance(one, dict)]
+        build = entry.get("spack")
+        if isinstance(build, dict):
+            facts += [(f"{name}: {part}", str(build.get(part))) for part in ("mpi_hash", "hash", "compiler")]
+    for part in ("host", "campaign", "options"):
+        inside = manifest.get(part)
+        facts += [(f"{part} {name}", str(value)) for name, value in inside.items()] if isinstance(inside, dict) else []
+    return facts

@@ -1,0 +1,59 @@
+"""What pages share: templates whose values are escaped and cleaned, a policy that lets nothing in from outside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from postprocess.text import clean
+
+TEMPLATES = Path(__file__).resolve().parent / "templates"
+
+
+def environment() -> jinja2.Environment:
+    """For pages and styles: every value is cleaned of control characters and escaped, and a missing one is an error."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=lambda value: clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def embedded(style: str, script: str) -> dict[str, Any]:
+    """What a page's template needs to embed its style and script, and to allow just these."""
+    return {
+        "style": Markup(style),
+        "style_hash": _digest(style),
+        "script": Markup(script),
+        "script_hash": _digest(script),
+    }
+
+
+def script(name: str) -> str:
+    """A page's own script."""
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def write(output: Path, page: str) -> Path:
+    """Write a page, whole or not at all. Raises OSError."""
+    partial = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        partial.write_text(page, encoding="utf-8")
+        partial.replace(output)
+    finally:
+        partial.unlink(missing_ok=True)
+    return output
+
+
+def _digest(text: str) -> str:
+    """What a content security policy knows a style or script by."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,70 @@
+"""Archives of synthetic runs, put in place by the archive's own code."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mpi_campaign import archive, outcome
+from mpi_campaign.archive import RunFolder
+from mpi_campaign.cases import Case
+from tests.postprocess import synthetic
+
+COLLECTIVES = ("ibcast", "ireduce")
+
+
+def name_of(day: int, number: int = 0) -> str:
+    """A run's name: of a day of November 2026."""
+    return f"202611{day:02d}T0200{number:02d}Z-{day:06x}"
+
+
+def archived(
+    root: Path,
+    run: str,
+    system: str = "here",
+    factor: float = 1.0,
+    launches: int = 3,
+    noise: float = 0.003,
+    toolchains: tuple[str, ...] = ("openmpi@5.0.11",),
+    slower: dict[str, float] | None = None,
+    manifest: dict[str, Any] | None = None,
+    **header: Any,
+) -> RunFolder:
+    """A complete run of `launches` launches of each case of 2 x 2 points, whose times are `factor` longer.
+
+    slower: further factors by toolchain.  header: changes of the records' first lines.
+    """
+    folder = RunFolder(root, system, run)
+    rng = np.random.default_rng(list(map(ord, run + system)))
+    records, stems, cases = [], [], []
+    for repeat in range(1, launches + 1):
+        for toolchain in toolchains:
+            for collective in COLLECTIVES:
+                longer = factor * (slower or {}).get(toolchain, 1.0) * float(np.exp(noise * rng.standard_normal()))
+                behaviour = replace(synthetic.SERIALISED, reference_factor=longer)
+                lines = synthetic.sweep(
+                    behaviour, (8, 16), toolchain=toolchain, collective=collective,
+                    started_utc=f"2026-11-{run[6:8]}T02:{repeat:02d}:00Z", **header,
+                )  # fmt: skip
+                first = lines[0]
+                environment = toolchain.replace("@", "-").replace(".", "_")
+                case = Case(
+                    toolchain, first["provider"], environment, first["network"], first["configuration"],
+                    "nbc_overlap", collective, repeat,
+                )  # fmt: skip
+                records.append(lines)
+                stems.append(case.stem)
+                cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": ""})
+    synthetic.run_folder(folder.partial, records, run=run, system=system)
+    made = archive.read_manifest(folder)
+    for number, (stem, case_) in enumerate(zip(stems, cases, strict=True)):
+        (folder.partial / "records" / f"{number:03}.jsonl").rename(folder.partial / "records" / f"{stem}.jsonl")
+        case_["record"] = f"records/{stem}.jsonl"
+    made["cases"] = cases
+    del made["checksums"]
+    made |= manifest or {}
+    archive.write_manifest(folder, made)
+    outcome.write_tables(folder)
+    archive.finish(folder, made)
+    return folder

@@ -1,0 +1,23 @@
+"""Pages in a real browser: opened, and what it was asked for and complained of."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from selenium import webdriver
+
+
+def log(browser: webdriver.Chrome, kind: str) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = browser.get_log(kind)  # type: ignore[no-untyped-call]
+    return entries
+
+
+def requests(browser: webdriver.Chrome) -> list[str]:
+    messages = [json.loads(entry["message"])["message"] for entry in log(browser, "performance")]
+    return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+
+
+def open_at(browser: webdriver.Chrome, report: Path, fragment: str = "") -> None:
+    """The page anew: a change of the fragment alone would not load it again."""
+    browser.get("about:blank")
+    browser.get(f"{report.as_uri()}#{fragment}" if fragment else report.as_uri())

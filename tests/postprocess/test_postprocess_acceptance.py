@@ -1,0 +1,136 @@
+"""Acceptance criteria: read with care, held against points and nodes; what was not measured is not passed."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, CriteriaError, Result, judge, read_criteria
+from postprocess.load import Record, load_record, load_run
+from postprocess.points import points_of
+from postprocess.verdict_page import acceptance_answer
+from tests.postprocess import synthetic
+
+
+def criteria(tmp_path: Path, text: str) -> Criteria:
+    path = tmp_path / "criteria.yaml"
+    path.write_text(text)
+    return read_criteria(path)
+
+
+def one(tmp_path: Path, *lines: str) -> Criteria:
+    return criteria(tmp_path, "criteria:\n  - name: it\n" + "".join(f"    {line}\n" for line in lines))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    overlaps = replace(synthetic.SERIALISED, overhead=0.1)
+    records = [synthetic.sweep(collective="ireduce"), synthetic.sweep(overlaps)]
+    return synthetic.run_folder(tmp_path / "run", records)
+
+
+def judged(run: Path, found: Criteria, **changes: Any) -> Result:
+    loaded = load_run(run)
+    (result,) = judge(found, points_of(loaded).assign(**changes), pd.DataFrame(), loaded.records)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("lines", "verdict"),
+    [
+        (["where: {collective: ibcast}", "at_most: 0.3"], PASS),
+        (["where: {collective: ireduce}", "at_most: 0.3"], FAIL),
+        (["where: {collective: ireduce}", "at_least: 0.5"], PASS),
+        (["where: {collective: ibcast}", "at_least: 0.5"], FAIL),
+        (["where: {collective: ireduce}", "at_most: 1.0"], NOT_TESTED),
+        (["take: max", "at_most: 0.3"], FAIL),
+        (["take: min", "at_most: 0.3"], PASS),
+        (["where: {collective: iscan}", "at_most: 0.3"], NOT_TESTED),
+        (["where: {nodes: 64}", "at_most: 0.3"], NOT_TESTED),
+        (["where: {collective: ibcast, ranks: 2}", "points: diagonal", "at_most: 0.3"], PASS),
+    ],
+)
+def test_a_criterion(run: Path, tmp_path: Path, lines: list[str], verdict: str) -> None:
+    result = judged(run, one(tmp_path, "metric: r_overhead", *lines))
+    assert result.verdict == verdict, result
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"oversubscribed": True}, "oversubscribed"),
+        ({"complete": False}, "incomplete"),
+        ({"reliable": False}, "only 0 of 9 points are reliable"),
+    ],
+)
+def test_what_does_not_count_is_not_passed(run: Path, tmp_path: Path, changes: dict[str, bool], reason: str) -> None:
+    found = one(tmp_path, "metric: r_overhead", "where: {collective: ibcast}", "at_most: 0.9")
+    assert judged(run, found).verdict == PASS
+    result = judged(run, found, **changes)
+    assert result.verdict == NOT_TESTED
+    assert reason in result.evidence[0]
+
+
+def nodes(tmp_path: Path, factors: list[float]) -> tuple[Record, ...]:
+    """One rank on each node, whose computation alone takes a factor longer."""
+    lines = synthetic.sweep(ranks=len(factors), nodes=len(factors))
+    for rank, place in enumerate(lines[0]["placement"]):
+        place |= {"host": f"n{rank}", "node": rank}
+    for line in lines[1:-1]:
+        line["rank_medians"]["t_comp_ref_ns"] = [
+            round(time * factor) for time, factor in zip(line["rank_medians"]["t_comp_ref_ns"], factors, strict=True)
+        ]
+    return (load_record(synthetic.write(tmp_path / "nodes.jsonl", lines)),)
+
+
+def test_a_weak_node_is_named(tmp_path: Path) -> None:
+    found = one(tmp_path, "metric: t_comp_ref_ns", "by: host", "at_most: 1.05")
+    (good,) = judge(found, pd.DataFrame(), pd.DataFrame(), nodes(tmp_path, [1, 1.01, 1, 0.99]))
+    assert good.verdict == PASS, good
+    (weak,) = judge(found, pd.DataFrame(), pd.DataFrame(), nodes(tmp_path, [1, 1.2, 1, 0.99]))
+    assert weak.verdict == FAIL
+    assert any(line.startswith("weak node: n1, 1.2") for line in weak.evidence)
+    (alone,) = judge(found, pd.DataFrame(), pd.DataFrame(), nodes(tmp_path, [1.0]))
+    assert alone.verdict == NOT_TESTED
+
+
+def test_accepted_only_if_every_criterion_passes(run: Path, tmp_path: Path) -> None:
+    loaded = load_run(run)
+
+    def answer(*bounds: float) -> str:
+        text = "".join(f"  - {{name: c{i}, metric: r_overhead, at_most: {b}}}\n" for i, b in enumerate(bounds))
+        found = criteria(tmp_path, f"criteria:\n{text}")
+        return acceptance_answer(judge(found, points_of(loaded), pd.DataFrame(), loaded.records))
+
+    assert answer(2, 3) == "PASS: all 2 criteria"
+    assert answer(2, -1) == "FAIL: 1 of 2 criteria fail"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no list 'criteria'"),
+        ("criteria: []", "no list 'criteria'"),
+        ("a: [", "is no YAML"),
+        ("title: x\nextra: 1\ncriteria: [{metric: r_overhead, at_most: 1}]", "'extra' is unknown"),
+        ("criteria: [5]", "criterion 1 is no list of names"),
+        ("criteria: [{metric: speed, at_most: 1}]", "metric 'speed': one of"),
+        ("criteria: [{metric: r_overhead}]", "neither at_most nor at_least"),
+        ("criteria: [{metric: r_overhead, at_most: .nan}]", "'nan' is no bound"),
+        ("criteria: [{metric: r_overhead, at_most: yes}]", "'True' is no bound"),
+        ("criteria: [{metric: r_overhead, at_most: 1, at_mots: 2}]", "'at_mots' is unknown"),
+        ("criteria: [{metric: r_overhead, at_most: 1, where: {colour: red}}]", "where takes"),
+        ("criteria: [{metric: r_overhead, at_most: 1, points: some}]", "points 'some'"),
+        ("criteria: [{metric: r_overhead, at_most: 1, take: best}]", "take 'best'"),
+        ("criteria: [{metric: r_overhead, by: host, at_most: 1}]", "metric 'r_overhead': one of t_comp_ref_ns"),
+        ("criteria: [{metric: t_comp_ref_ns, by: rack, at_most: 1}]", "by 'rack'"),
+        ("criteria: [{name: a, metric: r_comm, at_most: 1}, {name: a, metric: r_comm, at_most: 2}]", "two criteria"),
+        ("criteria: !!python/object/apply:os.system ['true']", "is no YAML"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(CriteriaError, match=message) as refused:
+        criteria(tmp_path, text)
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,179 @@
+"""Verdicts on two sides: each word where it belongs, cases matched, sizes respected, and said in every form."""
+
+import json
+import math
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from postprocess import compare_text
+from postprocess.compare import FASTER, KEY, SAME, SLOWER, UNKNOWN, USUAL, Comparison, Limits, compare
+
+SIDES = ("before", "after")
+
+
+def launches(
+    factor: float = 1.0, count: int = 6, cases: int = 12, seed: int = 1, spread: float = 0.005, **columns: Any
+) -> pd.DataFrame:
+    """`count` launches of `cases` points, whose times are 10 ms and up, times `factor`."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for launch in range(1, count + 1):
+        for case in range(cases):
+            row: dict[str, Any] = dict.fromkeys(KEY, "x") | {
+                "ranks": 2, "nodes": 1, "threads_per_rank": 1, "given_up_cores": 0, "test_interval_ns": 0,
+                "cache": "warm", "computation": "dgemm", "configuration": "basic", "collective": "ibcast",
+                "comm_target_ns": 1_000_000 * (case + 1), "comp_target_ns": 1_000_000, "launch": launch,
+                "message_bytes": 1000 * (case + 1), "work_size": 100,
+            }  # fmt: skip
+            own = factor * np.exp(spread * rng.standard_normal(3))
+            row |= dict(zip(("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns"), 1e7 * (case + 1) * own, strict=True))
+            row |= {"r_overhead": 0.5 + spread * rng.standard_normal(), "r_overhead_vs_basic": math.nan}
+            row |= {"valid": True, "reliable": True, "complete": True, "oversubscribed": False, "run": "r"}
+            rows.append(row | columns)
+    table: pd.DataFrame = pd.DataFrame(rows)
+    return table
+
+
+def verdicts(found: Comparison, metric: str = "t_measured_ns") -> set[str]:
+    return set(found.rows.loc[found.rows["metric"] == metric, "verdict"])
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(1.0, SAME), (1.1, SLOWER), (1 / 1.1, FASTER), (1.01, SAME), (1.005, SAME)]
+)
+def test_each_verdict_has_its_change(factor: float, verdict: str) -> None:
+    assert verdicts(compare(launches(), launches(factor, seed=2))) == {verdict}
+
+
+def test_what_varies_too_much_cannot_be_told() -> None:
+    found = compare(launches(spread=0.2), launches(1.03, spread=0.2, seed=2))
+    assert verdicts(found) == {UNKNOWN}
+    assert compare_text.launches_needed(found) > 6
+    assert "--repeat" in compare_text.summary(found, SIDES)
+
+
+def test_with_one_launch_each_nothing_can_be_told_and_the_reason_is_said() -> None:
+    found = compare(launches(count=1), launches(2.0, count=1))
+    assert verdicts(found) == {UNKNOWN}
+    assert set(found.rows["reason"]) == {"too few launches: 6 of both sides together are the least (--repeat 3)"}
+
+
+def test_a_change_is_that_of_the_case_that_changed() -> None:
+    after = launches(seed=2)
+    slow = after["comm_target_ns"] == 3_000_000
+    after.loc[slow, "t_measured_ns"] *= 1.2
+    found = compare(launches(), after)
+    changed = found.rows[found.rows["verdict"] == SLOWER]
+    assert changed[["metric", "comm_target_ns"]].to_numpy().tolist() == [["t_measured_ns", 3_000_000]]
+    assert changed["effect"].iloc[0] == pytest.approx(1.2, rel=0.02)
+    assert found.count(FASTER) == 0
+
+
+def test_less_overhead_is_better_and_its_change_is_a_difference() -> None:
+    after = launches(seed=2).assign(r_overhead=lambda table: table["r_overhead"] - 0.4)
+    found = compare(launches(), after, metrics=["r_overhead"])
+    assert verdicts(found, "r_overhead") == {FASTER}
+    assert found.rows["effect"].to_numpy() == pytest.approx(-0.4, abs=0.02)
+
+
+def test_overhead_below_zero_can_be_compared() -> None:
+    before, after = (launches(seed=seed).assign(r_overhead=-0.05) for seed in (1, 2))
+    after["r_overhead"] += 0.001 * np.arange(len(after)) / len(after)
+    assert set(compare(before, after, metrics=["r_overhead"]).rows["verdict"]) <= {SAME, UNKNOWN}
+
+
+def test_times_of_other_sizes_are_not_compared() -> None:
+    after = launches(seed=2).assign(message_bytes=lambda table: table["message_bytes"] + 1)
+    found = compare(launches(), after)
+    assert verdicts(found, "t_measured_ns") == verdicts(found, "t_comm_ref_ns") == {UNKNOWN}
+    reasons = found.rows.loc[found.rows["metric"] == "t_comm_ref_ns", "reason"]
+    assert reasons.str.contains("messages of other sizes").all()
+    assert verdicts(found, "r_overhead") == {SAME}
+    assert verdicts(compare(launches(), after, metrics=["t_comp_ref_ns"]), "t_comp_ref_ns") == {SAME}
+
+
+def test_of_several_sizes_that_which_both_sides_have_is_compared() -> None:
+    other = launches(count=2, seed=3).assign(message_bytes=7)
+    before = pd.concat([launches(), other], ignore_index=True)
+    found = compare(before, launches(seed=2), metrics=["t_comm_ref_ns"])
+    assert set(found.rows["launches_a"]) == {6}
+    assert verdicts(found, "t_comm_ref_ns") == {SAME}
+
+
+def test_launches_that_do_not_count_are_left_out_and_that_is_said() -> None:
+    found = compare(launches(valid=False), launches(seed=2))
+    assert set(found.rows.loc[found.rows["metric"] == "t_measured_ns", "reason"]) == {"no valid launch of A"}
+    found = compare(launches(), launches(seed=2, reliable=False))
+    assert set(found.rows.loc[found.rows["metric"] == "r_overhead", "reason"]) == {"no reliable launch of B"}
+    assert verdicts(found) == {SAME}
+
+
+def test_cases_of_one_side_alone_are_listed() -> None:
+    found = compare(launches(), launches(seed=2, cases=10))
+    assert found.only_a["comm_target_ns"].tolist() == [11_000_000, 12_000_000]
+    assert found.only_b.empty
+    assert "only in before: x x basic ibcast, 2 points" in compare_text.comparison_text(found, SIDES)
+
+
+def test_what_the_sides_differ_in_is_no_part_of_a_case() -> None:
+    after = launches(seed=2, toolchain="y", provider="z")
+    assert compare(launches(), after).rows.empty
+    found = compare(launches(), after, differ=["toolchain", "provider"])
+    assert len(found.rows) == 12 * 3  # what basic is held against is not there
+    assert "toolchain" not in found.rows
+
+
+def test_nothing_in_common_is_said() -> None:
+    found = compare(launches(), launches(collective="ireduce"))
+    assert "no case in common" in compare_text.comparison_text(found, SIDES)
+    assert json.loads(compare_text.comparison_json(found, SIDES))["cases"] == []
+
+
+def test_an_empty_side_is_no_crash() -> None:
+    assert compare(launches(), launches().iloc[:0]).rows.empty
+
+
+def test_every_form_says_the_same() -> None:
+    after = launches(1.1, seed=2)
+    found = compare(launches(), after)
+    text = compare_text.comparison_text(found, SIDES)
+    assert text.count("\nslower") == 24
+    assert "after against before: 24 slower, 0 faster, 12 same, 0 cannot tell, of 36 comparisons" in text
+    document = json.loads(compare_text.comparison_json(found, SIDES))
+    assert document["verdicts"] == {"slower": 24, "faster": 0, "same": 12, "cannot tell": 0}
+    assert document["cases"][0]["effect"] == pytest.approx(1.1, rel=0.02)
+    suite = ElementTree.fromstring(compare_text.comparison_junit(found, SIDES))
+    assert (suite.get("tests"), suite.get("failures")) == ("36", "24")
+    assert len(suite.findall("testcase/failure")) == 24
+    markdown = compare_text.comparison_markdown(found, SIDES)
+    assert markdown.count("| **slower** |") == 24
+
+
+def test_hostile_names_stay_text() -> None:
+    named: dict[str, Any] = {"toolchain": "a|<b>`c_d`\n\x1b[31m"}
+    found = compare(launches(**named), launches(1.2, seed=2, **named))
+    markdown = compare_text.comparison_markdown(found, SIDES)
+    row = next(line for line in markdown.splitlines() if "slower** |" in line)
+    assert row.replace("\\|", "").count("|") == 10
+    assert "<b>" not in markdown
+    assert "\x1b" not in markdown + compare_text.comparison_text(found, SIDES)
+    ElementTree.fromstring(compare_text.comparison_junit(found, SIDES))
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{"least_ratio": 0.0}, {"least_ratio": math.nan}, {"least_difference": -1.0}, {"rate": 1.0}, {"rate": 0.0}],
+)
+def test_limits_that_are_none_are_refused(limits: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="is no"):
+        Limits(**limits)
+
+
+def test_what_is_usual_is_there() -> None:
+    assert set(
+        compare(launches(r_overhead_vs_basic=0.5), launches(seed=2, r_overhead_vs_basic=0.5)).rows["metric"]
+    ) == {*USUAL}

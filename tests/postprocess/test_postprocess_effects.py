@@ -1,0 +1,179 @@
+"""Differences between launches: intervals that hold, alarms that are few, changes that are found, on known truth."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special, stats
+
+from postprocess import effects
+from postprocess.effects import Effects, Spread
+from postprocess.metrics import Floats
+
+CASES = 400
+Noise = Callable[[np.random.Generator, tuple[int, ...]], Floats]
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    return rng.standard_normal(shape)
+
+
+def skewed(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Most launches alike, some slower: what a machine does."""
+    return np.asarray((rng.lognormal(0, 0.8, shape) - math.exp(0.32)) / 1.3)
+
+
+def two_states(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """A launch gets one of two placements of its memory."""
+    return np.where(rng.random(shape) < 0.7, -0.6, 1.4) + 0.2 * rng.standard_normal(shape)
+
+
+def simulated(
+    noise: Noise, launches: tuple[int, int], truth: float = 0.0, spread: float = 0.02, seed: int = 1
+) -> Effects:
+    """CASES cases, whose launches differ by about `spread`, each case by its own; side 1 is longer by `truth`."""
+    rng = np.random.default_rng(seed)
+    own = spread * np.exp(0.4 * rng.standard_normal(CASES))
+    case, side, value = [], [], []
+    for which, n in enumerate(launches):
+        drawn = noise(rng, (CASES, n)) * own[:, None] + truth * which
+        case.append(np.repeat(np.arange(CASES), n))
+        side.append(np.full(CASES * n, which))
+        value.append(drawn.ravel())
+    return effects.effects(np.concatenate(case), np.concatenate(side), np.concatenate(value), CASES)
+
+
+@pytest.mark.parametrize("noise", [normal, skewed, two_states])
+@pytest.mark.parametrize("launches", [(3, 3), (5, 5), (10, 10), (10, 1)])
+def test_the_interval_holds_the_truth(noise: Noise, launches: tuple[int, int]) -> None:
+    """Where launches are in one of two states, three or five of them are often all in one: that cannot be seen."""
+    held = []
+    for seed in range(5):
+        found = simulated(noise, launches, truth=0.05, seed=seed)
+        held.append((found.low <= 0.05) & (found.high >= 0.05))
+    assert np.mean(held) >= (0.80 if noise is two_states else 0.92)
+
+
+@pytest.mark.parametrize("noise", [normal, skewed, two_states])
+@pytest.mark.parametrize("launches", [(3, 3), (5, 5), (14, 1)])
+def test_where_nothing_differs_hardly_anything_is_found(noise: Noise, launches: tuple[int, int]) -> None:
+    found = sum(
+        int((effects.false_discovery_adjusted(simulated(noise, launches, seed=seed).p_value) <= 0.05).sum())
+        for seed in range(10)
+    )
+    assert found <= (0.02 if noise is two_states else 0.01) * 10 * CASES
+
+
+@pytest.mark.parametrize("noise", [normal, skewed, two_states])
+def test_a_change_of_many_times_the_noise_is_found(noise: Noise) -> None:
+    adjusted = effects.false_discovery_adjusted(simulated(noise, (5, 5), truth=0.2).p_value)
+    assert np.mean(adjusted <= 0.05) > 0.95
+
+
+def test_three_launches_that_agree_by_luck_are_not_believed() -> None:
+    rng = np.random.default_rng(4)
+    value = 0.05 * rng.standard_normal((50, 2, 3))
+    value[0] = [[0.0, 1e-9, 2e-9], [0.03, 0.03 + 1e-9, 0.03 + 2e-9]]
+    case = np.repeat(np.arange(50), 6)
+    side = np.tile(np.repeat([0, 1], 3), 50)
+    found = effects.effects(case, side, value.ravel(), 50)
+    assert found.low[0] < 0 < found.high[0]
+
+
+def test_with_one_launch_on_each_side_nothing_is_known_but_the_effect() -> None:
+    found = effects.effects([0, 0, 1, 1], [0, 1, 0, 1], [1.0, 1.5, 2.0, 2.0], 2)
+    assert found.effect.tolist() == [0.5, 0.0]
+    for unknown in (found.low, found.high, found.p_value):
+        assert np.isnan(unknown).all()
+    more = effects.effects([0] * 5, [0, 0, 0, 1, 1], [1.0, 1.1, 1.2, 2.0, 2.1], 1)
+    assert np.isnan(more.p_value).all()
+    assert np.isfinite(effects.effects([0] * 6, [0, 0, 0, 1, 1, 1], [1.0, 1.1, 1.2, 2.0, 2.1, 2.2], 1).p_value).all()
+
+
+def test_a_case_with_few_launches_learns_from_the_others() -> None:
+    rng = np.random.default_rng(5)
+    case = np.append(np.repeat(np.arange(30), 6), [30] * 6)
+    side = np.tile([0, 0, 0, 0, 0, 1], 31)
+    value = np.append(0.01 * rng.standard_normal(180), [0.0, 0.001, -0.001, 0.0, 0.001, 0.5])
+    found = effects.effects(case, side, value, 31)
+    assert found.low[30] > 0
+
+
+def test_a_side_that_is_missing_leaves_no_number() -> None:
+    found = effects.effects([0, 0, 0], [0, 0, 0], [1.0, 1.1, 1.2], 1)
+    assert np.isnan(found.effect[0])
+    assert found.launches.tolist() == [[3, 0]]
+
+
+def test_values_that_are_not_finite_are_left_out() -> None:
+    found = effects.effects([0] * 5, [0, 0, 1, 1, 1], [1.0, math.nan, 2.0, math.inf, 2.0], 1)
+    assert found.launches.tolist() == [[1, 2]]
+    assert found.effect[0] == 1.0
+
+
+def test_sides_change_places_and_so_does_the_sign() -> None:
+    rng = np.random.default_rng(6)
+    case, side = np.repeat(np.arange(40), 8), np.tile(np.repeat([0, 1], 4), 40)
+    value = rng.standard_normal(320)
+    there = effects.effects(case, side, value, 40)
+    back = effects.effects(case, 1 - side, value, 40)
+    np.testing.assert_allclose(there.effect, -back.effect)
+    np.testing.assert_allclose(there.low, -back.high)
+    np.testing.assert_array_equal(there.p_value, back.p_value)
+
+
+def test_the_common_spread_is_recovered() -> None:
+    rng = np.random.default_rng(7)
+    worth, common, freedom = 8.0, 0.04, 4.0
+    truth = common * worth / rng.chisquare(worth, 20000)
+    variance = truth * rng.chisquare(freedom, 20000) / freedom
+    found = effects.common_spread(variance, np.full(20000, freedom))
+    assert found.variance == pytest.approx(common, rel=0.05)
+    assert found.freedom == pytest.approx(worth, rel=0.1)
+
+
+def test_cases_that_differ_no_more_than_chance_have_one_variance() -> None:
+    rng = np.random.default_rng(8)
+    variance = 0.25 * rng.chisquare(4, 30) / 4
+    spread = effects.common_spread(variance, np.full(30, 4.0))
+    if math.isinf(spread.freedom):
+        assert effects.moderated_variance(variance * 4, np.full(30, 4.0), spread) == pytest.approx(spread.variance)
+    else:
+        assert spread.freedom > 4
+
+
+def test_few_cases_have_nothing_in_common() -> None:
+    assert effects.common_spread([1.0, 2.0], [4, 4]).freedom == 0
+    np.testing.assert_allclose(effects.moderated_variance([4.0, 8.0], [4, 0], Spread(math.nan, 0)), [1.0, math.nan])
+
+
+@given(st.floats(1e-4, 1e4))
+def test_the_inverse_of_trigamma(x: float) -> None:
+    assert effects.inverse_trigamma(float(special.polygamma(1, x))) == pytest.approx(x, rel=1e-6)
+
+
+def test_with_normal_launches_and_no_common_variance_t_is_students() -> None:
+    null = effects.null_distribution(1, 6, 0.0, np.empty(0))
+    for confidence in (0.5, 0.9, 0.95):
+        assert np.quantile(null, confidence) > 0
+    two = effects.null_distribution(2, 2, 0.0, np.empty(0))  # the median of two is their mean
+    assert np.quantile(two, 0.95) == pytest.approx(stats.t.ppf(0.975, 2), rel=0.03)
+
+
+def test_the_false_discovery_rate_by_hand() -> None:
+    adjusted = effects.false_discovery_adjusted([0.01, math.nan, 0.04, 0.03])
+    np.testing.assert_allclose(adjusted, [0.03, math.nan, 0.04, 0.04])
+    assert np.isnan(effects.false_discovery_adjusted([math.nan])).all()
+
+
+@settings(max_examples=50)
+@given(st.lists(st.lists(st.integers(0, 2**53), max_size=7), max_size=12))
+def test_medians_of_repetitions_are_those_of_numpy(series: list[list[int]]) -> None:
+    counts = np.array([len(one) for one in series], dtype=np.int64)
+    laid = np.array([value for one in series for value in one], dtype=np.int64)
+    (found,) = effects.repetition_medians([laid], counts)
+    expected = [np.median(np.array(one, dtype=np.float64)) if one else math.nan for one in series]
+    np.testing.assert_allclose(found, expected)

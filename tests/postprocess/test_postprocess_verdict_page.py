@@ -1,0 +1,123 @@
+"""Pages of verdicts in a real browser: they ask nothing of anyone, are filtered, and keep their state."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+
+from postprocess import verdict_page
+from postprocess.acceptance import judge, read_criteria
+from postprocess.compare import compare
+from postprocess.history import changes_of, with_changes
+from postprocess.load import load_run
+from postprocess.points import points_of
+from tests.postprocess import synthetic
+from tests.postprocess.pages import log, open_at, requests
+from tests.postprocess.test_postprocess_compare import launches
+from tests.postprocess.test_postprocess_history import nights
+
+pytestmark = [pytest.mark.needs("browser")]
+HOSTILE = "</script><img src=x onerror=alert(1)>\u2028 & \x1b[31m"
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    before = pd.concat([launches(), launches(collective="ireduce", seed=3)], ignore_index=True)
+    after = pd.concat([launches(1.1, seed=2), launches(collective="ireduce", seed=4)], ignore_index=True)
+    hostile: dict[str, Any] = {"toolchain": HOSTILE, "collective": HOSTILE}
+    series = [with_changes(nights({0: 1e7, 30: 1.2e7})), with_changes(nights({0: 1e7}, seed=2))]
+    told = [(one, "ALARM", "host kernel: 6.1 -> 6.2") for one in changes_of(series)]
+    criteria = folder / "criteria.yaml"
+    criteria.write_text(
+        "title: The new machine\ncriteria:\n"
+        "  - {name: it serialises, metric: r_overhead, at_least: 0.8}\n"
+        "  - {name: it overlaps, metric: r_overhead, at_most: 0.2}\n"
+    )
+    run = load_run(synthetic.run_folder(folder / "run", [synthetic.sweep()]))
+    asked = read_criteria(criteria)
+    accepted = judge(asked, points_of(run), pd.DataFrame(), run.records)
+    views = {
+        "comparison": verdict_page.comparison_view(compare(before, after), ("before", "after"), [("runs of A", "r1")]),
+        "hostile": verdict_page.comparison_view(
+            compare(launches(**hostile), launches(1.2, seed=2, **hostile)), (HOSTILE, HOSTILE)
+        ),
+        "history": verdict_page.history_view("Since when?", told, series, "1 change"),
+        "acceptance": verdict_page.acceptance_view(asked, accepted, "r1"),
+    }
+    return {name: verdict_page.write(view, folder / f"{name}.html") for name, view in views.items()}
+
+
+def shown(browser: webdriver.Chrome, css: str = "tbody tr[data-k]") -> int:
+    return sum(row.is_displayed() for row in browser.find_elements(By.CSS_SELECTOR, css))
+
+
+@pytest.mark.parametrize("name", ["comparison", "hostile", "history", "acceptance"])
+def test_a_page_asks_nothing_of_anyone_and_complains_of_nothing(
+    pages: dict[str, Path], browser: webdriver.Chrome, name: str
+) -> None:
+    open_at(browser, pages[name])
+    assert [url for url in requests(browser) if not url.startswith(("file:", "about:"))] == []
+    assert log(browser, "browser") == []
+    assert browser.find_elements(By.TAG_NAME, "img") == []
+
+
+def test_a_comparison_is_filtered_and_its_address_keeps_the_choice(
+    pages: dict[str, Path], browser: webdriver.Chrome
+) -> None:
+    open_at(browser, pages["comparison"])
+    assert shown(browser) == 72
+    assert "24 slower, 0 faster, 48 same" in browser.find_element(By.CSS_SELECTOR, ".answer").text
+    browser.find_element(By.CSS_SELECTOR, "fieldset[data-name=verdict] input[value=same]").click()
+    assert shown(browser) == 24
+    assert "24 of 72 rows shown" in browser.find_element(By.ID, "shown").text
+    browser.find_element(By.ID, "search").send_keys("alone 12 ms")
+    address = browser.current_url
+    few = shown(browser)
+    assert 0 < few < 24
+    open_at(browser, pages["comparison"], address.partition("#")[2])
+    assert shown(browser) == few
+    browser.find_element(By.ID, "reset").click()
+    assert shown(browser) == 72
+    assert "#" not in browser.current_url
+
+
+def test_maps_are_hidden_with_what_they_show(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
+    open_at(browser, pages["comparison"])
+    assert shown(browser, ".grids > div") == 6
+    browser.find_element(By.CSS_SELECTOR, "fieldset[data-name=collective] input[value=ireduce]").click()
+    assert shown(browser, ".grids > div") == 3
+
+
+def test_a_change_is_drawn_where_it_was(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
+    open_at(browser, pages["history"])
+    assert shown(browser) == 1
+    (figure,) = browser.find_elements(By.CSS_SELECTOR, "figure.nights")
+    assert len(figure.find_elements(By.TAG_NAME, "circle")) == 60
+    assert len(figure.find_elements(By.CSS_SELECTOR, ".state")) == 2
+    assert len(figure.find_elements(By.CSS_SELECTOR, ".change")) == 1
+
+
+def test_an_acceptance_can_be_signed(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
+    open_at(browser, pages["acceptance"])
+    assert browser.find_element(By.CSS_SELECTOR, ".answer").text == "FAIL: 1 of 2 criteria fail"
+    assert [chip.text for chip in browser.find_elements(By.CSS_SELECTOR, "tbody .chip")] == ["PASS", "FAIL"]
+    assert "for the customer" in browser.find_element(By.CSS_SELECTOR, ".sign").text
+
+
+def test_without_a_script_all_of_it_is_there(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    open_at(browser, pages["comparison"])
+    assert shown(browser) == 72
+    assert not browser.find_element(By.ID, "choose").is_displayed()
+
+
+def test_a_page_fits_a_phone(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
+    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    for page in pages.values():
+        open_at(browser, page)
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 360

@@ -1,0 +1,146 @@
+"""The archive as a whole: listed, verified, taken out and in, pruned; nothing is overwritten or leaves its folder."""
+
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from mpi_campaign import archive
+from tests.archives import archived, name_of
+from tests.support import Command, refused
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "results"
+    for day in (1, 2, 3):
+        archived(root, name_of(day), launches=1)
+    return root
+
+
+def test_runs_are_listed(root: Path, campaign: Command) -> None:
+    (root / "here" / name_of(2) / "manifest.json").write_text("[]")
+    done = campaign("results", "list", "--output", str(root))
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[1] for line in done.stdout.splitlines()[1:]] == [name_of(day) for day in (1, 2, 3)]
+    assert "is not a manifest" in done.stdout
+    found = json.loads(campaign("results", "list", "--json", "--output", str(root)).stdout)
+    assert (found[0]["run"], found[0]["passed"], found[0]["cases"]) == (name_of(1), 2, 2)
+    assert "no runs yet" in campaign("results", "list", "--output", str(root / "none")).stdout
+
+
+def test_a_run_is_what_was_archived_until_a_byte_changes(root: Path, campaign: Command) -> None:
+    done = campaign("results", "verify", "--output", str(root))
+    assert done.returncode == 0, done.stdout
+    assert "3 of 3 runs are what was archived" in done.stdout
+    folder = archive.find(name_of(2), root)
+    record = next(iter(sorted(folder.records.glob("*.jsonl"))))
+    record.write_text(record.read_text().replace('"repetitions": 11', '"repetitions": 12', 1))
+    (folder.path / "points.parquet").unlink()
+    (folder.path / "logs").mkdir(exist_ok=True)
+    (folder.path / "logs" / "more").write_text("")
+    done = campaign("results", "verify", "--output", str(root))
+    assert done.returncode == 1
+    for fault in ("its checksum differs", "points.parquet: missing", "logs/more: not of this run", f"{record.name}:2"):
+        assert fault in done.stdout
+    assert campaign("results", "verify", name_of(1), "--output", str(root)).returncode == 0
+
+
+def test_a_run_goes_to_another_machine_and_comes_back(root: Path, tmp_path: Path, campaign: Command) -> None:
+    pack = tmp_path / "a run.tar.gz"
+    done = campaign("results", "export", name_of(2), "-o", str(pack), "--output", str(root))
+    assert done.returncode == 0, done.stderr
+    refused(campaign("results", "export", name_of(2), "-o", str(pack), "--output", str(root)), "is there already")
+    again = campaign("results", "import", str(pack), "--output", str(root))
+    assert (again.returncode, "was there already" in again.stdout) == (0, True)
+    elsewhere = tmp_path / "elsewhere"
+    done = campaign("results", "import", str(pack), "--system", "far", "--output", str(elsewhere))
+    assert done.returncode == 0, done.stderr
+    there = elsewhere / "far" / name_of(2)
+    for path in sorted((root / "here" / name_of(2)).rglob("*")):
+        copy = there / path.relative_to(root / "here" / name_of(2))
+        assert path.is_dir() or copy.read_bytes() == path.read_bytes()
+    assert campaign("results", "verify", "--output", str(elsewhere)).returncode == 0
+    assert not (elsewhere / ".incoming").exists()
+
+
+def test_a_run_of_another_machine_needs_a_name_of_its_own(root: Path, tmp_path: Path, campaign: Command) -> None:
+    host = {"name": "far", "cpu": "Another", "cores": 64}
+    other = archived(tmp_path / "other", name_of(9), launches=1, manifest={"host": host})
+    done = campaign("results", "import", str(other.path), "--output", str(root))
+    refused(done, "system 'here' on far (Another)", "--system")
+    assert not (root / "here" / name_of(9)).exists()
+    done = campaign("results", "import", str(other.path), "--system", "far", "--output", str(root))
+    assert done.returncode == 0, done.stderr
+
+
+def test_another_run_of_the_same_name_is_not_overwritten(root: Path, tmp_path: Path, campaign: Command) -> None:
+    other = archived(tmp_path / "other", name_of(2), launches=2)
+    before = (root / "here" / name_of(2) / "manifest.json").read_bytes()
+    refused(campaign("results", "import", str(other.path), "--output", str(root)), "another run is archived as")
+    assert (root / "here" / name_of(2) / "manifest.json").read_bytes() == before
+
+
+def _pack(path: Path, members: dict[str, bytes], link: str = "") -> Path:
+    with tarfile.open(path, "w:gz") as pack:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            pack.addfile(member, io.BytesIO(content))
+        if link:
+            member = tarfile.TarInfo(link)
+            member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            pack.addfile(member)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("members", "link", "fragment"),
+    [
+        ({"../out": b"x"}, "", "'../out' is nothing that a run has"),
+        ({"/tmp/out": b"x"}, "", "'/tmp/out' is nothing that a run has"),
+        ({"run/manifest.json": b"{}"}, "run/records", "'run/records' is nothing that a run has"),
+        ({"run/manifest.json": b"{}"}, "", "is not that of a complete run"),
+        ({"run/manifest.json": b"not"}, "", "cannot be read"),
+        ({"one/a": b"", "two/b": b""}, "", "not one folder"),
+        ({"run/a": b""}, "", "manifest.json cannot be read"),
+        (
+            {"r/manifest.json": b'{"schema":"mpi-campaign.manifest","status":"complete","run":"../../x","system":"s"}'},
+            "",
+            "'../../x' is no run",
+        ),
+    ],
+)
+def test_what_is_no_run_is_not_let_in(
+    tmp_path: Path, campaign: Command, members: dict[str, bytes], link: str, fragment: str
+) -> None:
+    pack = _pack(tmp_path / "pack.tar.gz", members, link)
+    root = tmp_path / "results"
+    refused(campaign("results", "import", str(pack), "--output", str(root)), fragment)
+    assert not any(path.is_file() for path in root.rglob("*"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_that_is_no_pack_or_was_changed_is_refused(root: Path, tmp_path: Path, campaign: Command) -> None:
+    (tmp_path / "text").write_text("hello")
+    refused(campaign("results", "import", str(tmp_path / "text"), "--output", str(root)), "no file that")
+    folder = archive.find(name_of(1), root)
+    with next(iter(folder.records.glob("*.jsonl"))).open("a") as stream:
+        stream.write(" ")
+    other = tmp_path / "other"
+    refused(campaign("results", "import", str(folder.path), "--output", str(other)), "checksum differs")
+    assert not (other / "here").exists()
+
+
+def test_old_runs_are_named_and_then_deleted_but_not_references(root: Path, campaign: Command) -> None:
+    words = ("results", "prune", "--output", str(root))
+    refused(campaign(*words), "--keep N")
+    done = campaign(*words, "--keep", "1")
+    assert done.stdout.count("would delete") == 2
+    assert len(list(archive.runs(root))) == 3
+    done = campaign(*words, "--keep", "1", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert [run.run for run in archive.runs(root)] == [name_of(3)]
+    assert "would delete" not in campaign(*words, "--older-than-days", "100000").stdout
