@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from mpi_campaign import ROOT, machine
@@ -55,12 +56,46 @@ WHY_NOT: dict[str, Callable[[], str | None]] = {
 assert set(WHY_NOT) == set(PARTS)
 
 
+hypothesis.settings.register_profile("campaign", deadline=None)  # a busy machine is no failure
+hypothesis.settings.load_profile("campaign")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(part): skipped by name where this machine lacks the part")
     config.addinivalue_line("markers", "slow: launches MPI or builds; left out by --quick")
 
 
+# Tests of these files only compute: beside those that measure, launch or build, they take what CPU time is left.
+COMPUTING = (
+    "postprocess/",
+    "test_bad_input.py",
+    "test_compare.py",
+    "test_history.py",
+    "test_results.py",
+    "test_style.py",
+)
+
+
+def _only_computes(item: pytest.Item) -> bool:
+    return str(item.path.relative_to(ROOT / "tests")).startswith(COMPUTING)
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if not _only_computes(item):
+            item.add_marker(pytest.mark.xdist_group("machine"))
+    items.sort(key=_only_computes)
+
+
+@functools.cache
+def _yield_to_others() -> None:
+    os.nice(19)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ and _only_computes(item):
+        _yield_to_others()
     required = os.environ.get("CAMPAIGN_TEST_REQUIRE", "").split(",")
     for mark in item.iter_markers("needs"):
         part = mark.args[0]

@@ -267,26 +267,24 @@ class TestPrograms:
 @pytest.mark.slow
 @pytest.mark.needs("mpi")
 def test_a_run_measures_shows_and_reports_it(campaign: Command, tmp_path: Path) -> None:
-    """The whole way with Open MPI and MPICH: no other record is in the run."""
+    """The whole way: no other record is in the run."""
     done = campaign(
-        "run", "--benchmark", "mpi_impact", "--toolchain", "openmpi@5.0.11", "--toolchain", "mpich@5.0.2",
-        "--configuration", "basic", "--configuration", "async", "--network", "shm", "--budget-seconds", "25",
-        "--output", str(tmp_path), timeout=1200,
+        "run", "--benchmark", "mpi_impact", "--toolchain", "mpich@5.0.2", "--configuration", "basic",
+        "--configuration", "async", "--network", "shm", "--budget-seconds", "20", "--output", str(tmp_path),
+        timeout=1200,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     (folder,) = tmp_path.glob("local/2*")
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["status"] == "complete"
-    assert {case["result"] for case in manifest["cases"]} == {"pass", "skip"}
+    assert {case["result"] for case in manifest["cases"]} == {"pass"}
     records = sorted(folder.glob("records/*.jsonl"))
-    assert len(records) == 3
+    assert len(records) == 2
     for record in records:
         validate_impact(record)
         assert load_impact(record).complete
     table = pd.read_parquet(folder / "impact.parquet")
-    assert set(zip(table["toolchain"], table["configuration"], strict=True)) == {
-        ("openmpi@5.0.11", "basic"), ("mpich@5.0.2", "basic"), ("mpich@5.0.2", "async"),
-    }  # fmt: skip
+    assert set(table["configuration"]) == {"basic", "async"}
     assert {512_000_000} <= set(table["comp_target_ns"])
     busy = table.groupby("configuration")["progress_cpu_share"].max()
     assert busy["async"] > busy["basic"]  # MPICH's progress thread polls although there is nothing to do

@@ -190,7 +190,7 @@ def test_imb_on_intel_mpi_and_mpich_beside_ours(tmp_path: Path, campaign: Comman
     done, run, manifest = run_of(
         tmp_path, "--benchmark", "nbc_overlap", "--benchmark", "imb_nbc", "--collective", "ibcast",
         "--configuration", "basic", "--configuration", "async", "--toolchain", INTEL, "--toolchain", "mpich@5.0.2",
-        "--budget-seconds", "70",
+        "--budget-seconds", "50",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     theirs = reasons(manifest, "imb_nbc")
