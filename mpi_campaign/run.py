@@ -265,7 +265,10 @@ class Campaign:
         for turn in plan.rounds:
             watch.repeat = turn.repeat
             began = archive.now_utc()
-            sizes.hand_over(folder, plan, turn, self.sizes_of)
+            without = sizes.hand_over(folder, plan, turn, self.sizes_of)
+            if self.sizes_of is not None:
+                for case in without:
+                    self._say(f"run {self.sizes_of.run} has no sizes for {case.label}: it is calibrated")
             words = [*self._command(folder, plan, turn), "--run"]
             (folder.session / archive.REPORT).unlink(missing_ok=True)
             session = reframe_session.run(words, watch.on_event, watch.on_tick)

@@ -60,8 +60,8 @@ class Side:
 
     def launches(self, table: pd.DataFrame, runs: Iterable[RunFolder]) -> pd.DataFrame:
         """Those of a table of launches that are of this side, which `runs` are."""
-        names = {(run.system, run.run) for run in runs}
-        wanted = pd.Series([one in names for one in zip(table["system"], table["run"], strict=True)], table.index, bool)
+        names = [(run.system, run.run) for run in runs]
+        wanted = pd.Series(pd.MultiIndex.from_frame(table[["system", "run"]]).isin(names), table.index)
         for name in ("toolchain", "configuration"):
             if getattr(self, name):
                 wanted &= table[name] == getattr(self, name)

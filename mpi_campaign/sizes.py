@@ -13,16 +13,17 @@ FOLDER = "sizes"
 SUFFIX = archive.RECORD_FILES[archive.SIZES]
 
 
-def hand_over(folder: RunFolder, plan: Plan, turn: Round, of: RunFolder | None) -> None:
+def hand_over(folder: RunFolder, plan: Plan, turn: Round, of: RunFolder | None) -> list[Case]:
     """Put the sizes that the launches of a round take over into the session's folder for them.
 
     Those of the run `of`, where that is given: of the same case, or else of the same case of another toolchain. Those
-    of the case's first launch; or, where toolchains take turns, of the first toolchain's. What is not there yet is
-    calibrated.
+    of the case's first launch; or, where toolchains take turns, of the first toolchain's. Returns the cases for which
+    there are none: they are calibrated.
     """
     target = folder.session / FOLDER
     target.mkdir(exist_ok=True)
     first = plan.rounds[0].environments[0]
+    without = []
     for case in plan.to_measure:
         if case != case.basic or case.repeat != turn.repeat or case.environment not in turn.environments:
             continue
@@ -31,6 +32,9 @@ def hand_over(folder: RunFolder, plan: Plan, turn: Round, of: RunFolder | None) 
             source = _of_run(of, case) or source
         if source.is_file():
             shutil.copyfile(source, target / f"{case.stem}{SUFFIX}")
+        else:
+            without.append(case)
+    return without
 
 
 def _first_launch(folder: RunFolder, case: Case, environment: str) -> Path:

@@ -7,6 +7,8 @@ configuration, are taken from the archived table of points; only records have wh
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from postprocess import metrics
 from postprocess.effects import Integers, repetition_medians
 from postprocess.fields import RecordError, fail
-from postprocess.points import CASE
+from postprocess.load import load_run
+from postprocess.points import CASE, points_of
 from postprocess.text import clean
 
 CELL = ["comm_target_ns", "comp_target_ns"]
@@ -51,23 +54,63 @@ def launch_table(folders: Iterable[Path]) -> tuple[pd.DataFrame, list[str]]:
 
 
 def run_launches(folder: Path) -> pd.DataFrame:
-    """`launch_table` of one run. Raises RecordError where its tables cannot be read, or are not of one run."""
-    wanted = [*CASE, *CELL, *SIZES, *ARCHIVED, *_STATE, "repetitions"]
-    points = _read(folder / "points.parquet", wanted).to_pandas()
-    counts = points["repetitions"].to_numpy(np.int64)
-    samples = _read(folder / "samples.parquet", ["repetition", *TIMES])
+    """`launch_table` of one run.
+
+    Its tables are what was archived, by their checksums; where they lack something, because an older version made them,
+    its records say the same. Raises RecordError where neither can be read, or the tables are not of one run.
+    """
+    system = folder.parent.parent.name if folder.parent.name == ".partial" else folder.parent.name
+    tables = _tables(folder)
+    found = points_of(load_run(folder)) if tables is None else _from_tables(folder, *tables)
+    table: pd.DataFrame = found.assign(system=system, run=folder.name)[COLUMNS].copy()
+    for name in (*WORDS, "run"):
+        table[name] = table[name].astype("category")
+    itself = (table["configuration"] == "basic") & (table["test_interval_ns"] == 0)
+    table.loc[itself, "r_overhead_vs_basic"] = np.nan  # it would be said twice
+    return table
+
+
+_OF_POINTS = [*CASE, *CELL, *SIZES, *ARCHIVED, *_STATE, "repetitions"]
+_OF_SAMPLES = ["repetition", *TIMES]
+
+
+def _from_tables(folder: Path, points: pa.Table, samples: pa.Table) -> pd.DataFrame:
+    """The points, with what is made of their samples."""
+    found: pd.DataFrame = points.to_pandas()
+    counts = found["repetitions"].to_numpy(np.int64)
     _check(folder, counts, samples["repetition"].to_numpy())
     series = (samples[name].to_numpy() for name in TIMES)
     medians = dict(zip(TIMES, repetition_medians(series, counts), strict=True))
     overhead = metrics.r_overhead(medians["t_measured_ns"], medians["t_comp_ref_ns"], medians["t_comm_ref_ns"])
-    system = folder.parent.parent.name if folder.parent.name == ".partial" else folder.parent.name
-    made = points.assign(
-        **medians, r_overhead=overhead, system=_constant(system, len(points)), run=_constant(folder.name, len(points))
-    )
-    table: pd.DataFrame = made[COLUMNS].copy()
-    itself = (table["configuration"] == "basic") & (table["test_interval_ns"] == 0)
-    table.loc[itself, "r_overhead_vs_basic"] = np.nan  # it would be said twice
+    table: pd.DataFrame = found.assign(**medians, r_overhead=overhead)
     return table
+
+
+def _tables(folder: Path) -> tuple[pa.Table, pa.Table] | None:
+    """A run's tables of points and samples; None where there are none, or of an older version. Raises RecordError."""
+    try:
+        checksums = json.loads((folder / "manifest.json").read_bytes()).get("checksums") or {}
+    except (OSError, ValueError, AttributeError):
+        checksums = {}
+    found = []
+    for name, columns in (("points.parquet", _OF_POINTS), ("samples.parquet", _OF_SAMPLES)):
+        try:
+            data = (folder / name).read_bytes()
+            expected = checksums.get(name)
+            if expected not in (None, "sha256:" + hashlib.sha256(data).hexdigest()):
+                fail(name, "not the file that was archived: its checksum differs")
+            source = pa.BufferReader(data)
+            if set(columns) - set(pq.read_schema(source).names):
+                return None
+            source.seek(0)
+            words = [column for column in columns if column in WORDS]
+            found.append(pq.read_table(source, columns=columns, read_dictionary=words))
+        except FileNotFoundError:
+            return None
+        except (OSError, pa.ArrowException) as error:
+            fail(name, clean(" ".join(str(error).split()))[:200])
+    points, samples = found
+    return points, samples
 
 
 def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -85,19 +128,6 @@ def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
             whole[name] = np.concatenate([column.to_numpy() for column in columns])
     table: pd.DataFrame = pd.DataFrame(whole)
     return table
-
-
-def _constant(text: str, length: int) -> Any:
-    """A column of one text."""
-    return pd.Categorical.from_codes(np.zeros(length, dtype=np.int64), categories=pd.Index([text]))
-
-
-def _read(path: Path, columns: Sequence[str]) -> pa.Table:
-    try:
-        return pq.read_table(path, columns=list(columns), read_dictionary=[name for name in columns if name in WORDS])
-    except (OSError, pa.ArrowException) as error:
-        what = "is not there" if isinstance(error, FileNotFoundError) else " ".join(str(error).split())[:200]
-        fail(clean(path.name), clean(what))
 
 
 def _check(folder: Path, counts: Integers, repetition: Integers) -> None:

@@ -1,9 +1,12 @@
 """`campaign compare`: sides found in an archive, verdicts, forms and exit codes; what names nothing is refused."""
 
+import hashlib
 import json
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from mpi_campaign import sides
@@ -101,15 +104,28 @@ def test_bad_input_is_one_line(root: Path, campaign: Command, words: list[str], 
 def test_a_run_that_cannot_be_read_loses_no_other(tmp_path: Path, campaign: Command) -> None:
     for day in (1, 2, 3):
         archived(tmp_path, name_of(day))
-    (tmp_path / "here" / name_of(1) / "samples.parquet").write_bytes(b"PAR1 not")
+    (tmp_path / "here" / name_of(1) / "samples.parquet").write_bytes(b"PAR1 not")  # its checksum says so
     done = campaign("compare", "2026-11-01..2026-11-02", name_of(3), "--output", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "24 same" in done.stdout
     assert f"{name_of(1)}: samples.parquet" in done.stderr
-    (tmp_path / "here" / name_of(2) / "points.parquet").unlink()
-    refused_ = campaign("compare", "2026-11-01..2026-11-02", name_of(3), "--output", str(tmp_path))
-    assert refused_.returncode == 2
-    assert "has no launches" in refused_.stderr
+    shutil.rmtree(tmp_path / "here" / name_of(2))
+    alone = campaign("compare", "2026-11-01..2026-11-02", name_of(3), "--output", str(tmp_path))
+    refused(alone, "side '2026-11-01..2026-11-02' has no launches", "its checksum differs")
+
+
+def test_tables_of_an_older_version_are_made_again_from_the_records(tmp_path: Path, campaign: Command) -> None:
+    for day in (1, 2):
+        archived(tmp_path, name_of(day))
+    before = campaign("compare", name_of(1), name_of(2), "--json", "--output", str(tmp_path)).stdout
+    for name in ("points.parquet", "samples.parquet"):
+        path = tmp_path / "here" / name_of(1) / name
+        pq.write_table(pq.read_table(path).drop_columns(["collective"]), path)
+        manifest = path.with_name("manifest.json")
+        document = json.loads(manifest.read_text())
+        document["checksums"][name] = "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+        manifest.write_text(json.dumps(document))
+    assert campaign("compare", name_of(1), name_of(2), "--json", "--output", str(tmp_path)).stdout == before
 
 
 def test_tables_of_two_runs_are_not_mixed(tmp_path: Path, campaign: Command) -> None:
@@ -117,6 +133,10 @@ def test_tables_of_two_runs_are_not_mixed(tmp_path: Path, campaign: Command) -> 
         archived(tmp_path, name_of(day), launches=collectives)
     other = tmp_path / "here" / name_of(2) / "samples.parquet"
     other.write_bytes((tmp_path / "here" / name_of(1) / "samples.parquet").read_bytes())
+    manifest = other.with_name("manifest.json")
+    document = json.loads(manifest.read_text())
+    del document["checksums"]["samples.parquet"]
+    manifest.write_text(json.dumps(document))
     done = campaign("compare", name_of(1), name_of(2), "--output", str(tmp_path))
     assert done.returncode == 2
     assert "are not of one run" in done.stderr

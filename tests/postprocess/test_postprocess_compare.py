@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -11,6 +12,9 @@ import pytest
 
 from postprocess import compare_text
 from postprocess.compare import FASTER, KEY, SAME, SLOWER, UNKNOWN, USUAL, Comparison, Limits, compare
+from postprocess.launches import launch_table
+from postprocess.points import write_parquet
+from tests.postprocess import synthetic
 
 SIDES = ("before", "after")
 
@@ -177,3 +181,29 @@ def test_what_is_usual_is_there() -> None:
     assert set(
         compare(launches(r_overhead_vs_basic=0.5), launches(seed=2, r_overhead_vs_basic=0.5)).rows["metric"]
     ) == {*USUAL}
+
+
+def test_a_damaged_table_is_one_line_and_no_crash(tmp_path: Path) -> None:
+    """Without a manifest there is no checksum that would tell."""
+    folder = tmp_path / "here" / "run"
+    synthetic.run_folder(folder, [synthetic.sweep(grid=(8,))])
+    write_parquet(folder)
+    (folder / "manifest.json").unlink()
+    rng = np.random.default_rng(1)
+    told = 0
+    for name in ("points.parquet", "samples.parquet"):
+        good = (folder / name).read_bytes()
+        for damage in range(40):
+            data = bytearray(good)
+            if damage % 4:
+                for place in rng.integers(0, len(data), 1 + damage):
+                    data[place] = rng.integers(0, 256)
+            else:
+                del data[rng.integers(0, len(data)) :]
+            (folder / name).write_bytes(data)
+            _, problems = launch_table([folder])
+            assert all(problem.startswith("run: ") and "\n" not in problem for problem in problems)
+            told += len(problems)
+        (folder / name).write_bytes(good)
+    assert told > 20
+    assert launch_table([folder])[1] == []
