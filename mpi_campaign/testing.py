@@ -24,7 +24,7 @@ def run(*, quick: bool, require: str, pytest_options: tuple[str, ...]) -> int:
         if part not in PARTS:
             raise CampaignError(f"--require: there is no part '{part}'; there are: {', '.join(PARTS)}")
     words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-    words += ["-m", "not slow"] if quick else ["-n", "2", "--dist", "loadgroup"]
+    words += ["-m", "not slow"] if quick else ["-n", "2"]
     environment = {**os.environ, "CAMPAIGN_TEST_REQUIRE": ",".join(required)}
     try:
         done = subprocess.run([*words, *pytest_options], cwd=ROOT, env=environment, check=False)

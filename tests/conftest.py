@@ -7,9 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from mpi_campaign import ROOT, machine
 from mpi_campaign.errors import CampaignError
@@ -66,26 +68,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Tests of these files only compute: beside those that measure, launch or build, they take what CPU time is left.
-COMPUTING = (
-    "postprocess/",
-    "test_bad_input.py",
-    "test_compare.py",
-    "test_history.py",
-    "test_results.py",
-    "test_style.py",
+COMPUTE = tuple(
+    f"tests/{name}"
+    for name in ("postprocess/", *(f"test_{one}.py" for one in ("bad_input", "compare", "history", "results", "style")))
 )
 
 
-def _only_computes(item: pytest.Item) -> bool:
-    return str(item.path.relative_to(ROOT / "tests")).startswith(COMPUTING)
+class _OneMachine(LoadScopeScheduling):  # type: ignore[misc]
+    """All that measures, launches or builds goes to one worker, one after the other."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid if nodeid.startswith(COMPUTE) else "machine"
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if not _only_computes(item):
-            item.add_marker(pytest.mark.xdist_group("machine"))
-    items.sort(key=_only_computes)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _OneMachine:
+    return _OneMachine(config, log)
 
 
 @functools.cache
@@ -94,7 +91,7 @@ def _yield_to_others() -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if "PYTEST_XDIST_WORKER" in os.environ and _only_computes(item):
+    if "PYTEST_XDIST_WORKER" in os.environ and item.nodeid.startswith(COMPUTE):
         _yield_to_others()
     required = os.environ.get("CAMPAIGN_TEST_REQUIRE", "").split(",")
     for mark in item.iter_markers("needs"):
