@@ -15,16 +15,14 @@ PYTEST_FAILED = 1
 
 
 def run(*, quick: bool, require: str, pytest_options: tuple[str, ...]) -> int:
-    """Returns 0 where all passed, 1 where one failed. Raises CampaignError for options that pytest refuses.
-
-    Whatever measures, launches or builds runs one after the other, in one process; in another one, what only computes.
-    """
+    """Returns 0 where all passed, 1 where one failed. Raises CampaignError for options that pytest refuses."""
     required = [part.strip() for part in require.split(",") if part.strip()]
     for part in required:
         if part not in PARTS:
             raise CampaignError(f"--require: there is no part '{part}'; there are: {', '.join(PARTS)}")
     words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-    words += ["-m", "not slow"] if quick else ["-n", "2"]
+    if quick:
+        words += ["-m", "not slow"]
     environment = {**os.environ, "CAMPAIGN_TEST_REQUIRE": ",".join(required)}
     try:
         done = subprocess.run([*words, *pytest_options], cwd=ROOT, env=environment, check=False)

@@ -7,11 +7,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import hypothesis
 import pytest
-from xdist.scheduler import LoadScopeScheduling
 
 from mpi_campaign import ROOT, machine
 from mpi_campaign.errors import CampaignError
@@ -67,32 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: launches MPI or builds; left out by --quick")
 
 
-# Tests of these files only compute: beside those that measure, launch or build, they take what CPU time is left.
-COMPUTE = tuple(
-    f"tests/{name}"
-    for name in ("postprocess/", *(f"test_{one}.py" for one in ("bad_input", "compare", "history", "results", "style")))
-)
-
-
-class _OneMachine(LoadScopeScheduling):  # type: ignore[misc]
-    """All that measures, launches or builds goes to one worker, one after the other."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return nodeid if nodeid.startswith(COMPUTE) else "machine"
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _OneMachine:
-    return _OneMachine(config, log)
-
-
-@functools.cache
-def _yield_to_others() -> None:
-    os.nice(19)
-
-
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if "PYTEST_XDIST_WORKER" in os.environ and item.nodeid.startswith(COMPUTE):
-        _yield_to_others()
     required = os.environ.get("CAMPAIGN_TEST_REQUIRE", "").split(",")
     for mark in item.iter_markers("needs"):
         part = mark.args[0]
