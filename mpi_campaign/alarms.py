@@ -11,7 +11,7 @@ from mpi_campaign import archive, comparing, sides
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.sides import Side
-from postprocess.compare import METRICS, USUAL, Limits
+from postprocess.compare import METRICS, Limits
 from postprocess.compare_text import effect_words, value_words
 from postprocess.history import FEWEST, Change, Series, changes_of, manifest_changes, series_of, standing, with_changes
 from postprocess.launches import launch_table
@@ -48,11 +48,9 @@ def run(words: str, metrics: Sequence[str], limits: Limits, root: Path, html: Pa
 
     Raises CampaignError.
     """
-    unknown = next((name for name in metrics if name not in METRICS), None)
-    if unknown is not None:
-        raise CampaignError(f"there is no metric '{unknown}' here; there are: {', '.join(METRICS)}")
+    chosen = comparing.metrics(metrics)
     side = sides.parse(words, root) if words else Side("all runs")
-    alarms, series = find(side, metrics or USUAL, limits, root)
+    alarms, series = find(side, chosen, limits, root)
     if html is not None:
         told = [(one.change, one.state, "; ".join(one.explained)) for one in alarms]
         comparing.write(

@@ -43,6 +43,14 @@ def limits(least_ratio: float, least_difference: float, rate: float) -> Limits:
         raise CampaignError(str(error)) from error
 
 
+def metrics(names: Sequence[str]) -> Sequence[str]:
+    """Those that were asked for, or the usual ones. Raises CampaignError for one that there is not."""
+    unknown = next((name for name in names if name not in METRICS), None)
+    if unknown is not None:
+        raise CampaignError(f"there is no metric '{unknown}' to compare; there are: {', '.join(METRICS)}")
+    return names or USUAL
+
+
 def run(asked: Asked, root: Path, form: str, files: Mapping[str, Path]) -> int:
     """Print the comparison, as text or in a form of AS_TEXT, and write it to files, as such or as a page (`html`).
 
@@ -75,9 +83,7 @@ def _compare(asked: Asked, root: Path) -> tuple[dict[tuple[str, str], Comparison
     """Every pair of sides, each with those after it; and which runs they are of."""
     if len(asked.words) < 2:
         raise CampaignError("two sides at least: ./campaign compare A B, such as last~1 and last, or two toolchains")
-    unknown = next((name for name in asked.metrics if name not in METRICS), None)
-    if unknown is not None:
-        raise CampaignError(f"there is no metric '{unknown}' to compare; there are: {', '.join(METRICS)}")
+    chosen = metrics(asked.metrics)
     counts = limits(asked.least_ratio, asked.least_difference, asked.rate)
     parsed = [sides.parse(words, root) for words in asked.words]
     within = sides.parse(asked.within, root) if asked.within else None
@@ -93,7 +99,7 @@ def _compare(asked: Asked, root: Path) -> tuple[dict[tuple[str, str], Comparison
     ]
     pairs = {
         (asked.words[i], asked.words[j]): compare(
-            tables[i], tables[j], sides.differ([parsed[i], parsed[j]]), asked.metrics or USUAL, counts
+            tables[i], tables[j], sides.differ([parsed[i], parsed[j]]), chosen, counts
         )
         for i, j in itertools.combinations(range(len(parsed)), 2)
     }
