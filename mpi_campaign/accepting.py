@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from xml.etree import ElementTree
 
 from mpi_campaign import archive, outcome
 from mpi_campaign.archive import RunFolder
@@ -12,6 +11,7 @@ from mpi_campaign.comparing import write
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, CriteriaError, Result, judge, read_criteria
 from postprocess.impact import impact_of
+from postprocess.junit import FAILURE, SKIPPED, TestCase, junit
 from postprocess.points import points_of
 from postprocess.table import aligned
 from postprocess.text import clean
@@ -79,21 +79,19 @@ def _number(value: float) -> float | None:
 
 def _junit(criteria: Criteria, results: Sequence[Result]) -> str:
     """A test case per criterion: what was not tested is skipped, which a build server shows."""
-    counts = {verdict: str(sum(one.verdict == verdict for one in results)) for verdict in (FAIL, NOT_TESTED)}
-    suite = ElementTree.Element(
-        "testsuite", name=clean(criteria.title), tests=str(len(results)), failures=counts[FAIL],
-        skipped=counts[NOT_TESTED], errors="0",
-    )  # fmt: skip
-    for one in results:
-        case = ElementTree.SubElement(
-            suite, "testcase", classname="acceptance", name=clean(one.criterion.name), time="0"
-        )
-        if one.verdict != PASS:
-            kind = "failure" if one.verdict == FAIL else "skipped"
-            said = f"{one.criterion.words}: {' '.join(measured_words(one))}; {'; '.join(one.evidence)}"
-            ElementTree.SubElement(case, kind, message=clean(said))
-    ElementTree.indent(suite)
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+    kinds = {PASS: "", FAIL: FAILURE, NOT_TESTED: SKIPPED}
+    return junit(
+        criteria.title,
+        (
+            TestCase(
+                "acceptance",
+                one.criterion.name,
+                kinds[one.verdict],
+                f"{one.criterion.words}: {' '.join(measured_words(one))}; {'; '.join(one.evidence)}",
+            )
+            for one in results
+        ),
+    )
 
 
 def _facts(folder: RunFolder) -> list[tuple[str, str]]:

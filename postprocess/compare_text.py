@@ -6,12 +6,12 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 
 from postprocess.compare import FASTER, METRICS, SLOWER, UNKNOWN, VERDICTS, Comparison
+from postprocess.junit import FAILURE, SKIPPED, TestCase, junit
 from postprocess.points import configuration_words, points_as_json
 from postprocess.table import aligned
 from postprocess.text import clean, duration, ratio
@@ -175,24 +175,15 @@ def comparison_json(found: Comparison, sides: Sequence[str]) -> str:
 def comparison_junit(found: Comparison, sides: Sequence[str]) -> str:
     """A test case per case and metric: slower fails, what cannot be told is skipped with its reason."""
     wide = too_wide(found)
-    suite = ElementTree.Element(
-        "testsuite",
-        name=clean(f"{sides[1]} against {sides[0]}"),
-        tests=str(len(found.rows)),
-        failures=str(found.count(SLOWER)),
-        skipped=str(found.count(UNKNOWN)),
-        errors="0",
-    )
-    for row in found.rows.to_dict("records"):
-        name = [*filter(None, names_of(row)), *(duration(row[name]) for name in ("comm_target_ns", "comp_target_ns"))]
-        case = ElementTree.SubElement(suite, "testcase", classname=row["metric"], name=" ".join(name), time="0")
-        said = f"{effect_words(row['metric'], row['effect'])} {interval_words(row)}".strip()
-        if row["verdict"] == SLOWER:
-            ElementTree.SubElement(case, "failure", message=f"slower: {said}")
-        elif row["verdict"] == UNKNOWN:
-            ElementTree.SubElement(case, "skipped", message=row["reason"] or wide)
-    ElementTree.indent(suite)
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+    return junit(f"{sides[1]} against {sides[0]}", (_test_case(row, wide) for row in found.rows.to_dict("records")))
+
+
+def _test_case(row: Mapping[Any, Any], wide: str) -> TestCase:
+    targets = (duration(row[name]) for name in ("comm_target_ns", "comp_target_ns"))
+    name = " ".join([*filter(None, names_of(row)), *targets])
+    said = f"{effect_words(row['metric'], row['effect'])} {interval_words(row)}".strip()
+    kinds = {SLOWER: (FAILURE, f"slower: {said}"), UNKNOWN: (SKIPPED, row["reason"] or wide)}
+    return TestCase(row["metric"], name, *kinds.get(row["verdict"], ()))
 
 
 def comparison_markdown(found: Comparison, sides: Sequence[str]) -> str:
