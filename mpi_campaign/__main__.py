@@ -10,13 +10,18 @@ from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, Cam
 
 
 def main() -> int:
-    """Run the command; every way out is an exit code and, where it is not good, one line."""
+    """The command of this process."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     if sys.argv[1:2] != ["run"]:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `campaign list | head` ends as other commands do
+    return answer(sys.argv[1:])
+
+
+def answer(words: list[str]) -> int:
+    """Run a command; every way out is an exit code and, where it is not good, one line."""
     try:
-        result = campaign.main(prog_name="campaign", standalone_mode=False)
+        result = campaign.main(words, prog_name="campaign", standalone_mode=False)
     except CampaignError as error:
         print(f"campaign: {error}", file=sys.stderr)
         return error.exit_code

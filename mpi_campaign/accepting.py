@@ -1,25 +1,32 @@
-"""`campaign accept`: a run held against an acceptance document."""
+"""`campaign accept`: runs held against an acceptance document."""
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from mpi_campaign import archive, outcome
+import pandas as pd
+
+from mpi_campaign import archive, consistency, outcome, store
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.comparing import write
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, CriteriaError, Result, judge, read_criteria
 from postprocess.impact import impact_of
 from postprocess.junit import FAILURE, SKIPPED, TestCase, junit
+from postprocess.load import Run
 from postprocess.points import points_of
 from postprocess.table import aligned
 from postprocess.text import clean
 from postprocess.verdict_page import acceptance_answer, acceptance_view, measured_words, render
 
 
-def run(folder: RunFolder, path: Path, files: Mapping[str, Path], *, as_json: bool) -> int:
+def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as_json: bool) -> int:
     """Print the results, and write them as JUnit or as a page. Returns 1 unless all criteria pass.
+
+    Several runs are one acceptance: of other libraries, or of every node in turn.
 
     Raises CampaignError.
     """
@@ -29,18 +36,43 @@ def run(folder: RunFolder, path: Path, files: Mapping[str, Path], *, as_json: bo
         raise CampaignError(str(error)) from error
     except OSError as error:
         raise CampaignError(f"{path} cannot be read: {error.strerror}") from error
-    found = outcome.load(folder)
-    results = judge(criteria, points_of(found), impact_of(found), found.records)
+    folders, problems = consistency.together(dict.fromkeys(named))
+    for problem in problems:
+        print(f"campaign: {problem}", file=sys.stderr)
+    runs = [_whole(folder) for folder in folders]
+    troubles = [case for folder in folders for case in _troubles(folder)]
+    points, impacts = (_joined([table(one) for one in runs]) for table in (points_of, impact_of))
+    results = judge(criteria, points, impacts, [record for one in runs for record in one.records], troubles)
+    names = ", ".join(folder.run for folder in folders)
     for kind, target in files.items():
         page = kind == "html"
         write(
             target,
-            render(acceptance_view(criteria, results, folder.run, _facts(folder)))
+            render(acceptance_view(criteria, results, names, [fact for one in folders for fact in _facts(one)]))
             if page
             else _junit(criteria, results),
         )
-    print(_json(criteria, folder, results) if as_json else _text(criteria, results))
+    print(_json(criteria, folders, results) if as_json else _text(criteria, results))
     return EXIT_GOOD if all(one.verdict == PASS for one in results) else EXIT_FAILED
+
+
+def _whole(folder: RunFolder) -> Run:
+    """A run whose every file is what was archived, and can be read. Raises CampaignError: this is to be signed."""
+    run = outcome.load(folder)
+    wrong = next(store.faults(folder), "") if folder.archived.is_dir() else next(iter(run.problems), "")
+    if wrong:
+        raise CampaignError(f"run {folder.run}: {wrong}; nothing is accepted of a run that is not whole")
+    return run
+
+
+def _troubles(folder: RunFolder) -> list[dict[str, Any]]:
+    """The cases of a run that failed or are missing."""
+    cases = archive.read_manifest(folder).get("cases") or []
+    return [case for case in cases if case.get("result") not in ("pass", "skip")]
+
+
+def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat([one for one in tables if len(one)] or tables[:1], ignore_index=True)
 
 
 def _text(criteria: Criteria, results: Sequence[Result]) -> str:
@@ -51,13 +83,12 @@ def _text(criteria: Criteria, results: Sequence[Result]) -> str:
     return "\n\n".join([clean(criteria.title), table, "\n".join(evidence), acceptance_answer(results)])
 
 
-def _json(criteria: Criteria, folder: RunFolder, results: Sequence[Result]) -> str:
+def _json(criteria: Criteria, folders: Sequence[RunFolder], results: Sequence[Result]) -> str:
     document = {
         "schema": "mpi-campaign.acceptance",
-        "schema_version": 1,
+        "schema_version": 2,
         "title": criteria.title,
-        "run": folder.run,
-        "system": folder.system,
+        "runs": [{"run": folder.run, "system": folder.system} for folder in folders],
         "criteria": [
             {
                 "name": one.criterion.name,

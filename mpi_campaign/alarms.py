@@ -1,22 +1,25 @@
 """`campaign history`: since when a case is slower, what changed in that run, and which alarms somebody has seen to."""
 
+import fcntl
 import json
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import archive, comparing, sides
+from mpi_campaign import archive, comparing, consistency, sides
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.sides import Side
 from postprocess.compare import METRICS, Limits
-from postprocess.compare_text import effect_words, value_words
+from postprocess.compare_text import effect_words, names_of, target_words, value_words
 from postprocess.history import FEWEST, Change, Series, changes_of, manifest_changes, series_of, standing, with_changes
 from postprocess.launches import launch_table
-from postprocess.points import configuration_words
-from postprocess.text import clean, duration
+from postprocess.text import clean
 from postprocess.verdict_page import history_view, render
 
 FILE = "acknowledged.json"
@@ -43,41 +46,72 @@ class Alarm:
         return "ALARM" if self.rings else "acknowledged" if self.acknowledged else "past"
 
 
-def run(words: str, metrics: Sequence[str], limits: Limits, root: Path, html: Path | None, *, as_json: bool) -> int:
+@dataclass(frozen=True)
+class Seen:
+    """An alarm that somebody has seen to: its case and metric, its run, and why it may be quiet."""
+
+    name: str
+    case: tuple[str, ...]
+    run: str
+    because: str
+
+    def is_of(self, change: Change, runs: Sequence[str]) -> bool:
+        """Whether a change is that one: where it begins may move by a few runs when more of them are known."""
+        away = abs(bisect_left(runs, self.run) - bisect_left(runs, change.run))
+        return self.case == change.key and away <= FEWEST
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a person asked of a history: the words of a side or none, which metrics, what counts."""
+
+    words: str
+    metrics: Sequence[str]
+    limits: Limits
+
+
+def run(asked: Asked, root: Path, html: Path | None, *, as_json: bool) -> int:
     """Print what changed over the runs of a side, and write it as a page. Returns 1 where an alarm rings.
 
     Raises CampaignError.
     """
-    chosen = comparing.metrics(metrics)
-    side = sides.parse(words, root) if words else Side("all runs")
-    alarms, series = find(side, chosen, limits, root)
+    alarms, series = find(asked, root)
     if html is not None:
         told = [(one.change, one.state, "; ".join(one.explained)) for one in alarms]
-        comparing.write(
-            html, render(history_view(f"Since when is it slower? {side.words}", told, series, answer(alarms)))
-        )
+        title = f"Since when is it slower? {asked.words or 'all runs'}"
+        comparing.write(html, render(history_view(title, told, series, answer(alarms))))
     print(as_json_text(alarms, series) if as_json else as_text(alarms, series))
     return EXIT_FAILED if any(alarm.rings for alarm in alarms) else EXIT_GOOD
 
 
-def find(side: Side, metrics: Sequence[str], limits: Limits, root: Path) -> tuple[list[Alarm], list[Series]]:
-    """The alarms of a side's runs, oldest first, and the series in which they were looked for."""
-    runs = [one for one in archive.runs(root) if one.path == one.archived and side.may_hold(one)]
-    table, problems = launch_table(one.path for one in runs)
-    for problem in problems:
+def find(asked: Asked, root: Path) -> tuple[list[Alarm], list[Series]]:
+    """The alarms of a side's runs, oldest first, and the series in which they were looked for. Raises CampaignError."""
+    metrics = comparing.metrics(asked.metrics)
+    side = sides.parse(asked.words, root) if asked.words else Side("")
+    whole = [one for one in archive.runs(root) if one.path == one.archived and side.may_hold(one)]
+    if not whole:
+        of = f" of '{asked.words}'" if asked.words else ""
+        raise CampaignError(f"there is no complete run{of}: see what there is with ./campaign results list")
+    runs, problems = consistency.together(whole)
+    table, unread = launch_table(one.path for one in runs)
+    for problem in (*problems, *unread):
         print(f"campaign: {problem}", file=sys.stderr)
     series = [with_changes(one) for one in series_of(side.launches(table, runs), metrics)]
-    changes = changes_of(series, limits)
-    still = standing(changes)
+    changes = changes_of(series, asked.limits)
+    still = standing(changes, series, asked.limits)
     known = {system: acknowledged(root, system) for system in {one.system for one in runs}}
-    return [_alarm(one, root, known, stands=one in still) for one in changes], series
+    ordered = {one.key: one.runs for one in series}
+    return [_alarm(one, root, known, ordered[one.key], stands=one in still) for one in changes], series
 
 
-def _alarm(change: Change, root: Path, known: Mapping[str, Mapping[str, str]], *, stands: bool) -> Alarm:
+def _alarm(
+    change: Change, root: Path, known: Mapping[str, Sequence[Seen]], runs: Sequence[str], *, stands: bool
+) -> Alarm:
     system = str(change.case["system"])
     manifests = [_manifest(RunFolder(root, system, name)) for name in (change.before, change.run)]
     explained = tuple(manifest_changes(*manifests)) if all(manifests) else ("a manifest cannot be read",)
-    return Alarm(change, system, explained, known[system].get(change.name, ""), stands)
+    because = next((one.because for one in known[system] if one.is_of(change, runs)), "")
+    return Alarm(change, system, explained, because, stands)
 
 
 def _manifest(run_: RunFolder) -> dict[str, Any]:
@@ -87,35 +121,55 @@ def _manifest(run_: RunFolder) -> dict[str, Any]:
         return {}
 
 
-def acknowledged(root: Path, system: str) -> dict[str, str]:
-    """Alarms that somebody has seen to: name -> why. Raises CampaignError where the file is not what was written."""
+def acknowledged(root: Path, system: str) -> list[Seen]:
+    """Alarms of a system that somebody has seen to. Raises CampaignError where the file is not what was written."""
     path = root / system / FILE
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
+        return [
+            Seen(str(name), tuple(map(str, one["case"])), str(one["run"]), str(one["because"]))
+            for name, one in found.items()
+        ]
     except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
+        return []
+    except (OSError, ValueError, RecursionError) as error:
         raise CampaignError(f"{path} cannot be read: {error}") from error
-    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
-        raise CampaignError(f"{path} is not what `history --acknowledge` writes: names of alarms, and why")
-    return found
+    except (AttributeError, KeyError, TypeError) as error:
+        raise CampaignError(f"{path} is not what `history --acknowledge` writes: name, case, run and why") from error
 
 
-def acknowledge(names: Sequence[str], why: str, root: Path) -> list[Alarm]:
-    """Keep alarms quiet from now on. Raises CampaignError where there is no such alarm."""
-    alarms, _ = find(Side("all runs"), tuple(METRICS), Limits(), root)
+def acknowledge(names: Sequence[str], because: str, asked: Asked, root: Path) -> list[Alarm]:
+    """Keep alarms quiet from now on, of those that the same history shows. Raises CampaignError."""
+    alarms, _ = find(asked, root)
     by_name = {alarm.change.name: alarm for alarm in alarms}
     missing = next((name for name in names if name not in by_name), None)
     if missing is not None:
         raise CampaignError(f"there is no alarm '{missing}'; there are: {', '.join(by_name) or 'none'}")
     chosen = [by_name[name] for name in names]
     for system in {alarm.system for alarm in chosen}:
-        known = acknowledged(root, system) | {one.change.name: why for one in chosen if one.system == system}
+        path = root / system / FILE
         try:
-            archive.write_atomically(root / system / FILE, json.dumps(known, indent=1, ensure_ascii=False) + "\n")
+            with _locked(path.parent):
+                known = {one.name: one for one in acknowledged(root, system)}
+                for one in chosen:
+                    if one.system == system:
+                        known[one.change.name] = Seen(one.change.name, one.change.key, one.change.run, because)
+                kept = {one.name: {"case": one.case, "run": one.run, "because": one.because} for one in known.values()}
+                archive.write_atomically(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
         except OSError as error:
-            raise CampaignError(f"{root / system / FILE} cannot be written ({error.strerror})") from error
+            raise CampaignError(f"{path} cannot be written ({error.strerror})") from error
     return chosen
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Nobody else changes what is in a system's folder of the archive. Raises OSError."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def as_text(alarms: Sequence[Alarm], series: Sequence[Series]) -> str:
@@ -137,15 +191,16 @@ def answer(alarms: Sequence[Alarm]) -> str:
 def _alarm_lines(alarm: Alarm) -> list[str]:
     change = alarm.change
     case = change.case
+    named = zip(("communication", "computation"), target_words(case), strict=True)
+    where = [f"{what} {target}" for what, target in named if target]
     ends = [effect_words(change.metric, end) for end in (change.low, change.high)]
     lines = [
-        f"{alarm.state} {change.name} {change.verdict} since {change.run}: {alarm.system} {case['toolchain']} "
-        f"{case['network']} {configuration_words(case)} {case['collective']}, communication "
-        f"{duration(case['comm_target_ns'])}, computation {duration(case['comp_target_ns'])}",
+        f"{alarm.state} {change.name} {change.verdict} since {change.run}: {alarm.system} "
+        f"{' '.join(filter(None, names_of(case)))}, {', '.join(where)}",
         f"      {METRICS[change.metric].title}: {value_words(change.metric, change.value_before)} -> "
         f"{value_words(change.metric, change.value_after)}, {effect_words(change.metric, change.effect)} "
         f"[{', '.join(ends)}], {change.runs[0]} runs before, {change.runs[1]} since; "
-        f"false-discovery rate {change.q_value:.1g}",
+        f"adjusted p of a rank test {change.q_value:.1g}",
     ]
     lines += [f"      changed after {change.before}: {said}" for said in alarm.explained or ("nothing that is known",)]
     lines += [f"      acknowledged: {alarm.acknowledged}"] if alarm.acknowledged else []

@@ -113,9 +113,12 @@ def find(reference: str, root: Path) -> RunFolder:
     known = list(runs(root))
     if (back := LAST.fullmatch(reference)) and int(back[1] or 0) < len(known):
         return known[-1 - int(back[1] or 0)]
-    for one in reversed(known):
-        if reference == one.run:
-            return one
+    named = [one for one in known if reference == one.run]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        where = " or ".join(str(one.path) for one in named)
+        raise CampaignError(f"there are {len(named)} runs '{reference}': give the folder, {where}")
     names = ", ".join(one.run for one in known[-5:]) or "none yet"
     raise CampaignError(
         f"there is no run '{reference}' under {root}; give a run's folder, its name, `last` or `last~1` "
@@ -133,22 +136,57 @@ def readable(reference: str, root: Path) -> RunFolder:
 
 def runs(root: Path) -> Iterator[RunFolder]:
     """Every run under a results folder, oldest first."""
-    manifests = [*root.glob(f"*/*/{MANIFEST}"), *root.glob(f"*/.partial/*/{MANIFEST}")]
-    for manifest in sorted(manifests, key=lambda one: one.parent.name):
-        run = manifest.parent
-        home = run.parent.parent if run.parent.name == ".partial" else run.parent
-        yield RunFolder(root, home.name, run.name)
+    found = [
+        RunFolder(root, home.name, run.name)
+        for home in _folders(root)
+        for run in (*_folders(home), *_folders(home / ".partial"))
+        if _has_manifest(run)
+    ]
+    yield from sorted(dict.fromkeys(found), key=lambda one: (one.run, one.system))
+
+
+def _folders(path: Path) -> list[Path]:
+    try:
+        return [one for one in path.iterdir() if one.is_dir() and not one.name.startswith(".")]
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return []
+
+
+def _has_manifest(run: Path) -> bool:
+    """Also where that cannot be seen: whoever reads the run says why."""
+    try:
+        return (run / MANIFEST).is_file()
+    except OSError:
+        return True
+
+
+# What else may stand there is as well null, from a version that did not know it.
+OBJECTS, LISTS = ("host", "campaign", "options", "checksums"), ("toolchains", "cases", "sessions")
 
 
 def read_manifest(folder: RunFolder) -> dict[str, Any]:
-    """The manifest. Raises CampaignError where it cannot be read."""
+    """The manifest, whose OBJECTS are objects and whose LISTS are lists of such where they are there.
+
+    Raises CampaignError where it cannot be read.
+    """
+    path = folder.path / MANIFEST
     try:
-        manifest = json.loads((folder.path / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CampaignError(f"{folder.path / MANIFEST} cannot be read: {error}") from error
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        json.dumps(manifest, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is no text
+    except (OSError, ValueError, RecursionError) as error:
+        raise CampaignError(f"{path} cannot be read: {error}") from error
     if not isinstance(manifest, dict):
-        raise CampaignError(f"{folder.path / MANIFEST} is not a manifest: restore it, or name another run")
+        raise CampaignError(f"{path} is not a manifest: restore it, or name another run")
+    wrong = next((name for name in OBJECTS if not isinstance(manifest.get(name) or {}, dict)), None)
+    wrong = wrong or next((name for name in LISTS if not _is_list_of_objects(manifest.get(name) or [])), None)
+    packages = [one.get("packages") or [] for one in manifest.get("toolchains") or []] if not wrong else []
+    if wrong or not all(map(_is_list_of_objects, packages)):
+        raise CampaignError(f"{path} is not what a run writes: '{wrong or 'packages'}' is of another type")
     return manifest
+
+
+def _is_list_of_objects(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, dict) for one in value)
 
 
 def write_manifest(folder: RunFolder, manifest: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ from mpi_campaign.toolchains import Toolchain
 
 SOURCES = ROOT / "benchmarks"
 SHARE = "share/mpi_campaign_benchmarks"
+BUILT = "built_from.sha256"
 PROGRAMS = ("compute_alone", "mpi_impact", "nbc_overlap", "timing_selfcheck")
 
 
@@ -48,6 +49,29 @@ def options(mpicc: str) -> list[str]:
         f"-DCMAKE_C_COMPILER={machine.compiler()}",
         f"-DMPI_C_COMPILER={mpicc}",
     ]
+
+
+def made_from(mpicc: str) -> str:
+    """Of everything that the programs of a folder are made from: the sources, and CMake's options.
+
+    Raises CampaignError where there is no C compiler.
+    """
+    return hashlib.sha256("\n".join((fingerprint(), *options(mpicc))).encode()).hexdigest()
+
+
+def note_built(programs: Path, made_from: str) -> None:
+    """Keep what a folder of programs, which are all built now, was made from (`made_from`, before they were)."""
+    (programs / BUILT).write_text(f"{made_from}\n")
+
+
+def is_built(toolchain: Toolchain) -> bool:
+    """Whether a build by hand would compile nothing: nothing has changed, and the programs are there."""
+    programs = folder(toolchain.environment, toolchain.mpicc)
+    try:
+        same = (programs / BUILT).read_text().strip() == made_from(toolchain.mpicc)
+    except OSError:
+        return False
+    return same and all((programs / name).is_file() for name in PROGRAMS)
 
 
 def missing_functions(build: Path) -> frozenset[str]:

@@ -1,6 +1,7 @@
 """The commands a person types. Each loads what it needs when it is called, so that all of them start at once."""
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -135,7 +136,9 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
                 f"--{name.replace('_', '-')} {asked[name]:g}: leave it out, or give a number of seconds"
             )
     if asked["sizes_of"]:
-        asked["sizes_of"] = archive.find(asked["sizes_of"], output.resolve()).run
+        other = archive.find(asked["sizes_of"], output.resolve())
+        by_folder = (Path(asked["sizes_of"]) / archive.MANIFEST).is_file()
+        asked["sizes_of"] = str(other.path) if by_folder else other.run
     if resume is None:
         return Campaign(Options(**asked), output.resolve(), words).run(dry_run=dry_run)
     flags = {one.name: max(one.opts, key=len) for one in click.get_current_context().command.params}
@@ -254,7 +257,7 @@ def compare(
 
 
 @campaign.command()
-@click.argument("run")
+@click.argument("runs", nargs=-1, required=True)
 @click.option(
     "--criteria", type=click.Path(path_type=Path, dir_okay=False), required=True, help="What a machine must do: YAML."
 )
@@ -262,15 +265,19 @@ def compare(
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write a JUnit file too.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to print and sign too.")
 @output_option
-def accept(run: str, criteria: Path, output: Path, junit: Path | None, html: Path | None, *, as_json: bool) -> int:
-    """Hold RUN against written criteria: PASS, FAIL or NOT TESTED for each, with evidence.
+def accept(
+    runs: tuple[str, ...], criteria: Path, output: Path, junit: Path | None, html: Path | None, *, as_json: bool
+) -> int:
+    """Hold RUNS against written criteria: PASS, FAIL or NOT TESTED for each, with evidence.
 
+    Several runs are one acceptance, such as one of each node, on the sizes of the first (`run --sizes-of`).
     docs/acceptance.md says how criteria are written. Exit code 1: not all of them pass.
     """
     from mpi_campaign import accepting  # noqa: PLC0415
 
     files = {kind: path for kind, path in (("junit", junit), ("html", html)) if path is not None}
-    return accepting.run(archive.readable(run, output.resolve()), criteria, files, as_json=as_json)
+    folders = [archive.readable(run, output.resolve()) for run in runs]
+    return accepting.run(folders, criteria, files, as_json=as_json)
 
 
 @campaign.command()
@@ -360,12 +367,13 @@ def history(
     root = output.resolve()
     if bool(names) != bool(because):
         raise CampaignError("--acknowledge ALARM --because TEXT: one needs the other")
+    metrics = asked.pop("metrics")
+    wanted = alarms.Asked(side, metrics, comparing.limits(**asked))
     if names:
-        for alarm in alarms.acknowledge(names, because, root):
+        for alarm in alarms.acknowledge(names, because, wanted, root):
             print(f"acknowledged: {alarm.change.name} {alarm.change.verdict} since {alarm.change.run}")
         return EXIT_GOOD
-    metrics = asked.pop("metrics")
-    return alarms.run(side, metrics, comparing.limits(**asked), root, html, as_json=as_json)
+    return alarms.run(wanted, root, html, as_json=as_json)
 
 
 @campaign.group()
@@ -391,9 +399,9 @@ def results_list(output: Path, *, as_json: bool) -> int:
 def results_verify(runs: tuple[str, ...], output: Path) -> int:
     """Whether RUNS (default: all complete ones) are what was archived: checksums, and every record by its schema.
 
-    Exit code 1 where one is not.
+    Exit code 1 where one is not. Copies, clocks that were set back and systems of several machines are named too.
     """
-    from mpi_campaign import store  # noqa: PLC0415
+    from mpi_campaign import consistency, store  # noqa: PLC0415
 
     root = output.resolve()
     folders = [archive.find(run, root) for run in runs] or [one for one in archive.runs(root) if one.archived.is_dir()]
@@ -404,6 +412,8 @@ def results_verify(runs: tuple[str, ...], output: Path) -> int:
         print(f"{'FAULT' if found else 'good '} {folder.system}/{folder.run}")
         for fault in found:
             print(f"      {fault}")
+    for remark in consistency.together(folders)[1]:
+        print(f"NOTE  {remark}")
     print(f"{len(folders) - bad} of {len(folders)} runs are what was archived")
     return EXIT_FAILED if bad else EXIT_GOOD
 
@@ -440,14 +450,16 @@ def results_import(source: Path, system: str, output: Path) -> int:
 @results.command("prune")
 @click.option("--system", default="", help="Only of this system.")
 @click.option("--keep", type=click.IntRange(min=0), help="All but the newest N of each system.", metavar="N")
-@click.option("--older-than-days", "days", type=click.FloatRange(min=0), metavar="DAYS", help="Only older ones.")
+@click.option("--older-than-days", "days", type=click.FloatRange(0, 36500), metavar="DAYS", help="Only older ones.")
 @click.option("--partial", is_flag=True, help="Runs that were never completed, instead of complete ones.")
 @click.option("--yes", is_flag=True, help="Delete them. Without it they are only named.")
 @output_option
 def results_prune(output: Path, system: str, keep: int | None, days: float | None, *, partial: bool, yes: bool) -> int:
-    """Delete old runs. Those from which references were made are kept."""
+    """Delete old runs. Kept are those from which references were made, and whose sizes the newest run took over."""
     from mpi_campaign import store  # noqa: PLC0415
 
+    if days is not None and math.isnan(days):
+        raise CampaignError("--older-than-days nan: give a number of days")
     if keep is None and days is None:
         raise CampaignError("which ones? --keep N keeps the newest N of each system, --older-than-days DAYS newer ones")
     found = store.old_runs(output.resolve(), system, keep, days, partial=partial)

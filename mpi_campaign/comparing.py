@@ -10,7 +10,7 @@ import pandas as pd
 
 from mpi_campaign import sides
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
-from postprocess import compare_text
+from postprocess import compare_text, page
 from postprocess.compare import FASTER, METRICS, SLOWER, USUAL, Comparison, Limits, compare
 from postprocess.table import aligned
 from postprocess.verdict_page import comparison_view, render
@@ -20,6 +20,9 @@ AS_TEXT: Mapping[str, Callable[[Comparison, Sequence[str]], str]] = {
     "markdown": compare_text.comparison_markdown,
     "junit": compare_text.comparison_junit,
 }
+
+
+MOST_LINES = 4
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,8 @@ def run(asked: Asked, root: Path, form: str, files: Mapping[str, Path]) -> int:
     Returns 1 where anything is slower. Raises CampaignError.
     """
     pairs, facts = _compare(asked, root)
+    if all(found.rows.empty for found in pairs.values()):
+        raise CampaignError(_nothing(asked, pairs))
     if len(pairs) > 1:
         if form or files:
             raise CampaignError("more than two sides make a matrix, which is text only: compare two of them")
@@ -71,10 +76,22 @@ def run(asked: Asked, root: Path, form: str, files: Mapping[str, Path]) -> int:
     return EXIT_FAILED if any(found.count(SLOWER) for found in pairs.values()) else EXIT_GOOD
 
 
+def _nothing(asked: Asked, pairs: Mapping[tuple[str, str], Comparison]) -> str:
+    """Why nothing could be compared, in a line."""
+    alone = [line for names, found in pairs.items() for line in compare_text.missing_lines(found, names)]
+    if not alone:
+        return f"no case of {' and '.join(asked.words)} has {' or '.join(metrics(asked.metrics))}: nothing was compared"
+    more = f"; and {len(alone) - MOST_LINES} more" if len(alone) > MOST_LINES else ""
+    return f"{' and '.join(asked.words)} have no case in common: {'; '.join(alone[:MOST_LINES])}{more}"
+
+
 def write(path: Path, text: str) -> None:
-    """Write a file that a person named. Raises CampaignError."""
+    """Write a file that a person named, whole or not at all where it is a regular one. Raises CampaignError."""
     try:
-        path.write_text(text, encoding="utf-8")
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            path.write_text(text, encoding="utf-8")
+        else:
+            page.write(path, text)
     except OSError as error:
         raise CampaignError(f"{path} cannot be written ({error.strerror}): give another file") from error
 

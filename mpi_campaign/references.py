@@ -20,7 +20,7 @@ from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
 from postprocess.compare import LEAST_DIFFERENCE, LEAST_RATIO
 from postprocess.fields import RecordError
-from postprocess.impact import impact_metrics
+from postprocess.impact import highlighted, impact_metrics, impact_table
 from postprocess.impact_record import load_impact
 from postprocess.load import IMPACT_SCHEMA, load_record, schema_of
 from postprocess.points import record_metrics
@@ -130,7 +130,7 @@ def make(runs: Sequence[RunFolder]) -> Made:
             few[name] += 1
             continue
         entry = document.setdefault(bound.test, {"$index": [INDEX]}).setdefault(name, {})
-        entry[bound.metric] = _reference(bound, [one for several in by_run.values() for one in several])
+        entry[bound.metric] = _reference(bound, [float(np.median(launches)) for launches in by_run.values()])
         count += 1
     if few:
         left_out[f"fewer than {FEWEST_RUNS} runs have it"] += len(few)
@@ -142,7 +142,7 @@ def make(runs: Sequence[RunFolder]) -> Made:
         "made_utc": archive.now_utc(),
         "runs": [run.run for run in runs],
         "toolchains": sorted(
-            {str(one["toolchain"]) for run in runs for one in archive.read_manifest(run)["toolchains"]}
+            {str(one.get("toolchain")) for run in runs for one in archive.read_manifest(run).get("toolchains") or []}
         ),
         "quantile": QUANTILE,
         "margins": {bound.metric: bound.margin for bound in BOUNDS},
@@ -156,10 +156,10 @@ def numbers_test(name: str) -> str:
 
 
 def _reference(bound: Bound, values: Sequence[float]) -> list[Any]:
-    """ReFrame's (reference, lower, upper, unit): no lower bound, since what is better is no fault."""
+    """ReFrame's (reference, lower, upper, unit), of a value per run; no lower bound: what is better is no fault."""
     high = float(np.quantile(values, QUANTILE))
     if bound.absolute:
-        return [0, None, round(high + bound.margin, 4), "ratio"]
+        return [0, None, round(max(high, 0.0) + bound.margin, 4), "ratio"]  # ReFrame takes no bound below 0
     middle = float(np.median(values))
     return [round(middle, 4), None, round(high * (1 + bound.margin) / middle - 1, 4), "ratio"]
 
@@ -171,20 +171,28 @@ def _records_of(run: RunFolder) -> Iterable[tuple[str, Mapping[str, float], str]
         grid = suites.SUITES[manifest["suite"]].grid
         cases = [Case(**{name: case[name] for name in Case.__dataclass_fields__ if name in case})
                  for case in manifest["cases"] if case["result"] == "pass"]  # fmt: skip
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise CampaignError(f"{run.path / archive.MANIFEST} is not what a run writes: {error!r}") from error
     for case in cases:
         path = run.records / f"{case.stem}.jsonl"
         try:
             if schema_of(path) == IMPACT_SCHEMA:
-                impact = load_impact(path)
-                why = "oversubscribed" if impact.header.oversubscribed else ""
-                share = impact.header.threads_per_rank + impact.header.progress.given_up_cores
-                yield key(case, grid, impact.header.ranks, share), impact_metrics(impact), why
+                yield _impact_numbers(case, path, grid)
             elif case.benchmark == "nbc_overlap":
                 yield _overlap_numbers(run, case, path, grid)
         except RecordError as error:
             raise CampaignError(f"{run.run}: {error}") from error
+
+
+def _impact_numbers(case: Case, path: Path, grid: str) -> tuple[str, Mapping[str, float], str]:
+    record = load_impact(path)
+    header = record.header
+    named = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
+    shown = highlighted(impact_table([record]))
+    why = "oversubscribed" if header.oversubscribed else "" if record.complete else "incomplete"
+    if not why and not shown["reliable"].all():
+        why = "the impact of an idle library is not reliable"
+    return named, impact_metrics(record), why
 
 
 def _overlap_numbers(run: RunFolder, case: Case, path: Path, grid: str) -> tuple[str, Mapping[str, float], str]:

@@ -13,6 +13,7 @@ from typing import Any
 from mpi_campaign import (
     __version__,
     archive,
+    builds,
     machine,
     measuring,
     peers,
@@ -245,8 +246,8 @@ class Campaign:
         archive.write_atomically(folder.session / "metadata.json", json.dumps(facts) + "\n")
         watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
         self.progress.step("building the benchmarks")
-        if all(one.spack for one in resolved) and provider.all_built([one.spack for one in resolved if one.spack]):
-            self._say("nothing has changed since Spack built them")
+        if _all_built(resolved):
+            self._say("nothing has changed since they were built")
         else:
             build = self._build(folder, plan, watch)
             if build.interrupted or self._broken(build, reframe_session.outcomes(folder.session / archive.REPORT)):
@@ -394,6 +395,13 @@ class Campaign:
         if interrupted:
             return EXIT_INTERRUPTED
         return EXIT_FAILED if bad or unwritten else EXIT_GOOD
+
+
+def _all_built(resolved: list[Toolchain]) -> bool:
+    """Whether nothing is left to build. An installed library may have changed in its place: with it, CMake looks."""
+    by_spack = [one.spack for one in resolved if one.spack]
+    by_hand = [one for one in resolved if not one.spack]
+    return provider.all_built(by_spack) and all(one.provider == "wheels" and builds.is_built(one) for one in by_hand)
 
 
 def keep_locks(folder: RunFolder, resolved: list[Toolchain]) -> None:

@@ -10,6 +10,7 @@
 Joined by commas, all must hold: ``mpich@5.0.2,async,2026-11-01..``.
 """
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from typing import Any
 
 import pandas as pd
 
-from mpi_campaign import ROOT, archive, libraries, references
+from mpi_campaign import ROOT, archive, consistency, libraries, references
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import CampaignError
 from postprocess.launches import launch_table
@@ -31,7 +32,7 @@ DATES = re.compile(r"(?P<first>\d{4}-\d{2}-\d{2})?\.\.(?P<last>\d{4}-\d{2}-\d{2}
 # Columns that go with what a side may name: they differ with it, and are no part of a case's name then.
 ALONG = {
     "toolchain": ("toolchain", "provider"),
-    "configuration": ("configuration", "given_up_cores", "threads_per_rank"),
+    "configuration": ("configuration", "given_up_cores"),
     "system": ("system",),
 }
 
@@ -47,6 +48,12 @@ class Side:
     system: str = ""
     first_day: str = ""
     last_day: str = ""
+
+    @property
+    def of_systems(self) -> str:
+        """The system that it names, or whose runs it names; empty where that is not one."""
+        systems = {run.system for run in self.runs or ()}
+        return self.system or (systems.pop() if len(systems) == 1 else "")
 
     def may_hold(self, run: RunFolder) -> bool:
         """Whether a run, by its name, can have launches of this side."""
@@ -129,8 +136,15 @@ def _check_day(day: str) -> None:
 
 
 def differ(sides: Sequence[Side]) -> tuple[str, ...]:
-    """The columns in which the sides differ by intent."""
-    named = [name for name in ALONG if len({getattr(side, name) for side in sides}) > 1]
+    """The columns in which the sides differ by intent: what each of them names, and not all alike.
+
+    What only some of them name tells which launches are theirs; the others' launches are matched by it.
+    """
+    named = []
+    for name in ALONG:
+        values = [side.of_systems if name == "system" else getattr(side, name) for side in sides]
+        if all(values) and len(set(values)) > 1:
+            named.append(name)
     return tuple(column for name in named for column in ALONG[name])
 
 
@@ -140,6 +154,8 @@ def load(sides: Sequence[Side], within: Side | None, root: Path) -> tuple[list[p
     Where no side names runs or dates, nor `within` does, they are of the newest run that has launches of every side:
     times of different runs are not compared unless somebody asks for it.  Raises CampaignError where a side has none.
     """
+    if within is not None and (within.toolchain or within.configuration):
+        raise CampaignError(f"--within '{within.words}' names more than runs: give a run, a system or dates")
     known = [run for run in archive.runs(root) if run.path == run.archived]
     named = [run for side in (*sides, *filter(None, [within])) for run in side.runs or ()]
     known = list(dict.fromkeys([*known, *named]))
@@ -147,10 +163,13 @@ def load(sides: Sequence[Side], within: Side | None, root: Path) -> tuple[list[p
         known = [run for run in known if within.may_hold(run)]
     if within is None and not any(side.runs is not None or side.first_day or side.last_day for side in sides):
         return _of_newest(sides, known)
-    chosen = [[run for run in known if side.may_hold(run)] for side in sides]
-    table, problems = launch_table(run.path for run in dict.fromkeys(run for runs in chosen for run in runs))
-    found = [side.launches(table, runs) for side, runs in zip(sides, chosen, strict=True)]
-    return _not_empty(sides, found, problems), problems
+    chosen = [run for run in known if any(side.may_hold(run) for side in sides)]
+    kept, problems = consistency.together(chosen)
+    problems += [f"run {run.run} is not complete: what it has is compared" for run in kept if run.path == run.partial]
+    table, unread = launch_table(run.path for run in kept)
+    problems += unread
+    found = [side.launches(table, filter(side.may_hold, kept)) for side in sides]
+    return _apart(sides, _not_empty(sides, found, problems)), problems
 
 
 def _of_newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[pd.DataFrame], list[str]]:
@@ -159,14 +178,14 @@ def _of_newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[
         newest = [[run for run in known if side.may_hold(run)][-1:] for side in sides]
         table, problems = launch_table(run.path for runs in newest for run in runs)
         found = [side.launches(table, runs) for side, runs in zip(sides, newest, strict=True)]
-        return _not_empty(sides, found, problems), problems
+        return _apart(sides, _not_empty(sides, found, problems)), problems
     problems = []
     for run in reversed(known):
         table, unread = launch_table([run.path])
         problems += unread
         found = [side.launches(table, [run]) for side in sides if side.may_hold(run)]
         if len(found) == len(sides) and all(map(len, found)):
-            return found, problems
+            return _apart(sides, found), problems
     words = " and ".join(side.words for side in sides)
     raise CampaignError(
         f"no run has launches of {words}; name runs with --within, or measure both in one: "
@@ -180,5 +199,17 @@ def _not_empty(sides: Sequence[Side], found: list[pd.DataFrame], problems: Seque
             why = f"; {'; '.join(problems)}" if problems else ""
             raise CampaignError(
                 f"side '{side.words}' has no launches: see what there is with ./campaign results list{why}"
+            )
+    return found
+
+
+def _apart(sides: Sequence[Side], found: list[pd.DataFrame]) -> list[pd.DataFrame]:
+    """Launches of one table, of which none may be on two sides."""
+    for (one, its), (other, theirs) in itertools.combinations(zip(sides, found, strict=True), 2):
+        common = its.index.intersection(theirs.index)
+        if len(common):
+            raise CampaignError(
+                f"sides '{one.words}' and '{other.words}' have {len(common)} launches in common, and nothing can be "
+                "compared with itself: narrow them, such as by dates or by a second name after a comma"
             )
     return found

@@ -1,29 +1,50 @@
 """What is done with the archive as a whole: list it, verify it, take runs out and in, throw old ones away."""
 
+import gzip
 import hashlib
 import json
 import os
+import re
 import shutil
 import tarfile
+import tempfile
+import time
+import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from mpi_campaign import archive, references
+from mpi_campaign import archive, libraries, measuring, references
 from mpi_campaign.archive import MANIFEST, RunFolder
+from mpi_campaign.consistency import MACHINE
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.provenance import STEM
 from postprocess import impact_record, peers
 from postprocess.fields import RecordError
-from postprocess.load import IMPACT_SCHEMA, MANIFEST_SCHEMA, PEER_SCHEMA, schema_of, validate_record
+from postprocess.load import (
+    IMPACT_SCHEMA,
+    MANIFEST_SCHEMA,
+    MANIFEST_VERSION,
+    PEER_SCHEMA,
+    schema_of,
+    validate_record,
+)
 from postprocess.table import aligned
 from postprocess.text import clean, size
 
 INCOMING = ".incoming"
+LEFT_SECONDS = 86400.0
+"""What has lain there so long was left by something that was killed."""
 LARGEST_BYTES = 64 << 30
 """Of a run that is imported, unpacked: what unpacks to more is no run."""
+DEEPEST = 4
+"""Parts of a path in a pack, the run's own name among them."""
+RUN = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
+TAKEN = {"reports", "general", "baseline", "last", *libraries.CONFIGURATIONS}
+"""Words that mean something else where a system may be named."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +69,9 @@ def entries(root: Path) -> list[Entry]:
 
 
 def _entry(run: RunFolder) -> Entry:
-    size_bytes = sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())
+    size_bytes = 0
     try:
+        size_bytes = sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())
         manifest = archive.read_manifest(run)
         cases = [str(case["result"]) for case in manifest["cases"]]
         return Entry(
@@ -63,8 +85,9 @@ def _entry(run: RunFolder) -> Entry:
             len(cases),
             size_bytes,
         )
-    except (CampaignError, KeyError, TypeError) as error:
-        what = str(error) if isinstance(error, CampaignError) else f"not what a run writes: {error!r}"
+    except (CampaignError, OSError, KeyError, TypeError) as error:
+        known = isinstance(error, (CampaignError, OSError))
+        what = str(error) if known else f"{MANIFEST} is not what a run writes: {error!r}"
         return Entry(run.system, run.run, "", "", "", (), 0, 0, size_bytes, what)
 
 
@@ -94,10 +117,12 @@ def faults(run: RunFolder) -> Iterator[str]:
     except CampaignError as error:
         yield str(error)
         return
-    checksums = manifest.get("checksums")
-    if not isinstance(checksums, dict):
+    version = manifest.get("schema_version")
+    if version != MANIFEST_VERSION:
+        yield f"{MANIFEST}: schema version {clean(version)}; this campaign reads {MANIFEST_VERSION}"
+    checksums = manifest.get("checksums") or {}
+    if not checksums:
         yield f"{MANIFEST}: no checksums: the run was never completed"
-        checksums = {}
     there = {str(path.relative_to(run.path)): path for path in sorted(run.path.rglob("*")) if path.is_file()}
     there.pop(MANIFEST, None)
     for name in sorted(set(checksums) | set(there) if checksums else []):
@@ -105,8 +130,12 @@ def faults(run: RunFolder) -> Iterator[str]:
             yield f"{clean(name)}: missing"
         elif name not in checksums:
             yield f"{clean(name)}: not of this run: it has no checksum"
-        elif checksums[name] != "sha256:" + _digest(there[name]):
-            yield f"{clean(name)}: not the file that was archived: its checksum differs"
+        else:
+            try:
+                if checksums[name] != "sha256:" + _digest(there[name]):
+                    yield f"{clean(name)}: not the file that was archived: its checksum differs"
+            except OSError as error:
+                yield f"{clean(name)}: cannot be read: {error.strerror}"
     for path in sorted(run.records.glob("*.jsonl")):
         try:
             _validate(path)
@@ -166,47 +195,71 @@ def take_in(source: Path, root: Path, system: str) -> tuple[RunFolder, bool]:
     It is verified before it is put in its place; nothing of it is executed, and no path of it leaves its folder.
     system: the name under which it is kept; empty: its own. Raises CampaignError.
     """
-    incoming = root / INCOMING / f"{os.getpid()}"
     try:
-        incoming.mkdir(parents=True)
-        folder = _unpacked(source, incoming)
-        manifest = _manifest_of(folder, source)
-        name = system or str(manifest["system"])
-        run = RunFolder(root, name, str(manifest["run"]))
-        staged = RunFolder(incoming, "", folder.name)
-        for fault in faults(staged):
-            raise CampaignError(f"{source}: {fault}; nothing was imported")
-        if run.archived.is_dir() or run.partial.is_dir():
-            if run.archived.is_dir() and archive.read_manifest(run) == manifest:
-                return run, False
-            raise CampaignError(f"{source}: another run is archived as {run.path}; nothing was imported")
-        _same_machine(run, manifest, source)
-        run.archived.parent.mkdir(parents=True, exist_ok=True)
-        folder.rename(run.archived)
+        with _incoming(root) as incoming:
+            folder = _copied(source, incoming, root, system) if source.is_dir() else _unpacked(source, incoming)
+            manifest = _manifest_of(folder, source, system)
+            run = RunFolder(root, system or str(manifest["system"]), str(manifest["run"]))
+            for fault in faults(RunFolder(incoming, "", folder.name)):
+                raise CampaignError(f"{source}: {fault}; nothing was imported")
+            if run.archived.is_dir() or run.partial.is_dir():
+                if run.archived.is_dir() and archive.read_manifest(run) == manifest:
+                    return run, False
+                raise CampaignError(f"{source}: another run is archived as {run.path}; nothing was imported")
+            _same_machine(run, manifest, source)
+            run.archived.parent.mkdir(parents=True, exist_ok=True)
+            folder.rename(run.archived)
     except OSError as error:
         raise CampaignError(f"{error.filename or root}: {error.strerror or error}; nothing was imported") from error
-    finally:
-        shutil.rmtree(incoming, ignore_errors=True)
-        if incoming.parent.is_dir() and not any(incoming.parent.iterdir()):
-            incoming.parent.rmdir()
     return run, True
+
+
+@contextmanager
+def _incoming(root: Path) -> Iterator[Path]:
+    """A folder of one's own in the archive, for what is on its way in or out; what was left there long ago goes."""
+    home = root / INCOMING
+    home.mkdir(parents=True, exist_ok=True)
+    for left in home.iterdir():
+        if left.stat().st_mtime < time.time() - LEFT_SECONDS:
+            shutil.rmtree(left, ignore_errors=True)
+    own = Path(tempfile.mkdtemp(dir=home))
+    try:
+        yield own
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
+        with suppress(OSError):
+            home.rmdir()  # unless another one is on its way
+
+
+def _copied(source: Path, target: Path, root: Path, system: str) -> Path:
+    """A run's folder, copied. Raises CampaignError, before anything is copied, for what is none."""
+    source = source.resolve()
+    if root.is_relative_to(source):
+        raise CampaignError(f"{source} is no run, but a folder that holds this archive; nothing was imported")
+    _manifest_of(source, source, system)
+    total = 0
+    for path in source.rglob("*"):
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise CampaignError(f"{path} is neither a file nor a folder, which no run has; nothing was imported")
+        total += path.stat().st_size
+        _check_size(total, source)
+    return Path(shutil.copytree(source, target / source.name))
 
 
 def _unpacked(source: Path, target: Path) -> Path:
     """The run's folder below the target. Raises CampaignError for what is no archive of one run."""
-    if source.is_dir():
-        return Path(shutil.copytree(source, target / source.resolve().name, symlinks=True))
     try:
-        with tarfile.open(source) as pack:
-            members = list(_checked(pack, source))
-            for member in members:
+        with tarfile.open(source, "r:gz") as pack:
+            for member in _checked(pack, source):
                 path = target / member.name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 stream = pack.extractfile(member)
                 assert stream is not None  # a regular file
                 with path.open("xb") as out:
                     shutil.copyfileobj(stream, out)
-    except (tarfile.TarError, EOFError, UnicodeDecodeError) as error:
+            while pack.fileobj and pack.fileobj.read(1 << 20):  # to its end, where the checksum of all of it is
+                pass
+    except (tarfile.TarError, EOFError, ValueError, zlib.error, gzip.BadGzipFile) as error:
         raise CampaignError(f"{source} is no file that `results export` wrote: {error}") from error
     roots = list(target.iterdir())
     if len(roots) != 1:
@@ -219,67 +272,97 @@ def _checked(pack: tarfile.TarFile, source: Path) -> Iterator[tarfile.TarInfo]:
     total = 0
     for member in pack:
         path = PurePosixPath(member.name)
-        if path.is_absolute() or ".." in path.parts or len(path.parts) > 4 or not (member.isfile() or member.isdir()):
+        whole = (member.isfile() or member.isdir()) and member.size >= 0
+        if path.is_absolute() or ".." in path.parts or len(path.parts) > DEEPEST or not whole:
             raise CampaignError(f"{source}: '{clean(member.name)}' is nothing that a run has; nothing was imported")
         total += member.size
-        if total > LARGEST_BYTES:
-            raise CampaignError(f"{source}: it unpacks to more than {size(LARGEST_BYTES)}; nothing was imported")
+        _check_size(total, source)
         if member.isfile():
             yield member
 
 
-def _manifest_of(folder: Path, source: Path) -> dict[str, Any]:
+def _check_size(total: int, source: Path) -> None:
+    if total > LARGEST_BYTES:
+        raise CampaignError(f"{source}: it is of more than {size(LARGEST_BYTES)}; nothing was imported")
+
+
+def _manifest_of(folder: Path, source: Path, system: str) -> dict[str, Any]:
     """Raises CampaignError for a manifest that is none, or whose names could be no folders."""
     manifest = archive.read_manifest(RunFolder(folder.parent, "", folder.name))
     if manifest.get("schema") != MANIFEST_SCHEMA or manifest.get("status") != "complete":
         raise CampaignError(f"{source}: its {MANIFEST} is not that of a complete run; nothing was imported")
-    for name in ("run", "system"):
-        if not STEM.fullmatch(str(manifest.get(name))) or str(manifest[name]).startswith("."):
-            raise CampaignError(
-                f"{source}: {MANIFEST}: '{clean(manifest.get(name))}' is no {name}; nothing was imported"
-            )
+    run, name = str(manifest.get("run")), system or str(manifest.get("system"))
+    if not RUN.fullmatch(run):
+        raise CampaignError(f"{source}: {MANIFEST}: '{clean(run)}' is no run; nothing was imported")
+    if not STEM.fullmatch(name) or name.startswith(".") or name in TAKEN:
+        raise CampaignError(
+            f"{source}: '{clean(name)}' is no name of a system (letters, digits, '_', '.', '-', but not "
+            f"{', '.join(sorted(TAKEN))}): give another with --system; nothing was imported"
+        )
     return manifest
 
 
 def _same_machine(run: RunFolder, manifest: dict[str, Any], source: Path) -> None:
-    """Raises CampaignError where the runs of the system there is are of another machine, by its processor and cores."""
+    """Raises CampaignError where the newest readable run of that system is of another machine (`consistency`)."""
     for other in reversed(list(archive.runs(run.root))):
         if other.system != run.system:
             continue
-        mine, theirs = (
-            {name: (one.get("host") or {}).get(name) for name in ("cpu", "cores", "name")}
-            for one in (archive.read_manifest(other), manifest)
-        )
-        if mine != theirs:
+        try:
+            known = archive.read_manifest(other)
+        except CampaignError:
+            continue
+        here, there = ((one.get("host") or {}) for one in (known, manifest))
+        if any(here.get(name) != there.get(name) for name in MACHINE):
             raise CampaignError(
-                f"{source}: it is of system '{run.system}' on {clean(theirs['name'])} ({clean(theirs['cpu'])}), here "
-                f"'{run.system}' is {clean(mine['name'])} ({clean(mine['cpu'])}): give it another name with --system"
+                f"{source}: it is of system '{run.system}' on {clean(there.get('name'))} ({clean(there.get('cpu'))}), "
+                f"here '{run.system}' is {clean(here.get('name'))} ({clean(here.get('cpu'))}): give it another name "
+                "with --system"
             )
         return
 
 
 def old_runs(root: Path, system: str, keep: int | None, days: float | None, *, partial: bool) -> list[RunFolder]:
     """The runs to throw away: all but the newest `keep` of each system, those older than so many days, or, with
-    `partial`, of those that were never completed. References are kept, whatever their age."""
+    `partial`, of those that were never completed.
+
+    Kept, whatever their age, are references, and runs whose sizes the newest run of a system took over.
+    """
     kept = references.runs_in_use(root)
     found: list[RunFolder] = []
     known = [run for run in archive.runs(root) if system in ("", run.system)]
     for name in dict.fromkeys(run.system for run in known):
-        runs = [run for run in known if run.system == name and (run.path == run.partial) == partial]
+        of_system = [run for run in known if run.system == name]
+        sizes_of = _sizes_of(of_system[-1])
+        runs = [run for run in of_system if (run.path == run.partial) == partial]
         if keep is not None:
             runs = runs[: max(len(runs) - keep, 0)]
         if days is not None:
             limit = (datetime.now(timezone.utc) - timedelta(days=days)).strftime("%Y%m%dT%H%M%SZ")
             runs = [run for run in runs if run.run < limit]
-        found += [run for run in runs if (run.system, run.run) not in kept]
+        found += [run for run in runs if (run.system, run.run) not in kept and run.run != sizes_of]
     return found
 
 
+def _sizes_of(run: RunFolder) -> str:
+    """The name of the run whose sizes a run took over; empty without one."""
+    try:
+        options = archive.read_manifest(run).get("options") or {}
+    except CampaignError:
+        return ""
+    return Path(str(options.get("sizes_of") or "")).name
+
+
 def throw_away(runs: Sequence[RunFolder]) -> None:
-    """Delete runs, with what was rendered from them. Raises CampaignError."""
+    """Delete runs, with what was rendered from them: out of the archive first, so that nobody reads half of one.
+
+    Raises CampaignError where one cannot be deleted, or may be measuring now.
+    """
+    if any(run.path == run.partial for run in runs) and measuring.going_on():
+        raise CampaignError("a campaign of this clone is measuring: wait until it has ended; nothing was deleted")
     for run in runs:
         try:
-            shutil.rmtree(run.path)
+            with _incoming(run.root) as away:
+                run.path.rename(away / run.run)
             for beside in (run.report.parent, run.session):
                 shutil.rmtree(beside, ignore_errors=True)
         except OSError as error:

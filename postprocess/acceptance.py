@@ -1,4 +1,4 @@
-"""Acceptance: what a machine must do, written in YAML, held against a run. PASS, FAIL or NOT TESTED, with evidence.
+"""Acceptance: what a machine must do, written in YAML, held against runs. PASS, FAIL or NOT TESTED, with evidence.
 
     title: Acceptance of the new cluster
     criteria:
@@ -19,10 +19,11 @@ one. In between it is NOT TESTED: longer measurements tell. So is what no point 
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,10 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from postprocess.load import Record
-from postprocess.metrics import Floats
+from postprocess.fields import Json
+from postprocess.launches import CELL
+from postprocess.load import Point, Record
+from postprocess.metrics import MIN_REPETITIONS, Floats
 from postprocess.points import CASE, COLUMNS
 from postprocess.text import clean
 
@@ -43,14 +46,18 @@ TAKE: Mapping[str, Callable[[Floats], float]] = {
     "min": lambda values: float(np.min(values)),
     "max": lambda values: float(np.max(values)),
 }
+EXTREMES = ("min", "max")
+"""Which of the points decides is not known unless all of them are."""
 POINTS = ("all", "diagonal")
 HOST_METRICS = ("t_comp_ref_ns", "t_comm_ref_ns")
-POINT_METRICS = tuple(
-    name for name in COLUMNS
-    if name.startswith(("r_", "speedup_", "overlap_", "t_")) and not name.endswith(("_low", "_high"))
-)  # fmt: skip
+POINT_METRICS = tuple(name for name in COLUMNS if f"{name}_ci95_low" in COLUMNS)
+"""Without an interval nothing can be passed."""
 IMPACT_METRICS = ("r_mpi_impact",)
+NUMBERS = (
+    "ranks", "nodes", "threads_per_rank", "given_up_cores", "test_interval_ns", "comm_target_ns", "comp_target_ns",
+)  # fmt: skip
 WHERE = (*(name for name in CASE if name != "launch"), "comm_target_ns", "comp_target_ns")
+HOST_WHERE = tuple(name for name in WHERE if name not in ("system", "given_up_cores", *CELL))
 
 
 class CriteriaError(ValueError):
@@ -59,11 +66,14 @@ class CriteriaError(ValueError):
 
 @dataclass(frozen=True)
 class Criterion:
-    """One line of an acceptance document; bounds are inclusive, None where there is none."""
+    """One line of an acceptance document; bounds are inclusive, None where there is none.
+
+    where: column -> the values that it may have.
+    """
 
     name: str
     metric: str
-    where: Mapping[str, Any]
+    where: Mapping[str, tuple[Any, ...]]
     points: str
     take: str
     by_host: bool
@@ -73,7 +83,8 @@ class Criterion:
     @property
     def words(self) -> str:
         """What it asks, for people."""
-        of = ", ".join(f"{key} {value}" for key, value in self.where.items()) or "all cases"
+        said = (f"{key} {' or '.join(map(str, values))}" for key, values in self.where.items())
+        of = ", ".join(said) or "all cases"
         what = f"{self.metric} of each node over the median node" if self.by_host else f"{self.take} {self.metric}"
         bounds = [f"at most {self.at_most:g}"] if self.at_most is not None else []
         bounds += [f"at least {self.at_least:g}"] if self.at_least is not None else []
@@ -104,7 +115,9 @@ def read_criteria(path: Path) -> Criteria:
     """Read an acceptance document. Raises CriteriaError for what cannot be meant, OSError where it cannot be read."""
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        # Half a surrogate pair is no text.
+        json.dumps(document, ensure_ascii=False, default=str, skipkeys=True).encode("utf-8")
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CriteriaError(f"{path.name} is no YAML: {' '.join(str(error).split())[:200]}") from error
     if not isinstance(document, dict) or not isinstance(document.get("criteria"), list) or not document["criteria"]:
         raise CriteriaError(f"{path.name} has no list 'criteria': see docs/acceptance.md")
@@ -136,51 +149,80 @@ def _criterion(given: Any, number: int) -> Criterion:
     by = given.get("by")
     if by not in (None, "host"):
         raise refuse(f"by '{clean(by)}': only host")
+    if by and "take" in given:
+        raise refuse("take is not for by: host, where the worst node decides: leave it out")
     legal = HOST_METRICS if by else (*POINT_METRICS, *IMPACT_METRICS)
     metric, points, take = given.get("metric"), given.get("points", "all"), given.get("take", "median")
-    if metric not in legal:
-        raise refuse(f"metric '{clean(metric)}': one of {', '.join(legal)}")
-    if points not in POINTS:
-        raise refuse(f"points '{clean(points)}': one of {', '.join(POINTS)}")
-    if take not in TAKE:
-        raise refuse(f"take '{clean(take)}': one of {', '.join(TAKE)}")
+    for what, value, words in (("metric", metric, legal), ("points", points, POINTS), ("take", take, tuple(TAKE))):
+        if value not in words:
+            raise refuse(f"{what} '{clean(value)}': one of {', '.join(words)}")
     where = given.get("where") or {}
-    if not isinstance(where, dict) or any(key not in WHERE for key in where):
-        raise refuse(f"where takes {', '.join(WHERE)}, each with a value")
+    names = HOST_WHERE if by else WHERE
+    if not isinstance(where, dict) or any(key not in names for key in where):
+        raise refuse(f"where takes {', '.join(names)}, each with a value or a list of values")
+    wanted = {key: tuple(value) if isinstance(value, list) else (value,) for key, value in where.items()}
+    for key, values in wanted.items():
+        kinds = (int,) if key in NUMBERS else (str,)
+        if not values or any(type(value) not in kinds for value in values):
+            what = "whole numbers, such as 1000000" if key in NUMBERS else "words"
+            raise refuse(f"where: {key} '{clean(where[key])}': it takes {what}")
     bounds = [given.get(key) for key in ("at_most", "at_least")]
     if all(bound is None for bound in bounds):
         raise refuse("it has neither at_most nor at_least")
     for bound in bounds:
-        if bound is not None and (type(bound) not in (int, float) or not math.isfinite(bound)):
+        if bound is not None and not _is_number(bound):
             raise refuse(f"'{clean(bound)}' is no bound: give a number")
-    return Criterion(
-        str(given.get("name") or f"criterion {number}"), metric, where, points, take, by == "host", *bounds
-    )
+    named = str(given.get("name") or f"criterion {number}")
+    return Criterion(named, str(metric), wanted, str(points), str(take), by == "host", *bounds)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return type(value) in (int, float) and math.isfinite(float(value))
+    except OverflowError:
+        return False
 
 
 def judge(
-    criteria: Criteria, points: pd.DataFrame, impact: pd.DataFrame, records: Sequence[Record]
+    criteria: Criteria,
+    points: pd.DataFrame,
+    impact: pd.DataFrame,
+    records: Sequence[Record],
+    troubles: Sequence[Json] = (),
 ) -> tuple[Result, ...]:
-    """Hold a run against the criteria: its table of points, that of the impact of an idle library, and its records."""
-    return tuple(_judged(one, points, impact, records) for one in criteria.criteria)
+    """Hold runs against the criteria: their points, the impact of an idle library, and their records.
+
+    troubles: the cases of their manifests that failed or are missing. What asks for one of these is not tested.
+    """
+    return tuple(_judged(one, points, impact, records, troubles) for one in criteria.criteria)
 
 
-def _judged(one: Criterion, points: pd.DataFrame, impact: pd.DataFrame, records: Sequence[Record]) -> Result:
+def _judged(
+    one: Criterion,
+    points: pd.DataFrame,
+    impact: pd.DataFrame,
+    records: Sequence[Record],
+    troubles: Sequence[Json],
+) -> Result:
+    trouble = next((case for case in troubles if _asks_for(one, case)), None)
+    if trouble is not None:
+        return _not_tested(one, f"{trouble.get('case') or 'a case'}: {trouble.get('result')}, {trouble.get('reason')}")
     if one.by_host:
         return _by_host(one, records)
     table = impact if one.metric in IMPACT_METRICS else points
-    chosen = _where(table, one.where)
+    chosen, lacking = _where(table, one.where)
     if one.points == "diagonal" and "comm_target_ns" in chosen:
         chosen = chosen[chosen["comm_target_ns"] == chosen["comp_target_ns"]]
     if chosen.empty:
-        return _not_tested(one, "nothing of the kind was measured")
+        return _not_tested(one, f"nothing of the kind was measured{lacking}")
     if chosen["oversubscribed"].any():
         return _not_tested(one, "it was measured oversubscribed")
     if "complete" in chosen and not chosen["complete"].all():
         return _not_tested(one, "a record is incomplete")
     reliable = chosen[chosen["reliable"].to_numpy(bool) & np.isfinite(chosen[one.metric].to_numpy(np.float64))]
-    if 2 * len(reliable) < len(chosen):
-        return _not_tested(one, f"only {len(reliable)} of {len(chosen)} points are reliable")
+    if 2 * len(reliable) < len(chosen) or (one.take in EXTREMES and len(reliable) < len(chosen)):
+        needed = "all are needed" if one.take in EXTREMES else "half are needed"
+        return _not_tested(one, f"only {len(reliable)} of {len(chosen)} points are reliable, {needed}")
     take = TAKE[one.take]
     value, low, high = (take(_bound(reliable, one.metric, end)) for end in ("", "_ci95_low", "_ci95_high"))
     evidence = [f"{len(reliable)} of {len(chosen)} points are reliable and count"]
@@ -189,16 +231,29 @@ def _judged(one: Criterion, points: pd.DataFrame, impact: pd.DataFrame, records:
     return _result(one, value, low, high, evidence)
 
 
+def _asks_for(one: Criterion, case: Json) -> bool:
+    """Whether a criterion is about a case of a manifest, as far as that tells."""
+    benchmark = "mpi_impact" if one.metric in IMPACT_METRICS else "nbc_overlap"
+    return case.get("benchmark", "nbc_overlap") == benchmark and all(
+        case[key] in values for key, values in one.where.items() if key in case
+    )
+
+
 def _bound(table: pd.DataFrame, metric: str, end: str) -> Floats:
     """A column's values, or one end of their intervals where it has some."""
     name = f"{metric}{end}" if f"{metric}{end}" in table else metric
     return table[name].to_numpy(np.float64)
 
 
-def _where(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
-    for key, value in where.items():
-        table = table[table[key].astype(str) == str(value)] if key in table else table.iloc[:0]
-    return table
+def _where(table: pd.DataFrame, where: Mapping[str, tuple[Any, ...]]) -> tuple[pd.DataFrame, str]:
+    """The rows that are asked for; and where there are none, what there is instead."""
+    for key, values in where.items():
+        found = table[table[key].isin(values)] if key in table else table.iloc[:0]
+        if found.empty:
+            there = sorted({clean(value) for value in table[key]}) if key in table else []
+            return found, f"; {key} is {', '.join(there)} there" if there else ""
+        table = found
+    return table, ""
 
 
 def _point_words(row: pd.Series[Any]) -> str:
@@ -222,49 +277,82 @@ def _not_tested(one: Criterion, why: str) -> Result:
     return Result(one, NOT_TESTED, math.nan, math.nan, math.nan, (why,))
 
 
-def host_ratios(records: Sequence[Record], metric: str, where: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
-    """Of each host its time at each point over the median host's there; hosts by name. Empty with one host."""
-    found: dict[str, list[float]] = defaultdict(list)
-    for record in records:
+def host_ratios(records: Sequence[Record], one: Criterion) -> dict[str, tuple[float, ...]]:
+    """Of each host its time at each point over the median host's there; hosts by name. Empty with one host.
+
+    Hosts of one record are compared at each of its points. Records of one host each, made on every node in turn, are
+    compared where case, point and size are the same. Points with wrong data or too few repetitions do not count.
+    """
+    times: dict[Hashable, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for number, record in enumerate(records):
         header = record.header
-        if not record.complete or header.oversubscribed or not _is(record, where):
-            continue
         hosts: dict[str, list[int]] = defaultdict(list)
         for place in header.placement:
             hosts[place.host].append(place.rank)
-        if len(hosts) < 2:
-            continue
+        case = tuple(str(getattr(header, name)) for name in WHERE if hasattr(header, name))
         for point in record.points:
-            times = point.rank_comp_ref_ns if metric == "t_comp_ref_ns" else point.rank_comm_ref_ns
-            if where.get("collective", point.collective) != point.collective or len(times) != header.ranks:
+            computed = one.metric == "t_comp_ref_ns"
+            by_rank = point.rank_comp_ref_ns if computed else point.rank_comm_ref_ns
+            if not _counts(one, point) or len(by_rank) != header.ranks:
                 continue
-            slowest = {host: float(max(times[rank] for rank in ranks)) for host, ranks in hosts.items()}
-            middle = float(np.median(list(slowest.values())))
-            if middle > 0:
-                for host, time in slowest.items():
-                    found[host].append(time / middle)
+            size = point.work_size if computed else point.message_bytes
+            alone = (*case, point.collective, point.comm_target_ns, point.comp_target_ns, size)
+            cell = alone if len(hosts) == 1 else (number, point.index)
+            for host, ranks in hosts.items():
+                known = [float(by_rank[rank]) for rank in ranks if rank < len(by_rank)]
+                times[cell][host] += [max(known)] if known else []
+    found: dict[str, list[float]] = defaultdict(list)
+    for by_host in times.values():
+        typical = {host: float(np.median(several)) for host, several in by_host.items() if several}
+        middle = float(np.median(list(typical.values()))) if typical else 0.0
+        if len(typical) > 1 and middle > 0:
+            for host, time in typical.items():
+                found[host].append(time / middle)
     return {host: tuple(ratios) for host, ratios in sorted(found.items())}
 
 
-def _is(record: Record, where: Mapping[str, Any]) -> bool:
+def _counts(one: Criterion, point: Point) -> bool:
+    """Whether a point is one that a criterion of nodes asks for, and can be believed."""
+    asked = point.collective in one.where.get("collective", (point.collective,))
+    on_diagonal = one.points != "diagonal" or point.comm_target_ns == point.comp_target_ns
+    return asked and on_diagonal and not point.data_errors and point.repetitions >= MIN_REPETITIONS
+
+
+def _is(record: Record, where: Mapping[str, tuple[Any, ...]]) -> bool:
     header = record.header
-    return all(str(getattr(header, key)) == str(value) for key, value in where.items() if hasattr(header, key))
+    return all(getattr(header, key) in values for key, values in where.items() if hasattr(header, key))
 
 
 def _by_host(one: Criterion, records: Sequence[Record]) -> Result:
-    """The weakest node decides; every node beyond the bound is named."""
-    ratios = host_ratios(records, one.metric, one.where)
+    """The weakest node decides; every node beyond a bound is named."""
+    chosen = [record for record in records if _is(record, one.where)]
+    for wrong, why in (
+        (any(record.header.oversubscribed for record in chosen), "it was measured oversubscribed"),
+        (not all(record.complete for record in chosen), "a record is incomplete"),
+    ):
+        if wrong:
+            return _not_tested(one, why)
+    ratios = host_ratios(chosen, one)
     if not ratios:
-        return _not_tested(one, "no record of several nodes")
+        return _not_tested(one, "no record of several nodes, and no sizes that several nodes were measured with")
     medians = {host: float(np.median(values)) for host, values in ratios.items()}
-    bound = one.at_most if one.at_most is not None else one.at_least
-    assert bound is not None  # one of them is there
-    sign = 1.0 if one.at_most is not None else -1.0
-    worst = max(medians, key=lambda host: sign * medians[host])
-    weak = [host for host in medians if sign * (medians[host] - bound) > 0]
-    named = [f"weak node: {clean(host)}, {medians[host]:.3f} of the median node" for host in weak]
-    low, high = _interval(ratios[worst])
-    return _result(one, medians[worst], low, high, [f"{len(medians)} nodes; the worst is {clean(worst)}", *named])
+    most = math.inf if one.at_most is None else one.at_most
+    least = -math.inf if one.at_least is None else one.at_least
+    named = [
+        f"weak node: {clean(host)}, {median:.3f} of the median node"
+        for host, median in medians.items()
+        if not least <= median <= most
+    ]
+    found = []
+    for worst, bounds in (
+        (max(medians, key=lambda host: medians[host]), replace(one, at_least=None)),
+        (min(medians, key=lambda host: medians[host]), replace(one, at_most=None)),
+    ):
+        if (bounds.at_most, bounds.at_least) != (None, None):
+            evidence = [f"{len(medians)} nodes; the worst is {clean(worst)}", *named]
+            result = _result(bounds, medians[worst], *_interval(ratios[worst]), evidence)
+            found.append(replace(result, criterion=one))
+    return min(found, key=lambda result: (FAIL, NOT_TESTED, PASS).index(result.verdict))
 
 
 def _interval(values: Sequence[float]) -> tuple[float, float]:

@@ -6,8 +6,9 @@ come from `effects`; what counts as a difference, and which way is worse, is sai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from postprocess import effects
 from postprocess.launches import CELL
+from postprocess.metrics import Floats
 from postprocess.points import CASE
 
 SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
@@ -24,15 +26,23 @@ FALSE_DISCOVERY_RATE = 0.05
 LEAST_RATIO = 0.03
 LEAST_DIFFERENCE = 0.10
 
-KEY = [*(name for name in CASE if name != "launch"), *CELL]
+KEY = [*(name for name in CASE if name != "launch"), *CELL, "oversubscribed"]
 """What names a case, on one side."""
+
+RUN, LAUNCH = "run", "launch"
+PLURAL = {RUN: "runs", LAUNCH: "launches"}
+PLACEMENT = {
+    "system": "system {}", "provider": "from {}", "ranks": "{} ranks", "nodes": "{} nodes",
+    "threads_per_rank": "{} threads per rank", "given_up_cores": "{} cores given up",
+}  # fmt: skip
+"""Columns of KEY that are only told where cases differ in them, and how."""
 
 
 @dataclass(frozen=True)
 class Metric:
     """What can be compared.
 
-    ratio: its effect is a ratio of times, else a difference.  same: those of SIZES that must be the same on both sides.
+    ratio: its effect is a ratio, else a difference.  same: those of SIZES that must be the same on both sides.
     state: the column that a launch must have true to count.  All are the better, the smaller they are.
     """
 
@@ -53,9 +63,10 @@ METRICS = {
         Metric("r_overhead_vs_basic", "overhead ratio against basic", ratio=False, state="reliable"),
         Metric("r_comm", "communication concurrency ratio", ratio=False, state="reliable"),
         Metric("r_comp_slowdown", "computation slowdown ratio", ratio=False, state="reliable"),
+        Metric("r_mpi_impact", "impact of an idle library", ratio=True, same=("work_size",), state="reliable"),
     )
 }
-USUAL = ("t_measured_ns", "t_comm_ref_ns", "r_overhead", "r_overhead_vs_basic")
+USUAL = ("t_measured_ns", "t_comm_ref_ns", "r_overhead", "r_overhead_vs_basic", "r_mpi_impact")
 
 
 @dataclass(frozen=True)
@@ -79,20 +90,30 @@ class Limits:
 
 
 ROW = [
-    *KEY, "metric", "launches_a", "launches_b", "value_a", "value_b", "effect", "effect_ci95_low", "effect_ci95_high",
-    "p_value", "q_value", "verdict", "reason",
+    *KEY, "placement", "metric", "launches_a", "launches_b", "value_a", "value_b",
+    "effect", "effect_ci95_low", "effect_ci95_high", "p_value", "q_value", "verdict", "reason",
 ]  # fmt: skip
 """The columns of `Comparison.rows`. `effect` is B / A of a ratio, B - A of a difference."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came out: `rows` has a line per case and metric, `only_a` and `only_b` the cases of one side alone."""
+    """What came out: `rows` has a line per case and metric, `only_a` and `only_b` the cases of one side alone.
+
+    unit: what counts as one value, a launch or a run.  remarks: what a reader must know of all of it, a line each.
+    """
 
     rows: pd.DataFrame
     only_a: pd.DataFrame
     only_b: pd.DataFrame
     limits: Limits
+    unit: str = LAUNCH
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def units(self) -> str:
+        """What counts as one value, of several."""
+        return PLURAL[self.unit]
 
     def count(self, verdict: str) -> int:
         """How often a verdict was given."""
@@ -108,22 +129,67 @@ def compare(
 ) -> Comparison:
     """Compare two tables of launches.
 
+    The launch is the unit; where a side has several runs, the run is: launches of one night have that night in common.
     differ: those columns of KEY in which the sides differ by intent.  metrics: names of METRICS.
     Raises KeyError for a metric that there is not.
     """
     limits = limits or Limits()
     key = [name for name in KEY if name not in differ]
     both = pd.concat([a.assign(side=0), b.assign(side=1)], ignore_index=True)
+    runs = [set(one["run"].unique()) for one in (a, b)]
+    unit = RUN if max(map(len, runs)) > 1 else LAUNCH
+    remarks = []
+    if unit == LAUNCH and runs[0] != runs[1]:
+        remarks.append(
+            "each side is one run, and how much runs differ from each other is in no interval: measure both sides in "
+            "one run (--interleave), or name several runs"
+        )
+    if "given_up_cores" in differ and both["given_up_cores"].any():
+        both = _of_the_same_work(both)
+        remarks.append("what gives up a core computes less: its times are those of as much work as on all cores")
     number, names = _numbered(both, key)
+    names["placement"] = placements(names)
     there = np.zeros((len(names), 2), dtype=bool)
     there[number, both["side"].to_numpy()] = True
     matched: NDArray[np.bool_] = np.logical_and(there[:, 0], there[:, 1])
-    parts = [_compared(both, number, names, matched, METRICS[name]) for name in metrics]
+    parts = [_compared(both, number, names, matched, METRICS[name], unit) for name in metrics]
     rows = pd.concat(parts, ignore_index=True)
     rows["q_value"] = effects.false_discovery_adjusted(rows["p_value"].to_numpy(np.float64))
     rows = _judged(rows, limits)
     only_a, only_b = (names[there[:, side] & ~there[:, 1 - side]].reset_index(drop=True) for side in (0, 1))
-    return Comparison(rows.reindex(columns=[name for name in ROW if name not in differ]), only_a, only_b, limits)
+    shown = rows.reindex(columns=[name for name in ROW if name not in differ])
+    return Comparison(shown, only_a, only_b, limits, unit, tuple(remarks))
+
+
+def _of_the_same_work(both: pd.DataFrame) -> pd.DataFrame:
+    """With times of as much work as on all cores of a rank's share, which is what `threads_per_rank` then is.
+
+    Work is the same per thread; what gives up a core does less of it in all.
+    """
+    threads = both["threads_per_rank"].to_numpy(np.float64)
+    share = threads + both["given_up_cores"].to_numpy(np.float64)
+    table: pd.DataFrame = both.assign(
+        threads_per_rank=share.astype(np.int64),
+        **{name: both[name] * (share / threads) for name in ("t_measured_ns", "t_comp_ref_ns")},
+    )
+    return table
+
+
+def placements(cases: pd.DataFrame) -> pd.Series[str]:
+    """Of each row in words what is not the same everywhere, of PLACEMENT, and whether it is oversubscribed."""
+    varying = [name for name in PLACEMENT if name in cases and cases[name].nunique(dropna=False) > 1]
+    told = [*varying, "oversubscribed"]
+    groups = cases.groupby(told, observed=True, sort=False, dropna=False)
+    number = groups.ngroup().to_numpy(np.int64)
+    first = cases.iloc[np.unique(number, return_index=True)[1]]
+
+    def said(row: Mapping[Hashable, Any]) -> str:
+        parts = [PLACEMENT[name].format(row[name]) for name in varying]
+        return ", ".join(parts + ["oversubscribed"] * bool(row["oversubscribed"]))
+
+    words = np.array([said(row) for row in first.to_dict("records")], dtype=object)
+    told_of: pd.Series[str] = pd.Series(words[number], index=cases.index, dtype=object)
+    return told_of
 
 
 def _numbered(table: pd.DataFrame, key: Sequence[str]) -> tuple[effects.Integers, pd.DataFrame]:
@@ -135,7 +201,12 @@ def _numbered(table: pd.DataFrame, key: Sequence[str]) -> tuple[effects.Integers
 
 
 def _compared(
-    both: pd.DataFrame, number: effects.Integers, names: pd.DataFrame, matched: NDArray[np.bool_], metric: Metric
+    both: pd.DataFrame,
+    number: effects.Integers,
+    names: pd.DataFrame,
+    matched: NDArray[np.bool_],
+    metric: Metric,
+    unit: str,
 ) -> pd.DataFrame:
     """One metric in every case that has it on both sides, without a verdict."""
     value = both[metric.name].to_numpy(np.float64)
@@ -150,14 +221,22 @@ def _compared(
     chosen &= place[number] >= 0
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = np.log(value[chosen]) if metric.ratio else value[chosen]
-    found = effects.effects(place[number[chosen]], side[chosen], scaled, cases.size)
+    case, sides = place[number[chosen]], side[chosen]
+    if unit == RUN:
+        case, sides, scaled = _by_run(case, sides, pd.factorize(both["run"])[0][chosen], scaled)
+    found = effects.effects(case, sides, scaled, cases.size)
     back = np.exp if metric.ratio else np.asarray
     told = np.isfinite(found.p_value)
+    few = found.launches.sum(axis=1) < effects.FEWEST_LAUNCHES
+    least = f"{effects.FEWEST_LAUNCHES} of both sides together are the least{' (--repeat 3)' * (unit == LAUNCH)}"
     reason = np.select(
-        [told, ~count[cases, 0], ~count[cases, 1], ~match[cases].all(axis=1)],
-        ["", f"no {metric.state} launch of A", f"no {metric.state} launch of B", _other_sizes(metric)],
-        f"too few launches: {effects.FEWEST_LAUNCHES} of both sides together are the least (--repeat 3)",
-    )
+        [told, ~count[cases, 0], ~count[cases, 1], ~match[cases].all(axis=1), few],
+        [
+            "", f"no {metric.state} launch of A", f"no {metric.state} launch of B", _other_sizes(metric),
+            f"too few {PLURAL[unit]}: {least}",
+        ],
+        f"the {PLURAL[unit]} agree to the last digit: how much they differ is not known",
+    )  # fmt: skip
     table: pd.DataFrame = names.iloc[cases].assign(
         metric=metric.name,
         launches_a=found.launches[:, 0],
@@ -171,6 +250,15 @@ def _compared(
         reason=reason,
     )
     return table
+
+
+def _by_run(
+    case: effects.Integers, side: effects.Integers, run: effects.Integers, value: Floats
+) -> tuple[effects.Integers, effects.Integers, Floats]:
+    """One value per case, side and run: the median of its launches."""
+    table = pd.DataFrame({"case": case, "side": side, "run": run, "value": value})
+    medians = table.groupby(["case", "side", "run"], sort=False, observed=True)["value"].median().reset_index()
+    return medians["case"].to_numpy(np.int64), medians["side"].to_numpy(np.int64), medians["value"].to_numpy(np.float64)
 
 
 def _on_sides(

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from postprocess.compare import FASTER, METRICS, SLOWER, UNKNOWN, VERDICTS, Comparison
+from postprocess.compare import FASTER, KEY, LAUNCH, METRICS, SLOWER, UNKNOWN, VERDICTS, Comparison
 from postprocess.junit import FAILURE, SKIPPED, TestCase, junit
+from postprocess.launches import CELL
 from postprocess.points import configuration_words, points_as_json
 from postprocess.table import aligned
 from postprocess.text import clean, duration, ratio
 
-GROUP = ["toolchain", "network", "configuration", "computation", "cache", "test_interval_ns", "collective", "benchmark"]
+GROUP = [name for name in KEY if name not in CELL]
+"""What names a map, where the sides do not differ in it."""
+MOST_ADVISED = 1000
+"""Of launches: nobody measures more."""
 
 
 def comparison_text(found: Comparison, sides: Sequence[str], *, every: bool = False) -> str:
@@ -37,6 +42,7 @@ def summary(found: Comparison, sides: Sequence[str]) -> str:
         return f"nothing was compared: {sides[0]} and {sides[1]} have no case in common"
     counts = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS)
     lines = [f"{sides[1]} against {sides[0]}: {counts}, of {total} comparisons"]
+    lines += [f"  note: {remark}" for remark in found.remarks]
     lines += [f"  cannot tell: {count} x {reason}" for reason, count in reasons(found).items()]
     return "\n".join(lines)
 
@@ -51,14 +57,16 @@ def reasons(found: Comparison) -> dict[str, int]:
 def too_wide(found: Comparison) -> str:
     """What is said of cases whose interval reaches from no difference to one that matters."""
     more = launches_needed(found)
-    advice = f"; about {more} launches of each side would tell most of them (--repeat {more})" if more else ""
-    return f"launches differ too much{advice}"
+    how = f" (--repeat {more})" if found.unit == LAUNCH else ""
+    told = 0 < more <= MOST_ADVISED
+    advice = f"; about {more} {found.units} of each side would tell most of them{how}" if told else ""
+    return f"{found.units} differ too much{advice}"
 
 
 def launches_needed(found: Comparison) -> int:
-    """How many launches of each side half of the undecided cases would need; 0 where that is not known.
+    """How many launches, or runs, of each side half of the undecided cases would need; 0 where that is not known.
 
-    The interval narrows with the root of the number of launches.
+    The interval narrows with the root of their number.
     """
     rows = found.rows[(found.rows["verdict"] == UNKNOWN) & (found.rows["reason"] == "")]
     if rows.empty:
@@ -91,12 +99,12 @@ def _maps_text(found: Comparison) -> str:
 def _changes_text(found: Comparison, *, every: bool) -> str:
     rows = found.rows if every else found.rows[found.rows["verdict"].isin([SLOWER, FASTER])]
     heads = ["verdict", "toolchain", "network", "configuration", "collective", "comm", "comp", "metric", "A", "B"]
-    heads += ["B against A", "95 %", "launches", "rate", "why not"]
+    heads += ["B against A", "95 %", found.units, "rate", "why not"]
     lines = [
         [
             row["verdict"],
             *names_of(row),
-            *(duration(row[name]) for name in ("comm_target_ns", "comp_target_ns")),
+            *target_words(row),
             METRICS[row["metric"]].title,
             *(value_words(row["metric"], row[f"value_{side}"]) for side in "ab"),
             effect_words(row["metric"], row["effect"]),
@@ -111,9 +119,14 @@ def _changes_text(found: Comparison, *, every: bool) -> str:
 
 
 def names_of(row: Mapping[Any, Any]) -> list[str]:
-    """Toolchain, network, configuration and collective of a case; empty is what the sides differ in."""
-    full = {"configuration": "", "cache": "warm", "computation": "dgemm", "test_interval_ns": 0, **row}
-    named = {**full, "configuration": configuration_words(full).lstrip(", ")}
+    """Toolchain, network, configuration and collective of a case, its benchmark where that has no collectives; empty is
+    what the sides differ in."""
+    full = {
+        "configuration": "", "cache": "warm", "computation": "dgemm", "test_interval_ns": 0, "placement": "", **row,
+    }  # fmt: skip
+    what = full.get("collective") or full.get("benchmark", "")
+    words = ", ".join(filter(None, [configuration_words(full).lstrip(", "), full["placement"]]))
+    named = {**full, "configuration": words, "collective": what}
     return [clean(named.get(name, "")) for name in ("toolchain", "network", "configuration", "collective")]
 
 
@@ -122,6 +135,11 @@ def value_words(metric: str, value: float) -> str:
     if math.isnan(value):
         return ""
     return duration(value) if metric.endswith("_ns") else ratio(value)
+
+
+def target_words(row: Mapping[Any, Any]) -> list[str]:
+    """The communication and the computation time that a case stands for; empty where there is no communication."""
+    return [duration(row[name]) if row[name] else "" for name in ("comm_target_ns", "comp_target_ns")]
 
 
 def effect_words(metric: str, effect: float) -> str:
@@ -163,11 +181,13 @@ def comparison_json(found: Comparison, sides: Sequence[str]) -> str:
         "least_ratio": found.limits.least_ratio,
         "least_difference": found.limits.least_difference,
         "false_discovery_rate": found.limits.rate,
+        "unit": found.unit,
+        "remarks": found.remarks,
         "verdicts": {verdict: found.count(verdict) for verdict in VERDICTS},
         "cannot_tell": reasons(found),
-        "cases": points_as_json(found.rows),
-        "only_in_a": points_as_json(found.only_a),
-        "only_in_b": points_as_json(found.only_b),
+        "cases": points_as_json(found.rows.drop(columns="placement")),
+        "only_in_a": points_as_json(found.only_a.drop(columns="placement")),
+        "only_in_b": points_as_json(found.only_b.drop(columns="placement")),
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
 
@@ -179,8 +199,7 @@ def comparison_junit(found: Comparison, sides: Sequence[str]) -> str:
 
 
 def _test_case(row: Mapping[Any, Any], wide: str) -> TestCase:
-    targets = (duration(row[name]) for name in ("comm_target_ns", "comp_target_ns"))
-    name = " ".join([*filter(None, names_of(row)), *targets])
+    name = " ".join(filter(None, [*names_of(row), *target_words(row)]))
     said = f"{effect_words(row['metric'], row['effect'])} {interval_words(row)}".strip()
     kinds = {SLOWER: (FAILURE, f"slower: {said}"), UNKNOWN: (SKIPPED, row["reason"] or wide)}
     return TestCase(row["metric"], name, *kinds.get(row["verdict"], ()))
@@ -192,9 +211,8 @@ def comparison_markdown(found: Comparison, sides: Sequence[str]) -> str:
     changed = found.rows[found.rows["verdict"].isin([SLOWER, FASTER])]
     lines = [
         [
-            f"**{row['verdict']}**" if row["verdict"] == SLOWER else row["verdict"],
             " ".join(filter(None, names_of(row))),
-            *(duration(row[name]) for name in ("comm_target_ns", "comp_target_ns")),
+            *target_words(row),
             METRICS[row["metric"]].title,
             *(value_words(row["metric"], row[f"value_{side}"]) for side in "ab"),
             effect_words(row["metric"], row["effect"]),
@@ -202,13 +220,14 @@ def comparison_markdown(found: Comparison, sides: Sequence[str]) -> str:
         ]
         for row in changed.to_dict("records")
     ]
+    marked = [f"**{verdict}**" if verdict == SLOWER else verdict for verdict in changed["verdict"]]
     answer = "\n".join(f"- {_escaped(line.strip())}" for line in summary(found, sides).splitlines())
-    table = [f"| {' | '.join(map(_escaped, line))} |" for line in [heads, ["---"] * len(heads), *lines]]
+    table = [f"| {' | '.join(line)} |" for line in (heads, ["---"] * len(heads))]
+    table += [f"| {' | '.join([mark, *map(_escaped, line)])} |" for mark, line in zip(marked, lines, strict=True)]
     missing = [f"- {_escaped(line)}" for line in missing_lines(found, sides)]
     return "\n\n".join(filter(None, [answer, "\n".join(table) if lines else "", "\n".join(missing)])) + "\n"
 
 
 def _escaped(text: str) -> str:
-    """Text in a cell of a table of Markdown, in which nothing but our own stars is markup."""
-    plain = clean(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "\\`")
-    return plain.replace("_", "\\_")
+    """Text in a cell of a table of Markdown, in which nothing is markup."""
+    return re.sub(r"([\\`*_|~!\[\]])", r"\\\1", clean(text)).replace("&", "&amp;").replace("<", "&lt;")

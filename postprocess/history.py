@@ -19,7 +19,7 @@ import pandas as pd
 import ruptures  # type: ignore[import-untyped]
 from scipy import ndimage, stats
 
-from postprocess.compare import FASTER, KEY, METRICS, SLOWER, Limits, Metric
+from postprocess.compare import FASTER, KEY, METRICS, SLOWER, Limits, Metric, placements
 from postprocess.effects import false_discovery_adjusted
 from postprocess.metrics import MIN_REPETITIONS, Floats, difference_estimate, median_estimate
 
@@ -37,9 +37,10 @@ OUTLIER = 3.0
 class Change:
     """A case that changed for good.
 
-    case: the columns of KEY.  run: the first of the new state; before: the last of the old one.  effect: the ratio of
-    the medians of both states, or their difference; low, high: its 95 % interval.  q_value: the false-discovery rate at
-    which it is just found.  runs: how many on each side, up to the next change.
+    case: the columns of KEY, and sizes.  run: the first of the new state; before: the last of the old one.  effect: the
+    ratio of the medians of both states, or their difference; low, high: its 95 % interval.  q_value: the p-value of a
+    rank test of both states, adjusted for all changes (it knows nothing of how the place was found).  runs: how many on
+    each side, up to the next change.
     """
 
     case: Mapping[str, Any]
@@ -83,7 +84,8 @@ class Series:
 
 
 def _key(case: Mapping[str, Any], metric: str) -> tuple[str, ...]:
-    return (*(f"{name}={case[name]}" for name in KEY), metric)
+    named = [name for name in (*KEY, *METRICS[metric].same) if name in case]
+    return (*(f"{name}={case[name]}" for name in named), metric)
 
 
 def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
@@ -92,10 +94,11 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
     Times of other message or work sizes are another series: they are not of the same work.
     """
     found = []
+    launches = launches.assign(placement=placements(launches))
     for name in metrics:
         metric = METRICS[name]
         counting = launches[launches[metric.state].to_numpy(bool) & np.isfinite(launches[name].to_numpy(np.float64))]
-        key = [*KEY, *metric.same]
+        key = [*KEY, *metric.same, "placement"]
         medians = counting.groupby([*key, "run"], observed=True, sort=False)[name].median().reset_index()
         for case, rows in medians.groupby(key, observed=True, sort=False):
             ordered = rows.sort_values("run")
@@ -187,14 +190,18 @@ def _scaled(values: Floats, metric: Metric) -> Floats:
     return np.asarray(np.log(values)) if metric.ratio else values
 
 
-def standing(changes: Sequence[Change]) -> list[Change]:
-    """Those to the worse that were not undone: no later change of the same case is to the better."""
-    undone = [(one.key, one.run) for one in changes if one.verdict == FASTER]
-    return [
-        one
-        for one in changes
-        if one.verdict == SLOWER and not any(key == one.key and run > one.run for key, run in undone)
-    ]
+def standing(changes: Sequence[Change], found: Sequence[Series], limits: Limits | None = None) -> list[Change]:
+    """Those to the worse whose case is still worse than it was before, by what counts: the last state of its series."""
+    limits = limits or Limits()
+    now = {one.key: float(np.median(one.values[(0, *one.changes)[-1] :])) for one in found if one.values.size}
+
+    def worse(one: Change) -> bool:
+        metric, last = METRICS[one.metric], now[one.key]
+        if metric.ratio:
+            return last >= one.value_before * (1 + limits.least_ratio)
+        return last - one.value_before >= limits.least_difference
+
+    return [one for one in changes if one.verdict == SLOWER and worse(one)]
 
 
 def manifest_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
@@ -210,13 +217,10 @@ def manifest_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
 def _facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What of a manifest can explain a change, by name."""
     facts: list[tuple[str, str]] = []
-    for entry in manifest.get("toolchains") or []:
-        if not isinstance(entry, dict):
-            continue
+    for entry in _objects(manifest.get("toolchains")):
         name = str(entry.get("toolchain"))
         facts.append((f"toolchain {name}", str(entry.get("provider"))))
-        packages = entry.get("packages") or []
-        facts += [(f"{name}: {one.get('name')}", str(one.get("version"))) for one in packages if isinstance(one, dict)]
+        facts += [(f"{name}: {one.get('name')}", str(one.get("version"))) for one in _objects(entry.get("packages"))]
         build = entry.get("spack")
         if isinstance(build, dict):
             facts += [(f"{name}: {part}", str(build.get(part))) for part in ("mpi_hash", "hash", "compiler")]
@@ -224,3 +228,7 @@ def _facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         inside = manifest.get(part)
         facts += [(f"{part} {name}", str(value)) for name, value in inside.items()] if isinstance(inside, dict) else []
     return facts
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -1,8 +1,10 @@
 """Launches of archived runs as one table, made fast: what comparisons, histories and references start from.
 
-A row is one point of one launch. Times and `r_overhead` are made here from the samples, by today's formulas, so that
-runs which an older version archived compare fairly. Ratios that need every rank's own samples, or those of another
-configuration, are taken from the archived table of points; only records have what they are made of.
+A row is one point of one launch; or, of `mpi_impact`, one computation time of one of its cases, which has many launches
+of two programs and counts as one: its communication target and its message are 0. Times and `r_overhead` are made here
+from the samples, by today's formulas, so that runs which an older version archived compare fairly. Ratios that need
+every rank's own samples, or those of another configuration, are taken from the archived tables; only records have what
+they are made of.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from postprocess import metrics
 from postprocess.effects import Integers, repetition_medians
 from postprocess.fields import RecordError, fail
-from postprocess.load import load_run
+from postprocess.impact import CASE as IMPACT_CASE
+from postprocess.impact import impact_of, impact_table
+from postprocess.impact_record import impacts_of
+from postprocess.load import MANIFEST_VERSION, load_run
 from postprocess.points import CASE, points_of
 from postprocess.text import clean
 
@@ -35,7 +40,8 @@ WORDS = [
 """Those of CASE that are text."""
 
 _STATE = ["valid", "reliable", "complete", "oversubscribed"]
-COLUMNS = [*CASE, *CELL, *SIZES, *TIMES, "r_overhead", *ARCHIVED, *_STATE, "run"]
+_IMPACT = "r_mpi_impact"
+COLUMNS = [*CASE, *CELL, *SIZES, *TIMES, "r_overhead", *ARCHIVED, _IMPACT, *_STATE, "run"]
 
 
 def launch_table(folders: Iterable[Path]) -> tuple[pd.DataFrame, list[str]]:
@@ -47,22 +53,38 @@ def launch_table(folders: Iterable[Path]) -> tuple[pd.DataFrame, list[str]]:
     tables, problems = [], []
     for folder in folders:
         try:
-            tables.append(run_launches(folder))
+            table, unread = run_launches(folder)
+            tables.append(table)
         except RecordError as error:
-            problems.append(f"{clean(folder.name)}: {error}")
+            unread = (str(error),)
+        problems += [f"{clean(folder.name)}: {problem}" for problem in unread]
     return joined(tables), problems
 
 
-def run_launches(folder: Path) -> pd.DataFrame:
-    """`launch_table` of one run.
+def run_launches(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """`launch_table` of one run, and which of its records could not be read.
 
     Its tables are what was archived, by their checksums; where they lack something, because an older version made them,
-    its records say the same. Raises RecordError where neither can be read, or the tables are not of one run.
+    or the run is not complete, its records say the same. Raises RecordError where neither can be read, or the tables
+    are not of one run.
     """
-    system = folder.parent.parent.name if folder.parent.name == ".partial" else folder.parent.name
-    tables = _tables(folder)
-    found = points_of(load_run(folder)) if tables is None else _from_tables(folder, *tables)
-    table: pd.DataFrame = found.assign(system=system, run=folder.name)[COLUMNS].copy()
+    partial = folder.parent.name == ".partial"
+    system = folder.parent.parent.name if partial else folder.parent.name
+    wanted = (("points.parquet", _OF_POINTS), ("samples.parquet", _OF_SAMPLES))
+    kept = None if partial else _tables(folder, wanted)
+    problems: tuple[str, ...] = ()
+    if kept is None:
+        run = load_run(folder)
+        impacts, unread = impacts_of(run)
+        problems = (*run.problems, *unread)
+        parts = [points_of(run), _in_columns(impact_table(impacts))]
+    else:
+        parts = [_from_tables(folder, *kept), _impacts(folder)]
+    return joined([_as_launches(part.assign(system=system, run=folder.name)) for part in parts]), problems
+
+
+def _as_launches(found: pd.DataFrame) -> pd.DataFrame:
+    table: pd.DataFrame = found.reindex(columns=COLUMNS)
     for name in (*WORDS, "run"):
         table[name] = table[name].astype("category")
     itself = (table["configuration"] == "basic") & (table["test_interval_ns"] == 0)
@@ -70,6 +92,24 @@ def run_launches(folder: Path) -> pd.DataFrame:
     return table
 
 
+def _impacts(folder: Path) -> pd.DataFrame:
+    """What an idle library cost, of a run whose points are in tables. Raises RecordError."""
+    there = (folder / "impact.parquet").exists() or any((folder / "records").glob("*mpi_impact*.jsonl"))
+    if not there:
+        return _in_columns(impact_table([]))
+    kept = _tables(folder, (("impact.parquet", _OF_IMPACT),))
+    return _in_columns(impact_of(load_run(folder)) if kept is None else kept[0].to_pandas())
+
+
+def _in_columns(impacts: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `impact_table` with those of COLUMNS that they have; they have no place on a map."""
+    nowhere = {"comm_target_ns": 0, "message_bytes": 0, "test_interval_ns": 0}
+    table: pd.DataFrame = impacts[_OF_IMPACT].rename(columns={"repeat": "launch"})
+    whole: pd.DataFrame = table.assign(benchmark="mpi_impact", collective="", cache="warm", **nowhere)
+    return whole
+
+
+_OF_IMPACT = [*IMPACT_CASE, "comp_target_ns", "work_size", _IMPACT, *_STATE]
 _OF_POINTS = [*CASE, *CELL, *SIZES, *ARCHIVED, *_STATE, "repetitions"]
 _OF_SAMPLES = ["repetition", *TIMES]
 
@@ -86,31 +126,62 @@ def _from_tables(folder: Path, points: pa.Table, samples: pa.Table) -> pd.DataFr
     return table
 
 
-def _tables(folder: Path) -> tuple[pa.Table, pa.Table] | None:
-    """A run's tables of points and samples; None where there are none, or of an older version. Raises RecordError."""
-    try:
-        checksums = json.loads((folder / "manifest.json").read_bytes()).get("checksums") or {}
-    except (OSError, ValueError, AttributeError):
-        checksums = {}
+def _tables(folder: Path, wanted: Iterable[tuple[str, Sequence[str]]]) -> list[pa.Table] | None:
+    """Tables of a run, each with these columns; None where one is not there, or of an older version.
+
+    Raises RecordError.
+    """
+    checksums = _checksums(folder)
     found = []
-    for name, columns in (("points.parquet", _OF_POINTS), ("samples.parquet", _OF_SAMPLES)):
+    for name, columns in wanted:
         try:
             data = (folder / name).read_bytes()
             expected = checksums.get(name)
             if expected not in (None, "sha256:" + hashlib.sha256(data).hexdigest()):
                 fail(name, "not the file that was archived: its checksum differs")
             source = pa.BufferReader(data)
-            if set(columns) - set(pq.read_schema(source).names):
+            schema = pq.read_schema(source)
+            if set(columns) - set(schema.names):
                 return None
+            _check_types(name, schema, columns)
             source.seek(0)
-            words = [column for column in columns if column in WORDS]
-            found.append(pq.read_table(source, columns=columns, read_dictionary=words))
+            words = [
+                column for column in columns if column in WORDS and not pa.types.is_null(schema.field(column).type)
+            ]
+            found.append(pq.read_table(source, columns=list(columns), read_dictionary=words))
+            for column in columns:
+                if found[-1][column].null_count and column not in (*ARCHIVED, _IMPACT, *TIMES):
+                    fail(name, f"{column} has no value somewhere")
         except FileNotFoundError:
             return None
         except (OSError, pa.ArrowException) as error:
             fail(name, clean(" ".join(str(error).split()))[:200])
-    points, samples = found
-    return points, samples
+    return found
+
+
+def _checksums(folder: Path) -> dict[str, Any]:
+    """Of a run's manifest; empty where there is none. Raises RecordError where it is of a version not known here."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    version = manifest.get("schema_version") if isinstance(manifest, dict) else None
+    if type(version) is int and version > MANIFEST_VERSION:
+        fail("manifest.json", f"schema version {version} is newer than {MANIFEST_VERSION}, the newest that this reads")
+    checksums = manifest.get("checksums") if isinstance(manifest, dict) else None
+    return checksums if isinstance(checksums, dict) else {}
+
+
+def _check_types(name: str, schema: pa.Schema, columns: Sequence[str]) -> None:
+    """A foreign table may have the same names. Raises RecordError."""
+    for column in columns:
+        kind = schema.field(column).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        right = text if column in WORDS else pa.types.is_boolean(kind) if column in _STATE else number
+        if not right and not pa.types.is_null(kind):  # of no rows
+            fail(name, f"{column} is of type {clean(kind)}, which is not that of a run's tables")
 
 
 def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

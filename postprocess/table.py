@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -98,8 +99,8 @@ def measured_share(records: Iterable[Record]) -> str:
     """How much of the time that the benchmark ran was spent in repetitions that count; empty without a whole record."""
     footers = [record.footer for record in records if record.footer is not None]
     wall = sum(footer.wall_seconds for footer in footers)
-    share = percent(sum(footer.measured_seconds for footer in footers) / wall) if wall > 0 else ""
-    return f"{share} of {wall:.0f} s" if share else ""
+    share = 100 * sum(footer.measured_seconds for footer in footers) / wall if wall > 0 else math.nan
+    return f"{share:.1f} % of {wall:.0f} s" if math.isfinite(share) else ""
 
 
 def measured_share_text(records: Iterable[Record]) -> str:

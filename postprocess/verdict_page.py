@@ -14,7 +14,7 @@ import numpy as np
 from postprocess import compare_text, page
 from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, Result
 from postprocess.compare import FASTER, METRICS, SAME, SLOWER, UNKNOWN, Comparison
-from postprocess.compare_text import effect_words, interval_words, names_of, value_words
+from postprocess.compare_text import effect_words, interval_words, names_of, target_words, value_words
 from postprocess.history import Change, Series
 from postprocess.text import duration
 
@@ -141,7 +141,7 @@ def comparison_view(found: Comparison, sides: Sequence[str], facts: Sequence[tup
         remarks=[line.strip() for line in remarks] + compare_text.missing_lines(found, sides),
         table_title="All comparisons",
         heads=["verdict", "toolchain", "network", "configuration", "collective", "communication", "computation",
-               "metric", "A", "B", "B against A", "95 %", "launches", "why it cannot be told", "interval"],
+               "metric", "A", "B", "B against A", "95 %", found.units, "why it cannot be told", "interval"],
         rows=[_comparison_row(row, filters, found) for row in shown.to_dict("records")],
         nothing="Nothing was compared.",
         grids=_grids(found, filters),
@@ -160,10 +160,10 @@ def _case_filters(filters: _Filters, row: Mapping[Any, Any], verdict: str = "") 
 def _comparison_row(row: Mapping[Any, Any], filters: _Filters, found: Comparison) -> Row:
     reason = row["reason"]
     if row["verdict"] == UNKNOWN and not reason:
-        reason = "launches differ too much"
+        reason = f"{found.units} differ too much"
     cells = [
         *names_of(row),
-        *(duration(row[name]) for name in ("comm_target_ns", "comp_target_ns")),
+        *target_words(row),
         METRICS[row["metric"]].title,
         *(value_words(row["metric"], row[f"value_{side}"]) for side in "ab"),
         effect_words(row["metric"], row["effect"]),
@@ -174,8 +174,10 @@ def _comparison_row(row: Mapping[Any, Any], filters: _Filters, found: Comparison
     return Row(row["verdict"], cells, _case_filters(filters, row, row["verdict"]), _bar(row, found))
 
 
-def _bar(row: Mapping[Any, Any], found: Comparison) -> tuple[float, float, float]:
-    """The interval between five times what counts, to either side; 50 is no difference."""
+def _bar(row: Mapping[Any, Any], found: Comparison) -> tuple[float, float, float] | None:
+    """The interval between five times what counts, to either side; 50 is no difference. None without an interval."""
+    if not (math.isfinite(row["effect_ci95_low"]) and math.isfinite(row["effect_ci95_high"])):
+        return None
     ratio = METRICS[row["metric"]].ratio
     scale = 5 * (math.log1p(found.limits.least_ratio) if ratio else found.limits.least_difference)
     ends = []
@@ -201,7 +203,8 @@ def _grids(found: Comparison, filters: _Filters) -> list[Grid]:
             (duration(comp), [_grid_cell(cells.get((comm, comp))) for comm in columns])
             for comp in sorted({comp for _, comp in cells}, reverse=True)
         ]
-        grids.append(Grid(title, [duration(comm) for comm in columns], lines, _case_filters(filters, first)))
+        heads = [duration(comm) if comm else "" for comm in columns]
+        grids.append(Grid(title, heads, lines, _case_filters(filters, first)))
     return grids
 
 
@@ -230,7 +233,7 @@ def history_view(
         changed[change.key] = True
         cells = [
             state, change.name, change.run, *names_of(row),
-            *(duration(change.case[name]) for name in ("comm_target_ns", "comp_target_ns")),
+            *target_words(change.case),
             METRICS[change.metric].title, value_words(change.metric, change.value_before),
             value_words(change.metric, change.value_after), effect_words(change.metric, change.effect),
             f"[{effect_words(change.metric, change.low)}, {effect_words(change.metric, change.high)}]",
@@ -273,7 +276,7 @@ def _plot(series: Series, changes: Sequence[Change], filters: _Filters, number: 
     ends = [0, *series.changes, values.size]
     row = {**series.case, "metric": series.metric}
     named = ", ".join(filter(None, names_of(row)))
-    targets = " and ".join(duration(series.case[name]) for name in ("comm_target_ns", "comp_target_ns"))
+    targets = " and ".join(filter(None, target_words(series.case)))
     at = {run: index for index, run in enumerate(series.runs)}
     return Plot(
         id=f"n{number}",

@@ -87,6 +87,9 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
     def configure_cmake(self) -> None:
         """By hand, with the toolchain's mpicc."""
         extras = self.current_environ.extras
+        self.made_from = builds.made_from(extras["mpicc"])
+        if not self.is_dry_run():
+            (self.programs / builds.BUILT).unlink(missing_ok=True)  # until all of them are built again
         self.build_system.builddir = shlex.quote(str(self.programs))
         self.build_system.configuredir = shlex.quote(str(builds.SOURCES))
         self.build_system.flags_from_environ = False
@@ -94,6 +97,11 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         self.build_system.config_opts = [shlex.quote(option) for option in builds.options(extras["mpicc"])]
         for name, value in builds.environment(extras["family"], extras["version"], extras["prefix"]).items():
             self.env_vars[name] = shlex.quote(value)
+
+    @run_after("compile")
+    def note_built(self) -> None:
+        if self.current_environ.extras["spack"] is None and not self.is_dry_run():
+            builds.note_built(self.programs, self.made_from)
 
     @sanity_function
     def executables_exist(self) -> Any:

@@ -28,6 +28,7 @@ def archived(
     noise: float = 0.003,
     toolchains: tuple[str, ...] = ("openmpi@5.0.11",),
     slower: dict[str, float] | None = None,
+    overhead: float = synthetic.SERIALISED.overhead,
     manifest: dict[str, Any] | None = None,
     **header: Any,
 ) -> RunFolder:
@@ -42,7 +43,7 @@ def archived(
         for toolchain in toolchains:
             for collective in COLLECTIVES:
                 longer = factor * (slower or {}).get(toolchain, 1.0) * float(np.exp(noise * rng.standard_normal()))
-                behaviour = replace(synthetic.SERIALISED, reference_factor=longer)
+                behaviour = replace(synthetic.SERIALISED, overhead=overhead, reference_factor=longer)
                 lines = synthetic.sweep(
                     behaviour, (8, 16), toolchain=toolchain, collective=collective,
                     started_utc=f"2026-11-{run[6:8]}T02:{repeat:02d}:00Z", **header,

@@ -12,6 +12,7 @@ import hypothesis
 import pytest
 
 from mpi_campaign import ROOT, machine
+from mpi_campaign.__main__ import answer
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack import tool
 from mpi_campaign.testing import PARTS
@@ -88,6 +89,20 @@ def campaign() -> Command:
             timeout=timeout,
             check=False,
         )
+
+    return call
+
+
+@pytest.fixture
+def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The same in this process, for commands that start no other: there are many, and Python starts slowly."""
+    monkeypatch.chdir(ROOT)
+
+    def call(*words: str) -> subprocess.CompletedProcess[str]:
+        capsys.readouterr()
+        code = answer(list(words))
+        said = capsys.readouterr()
+        return subprocess.CompletedProcess(words, code, said.out, said.err)
 
     return call
 

@@ -84,8 +84,8 @@ EXAMPLE = str(next((ROOT / "results" / "example").glob("*/manifest.json")).paren
     ],
     ids=lambda value: " ".join(value) if value and value[0] in ("run", "show", "report", "test", "walk") else "",
 )
-def test_one_line_says_what_is_wrong(campaign: Command, words: list[str], fragments: list[str]) -> None:
-    refused(campaign(*words), *fragments)
+def test_one_line_says_what_is_wrong(inside: Command, words: list[str], fragments: list[str]) -> None:
+    refused(inside(*words), *fragments)
 
 
 def test_a_version_that_does_not_exist_lists_those_that_do(campaign: Command) -> None:

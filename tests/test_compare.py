@@ -8,12 +8,17 @@ from xml.etree import ElementTree
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from mpi_campaign import sides
+from mpi_campaign import archive, consistency, sides, store
 from mpi_campaign.errors import CampaignError
+from postprocess.history import manifest_changes
 from tests.archives import archived, name_of
 from tests.support import Command, refused
 
+TEXT = st.text(max_size=5)
+SCALAR = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), TEXT)
 BOTH = ("openmpi@4.1.8", "openmpi@5.0.11")
 
 
@@ -25,7 +30,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         archived(root, name_of(day))
     archived(root, name_of(4), factor=1.1)
     archived(root, name_of(5), toolchains=BOTH, slower={BOTH[1]: 1.1}, launches=5)
-    archived(root, name_of(3), system="there", factor=1.2)
+    archived(root, name_of(2, 1), system="there", factor=1.2)
     return root
 
 
@@ -41,41 +46,56 @@ def test_a_run_against_the_one_before_it(root: Path, campaign: Command) -> None:
     assert "0 slower, 0 faster, 24 same" in alike.stdout
 
 
-def test_versions_side_by_side_in_the_newest_run_that_has_both(root: Path, campaign: Command) -> None:
-    done = campaign("compare", *BOTH, "--output", str(root), "--json")
+def test_versions_side_by_side_in_the_newest_run_that_has_both(root: Path, inside: Command) -> None:
+    done = inside("compare", *BOTH, "--output", str(root), "--json")
     assert done.returncode == 1, done.stderr
     document = json.loads(done.stdout)
     assert document["verdicts"]["slower"] == 16
     assert {(case["launches_a"], case["launches_b"]) for case in document["cases"]} == {(5, 5)}
 
 
-def test_nights_against_a_night(root: Path, campaign: Command) -> None:
-    done = campaign("compare", "here,2026-11-01..2026-11-03", name_of(4), "--output", str(root), "--markdown")
+def test_nights_against_nights(tmp_path: Path, inside: Command) -> None:
+    """A night is the unit then, and too few of them tell nothing, however many launches each has."""
+    for day in range(1, 8):
+        archived(tmp_path, name_of(day), factor=1.1 if day > 4 else 1.0)
+    done = inside("compare", "..2026-11-04", "2026-11-05..", "--output", str(tmp_path), "--markdown")
     assert done.returncode == 1, done.stderr
     assert done.stdout.count("**slower**") == 16
+    found = json.loads(inside("compare", "..2026-11-02", "2026-11-05..", "--json", "--output", str(tmp_path)).stdout)
+    assert (found["unit"], found["verdicts"]["cannot tell"]) == ("run", 24)
+    assert "too few runs" in next(iter(found["cannot_tell"]))
 
 
-def test_systems_by_their_newest_runs(root: Path, campaign: Command) -> None:
-    done = campaign("compare", "here,..2026-11-03", "there", "--output", str(root))
+def test_systems_by_their_newest_runs(root: Path, inside: Command) -> None:
+    done = inside("compare", name_of(3), "there", "--output", str(root))
     assert done.returncode == 1, done.stderr
     assert "16 slower" in done.stdout
+    assert "note: each side is one run" in done.stdout
 
 
-def test_more_than_two_sides_make_a_matrix(root: Path, campaign: Command) -> None:
+def test_what_only_one_side_names_is_no_difference(root: Path, inside: Command) -> None:
+    """Of a run with two libraries and one with one: those of the same library are compared, and no others."""
+    done = inside("compare", name_of(5), f"{name_of(3)},openmpi@5.0.11", "--output", str(root), "--json")
+    found = json.loads(done.stdout)
+    assert {case["toolchain"] for case in found["cases"]} == {"openmpi@5.0.11"}
+    assert {case["toolchain"] for case in found["only_in_a"]} == {"openmpi@4.1.8"}
+
+
+def test_more_than_two_sides_make_a_matrix(root: Path, inside: Command) -> None:
     names = [name_of(day) for day in (1, 3, 4)]
-    done = campaign("compare", *names, "--output", str(root))
+    done = inside("compare", *names, "--output", str(root))
     assert done.returncode == 1, done.stderr
     assert "16 / 0 / 24" in done.stdout
     assert " 0 / 0 / 24" in done.stdout
-    refused(campaign("compare", *names, "--json", "--output", str(root)), "more than two sides")
+    refused(inside("compare", *names, "--json", "--output", str(root)), "more than two sides")
 
 
-def test_a_build_server_gets_a_file(root: Path, tmp_path: Path, campaign: Command) -> None:
+def test_a_build_server_gets_a_file(root: Path, tmp_path: Path, inside: Command) -> None:
     target = tmp_path / "a b.xml"
-    done = campaign("compare", name_of(3), name_of(4), "--junit", str(target), "--output", str(root))
+    done = inside("compare", name_of(3), name_of(4), "--junit", str(target), "--output", str(root))
     assert done.returncode == 1
     assert ElementTree.parse(target).getroot().get("failures") == "16"
-    full = campaign("compare", name_of(3), name_of(4), "--junit", "/dev/full", "--output", str(root))
+    full = inside("compare", name_of(3), name_of(4), "--junit", "/dev/full", "--output", str(root))
     refused(full, "/dev/full cannot be written (No space left on device)")
 
 
@@ -93,31 +113,82 @@ def test_a_build_server_gets_a_file(root: Path, tmp_path: Path, campaign: Comman
         (["last", "last~1", "--rate", "nan"], ["no false-discovery rate"]),
         (["baseline", "last"], ["baseline", "no system has references"]),
         ([",", "last"], ["names no side"]),
+        (["last~1", "last~1"], ["sides 'last~1' and 'last~1' have", "launches in common"]),
+        (["openmpi@5.0.11", "basic"], ["launches in common", "narrow them"]),
+        (["last,openmpi@4.1.8", name_of(1)], ["have no case in common", f"only in {name_of(1)}: openmpi@5.0.11"]),
+        ([name_of(1), name_of(2), "--metric", "r_mpi_impact"], ["no case of", "has r_mpi_impact"]),
+        (["last", "last~1", "--within", "async"], ["--within 'async' names more than runs"]),
         (["last", "last~99"], ["there is no run 'last~99'"]),
         (["last", "last~1", "--json", "--markdown"], ["--json and --markdown"]),
     ],
 )
-def test_bad_input_is_one_line(root: Path, campaign: Command, words: list[str], fragments: list[str]) -> None:
-    refused(campaign("compare", *words, "--output", str(root)), *fragments)
+def test_bad_input_is_one_line(root: Path, inside: Command, words: list[str], fragments: list[str]) -> None:
+    refused(inside("compare", *words, "--output", str(root)), *fragments)
 
 
-def test_a_run_that_cannot_be_read_loses_no_other(tmp_path: Path, campaign: Command) -> None:
+def test_a_run_that_cannot_be_read_loses_no_other(tmp_path: Path, inside: Command) -> None:
     for day in (1, 2, 3):
         archived(tmp_path, name_of(day))
     (tmp_path / "here" / name_of(1) / "samples.parquet").write_bytes(b"PAR1 not")  # its checksum says so
-    done = campaign("compare", "2026-11-01..2026-11-02", name_of(3), "--output", str(tmp_path))
+    done = inside("compare", "2026-11-01..2026-11-02", name_of(3), "--output", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "24 same" in done.stdout
     assert f"{name_of(1)}: samples.parquet" in done.stderr
     shutil.rmtree(tmp_path / "here" / name_of(2))
-    alone = campaign("compare", "2026-11-01..2026-11-02", name_of(3), "--output", str(tmp_path))
+    alone = inside("compare", "2026-11-01..2026-11-02", name_of(3), "--output", str(tmp_path))
     refused(alone, "side '2026-11-01..2026-11-02' has no launches", "its checksum differs")
 
 
-def test_tables_of_an_older_version_are_made_again_from_the_records(tmp_path: Path, campaign: Command) -> None:
+def test_runs_that_do_not_fit_together_are_named_and_hide_nothing_else(tmp_path: Path, inside: Command) -> None:
+    for day in (1, 2, 3, 4):
+        ends = {1: "03", 2: "01", 3: "03", 4: "03"}[day]
+        began = "2026-11-03T02:59:00Z" if day == 4 else f"2026-11-{day:02d}T02:00:00Z"
+        sessions = [{"began_utc": began, "ended_utc": f"2026-11-{day:02d}T{ends}:00:00Z"}]
+        host = {"name": "node-0", "cpu": "Some CPU" if day < 4 else "Another", "cores": 2}
+        archived(tmp_path, name_of(day), manifest={"sessions": sessions, "host": host})
+    shutil.copytree(tmp_path / "here" / name_of(1), tmp_path / "here" / name_of(9))
+    done = inside("compare", "..2026-11-03", "2026-11-04..", "--output", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "0 slower, 0 faster, 0 same, 24 cannot tell, of 24 comparisons" in done.stdout  # of four nights in all
+    names = {day: f"here/{name_of(day)}" for day in (1, 2, 3, 4, 9)}
+    for said in (
+        f"run {names[9]} is left out: it is a copy of {names[1]}",
+        f"run {names[2]} ended at 2026-11-02T01:00:00Z, before it began",
+        f"runs {names[3]} and {names[4]} overlap in time on node-0",
+        "system here has runs of different machines",
+    ):
+        assert said in done.stderr
+        assert said in inside("results", "verify", "--output", str(tmp_path)).stdout
+    alone = inside("compare", name_of(1), name_of(9), "--output", str(tmp_path))
+    refused(alone, f"side '{name_of(9)}' has no launches", "it is a copy of")
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_a_manifest_of_anything_hides_no_run(tmp_path: Path, data: st.DataObject) -> None:
+    """Whatever stands in it, what is asked of manifests alone ends, without an exception."""
+    whole = {
+        "checksums": {"records/a.jsonl": "sha256:0"}, "host": {"name": "a", "cpu": "b", "cores": 2},
+        "sessions": [{"began_utc": "2026", "ended_utc": "2027"}], "cases": [{"result": "pass"}], "suite": "smoke",
+        "status": "complete", "toolchains": [{"toolchain": "x@1", "packages": [{"name": "x", "version": "1"}]}],
+    }  # fmt: skip
+    name = data.draw(st.sampled_from(sorted(whole)))
+    junk = data.draw(st.recursive(SCALAR, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner)))
+    changed = {**whole, name: junk}
+    folder = tmp_path / "results" / "here" / name_of(1)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "manifest.json").write_text(json.dumps(changed))
+    runs = list(archive.runs(tmp_path / "results"))
+    assert consistency.together(runs)[0] == runs
+    assert [one.run for one in store.entries(tmp_path / "results")] == [name_of(1)]
+    assert manifest_changes(whole, changed) is not None
+    assert all("\n" not in fault for fault in store.faults(runs[0]))
+
+
+def test_tables_of_an_older_version_are_made_again_from_the_records(tmp_path: Path, inside: Command) -> None:
     for day in (1, 2):
         archived(tmp_path, name_of(day))
-    before = campaign("compare", name_of(1), name_of(2), "--json", "--output", str(tmp_path)).stdout
+    before = inside("compare", name_of(1), name_of(2), "--json", "--output", str(tmp_path)).stdout
     for name in ("points.parquet", "samples.parquet"):
         path = tmp_path / "here" / name_of(1) / name
         pq.write_table(pq.read_table(path).drop_columns(["collective"]), path)
@@ -125,10 +196,10 @@ def test_tables_of_an_older_version_are_made_again_from_the_records(tmp_path: Pa
         document = json.loads(manifest.read_text())
         document["checksums"][name] = "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
         manifest.write_text(json.dumps(document))
-    assert campaign("compare", name_of(1), name_of(2), "--json", "--output", str(tmp_path)).stdout == before
+    assert inside("compare", name_of(1), name_of(2), "--json", "--output", str(tmp_path)).stdout == before
 
 
-def test_tables_of_two_runs_are_not_mixed(tmp_path: Path, campaign: Command) -> None:
+def test_tables_of_two_runs_are_not_mixed(tmp_path: Path, inside: Command) -> None:
     for day, collectives in ((1, 3), (2, 2)):
         archived(tmp_path, name_of(day), launches=collectives)
     other = tmp_path / "here" / name_of(2) / "samples.parquet"
@@ -137,7 +208,7 @@ def test_tables_of_two_runs_are_not_mixed(tmp_path: Path, campaign: Command) -> 
     document = json.loads(manifest.read_text())
     del document["checksums"]["samples.parquet"]
     manifest.write_text(json.dumps(document))
-    done = campaign("compare", name_of(1), name_of(2), "--output", str(tmp_path))
+    done = inside("compare", name_of(1), name_of(2), "--output", str(tmp_path))
     assert done.returncode == 2
     assert "are not of one run" in done.stderr
 
@@ -148,6 +219,6 @@ def test_words_of_a_side(root: Path) -> None:
         "there", "openmpi@5.0.11", "basic", "2026-11-01"
     )  # fmt: skip
     two = [sides.parse(words, root) for words in ("basic", "async")]
-    assert sides.differ(two) == ("configuration", "given_up_cores", "threads_per_rank")
+    assert sides.differ(two) == ("configuration", "given_up_cores")
     with pytest.raises(CampaignError, match="no side"):
         sides.parse("", root)

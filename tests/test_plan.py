@@ -1,5 +1,6 @@
 """What a run is asked to do becomes cases: their identity, what they need, what is skipped."""
 
+import math
 import re
 import shutil
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign import archive, benchmarks, builds, libraries, plan, sizes, suites
+from mpi_campaign import ROOT, archive, benchmarks, builds, libraries, plan, sizes, suites, toolchains
 from mpi_campaign.benchmarks import BENCHMARKS, Benchmark
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
@@ -241,3 +242,18 @@ def test_launches_that_are_compared_take_over_sizes(tmp_path: Path, monkeypatch:
     assert {path.name: path.read_text() for path in given.iterdir()}[
         "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.r2.sizes.json"
     ] == "mpich's"
+
+
+def test_the_page_of_the_suites_says_what_they_are() -> None:
+    lines = [line for line in (ROOT / "docs" / "suites.md").read_text().splitlines() if line.startswith("| ")]
+    table = {cells[0]: cells[1:] for cells in ([one.strip() for one in line.strip("|").split("|")] for line in lines)}
+    assert table[""] == [f"`{name}`" for name in suites.SUITES]
+    for place, suite in enumerate(suites.SUITES.values()):
+        side = math.isqrt(suite.points)
+        assert table["grid, communication x computation"][place].startswith(f"{side} x {side}, ")
+        assert table["benchmarks"][place] == ", ".join(f"`{name}`" for name in suite.benchmarks)
+        budget = f"{suite.budget_seconds:g} s" if suite.budget_seconds else "none: "
+        assert table["budget of the suite"][place].startswith(budget)
+        for libraries_, said in ((toolchains.DEFAULT_TOOLCHAINS, 2), (suites.THREE_LIBRARIES, 3)):
+            if suite.toolchains == libraries_:
+                assert len(table["libraries, from wheels"][place].split(", ")) == said

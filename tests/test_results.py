@@ -2,12 +2,15 @@
 
 import io
 import json
+import shutil
 import tarfile
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from mpi_campaign import archive
+from mpi_campaign import archive, measuring
 from tests.archives import archived, name_of
 from tests.support import Command, refused
 
@@ -31,8 +34,8 @@ def test_runs_are_listed(root: Path, campaign: Command) -> None:
     assert "no runs yet" in campaign("results", "list", "--output", str(root / "none")).stdout
 
 
-def test_a_run_is_what_was_archived_until_a_byte_changes(root: Path, campaign: Command) -> None:
-    done = campaign("results", "verify", "--output", str(root))
+def test_a_run_is_what_was_archived_until_a_byte_changes(root: Path, inside: Command) -> None:
+    done = inside("results", "verify", "--output", str(root))
     assert done.returncode == 0, done.stdout
     assert "3 of 3 runs are what was archived" in done.stdout
     folder = archive.find(name_of(2), root)
@@ -41,45 +44,45 @@ def test_a_run_is_what_was_archived_until_a_byte_changes(root: Path, campaign: C
     (folder.path / "points.parquet").unlink()
     (folder.path / "logs").mkdir(exist_ok=True)
     (folder.path / "logs" / "more").write_text("")
-    done = campaign("results", "verify", "--output", str(root))
+    done = inside("results", "verify", "--output", str(root))
     assert done.returncode == 1
     for fault in ("its checksum differs", "points.parquet: missing", "logs/more: not of this run", f"{record.name}:2"):
         assert fault in done.stdout
-    assert campaign("results", "verify", name_of(1), "--output", str(root)).returncode == 0
+    assert inside("results", "verify", name_of(1), "--output", str(root)).returncode == 0
 
 
-def test_a_run_goes_to_another_machine_and_comes_back(root: Path, tmp_path: Path, campaign: Command) -> None:
+def test_a_run_goes_to_another_machine_and_comes_back(root: Path, tmp_path: Path, inside: Command) -> None:
     pack = tmp_path / "a run.tar.gz"
-    done = campaign("results", "export", name_of(2), "-o", str(pack), "--output", str(root))
+    done = inside("results", "export", name_of(2), "-o", str(pack), "--output", str(root))
     assert done.returncode == 0, done.stderr
-    refused(campaign("results", "export", name_of(2), "-o", str(pack), "--output", str(root)), "is there already")
-    again = campaign("results", "import", str(pack), "--output", str(root))
+    refused(inside("results", "export", name_of(2), "-o", str(pack), "--output", str(root)), "is there already")
+    again = inside("results", "import", str(pack), "--output", str(root))
     assert (again.returncode, "was there already" in again.stdout) == (0, True)
     elsewhere = tmp_path / "elsewhere"
-    done = campaign("results", "import", str(pack), "--system", "far", "--output", str(elsewhere))
+    done = inside("results", "import", str(pack), "--system", "far", "--output", str(elsewhere))
     assert done.returncode == 0, done.stderr
     there = elsewhere / "far" / name_of(2)
     for path in sorted((root / "here" / name_of(2)).rglob("*")):
         copy = there / path.relative_to(root / "here" / name_of(2))
         assert path.is_dir() or copy.read_bytes() == path.read_bytes()
-    assert campaign("results", "verify", "--output", str(elsewhere)).returncode == 0
+    assert inside("results", "verify", "--output", str(elsewhere)).returncode == 0
     assert not (elsewhere / ".incoming").exists()
 
 
-def test_a_run_of_another_machine_needs_a_name_of_its_own(root: Path, tmp_path: Path, campaign: Command) -> None:
+def test_a_run_of_another_machine_needs_a_name_of_its_own(root: Path, tmp_path: Path, inside: Command) -> None:
     host = {"name": "far", "cpu": "Another", "cores": 64}
     other = archived(tmp_path / "other", name_of(9), launches=1, manifest={"host": host})
-    done = campaign("results", "import", str(other.path), "--output", str(root))
+    done = inside("results", "import", str(other.path), "--output", str(root))
     refused(done, "system 'here' on far (Another)", "--system")
     assert not (root / "here" / name_of(9)).exists()
-    done = campaign("results", "import", str(other.path), "--system", "far", "--output", str(root))
+    done = inside("results", "import", str(other.path), "--system", "far", "--output", str(root))
     assert done.returncode == 0, done.stderr
 
 
-def test_another_run_of_the_same_name_is_not_overwritten(root: Path, tmp_path: Path, campaign: Command) -> None:
+def test_another_run_of_the_same_name_is_not_overwritten(root: Path, tmp_path: Path, inside: Command) -> None:
     other = archived(tmp_path / "other", name_of(2), launches=2)
     before = (root / "here" / name_of(2) / "manifest.json").read_bytes()
-    refused(campaign("results", "import", str(other.path), "--output", str(root)), "another run is archived as")
+    refused(inside("results", "import", str(other.path), "--output", str(root)), "another run is archived as")
     assert (root / "here" / name_of(2) / "manifest.json").read_bytes() == before
 
 
@@ -114,33 +117,108 @@ def _pack(path: Path, members: dict[str, bytes], link: str = "") -> Path:
     ],
 )
 def test_what_is_no_run_is_not_let_in(
-    tmp_path: Path, campaign: Command, members: dict[str, bytes], link: str, fragment: str
+    tmp_path: Path, inside: Command, members: dict[str, bytes], link: str, fragment: str
 ) -> None:
     pack = _pack(tmp_path / "pack.tar.gz", members, link)
     root = tmp_path / "results"
-    refused(campaign("results", "import", str(pack), "--output", str(root)), fragment)
+    refused(inside("results", "import", str(pack), "--output", str(root)), fragment)
     assert not any(path.is_file() for path in root.rglob("*"))
     assert not (tmp_path / "out").exists()
 
 
-def test_a_file_that_is_no_pack_or_was_changed_is_refused(root: Path, tmp_path: Path, campaign: Command) -> None:
+def test_a_file_that_is_no_pack_or_was_changed_is_refused(root: Path, tmp_path: Path, inside: Command) -> None:
     (tmp_path / "text").write_text("hello")
-    refused(campaign("results", "import", str(tmp_path / "text"), "--output", str(root)), "no file that")
+    refused(inside("results", "import", str(tmp_path / "text"), "--output", str(root)), "no file that")
     folder = archive.find(name_of(1), root)
     with next(iter(folder.records.glob("*.jsonl"))).open("a") as stream:
         stream.write(" ")
     other = tmp_path / "other"
-    refused(campaign("results", "import", str(folder.path), "--output", str(other)), "checksum differs")
+    refused(inside("results", "import", str(folder.path), "--output", str(other)), "checksum differs")
     assert not (other / "here").exists()
 
 
-def test_old_runs_are_named_and_then_deleted_but_not_references(root: Path, campaign: Command) -> None:
+def test_a_pack_with_a_byte_that_changed_is_refused_wherever_it_is(root: Path, tmp_path: Path, inside: Command) -> None:
+    pack = tmp_path / "run.tar.gz"
+    assert inside("results", "export", name_of(2), "-o", str(pack), "--output", str(root)).returncode == 0
+    good, rng = pack.read_bytes(), np.random.default_rng(1)
+    for number, place in enumerate(rng.integers(200, len(good), 25)):  # its header has bytes that mean nothing
+        data = bytearray(good)
+        data[place] ^= 1 << int(rng.integers(0, 8))
+        pack.write_bytes(data)
+        refused(inside("results", "import", str(pack), "--output", str(tmp_path / f"to {number}")))
+
+
+@pytest.mark.parametrize("system", ["../../x", "a/b", ".hidden", "basic", "last", "reports", ""])
+def test_a_name_that_could_be_no_system_is_refused(root: Path, tmp_path: Path, inside: Command, system: str) -> None:
+    done = inside("results", "import", str(root / "here" / name_of(1)), "--system", system, "--output", str(tmp_path))
+    if system:
+        refused(done, f"'{system}' is no name of a system", "--system")
+    else:
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_folder_that_is_no_run_or_leads_elsewhere_is_not_copied(root: Path, inside: Command) -> None:
+    words = ("--output", str(root))
+    refused(inside("results", "import", str(root), *words), "a folder that holds this archive")
+    refused(inside("results", "import", str(root.parent), *words), "a folder that holds this archive")
+    other = root.parent / "other" / name_of(7)
+    shutil.copytree(root / "here" / name_of(1), other)
+    (other / "records" / "link.jsonl").symlink_to("/etc/passwd")
+    refused(inside("results", "import", str(other), *words), "link.jsonl is neither a file nor a folder")
+    assert not (root / ".incoming").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "fragment"),
+    [
+        ({"schema_version": 99}, "schema version 99"), ({"checksums": {}}, "no checksums"),
+        ({"run": "reports"}, "'reports' is no run"), ({"host": "x"}, "'host' is of another type"),
+        ({"toolchains": [{"packages": 5}]}, "'packages' is of another type"),
+    ],
+)  # fmt: skip
+def test_a_manifest_that_says_something_else_is_refused(
+    root: Path, tmp_path: Path, inside: Command, changes: dict[str, Any], fragment: str
+) -> None:
+    manifest = root / "here" / name_of(1) / "manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **changes}))
+    done = inside("results", "import", str(manifest.parent), "--output", str(tmp_path / "other"))
+    refused(done, fragment)
+
+
+def test_a_name_that_two_runs_have_needs_a_folder(root: Path, inside: Command) -> None:
+    pack = root / "here" / name_of(1)
+    assert inside("results", "import", str(pack), "--system", "copy", "--output", str(root)).returncode == 0
+    refused(inside("results", "verify", name_of(1), "--output", str(root)), "there are 2 runs", "give the folder")
+    assert inside("results", "verify", str(pack), "--output", str(root)).returncode == 0
+
+
+def test_what_is_in_use_is_not_thrown_away(root: Path, inside: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "STATE", root.parent)
+    options = {"options": {"sizes_of": name_of(1)}}
+    archived(root, name_of(4), launches=1, manifest=options)
     words = ("results", "prune", "--output", str(root))
-    refused(campaign(*words), "--keep N")
-    done = campaign(*words, "--keep", "1")
+    done = inside(*words, "--keep", "0")
+    assert [line.split("/")[1] for line in done.stdout.splitlines() if "would" in line] == [
+        name_of(day) for day in (2, 3, 4)
+    ]
+    refused(inside(*words, "--older-than-days", "nan"), "nan")
+    refused(inside(*words, "--older-than-days", "1e9"), "36500")
+    archive.write_manifest(archive.start(root, "here"), {})
+    with measuring.alone(print):
+        refused(inside(*words, "--partial", "--keep", "0", "--yes"), "is measuring")
+    done = inside(*words, "--partial", "--keep", "0", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert not (root / ".incoming").exists()
+
+
+def test_old_runs_are_named_and_then_deleted_but_not_references(root: Path, inside: Command) -> None:
+    words = ("results", "prune", "--output", str(root))
+    refused(inside(*words), "--keep N")
+    done = inside(*words, "--keep", "1")
     assert done.stdout.count("would delete") == 2
     assert len(list(archive.runs(root))) == 3
-    done = campaign(*words, "--keep", "1", "--yes")
+    done = inside(*words, "--keep", "1", "--yes")
     assert done.returncode == 0, done.stderr
     assert [run.run for run in archive.runs(root)] == [name_of(3)]
-    assert "would delete" not in campaign(*words, "--older-than-days", "100000").stdout
+    done = inside(*words, "--older-than-days", "36500")
+    assert (done.returncode, "would delete" in done.stdout) == (0, False)

@@ -29,7 +29,7 @@ enum { MOST_RANKS_WITH_SAMPLES = 64 };
 /* Of the time that is left in a budget, what measuring a point once more may take. */
 #define AGAIN_SHARE 0.2
 
-/* What rank 0 decides after a repetition. MOVED: a reference is not what its size was chosen for; seen early, little is thrown away. */
+/* What rank 0 decides after a repetition. MOVED: a reference is not what its size was chosen for, or drifts; seen early, little is thrown away. */
 enum decision { GO_ON, SYNCHRONISE, MOVED, STOP_INTERVAL, STOP_REPETITIONS, STOP_LATE, STOP_BUDGET, STOP_DATA, NO_CLOCK };
 
 struct engine {
@@ -100,7 +100,7 @@ struct point {
     int64_t recalibrations;
     int64_t data_errors;
     int64_t synchronisations; /* of the clock, before the point */
-    bool looked; /* before its end, and a reference had moved */
+    bool looked; /* before its end, and a reference had moved, or drifted */
     enum start_method start;
     int64_t deadline; /* rank 0: the point's share of the budget ends; 0: none */
     int64_t begin;
@@ -115,12 +115,22 @@ static bool has_moved(const engine *e, enum global_time time, const struct calib
     return is_calibrated(result) && samples_moved(e->samples, time, result->time_ns, MOVED_LIMIT);
 }
 
+/* Rank 0: whether a reference has changed while the point was measured. */
+static bool drifts(const engine *e, enum global_time time, const struct calibrate_result *result) {
+    const struct record_reference reference = samples_reference(e->samples, time, result->time_ns);
+    return is_calibrated(result) && reference.drift_p_value < DRIFT_P_VALUE && fabs(reference.drift_relative) > MOVED_LIMIT;
+}
+
 /* Rank 0, whenever the intervals are looked at, until it is so once: what is seen early throws little away. */
 static bool looks_moved(const engine *e, const struct point *p) {
-    return !p->looked && !e->plan->sizes_given && p->recalibrations == 0 &&
-           series_look(samples_count(e->samples), (size_t)e->plan->min_repetitions) &&
-           (has_moved(e, GLOBAL_COMM_REF, calibration_comm(e->calibration, p->collective, p->comm_target)) ||
-            has_moved(e, GLOBAL_COMP_REF, calibration_comp(e->calibration, p->comp_target)));
+    if (p->looked || e->plan->sizes_given || p->recalibrations != 0 ||
+        !series_look(samples_count(e->samples), (size_t)e->plan->min_repetitions)) {
+        return false;
+    }
+    const struct calibrate_result *comm = calibration_comm(e->calibration, p->collective, p->comm_target);
+    const struct calibrate_result *comp = calibration_comp(e->calibration, p->comp_target);
+    return has_moved(e, GLOBAL_COMM_REF, comm) || has_moved(e, GLOBAL_COMP_REF, comp) || drifts(e, GLOBAL_COMM_REF, comm) ||
+           drifts(e, GLOBAL_COMP_REF, comp);
 }
 
 /* Rank 0's decision after a repetition. */
@@ -224,12 +234,6 @@ static enum decision measure_samples(engine *e, struct point *p) {
             return decision;
         }
     }
-}
-
-/* Rank 0: whether a reference has changed while the point was measured. */
-static bool drifts(const engine *e, enum global_time time, const struct calibrate_result *result) {
-    const struct record_reference reference = samples_reference(e->samples, time, result->time_ns);
-    return is_calibrated(result) && reference.drift_p_value < DRIFT_P_VALUE && fabs(reference.drift_relative) > MOVED_LIMIT;
 }
 
 static void set_work(const engine *e, struct point *p) {

@@ -6,6 +6,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, CriteriaError, Result, judge, read_criteria
 from postprocess.load import Record, load_record, load_run
@@ -73,6 +76,33 @@ def test_what_does_not_count_is_not_passed(run: Path, tmp_path: Path, changes: d
     assert reason in result.evidence[0]
 
 
+def test_a_case_that_failed_is_not_tested_whatever_else_there_is(run: Path, tmp_path: Path) -> None:
+    loaded = load_run(run)
+    table = points_of(loaded)
+    trouble = {"benchmark": "nbc_overlap", "collective": "iscan", "configuration": "basic", "result": "fail",
+               "reason": "rank 1 died", "case": "basic iscan"}  # fmt: skip
+
+    def verdict(*lines: str) -> Result:
+        found = one(tmp_path, "metric: r_overhead", "at_most: 2", *lines)
+        return judge(found, table, pd.DataFrame(), loaded.records, [trouble])[0]
+
+    assert verdict().evidence == ("basic iscan: fail, rank 1 died",)
+    assert verdict("where: {collective: [ibcast, iscan]}").verdict == NOT_TESTED
+    assert verdict("where: {collective: [ibcast, ireduce]}").verdict == PASS
+
+
+def test_what_is_not_there_is_answered_with_what_there_is(run: Path, tmp_path: Path) -> None:
+    result = judged(run, one(tmp_path, "metric: r_overhead", "where: {collective: ibkast}", "at_most: 2"))
+    assert result.evidence == ("nothing of the kind was measured; collective is ibcast, ireduce there",)
+
+
+def test_an_extreme_of_points_needs_all_of_them(run: Path, tmp_path: Path) -> None:
+    found = one(tmp_path, "metric: r_overhead", "take: max", "at_most: 5")
+    assert judged(run, found).verdict == PASS
+    table = points_of(load_run(run))
+    assert judged(run, found, reliable=table.index != 3).verdict == NOT_TESTED
+
+
 def nodes(tmp_path: Path, factors: list[float]) -> tuple[Record, ...]:
     """One rank on each node, whose computation alone takes a factor longer."""
     lines = synthetic.sweep(ranks=len(factors), nodes=len(factors))
@@ -92,8 +122,30 @@ def test_a_weak_node_is_named(tmp_path: Path) -> None:
     (weak,) = judge(found, pd.DataFrame(), pd.DataFrame(), nodes(tmp_path, [1, 1.2, 1, 0.99]))
     assert weak.verdict == FAIL
     assert any(line.startswith("weak node: n1, 1.2") for line in weak.evidence)
+    both = one(tmp_path, "metric: t_comp_ref_ns", "by: host", "at_most: 1.05", "at_least: 0.9")
+    (fast,) = judge(both, pd.DataFrame(), pd.DataFrame(), nodes(tmp_path, [1, 1, 1, 0.5]))
+    assert fast.verdict == FAIL
     (alone,) = judge(found, pd.DataFrame(), pd.DataFrame(), nodes(tmp_path, [1.0]))
     assert alone.verdict == NOT_TESTED
+
+
+def test_nodes_measured_in_turn_are_compared_on_the_same_sizes_only(tmp_path: Path) -> None:
+    found = one(tmp_path, "metric: t_comp_ref_ns", "by: host", "at_most: 1.05")
+
+    def node(host: str, factor: float, work: int = 5) -> Record:
+        lines = synthetic.sweep(host=host)
+        for line in lines[1:-1]:
+            line["work_size"] = work
+            line["rank_medians"]["t_comp_ref_ns"] = [round(factor * t) for t in line["rank_medians"]["t_comp_ref_ns"]]
+        return load_record(synthetic.write(tmp_path / f"{host}.jsonl", lines))
+
+    nodes_ = [node("n0", 1.0), node("n1", 1.01), node("n2", 1.2), node("n3", 0.99)]
+    (weak,) = judge(found, pd.DataFrame(), pd.DataFrame(), nodes_)
+    assert weak.verdict == FAIL
+    assert [line for line in weak.evidence if line.startswith("weak node: ")] == [weak.evidence[1]]
+    assert "n2, 1.19" in weak.evidence[1]
+    (other,) = judge(found, pd.DataFrame(), pd.DataFrame(), [node("n0", 1.0), node("n1", 1.5, work=7)])
+    assert other.verdict == NOT_TESTED
 
 
 def test_accepted_only_if_every_criterion_passes(run: Path, tmp_path: Path) -> None:
@@ -127,6 +179,14 @@ def test_accepted_only_if_every_criterion_passes(run: Path, tmp_path: Path) -> N
         ("criteria: [{metric: r_overhead, by: host, at_most: 1}]", "metric 'r_overhead': one of t_comp_ref_ns"),
         ("criteria: [{metric: t_comp_ref_ns, by: rack, at_most: 1}]", "by 'rack'"),
         ("criteria: [{name: a, metric: r_comm, at_most: 1}, {name: a, metric: r_comm, at_most: 2}]", "two criteria"),
+        ("criteria: [{metric: t_comp_ref_ns, by: host, take: max, at_most: 1}]", "take is not for by: host"),
+        ("criteria: [{metric: r_overhead, take: [max], at_most: 1}]", "take '"),
+        ("criteria: [{metric: t_measured_ns, at_most: 1}]", "metric 't_measured_ns': one of"),
+        ("criteria: [{metric: r_comm, at_most: 1, where: {comm_target_ns: 1e6}}]", "it takes whole numbers"),
+        ("criteria: [{metric: r_comm, at_most: 1, where: {collective: []}}]", "it takes words"),
+        (f"criteria: [{{metric: r_comm, at_most: {'9' * 400}}}]", "is no bound"),
+        ("title: 2026-02-30\ncriteria: [{metric: r_comm, at_most: 1}]", "is no YAML"),
+        ('title: "\\ud800"\ncriteria: [{metric: r_comm, at_most: 1}]', "is no YAML"),
         ("criteria: !!python/object/apply:os.system ['true']", "is no YAML"),
     ],
 )
@@ -134,3 +194,20 @@ def test_what_cannot_be_meant_is_refused(tmp_path: Path, text: str, message: str
     with pytest.raises(CriteriaError, match=message) as refused:
         criteria(tmp_path, text)
     assert "\n" not in str(refused.value)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_any_document_is_read_or_refused_in_a_line(tmp_path: Path, data: st.DataObject) -> None:
+    """Anything in the place of any value."""
+    scalar = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.dates())
+    junk = st.recursive(scalar, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(scalar, inner, max_size=2))
+    criterion: dict[str, Any] = {
+        "name": "a", "metric": "r_comm", "where": {"ranks": 2}, "points": "all", "take": "max", "at_most": 1,
+    }  # fmt: skip
+    key = data.draw(st.sampled_from([*criterion, "by", "at_least"]))
+    document = {"title": "t", "criteria": [{**criterion, key: data.draw(junk)}]}
+    try:
+        criteria(tmp_path, yaml.safe_dump(document, allow_unicode=data.draw(st.booleans())))
+    except CriteriaError as error:
+        assert "\n" not in str(error)

@@ -16,6 +16,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
 from postprocess.colour import PALETTES, contrast
+from postprocess.plot import Look
 from postprocess.report import write_report
 from tests.postprocess import synthetic
 from tests.postprocess.pages import log, open_at, requests
@@ -29,7 +30,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     runs = {"smoke": synthetic.smoke_run(folder / "smoke"), "hostile": hostile_run(folder / "hostile")}
     runs["wide"] = synthetic.run_folder(folder / "wide", [synthetic.sweep(synthetic.NEGATIVE, grid=(1, 16, 256))])
-    return {name: write_report(run, folder / f"{name}-out" / "report.html")[0] for name, run in runs.items()}
+    look = Look(kinds=("svg",))
+    return {name: write_report(run, folder / f"{name}-out" / "report.html", look=look)[0] for name, run in runs.items()}
 
 
 CELL = ".map td > a"

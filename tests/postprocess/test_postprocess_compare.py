@@ -8,13 +8,16 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from postprocess import compare_text
+from postprocess import compare_text, impact
 from postprocess.compare import FASTER, KEY, SAME, SLOWER, UNKNOWN, USUAL, Comparison, Limits, compare
 from postprocess.launches import launch_table
+from postprocess.load import load_run
 from postprocess.points import write_parquet
-from tests.postprocess import synthetic
+from tests.postprocess import synthetic, synthetic_impact
 
 SIDES = ("before", "after")
 
@@ -35,7 +38,8 @@ def launches(
             }  # fmt: skip
             own = factor * np.exp(spread * rng.standard_normal(3))
             row |= dict(zip(("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns"), 1e7 * (case + 1) * own, strict=True))
-            row |= {"r_overhead": 0.5 + spread * rng.standard_normal(), "r_overhead_vs_basic": math.nan}
+            row |= {"r_overhead": 0.5 + spread * rng.standard_normal()}
+            row |= {"r_overhead_vs_basic": math.nan, "r_mpi_impact": math.nan}
             row |= {"valid": True, "reliable": True, "complete": True, "oversubscribed": False, "run": "r"}
             rows.append(row | columns)
     table: pd.DataFrame = pd.DataFrame(rows)
@@ -178,9 +182,33 @@ def test_limits_that_are_none_are_refused(limits: dict[str, float]) -> None:
 
 
 def test_what_is_usual_is_there() -> None:
-    assert set(
-        compare(launches(r_overhead_vs_basic=0.5), launches(seed=2, r_overhead_vs_basic=0.5)).rows["metric"]
-    ) == {*USUAL}
+    some: dict[str, Any] = {"r_overhead_vs_basic": 0.5, "r_mpi_impact": 1.1}
+    assert set(compare(launches(**some), launches(seed=2, **some)).rows["metric"]) == {*USUAL}
+
+
+def test_what_an_idle_library_costs_is_compared_too(tmp_path: Path) -> None:
+    """Three runs of each side: the library costs 2 %, and then 20 %."""
+    sides = []
+    for costs in (1.02, 1.2):
+        folders = []
+        for number in range(3):
+            run = synthetic.run_folder(tmp_path / "here" / f"{costs}-{number}", [synthetic.sweep(grid=(8,))])
+            varies = synthetic_impact.slowed(costs * (1 + 0.001 * number))
+            synthetic_impact.write(run / "records" / "impact.jsonl", synthetic_impact.synthetic(8, varies))
+            write_parquet(run)
+            impact.write_parquet(load_run(run))
+            folders.append(run)
+        table, problems = launch_table(folders)
+        assert not problems
+        sides.append(table)
+    before, after = sides
+    found = compare(before, after, metrics=["r_mpi_impact"])
+    assert verdicts(found, "r_mpi_impact") == {SLOWER}
+    assert len(found.rows) == len(synthetic_impact.TARGETS_NS)
+    assert found.rows["effect"].tolist() == pytest.approx([1.2 / 1.02] * 3, rel=1e-3)
+    for text in (compare_text.comparison_text(found, SIDES), compare_text.comparison_junit(found, SIDES)):
+        assert "mpi_impact" in text
+        assert "0 ns" not in text
 
 
 def test_a_damaged_table_is_one_line_and_no_crash(tmp_path: Path) -> None:
@@ -207,3 +235,40 @@ def test_a_damaged_table_is_one_line_and_no_crash(tmp_path: Path) -> None:
         (folder / name).write_bytes(good)
     assert told > 20
     assert launch_table([folder])[1] == []
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("repetitions", ["many"] * 1), ("repetitions", [None]), ("collective", [7]), ("valid", ["yes"]),
+        ("message_bytes", [[1]]), ("r_comm", ["none"]),
+    ],
+)  # fmt: skip
+def test_a_table_of_other_types_is_one_line_and_no_crash(tmp_path: Path, column: str, values: list[Any]) -> None:
+    folder, other = (tmp_path / "here" / name for name in ("run", "other"))
+    for one in (folder, other):
+        synthetic.run_folder(one, [synthetic.sweep(grid=(8,))])
+        write_parquet(one)
+        manifest = json.loads((one / "manifest.json").read_text())
+        manifest["checksums"] = {}
+        (one / "manifest.json").write_text(json.dumps(manifest))
+    points = pq.read_table(folder / "points.parquet")
+    place = points.schema.get_field_index(column)
+    pq.write_table(points.set_column(place, column, pa.array(values)), folder / "points.parquet")
+    table, (problem,) = launch_table([folder, other])
+    assert problem.startswith(f"run: points.parquet: {column} ")
+    assert set(table["run"]) == {"other"}
+
+
+def test_records_stand_in_for_tables_that_are_not_there_and_say_what_is_wrong_with_them(tmp_path: Path) -> None:
+    folder = tmp_path / "here" / "run"
+    synthetic.run_folder(folder, [synthetic.sweep(grid=(8,)), synthetic.sweep(grid=(8,), collective="ireduce")])
+    record = folder / "records" / "000.jsonl"
+    record.write_text("{" + record.read_text())
+    table, (problem,) = launch_table([folder])
+    assert problem == "run: 000.jsonl:1: not JSON"
+    assert set(table["collective"]) == {"ireduce"}
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "schema_version": 99}))
+    _, (newer,) = launch_table([folder])
+    assert "schema version 99 is newer" in newer

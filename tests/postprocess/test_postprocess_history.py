@@ -1,5 +1,7 @@
 """Change points: found where they are, not where there are none; one bad night is none; what changed is told."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,7 @@ def nights(
         "comp_target_ns": 5,
         "test_interval_ns": 0,
         "cache": "warm",
+        "oversubscribed": False,
     }
     return Series(case, metric, runs, values, ())
 
@@ -50,8 +53,30 @@ def test_what_is_undone_no_longer_stands() -> None:
     series = with_changes(nights({0: 1e7, 20: 1.2e7, 40: 1e7}))
     changes = changes_of([series])
     assert [one.verdict for one in changes] == [SLOWER, FASTER]
-    assert standing(changes) == []
-    assert standing(changes[:1]) == changes[:1]
+    assert standing(changes, [series]) == []
+    half = with_changes(nights({0: 1e7, 20: 1.5e7, 40: 1.3e7}))
+    slower, _ = changes_of([half])
+    assert standing([slower], [half]) == [slower]  # a little better is not undone
+
+
+def test_undoing_the_second_of_two_leaves_the_first() -> None:
+    series = with_changes(nights({0: 1e7, 15: 1.2e7, 30: 1.5e7, 45: 1.2e7}))
+    changes = changes_of([series])
+    assert [one.verdict for one in changes] == [SLOWER, SLOWER, FASTER]
+    assert standing(changes, [series]) == changes[:1]
+
+
+def test_another_set_of_sizes_is_another_case() -> None:
+    """Of two series that differ in their messages only, each has its changes, and a recovery of one is no other's."""
+    one, other = (nights({0: 1e7, 20: level}, seed=1) for level in (1.2e7, 0.8e7))
+    both = [
+        with_changes(replace(series, case={**series.case, "message_bytes": size, "work_size": 1}))
+        for series, size in ((one, 1000), (other, 2000))
+    ]
+    changes = changes_of(both)
+    assert sorted(change.verdict for change in changes) == [FASTER, SLOWER]
+    assert len({change.key for change in changes}) == 2
+    assert [change.verdict for change in standing(changes, both)] == [SLOWER]
 
 
 def test_where_nothing_changes_hardly_anything_is_found() -> None:
