@@ -331,11 +331,11 @@ def baseline(runs: tuple[str, ...], output: Path) -> int:
     Writes systems/SYSTEM/references.yaml, which ReFrame's tests read. Nothing oversubscribed, unreliable or incomplete
     becomes a reference, and nothing that fewer than three runs have.
     """
-    from mpi_campaign import references  # noqa: PLC0415
+    from mpi_campaign import baseline as making  # noqa: PLC0415
 
     folders = list(dict.fromkeys(archive.find(run, output.resolve()) for run in runs))
-    made = references.make(folders)
-    written = references.write(folders[0].system, made)
+    made = making.make(folders)
+    written = making.write(folders[0].system, made)
     for line in made.left_out:
         print(f"left out: {line}")
     print(f"{made.references} references from {len(folders)} runs: {written}")

@@ -16,10 +16,8 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, parameter, run_before, sanity_function
 from reframe.core.exceptions import SanityError
 
-from mpi_campaign import archive, site, verify
+from mpi_campaign import archive, site
 from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS
-from postprocess.impact import impact_metrics
-from postprocess.impact_record import load_impact
 
 
 class MpiImpact(MeasuredTest):
@@ -51,6 +49,8 @@ class MpiImpact(MeasuredTest):
 
     @sanity_function
     def what_was_asked_is_what_ran(self) -> bool:
+        from mpi_campaign import verify  # noqa: PLC0415
+
         extras = self.current_environ.extras
         basic = self.basic_test()
         found = verify.faults_of_impact_file(
@@ -69,6 +69,9 @@ class MpiImpact(MeasuredTest):
     @run_before("performance")
     def metrics(self) -> None:
         """What `postprocess` makes of the record, as performance variables."""
+        from postprocess.impact import impact_metrics  # noqa: PLC0415
+        from postprocess.impact_record import load_impact  # noqa: PLC0415
+
         if not self.is_dry_run():
             self.perf_variables = {
                 name: sn.make_performance_function(sn.defer(value), "ratio")

@@ -9,7 +9,6 @@ from reframe.core.builtins import parameter, run_after, run_before
 
 from mpi_campaign import archive, builds, suites, wire
 from mpi_campaign.benchmarks import COMPUTATIONS
-from postprocess.points import record_metrics
 
 
 class NbcOverlap(MeasuredTest):
@@ -37,6 +36,8 @@ class NbcOverlap(MeasuredTest):
     @run_before("performance")
     def metrics(self) -> None:
         """Everything that `postprocess` makes of the record, as performance variables."""
+        from postprocess.points import record_metrics  # noqa: PLC0415
+
         if self.is_dry_run():
             return
         basic = self.basic_test()

@@ -1,6 +1,9 @@
 """What the checks share: the build of the benchmarks, and a measuring test that places, launches and verifies.
 
 A benchmark's check file derives from `MeasuredTest`, says which executable and which options, and nothing else.
+
+What reads records is imported where it is used: it loads pandas and SciPy, and for every test that ReFrame makes it
+goes through all modules that are loaded (`inspect.stack`).
 """
 
 import json
@@ -15,7 +18,7 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from mpi_campaign import archive, builds, libraries, machine, references, site, suites, verify
+from mpi_campaign import archive, builds, libraries, machine, references, site, suites
 from mpi_campaign.cases import Case
 from mpi_campaign.spack import provider
 from mpi_campaign.spack.build import Build
@@ -333,6 +336,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
 
     @sanity_function
     def what_was_asked_is_what_ran(self) -> bool:
+        from mpi_campaign import verify  # noqa: PLC0415
+
         extras = self.current_environ.extras
         basic = self.basic_test()
         found = verify.faults_of_file(

@@ -19,12 +19,10 @@ from overlap_base import MeasuredTest
 from reframe.core.builtins import fixture, parameter, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from mpi_campaign import archive, peers, verify
+from mpi_campaign import archive, peers
 from mpi_campaign.benchmarks import BENCHMARKS
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack.build import Build
-from postprocess.fields import RecordError
-from postprocess.peers import LAUNCH_END, PeerHeader, load_peer_record, read_output, write_peer_record
 
 
 class PeerTest(MeasuredTest):
@@ -71,6 +69,8 @@ class PeerTest(MeasuredTest):
 
     @run_before("run")
     def prepare(self) -> None:
+        from postprocess.peers import LAUNCH_END  # noqa: PLC0415
+
         self.launches = self.planned_launches()
         super().prepare()
         if self.finished_record() is not None:
@@ -114,6 +114,10 @@ class PeerTest(MeasuredTest):
 
     @sanity_function
     def what_was_asked_is_what_ran(self) -> bool:
+        from mpi_campaign import verify  # noqa: PLC0415
+        from postprocess.fields import RecordError  # noqa: PLC0415
+        from postprocess.peers import load_peer_record  # noqa: PLC0415
+
         try:
             if self.finished_record() is None:
                 self.write_record()
@@ -131,6 +135,8 @@ class PeerTest(MeasuredTest):
 
     def write_record(self) -> None:
         """From what the program printed. Raises RecordError or CampaignError where that cannot be."""
+        from postprocess.peers import PeerHeader, read_output, write_peer_record  # noqa: PLC0415
+
         case, launches, stage = self.case, self.launches, Path(self.stagedir)
         text = self.staged(archive.STDOUT).read_text(errors="replace")
         output = read_output(self.benchmark, text, case.collective, [one.message_bytes for one in launches])

@@ -295,7 +295,7 @@ def test_toolchains_take_turns_on_the_same_sizes_and_are_compared(tmp_path: Path
     words = [word for side in sides for word in ("--toolchain", side)]
     done = campaign(
         "run", *words, "--configuration", "basic", "--network", "shm", "--collective", "ibcast", "--repeat", "2",
-        "--interleave", "--budget-seconds", "38", "--output", str(tmp_path),
+        "--interleave", "--budget-seconds", "46", "--output", str(tmp_path),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     run = run_path(done.stdout)

@@ -1,0 +1,187 @@
+"""`campaign baseline`: references made from archived runs.
+
+Every entry is an upper bound: [0, null, bound, unit] of a ratio that is 0 where all is well, [value, null, fraction,
+unit] of another one.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from mpi_campaign import archive, suites
+from mpi_campaign.archive import RunFolder
+from mpi_campaign.cases import Case
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.references import INDEX, OWN, VERSION, key, path_of
+from postprocess.compare import LEAST_DIFFERENCE, LEAST_RATIO
+from postprocess.fields import RecordError
+from postprocess.impact import highlighted, impact_metrics, impact_table
+from postprocess.impact_record import load_impact
+from postprocess.load import IMPACT_SCHEMA, load_record, schema_of
+from postprocess.points import record_metrics
+from postprocess.text import clean
+
+QUANTILE = 0.95
+FEWEST_RUNS = 3
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Which number of a record has a reference: `absolute`, because all is well at 0, or a fraction above its median.
+
+    margin: what a difference must at least be to matter.
+    """
+
+    metric: str
+    test: str
+    absolute: bool
+    margin: float
+
+
+BOUNDS = (
+    Bound("r_overhead", "nbc_overlap", absolute=True, margin=LEAST_DIFFERENCE),
+    Bound("r_overhead_vs_basic", "nbc_overlap", absolute=True, margin=LEAST_DIFFERENCE),
+    Bound("t_comm_ref_ratio_to_sizes", "nbc_overlap", absolute=False, margin=LEAST_RATIO),
+    Bound("r_mpi_impact", "mpi_impact", absolute=False, margin=LEAST_RATIO),
+)
+
+
+@dataclass(frozen=True)
+class Made:
+    """References that were made: `document` as it is written, how many, and what was left out, a line each."""
+
+    document: dict[str, Any]
+    references: int
+    left_out: tuple[str, ...]
+
+
+def make(runs: Sequence[RunFolder]) -> Made:
+    """References from the records of runs of one system. Raises CampaignError where none can be made."""
+    systems = sorted({run.system for run in runs})
+    if len(systems) != 1:
+        raise CampaignError(f"references are of one system, these runs are of {', '.join(systems)}: name those of one")
+    unfinished = next((run for run in runs if not run.archived.is_dir()), None)
+    if unfinished is not None:
+        raise CampaignError(f"run '{unfinished.run}' is incomplete: references are made of whole runs")
+    values: dict[tuple[Bound, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    left_out: dict[str, int] = defaultdict(int)
+    for run in runs:
+        for name, numbers, why in _records_of(run):
+            if why:
+                left_out[why] += 1
+            for bound in BOUNDS:
+                if not why and bound.metric in numbers and bound.test == numbers_test(name):
+                    values[bound, name][run.run].append(numbers[bound.metric])
+    document: dict[str, Any] = {}
+    few: dict[str, int] = defaultdict(int)
+    count = 0
+    for (bound, name), by_run in sorted(
+        values.items(), key=lambda item: (item[0][0].test, item[0][1], item[0][0].metric)
+    ):
+        if len(by_run) < FEWEST_RUNS:
+            few[name] += 1
+            continue
+        entry = document.setdefault(bound.test, {"$index": [INDEX]}).setdefault(name, {})
+        entry[bound.metric] = _reference(bound, [float(np.median(launches)) for launches in by_run.values()])
+        count += 1
+    if few:
+        left_out[f"fewer than {FEWEST_RUNS} runs have it"] += len(few)
+    if not count:
+        why = "; ".join(f"{times} x {reason}" for reason, times in left_out.items()) or "no records"
+        raise CampaignError(f"no reference can be made of these runs: {why}")
+    own = {
+        "schema_version": VERSION,
+        "made_utc": archive.now_utc(),
+        "runs": [run.run for run in runs],
+        "toolchains": sorted(
+            {str(one.get("toolchain")) for run in runs for one in archive.read_manifest(run).get("toolchains") or []}
+        ),
+        "quantile": QUANTILE,
+        "margins": {bound.metric: bound.margin for bound in BOUNDS},
+    }
+    return Made({OWN: own, **document}, count, tuple(f"{times} x {reason}" for reason, times in left_out.items()))
+
+
+def numbers_test(name: str) -> str:
+    """The ReFrame test of a key."""
+    return "mpi_impact" if ".mpi_impact" in name else "nbc_overlap"
+
+
+def _reference(bound: Bound, values: Sequence[float]) -> list[Any]:
+    """ReFrame's (reference, lower, upper, unit), of a value per run; no lower bound: what is better is no fault."""
+    high = float(np.quantile(values, QUANTILE))
+    if bound.absolute:
+        return [0, None, round(max(high, 0.0) + bound.margin, 4), "ratio"]  # ReFrame takes no bound below 0
+    middle = float(np.median(values))
+    return [round(middle, 4), None, round(high * (1 + bound.margin) / middle - 1, 4), "ratio"]
+
+
+def _records_of(run: RunFolder) -> Iterable[tuple[str, Mapping[str, float], str]]:
+    """Of every record of a run its key, its numbers, and why it can be no reference; empty where it can."""
+    manifest = archive.read_manifest(run)
+    try:
+        grid = suites.SUITES[manifest["suite"]].grid
+        cases = [Case(**{name: case[name] for name in Case.__dataclass_fields__ if name in case})
+                 for case in manifest["cases"] if case["result"] == "pass"]  # fmt: skip
+    except (KeyError, TypeError, ValueError) as error:
+        raise CampaignError(f"{run.path / archive.MANIFEST} is not what a run writes: {error!r}") from error
+    for case in cases:
+        path = run.records / f"{case.stem}.jsonl"
+        try:
+            if schema_of(path) == IMPACT_SCHEMA:
+                yield _impact_numbers(case, path, grid)
+            elif case.benchmark == "nbc_overlap":
+                yield _overlap_numbers(run, case, path, grid)
+        except RecordError as error:
+            raise CampaignError(f"{run.run}: {error}") from error
+
+
+def _impact_numbers(case: Case, path: Path, grid: str) -> tuple[str, Mapping[str, float], str]:
+    record = load_impact(path)
+    header = record.header
+    named = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
+    shown = highlighted(impact_table([record]))
+    why = "oversubscribed" if header.oversubscribed else "" if record.complete else "incomplete"
+    if not why and not shown["reliable"].all():
+        why = "the impact of an idle library is not reliable"
+    return named, impact_metrics(record), why
+
+
+def _overlap_numbers(run: RunFolder, case: Case, path: Path, grid: str) -> tuple[str, Mapping[str, float], str]:
+    record = load_record(path)
+    header = record.header
+    basic = case.basic
+    beside = None if basic in (None, case) else run.records / f"{basic.stem}.jsonl"
+    numbers = record_metrics(path, beside if beside is not None and beside.is_file() else None)
+    named = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
+    if header.oversubscribed:
+        return named, numbers, "oversubscribed"
+    if not record.complete:
+        return named, numbers, "incomplete"
+    if not 2 * numbers.get("points_reliable", 0.0) >= numbers.get("points_valid", math.inf):
+        return named, numbers, "less than half of its points are reliable"
+    return named, numbers, ""
+
+
+def write(system: str, made: Made) -> Path:
+    """Write a system's references, whole or not at all. Raises CampaignError."""
+    path = path_of(system)
+    if not path.parent.is_dir():
+        raise CampaignError(
+            f"there is no systems/{clean(system)}/: describe that machine first, "
+            f"./campaign systems init {clean(system)}"
+        )
+    text = (
+        "# Made by `./campaign baseline` from archived runs; ReFrame's tests read it. Make it anew, do not edit it.\n"
+    )
+    try:
+        archive.write_atomically(path, text + yaml.safe_dump(made.document, sort_keys=False, allow_unicode=True))
+    except OSError as error:
+        raise CampaignError(f"{path} cannot be written ({error.strerror})") from error
+    return path
