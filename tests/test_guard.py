@@ -87,7 +87,7 @@ def test_descendants_sees_grandchildren() -> None:
     child = subprocess.Popen(["sh", "-c", "sleep 30 & wait"])
     try:
         deadline = time.monotonic() + 5
-        while len(guard.descendants(os.getpid())) < 2 and time.monotonic() < deadline:
+        while not guard.descendants(child.pid) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert len(guard.descendants(child.pid)) == 1
     finally:

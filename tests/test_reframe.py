@@ -66,7 +66,7 @@ def test_a_dry_run_of_every_test_of_a_suite(system: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("suite", suites.SUITES)
 def test_a_suite_is_a_mode_that_sets_its_grid(suite: str, tmp_path: Path) -> None:
-    done = reframe("local", tmp_path, f"--mode={suite}", f"--tag={suite}", "-n", "ibcast", "--dry-run")
+    done = reframe("local", tmp_path, f"--mode={suite}", f"--tag={suite}", "-n", ONE, "--dry-run")
     assert done.returncode == 0, done.stdout
     scripts = [path.read_text() for path in tmp_path.glob("stage/**/rfm_job.sh")]
     assert any(f"--grid {suites.SUITES[suite].grid}" in script for script in scripts)
