@@ -2,7 +2,7 @@
 
     .venv/bin/python -m tests.benchmarks.archive_scale [--points 1000000] [--nights 365] [--cases 500]
 
-Each reading is a process of its own, so that its memory is its own. `docs/verdicts.md` has what it printed.
+Each reading is a process of its own, so that its memory is its own.
 """
 
 import argparse

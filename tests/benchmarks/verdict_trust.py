@@ -4,7 +4,7 @@
 
 The benchmark is launched plain, plain again, and with a preloaded library that makes every MPI_Wait 3, 5, 10 or 20 %
 slower (benchmarks/tests/slow_preload.c), in turn, A B C D E F F E D C B A, on the sizes of the first launch. Sides of a
-few launches are drawn of them. Each rule is asked about the same sides; `docs/verdicts.md` has what it printed.
+few launches are drawn of them. Each rule is asked about the same sides.
 
     verdict     `compare`: the launch is the unit, false-discovery rate over all cases, 3 % at least
     threshold   a ratio of the means of all repetitions beyond 5 %: what a script over two logs does
