@@ -1,13 +1,15 @@
 """`campaign history`: since when a case is slower, what changed in that run, and which alarms somebody has seen to."""
 
 import fcntl
+import functools
 import json
 import os
 import sys
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,17 +50,22 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Seen:
-    """An alarm that somebody has seen to: its case and metric, its run, and why it may be quiet."""
+    """An alarm that somebody has seen to: its case and metric, its run, how much it was, and why it may be quiet."""
 
     name: str
     case: tuple[str, ...]
     run: str
+    effect: float
     because: str
 
-    def is_of(self, change: Change, runs: Sequence[str]) -> bool:
-        """Whether a change is that one: where it begins may move by a few runs when more of them are known."""
+    def is_of(self, change: Change, runs: Sequence[str], limits: Limits) -> bool:
+        """Whether a change is that one: it may move by a few runs when more of them are known, but not grow."""
+        ratio = METRICS[change.metric].ratio
+        most = self.effect * (1 + limits.least_ratio) if ratio else self.effect + limits.least_difference
+        if change.effect >= most:
+            return False
         away = abs(bisect_left(runs, self.run) - bisect_left(runs, change.run))
-        return self.case == change.key and away <= FEWEST
+        return self.case == change.key and away < FEWEST
 
 
 @dataclass(frozen=True)
@@ -96,22 +103,37 @@ def find(asked: Asked, root: Path) -> tuple[list[Alarm], list[Series]]:
     table, unread = launch_table(one.path for one in runs)
     for problem in (*problems, *unread):
         print(f"campaign: {problem}", file=sys.stderr)
-    series = [with_changes(one) for one in series_of(side.launches(table, runs), metrics)]
+    launches = side.launches(table, runs)
+    if launches.empty:
+        of = f" of '{asked.words}'" if asked.words else ""
+        raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
+    series = [with_changes(one) for one in series_of(launches, metrics)]
     changes = changes_of(series, asked.limits)
-    still = standing(changes, series, asked.limits)
-    known = {system: acknowledged(root, system) for system in {one.system for one in runs}}
+    still = {one.name for one in standing(changes, series, asked.limits)}
+    known = {system: _by_case(acknowledged(root, system)) for system in {one.system for one in runs}}
     ordered = {one.key: one.runs for one in series}
-    return [_alarm(one, root, known, ordered[one.key], stands=one in still) for one in changes], series
+
+    @functools.cache
+    def explained(system: str, before: str, after: str) -> tuple[str, ...]:
+        """A night in which many cases change is read once."""
+        manifests = [_manifest(RunFolder(root, system, name)) for name in (before, after)]
+        return tuple(manifest_changes(*manifests)) if all(manifests) else ("a manifest cannot be read",)
+
+    def alarm(change: Change) -> Alarm:
+        system, runs_of = str(change.case["system"]), ordered[change.key]
+        seen = known[system].get(change.key, [])
+        because = next((one.because for one in seen if one.is_of(change, runs_of, asked.limits)), "")
+        why = explained(system, change.before, change.run)
+        return Alarm(change, system, why, because, stands=change.name in still)
+
+    return [alarm(one) for one in changes], series
 
 
-def _alarm(
-    change: Change, root: Path, known: Mapping[str, Sequence[Seen]], runs: Sequence[str], *, stands: bool
-) -> Alarm:
-    system = str(change.case["system"])
-    manifests = [_manifest(RunFolder(root, system, name)) for name in (change.before, change.run)]
-    explained = tuple(manifest_changes(*manifests)) if all(manifests) else ("a manifest cannot be read",)
-    because = next((one.because for one in known[system] if one.is_of(change, runs)), "")
-    return Alarm(change, system, explained, because, stands)
+def _by_case(seen: Iterable[Seen]) -> dict[tuple[str, ...], list[Seen]]:
+    found: dict[tuple[str, ...], list[Seen]] = defaultdict(list)
+    for one in seen:
+        found[one.case].append(one)
+    return found
 
 
 def _manifest(run_: RunFolder) -> dict[str, Any]:
@@ -127,7 +149,7 @@ def acknowledged(root: Path, system: str) -> list[Seen]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return [
-            Seen(str(name), tuple(map(str, one["case"])), str(one["run"]), str(one["because"]))
+            Seen(str(name), tuple(map(str, one["case"])), str(one["run"]), float(one["effect"]), str(one["because"]))
             for name, one in found.items()
         ]
     except FileNotFoundError:
@@ -135,7 +157,9 @@ def acknowledged(root: Path, system: str) -> list[Seen]:
     except (OSError, ValueError, RecursionError) as error:
         raise CampaignError(f"{path} cannot be read: {error}") from error
     except (AttributeError, KeyError, TypeError) as error:
-        raise CampaignError(f"{path} is not what `history --acknowledge` writes: name, case, run and why") from error
+        raise CampaignError(
+            f"{path} is not what `history --acknowledge` writes: name, case, run, effect, why"
+        ) from error
 
 
 def acknowledge(names: Sequence[str], because: str, asked: Asked, root: Path) -> list[Alarm]:
@@ -153,8 +177,9 @@ def acknowledge(names: Sequence[str], because: str, asked: Asked, root: Path) ->
                 known = {one.name: one for one in acknowledged(root, system)}
                 for one in chosen:
                     if one.system == system:
-                        known[one.change.name] = Seen(one.change.name, one.change.key, one.change.run, because)
-                kept = {one.name: {"case": one.case, "run": one.run, "because": one.because} for one in known.values()}
+                        change = one.change
+                        known[change.name] = Seen(change.name, change.key, change.run, change.effect, because)
+                kept = {one.pop("name"): one for one in map(asdict, known.values())}
                 archive.write_atomically(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
         except OSError as error:
             raise CampaignError(f"{path} cannot be written ({error.strerror})") from error

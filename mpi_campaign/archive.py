@@ -25,6 +25,8 @@ from mpi_campaign.errors import CampaignError
 
 RESULTS = ROOT / "results"
 MANIFEST = "manifest.json"
+RUN = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
+"""Names of runs."""
 LAST = re.compile(r"last(?:~(\d{1,6}))?")
 
 # What ReFrame writes about a session, and the archive keeps.
@@ -132,6 +134,19 @@ def readable(reference: str, root: Path) -> RunFolder:
     if folder.path == folder.partial:
         harvest(folder)
     return folder
+
+
+def later_than(folder: RunFolder) -> str:
+    """The name of a run of its system that says that it began later than this one, which begins now; or nothing."""
+    names = [one.run for one in runs(folder.root) if one.system == folder.system and RUN.fullmatch(one.run)]
+    return max((name for name in names if name > folder.run), default="")
+
+
+def check_outside(path: Path) -> None:
+    """Nothing in the archive is ever overwritten, nor added to. Raises CampaignError for a path inside a run."""
+    run = next((one for one in path.resolve().parents if RUN.fullmatch(one.name) and _has_manifest(one)), None)
+    if run is not None:
+        raise CampaignError(f"{path} is in the run {run.name}, in which nothing is changed: give another file")
 
 
 def runs(root: Path) -> Iterator[RunFolder]:

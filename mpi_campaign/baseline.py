@@ -5,6 +5,7 @@ unit] of another one.
 """
 
 import math
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from mpi_campaign import archive, suites
+from mpi_campaign import archive, consistency, store, suites
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
@@ -69,6 +70,7 @@ def make(runs: Sequence[RunFolder]) -> Made:
     unfinished = next((run for run in runs if not run.archived.is_dir()), None)
     if unfinished is not None:
         raise CampaignError(f"run '{unfinished.run}' is incomplete: references are made of whole runs")
+    runs = _good(runs)
     values: dict[tuple[Bound, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     left_out: dict[str, int] = defaultdict(int)
     for run in runs:
@@ -80,7 +82,7 @@ def make(runs: Sequence[RunFolder]) -> Made:
                     values[bound, name][run.run].append(numbers[bound.metric])
     document: dict[str, Any] = {}
     few: dict[str, int] = defaultdict(int)
-    count = 0
+    made_of: dict[str, int] = {}
     for (bound, name), by_run in sorted(
         values.items(), key=lambda item: (item[0][0].test, item[0][1], item[0][0].metric)
     ):
@@ -89,10 +91,10 @@ def make(runs: Sequence[RunFolder]) -> Made:
             continue
         entry = document.setdefault(bound.test, {"$index": [INDEX]}).setdefault(name, {})
         entry[bound.metric] = _reference(bound, [float(np.median(launches)) for launches in by_run.values()])
-        count += 1
+        made_of[f"{name} {bound.metric}"] = len(by_run)
     if few:
         left_out[f"fewer than {FEWEST_RUNS} runs have it"] += len(few)
-    if not count:
+    if not made_of:
         why = "; ".join(f"{times} x {reason}" for reason, times in left_out.items()) or "no records"
         raise CampaignError(f"no reference can be made of these runs: {why}")
     own = {
@@ -104,8 +106,22 @@ def make(runs: Sequence[RunFolder]) -> Made:
         ),
         "quantile": QUANTILE,
         "margins": {bound.metric: bound.margin for bound in BOUNDS},
+        "runs_of": made_of,
     }
-    return Made({OWN: own, **document}, count, tuple(f"{times} x {reason}" for reason, times in left_out.items()))
+    without = tuple(f"{times} x {reason}" for reason, times in left_out.items())
+    return Made({OWN: own, **document}, len(made_of), without)
+
+
+def _good(runs: Sequence[RunFolder]) -> list[RunFolder]:
+    """Without copies. Raises CampaignError for a file that is not what was archived: the references would be of it."""
+    kept, problems = consistency.together(runs)
+    for problem in problems:
+        print(f"campaign: {problem}", file=sys.stderr)
+    for run in kept:
+        fault = next(store.faults(run), "")
+        if fault:
+            raise CampaignError(f"run {run.run}: {fault}; references are made of what was archived")
+    return kept
 
 
 def numbers_test(name: str) -> str:

@@ -26,6 +26,7 @@ class Benchmark:
     references from it; itself, another one, or "" where there is none.
     fixture: name of the test that measures its `basic`, where that is a fixture of `test`, which then only judges it.
     share: of what a case of nbc_overlap has of the run's budget, what one of its own has.
+    fewest_ranks: that it makes sense with.
     """
 
     title: str
@@ -35,6 +36,7 @@ class Benchmark:
     basic_of: str = ""
     fixture: str = ""
     share: float = 1.0
+    fewest_ranks: int = 2  # collectives need somebody to communicate with
 
 
 def _peer(name: str) -> Benchmark:
@@ -56,6 +58,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         axes=("configuration", "computation"),
         basic_of="mpi_impact",
         fixture="mpi_impact_basic",
+        fewest_ranks=1,
     ),
     "imb_nbc": _peer("imb_nbc"),
     "osu": _peer("osu"),

@@ -215,8 +215,8 @@ def show(run: str, output: Path, *, as_json: bool, **asked: bool) -> int:
     "--metric",
     "metrics",
     multiple=True,
-    help="t_measured_ns, t_comm_ref_ns, t_comp_ref_ns, r_overhead, r_overhead_vs_basic, r_comm or r_comp_slowdown. "
-    "May be repeated. Default: all but t_comp_ref_ns and the last two.",
+    help="t_measured_ns, t_comm_ref_ns, t_comp_ref_ns, r_overhead, r_overhead_vs_basic, r_mpi_impact, r_comm or "
+    "r_comp_slowdown. May be repeated. Default: all but t_comp_ref_ns and the last two.",
 )
 @click.option("--least-ratio", type=float, default=0.03, show_default=True, help="Smaller changes of a time are none.")
 @click.option(
@@ -303,6 +303,9 @@ def reproduce(run: str, output: Path) -> int:
     metavar="NAME@VERSION[=PREFIX]",
     help="As of `run`. May be repeated. Default: the suite's; with Spack, all of the system's.",
 )
+@click.option(
+    "--benchmark", "benchmarks", multiple=True, help="As of `run`: other benchmarks are built for it. May be repeated."
+)
 @click.option("--spack", type=click.Path(path_type=Path), help="The Spack to use from now on: a folder with bin/spack.")
 @click.option("--packages", type=click.Path(path_type=Path), help="A clone of Spack's packages to use from now on.")
 @click.option("--clone", is_flag=True, help="Clone Spack and its packages into this clone, and use them.")
@@ -317,7 +320,7 @@ def setup(
     """
     from mpi_campaign import prepare  # noqa: PLC0415
 
-    asked["toolchains"] = tuple(dict.fromkeys(asked["toolchains"]))
+    asked |= {name: tuple(dict.fromkeys(asked[name])) for name in ("toolchains", "benchmarks")}
     wanted = prepare.SpackSetup(spack, packages, lock, clone=clone, fresh=fresh)
     return prepare.setup(asked, wanted, ["./campaign", *sys.argv[1:]])
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from mpi_campaign import sides
+from mpi_campaign import archive, sides
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
-from postprocess import compare_text, page
-from postprocess.compare import FASTER, METRICS, SLOWER, USUAL, Comparison, Limits, compare
+from postprocess import compare_text, junit, page
+from postprocess.compare import FASTER, METRICS, SLOWER, USUAL, Comparison, Limits, compare, over_all
 from postprocess.table import aligned
 from postprocess.verdict_page import comparison_view, render
 
@@ -20,7 +20,12 @@ AS_TEXT: Mapping[str, Callable[[Comparison, Sequence[str]], str]] = {
     "markdown": compare_text.comparison_markdown,
     "junit": compare_text.comparison_junit,
 }
-
+TOGETHER: Mapping[str, Callable[[Sequence[str]], str]] = {
+    "json": lambda parts: "[\n{}\n]".format(",\n".join(parts)),
+    "markdown": "\n".join,
+    "junit": junit.suites,
+}
+"""Of several pairs of sides, one file: a list of objects, one table below the other, a test suite each."""
 
 MOST_LINES = 4
 
@@ -62,17 +67,13 @@ def run(asked: Asked, root: Path, form: str, files: Mapping[str, Path]) -> int:
     pairs, facts = _compare(asked, root)
     if all(found.rows.empty for found in pairs.values()):
         raise CampaignError(_nothing(asked, pairs))
-    if len(pairs) > 1:
-        if form or files:
-            raise CampaignError("more than two sides make a matrix, which is text only: compare two of them")
-        print(matrix_text(asked.words, pairs))
-    else:
-        ((names, found),) = pairs.items()
-        for kind, path in files.items():
-            html = kind == "html"
-            write(path, render(comparison_view(found, names, facts)) if html else AS_TEXT[kind](found, names))
-        shown = AS_TEXT[form](found, names) if form else compare_text.comparison_text(found, names, every=asked.every)
-        print(shown.removesuffix("\n"))
+    if "html" in files and len(pairs) > 1:
+        raise CampaignError("--html: a page is of two sides; --json, --markdown and --junit are of any number")
+    for kind, path in files.items():
+        ((names, found), *_) = pairs.items()
+        write(path, render(comparison_view(found, names, facts)) if kind == "html" else in_form(kind, pairs))
+    shown = in_form(form, pairs) if form else as_text(asked, pairs)
+    print(shown.removesuffix("\n"))
     return EXIT_FAILED if any(found.count(SLOWER) for found in pairs.values()) else EXIT_GOOD
 
 
@@ -87,6 +88,7 @@ def _nothing(asked: Asked, pairs: Mapping[tuple[str, str], Comparison]) -> str:
 
 def write(path: Path, text: str) -> None:
     """Write a file that a person named, whole or not at all where it is a regular one. Raises CampaignError."""
+    archive.check_outside(path)
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()):
             path.write_text(text, encoding="utf-8")
@@ -120,19 +122,34 @@ def _compare(asked: Asked, root: Path) -> tuple[dict[tuple[str, str], Comparison
         )
         for i, j in itertools.combinations(range(len(parsed)), 2)
     }
-    return pairs, facts
+    return dict(zip(pairs, over_all(list(pairs.values())), strict=True)), facts
 
 
 def _runs(table: pd.DataFrame) -> set[tuple[str, str]]:
     return set(zip(table["system"], table["run"], strict=True))
 
 
+def in_form(form: str, pairs: Mapping[tuple[str, str], Comparison]) -> str:
+    """The comparison, or all of them, in a form of AS_TEXT."""
+    parts = [AS_TEXT[form](found, names) for names, found in pairs.items()]
+    return parts[0] if len(parts) == 1 else TOGETHER[form](parts)
+
+
+def as_text(asked: Asked, pairs: Mapping[tuple[str, str], Comparison]) -> str:
+    """What is printed: of two sides all that is known, of more a matrix, and what changed in each pair."""
+    several = len(pairs) > 1
+    told = [
+        compare_text.comparison_text(found, names, every=asked.every, maps=not several)
+        for names, found in pairs.items()
+    ]
+    return "\n\n".join([*([matrix_text(asked.words, pairs)] if several else []), *told])
+
+
 def matrix_text(words: Sequence[str], pairs: Mapping[tuple[str, str], Comparison]) -> str:
-    """More than two sides: how the one in the column does against the one in the row, and each pair's answer."""
+    """More than two sides: how the one in the column does against the one in the row."""
     lines = [[one, *(_cell(pairs[one, two]) if (one, two) in pairs else "" for two in words[1:])] for one in words[:-1]]
     key = "each cell: cases slower / faster / compared, of the column's side against the row's"
-    told = [compare_text.summary(found, names) for names, found in pairs.items()]
-    return "\n\n".join([f"{aligned(['against', *words[1:]], lines, right=set())}\n{key}", *told])
+    return f"{aligned(['against', *words[1:]], lines, right=set())}\n{key}"
 
 
 def _cell(found: Comparison) -> str:

@@ -4,7 +4,6 @@ Found in the manifests alone. What is wrong is said, a line each, and hides noth
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from mpi_campaign import archive
@@ -72,12 +71,15 @@ def _clocks(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, A
             else:
                 by_host.setdefault((run.system, _host(manifests[run], "name")), []).append((began, ended, run))
     for (_, host), sessions in by_host.items():
-        for (_, ended, earlier), (began, _, later) in pairwise(sorted(sessions, key=lambda one: one[:2])):
+        ended, earlier = "", sessions[0][2]  # the end that is latest so far, and whose it is
+        for began, until, later in sorted(sessions, key=lambda one: one[:2]):
             if began < ended and later != earlier:
                 problems.append(
                     f"runs {_named(earlier)} and {_named(later)} overlap in time on {clean(host)}: its clock was set "
                     "back between them, or they disturbed each other; which of them is the newer is not certain"
                 )
+            if until > ended:
+                ended, earlier = until, later
     return problems
 
 

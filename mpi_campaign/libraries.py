@@ -550,6 +550,19 @@ def _with_core_given_up(request: Request, settings: Settings) -> Answer:
     return settings
 
 
+def progresses_in(family: str, prefix: Path, version: str, network: str) -> tuple[str, ...]:
+    """The configurations in which the library has progress threads of its own over a network, given cores enough."""
+    if library(family).progresses:
+        return tuple(CONFIGURATIONS)
+    enough = Placement(2, 2)
+    return tuple(
+        name
+        for name, configuration in CONFIGURATIONS.items()
+        if configuration.progress == "library"
+        and isinstance(launch(family, Request(prefix, version, name, network, enough)), Settings)
+    )
+
+
 def across_nodes(family: str, request: Request, agent: str, hosts: Sequence[str]) -> Answer:
     """Like `launch`, for ranks on several hosts, reached by an agent that is used as ssh is; TCP between them.
 

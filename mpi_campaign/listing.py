@@ -43,10 +43,12 @@ def _entry(name: str, what: str, why_not: str | None = None) -> dict[str, Any]:
 
 def _spack() -> Iterator[dict[str, Any]]:
     """The matrix of each system, for --provider spack."""
+    lacking: str | None = None
     try:
         tool.find()
     except CampaignError as error:
         yield _entry("spack", "", str(error))
+        lacking = "no Spack can be used"
     scopes: dict[Path, list[str]] = {}
     for system in plan.available_systems():
         scopes.setdefault(matrix.scope_of(system), []).append(system)
@@ -58,7 +60,7 @@ def _spack() -> Iterator[dict[str, Any]]:
             yield _entry(names, "", str(error))
             continue
         for line in rows.lines:
-            yield _entry(f"{rows.name(line)} ({names})", line.spec)
+            yield _entry(f"{rows.name(line)} ({names})", line.spec, lacking)
 
 
 def _time(suite: suites.Suite) -> str:

@@ -90,12 +90,27 @@ def host_facts() -> dict[str, str | int]:
         "name": platform.node(),
         "cpu": cpu_model(),
         "kernel": platform.release(),
+        "firmware": firmware(),
         "os": release.get("PRETTY_NAME", platform.system()),
         "cores": found.physical,
         "cpus": len(found.cpus),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "python": platform.python_version(),
     }
+
+
+def firmware() -> str:
+    """Versions of the CPU's microcode, the mainboard's firmware and network adapters'; empty where none is told."""
+    found = []
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        found += [f"microcode {line.partition(':')[2].strip()}" for line in lines if line.startswith("microcode")][:1]
+    named = [("board", Path("/sys/class/dmi/id/bios_version"))]
+    named += [(path.parent.name, path) for path in sorted(Path("/sys/class/infiniband").glob("*/fw_ver"))]
+    for name, path in named:
+        with contextlib.suppress(OSError):
+            found += [f"{name} {' '.join(path.read_text(errors='replace').split())}"]
+    return ", ".join(found)
 
 
 def compiler() -> Path:
@@ -156,16 +171,22 @@ def _refusal(module: str, *options: str) -> str | None:
     return lines[-1].removeprefix(f"{module}: ") if lines else f"its trial ended with {done.returncode}"
 
 
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        words = ["git", "-C", str(folder), *arguments]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def commit_of(folder: Path) -> str:
+    """Of the git clone that a folder lies in; empty outside git."""
+    return (_git(folder, "rev-parse", "HEAD") or "").strip()
+
+
 def git_state() -> tuple[str, bool | None]:
     """Commit of the clone and whether it has changes; ("unknown", None) outside git."""
-
-    def git(*arguments: str) -> str | None:
-        try:
-            done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
-        except OSError:
-            return None
-        return done.stdout if done.returncode == 0 else None
-
-    commit = git("rev-parse", "HEAD")
-    status = git("status", "--porcelain")
+    commit = _git(ROOT, "rev-parse", "HEAD")
+    status = _git(ROOT, "status", "--porcelain")
     return (commit.strip() if commit else "unknown", bool(status) if status is not None else None)

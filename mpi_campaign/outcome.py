@@ -1,8 +1,10 @@
 """What a finished run is turned into: tables, Parquet, the report."""
 
 import json
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -29,6 +31,23 @@ def load(folder: RunFolder) -> Run:
         raise CampaignError(str(error)) from error
 
 
+def seen(folder: RunFolder) -> dict[str, Any]:
+    """What the records of a run say of where and how it ran, in short: hosts, and what each toolchain's environment
+    held, {toolchain: {variable: values in all of its cases}}."""
+    headers = [record.header for record in load(folder).records]
+    variables: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for header in headers:
+        for name, value in header.environment.items():
+            variables[header.toolchain][name].add(value)
+    return {
+        "nodes": sorted({place.host for header in headers for place in header.placement}),
+        "variables": {
+            toolchain: {name: sorted(values) for name, values in named.items()}
+            for toolchain, named in variables.items()
+        },
+    }
+
+
 def write_tables(folder: RunFolder) -> None:
     """points.parquet and samples.parquet, beside the records; impact.parquet where such were measured."""
     write_parquet(folder.path)
@@ -50,6 +69,8 @@ def write_report(
     given, target = target, target or folder.report
     if target.exists() and not target.is_file():
         raise CampaignError(f"{target} is no regular file: give another file with -o")
+    for place in filter(None, (given, maps)):
+        archive.check_outside(place)
     if given and not given.parent.is_dir():
         raise CampaignError(f"{given.parent} is not a folder: make it, or give another file with -o")
     if given and not maps:

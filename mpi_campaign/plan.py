@@ -5,7 +5,7 @@ import math
 import re
 import runpy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -82,8 +82,11 @@ class Options:
         for field in fields(cls):
             asked.setdefault(field.name, field.default)  # an option that is younger than the run
             wanted = (int, float) if isinstance(field.default, float) else type(field.default)
-            if not isinstance(asked[field.name], wanted):
-                raise TypeError(f"{field.name} is {asked[field.name]!r}")
+            value = asked[field.name]
+            if not isinstance(value, wanted) or (
+                isinstance(value, tuple) and not all(isinstance(v, str) for v in value)
+            ):
+                raise TypeError(f"{field.name} is {value!r}")
         return cls(**asked)
 
 
@@ -232,9 +235,13 @@ def _check_names(options: Options) -> None:
 
 def _check_numbers(options: Options) -> None:
     budget, limit = options.budget_seconds, options.case_limit_seconds
+    asked = benchmarks_of(options)
+    fewest = max(benchmark.fewest_ranks for benchmark in asked.values())
+    names = [name for name, benchmark in asked.items() if benchmark.fewest_ranks == fewest]
+    need = f"{' and '.join(names)} need{'s' * (len(names) == 1)} at least {fewest}{_alone(options.ranks)}"
     wrong = {
         f"--repeat {options.repeat}: a whole number from 1 to {MOST_REPEATS}": not 1 <= options.repeat <= MOST_REPEATS,
-        f"--ranks {options.ranks}: a collective needs at least 2 ranks": options.ranks < 2,
+        f"--ranks {options.ranks}: {need}": options.ranks < fewest,
         f"--threads-per-rank {options.threads_per_rank}: a whole number from 1, or 0 for all cores": (
             options.threads_per_rank < 0
         ),
@@ -252,6 +259,12 @@ def _check_numbers(options: Options) -> None:
         nanoseconds(text)
     if options.interleave and len(set(options.toolchains)) < 2:
         raise CampaignError("--interleave lets toolchains take turns: name at least two with --toolchain")
+
+
+def _alone(ranks: int) -> str:
+    """Behind a refusal of so many ranks: what may have them."""
+    enough = [name for name, benchmark in BENCHMARKS.items() if benchmark.fewest_ranks <= ranks]
+    return f"; {ranks} may be asked for with --benchmark {' or '.join(enough)} alone" if enough else ""
 
 
 _NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -369,10 +382,25 @@ def make_plan(options: Options, resolved: list[Toolchain], network: str, placeme
                 cases.append(case)
                 if reason:
                     skipped[case.stem] = reason
-    plan = Plan(options, network, placement, tuple(cases), skipped)
+    plan = _within_budget(Plan(options, network, placement, tuple(cases), skipped))
     if not plan.to_measure:
         reasons = "; ".join(dict.fromkeys(skipped.values()))
         raise CampaignError(f"nothing can run: {reasons} (what can: ./campaign list)")
+    return plan
+
+
+def _within_budget(plan: Plan) -> Plan:
+    """Without the collectives that a suite's own budget has no room for on this machine; what was asked for stays."""
+    suite = suites.SUITES[plan.options.suite]
+    if suite.whole or plan.options.collectives or plan.options.budget_seconds >= 0:
+        return plan
+    for name in reversed(suite.collectives[1:]):
+        if not plan.to_measure or not plan.too_short():
+            break
+        time = f"{plan.options.suite}'s {suite.budget_seconds:.0f} s"
+        reason = f"no time for it within {time}: --collective {name} measures it"
+        left_out = {case.stem: reason for case in plan.cases if case.collective == name}
+        plan = replace(plan, skipped={**left_out, **plan.skipped})
     return plan
 
 

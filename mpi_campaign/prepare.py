@@ -35,19 +35,23 @@ def setup(asked: Mapping[str, Any], wanted: SpackSetup, words: list[str]) -> int
         raise CampaignError(f"{wanted.given[0]} is for --provider spack")
     if wanted.lock is not None and len(options.toolchains) != 1:
         raise CampaignError("--lock is of one toolchain: say of which with one --toolchain")
+    if wanted.lock is not None and wanted.fresh:
+        raise CampaignError("--fresh makes a lock anew, --lock takes one as it is: give one of them")
     if options.provider == "spack":
+        check(options)
         tool.remember(spack=wanted.spack, packages=wanted.packages)
         if wanted.clone or not tool.is_there():
             tool.clone(print)
-        check(options)
         _prepare(options, wanted)
     return Campaign(options, archive.RESULTS, words).build()
 
 
 def _prepare(options: Options, wanted: SpackSetup) -> None:
     """Locks that are to be made anew are forgotten, one that was given is put in place."""
-    for one in provider.wanted(options.toolchains, options.system, peers.packages_of(list(benchmarks_of(options)))):
-        if wanted.fresh:
+    beside = peers.packages_of(list(benchmarks_of(options)))
+    if wanted.lock is not None:
+        (name,) = options.toolchains
+        provider.of_lock(name, options.system, beside).prepare(tool.find().packages, lock=wanted.lock)
+    if wanted.fresh:
+        for one in provider.wanted(options.toolchains, options.system, beside):
             one.lock.unlink(missing_ok=True)
-        if wanted.lock is not None:
-            one.prepare(tool.find().packages, lock=wanted.lock)

@@ -4,12 +4,13 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import click
 
 from mpi_campaign import archive, plan
-from mpi_campaign.archive import RunFolder
+from mpi_campaign.archive import RUN, RunFolder
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.plan import Options
 from mpi_campaign.spack.build import Build
@@ -96,7 +97,7 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
     try:
         options = Options.from_manifest(manifest)
         commit = str(manifest["campaign"]["commit"])
-        toolchains = [dict(entry) for entry in manifest["toolchains"]]
+        toolchains = [_entry(entry) for entry in manifest["toolchains"]]
         dirty = manifest["campaign"]["dirty"]
         cases = [dict(case) for case in manifest["cases"]]
     except KeyError as error:
@@ -108,6 +109,8 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
     names = tuple(_name(folder, options, entry) for entry in toolchains)
     options = replace(options, toolchains=names, network=network)
     plan.check(options)
+    if options.sizes_of and not (RUN.fullmatch(Path(options.sizes_of).name) and options.sizes_of.isprintable()):
+        raise CampaignError(f"{folder.path / archive.MANIFEST}: '{clean(options.sizes_of)}' is no run to take sizes of")
     lines = ["# in a clone of this project:"]
     if COMMIT.fullmatch(commit):
         lines.append(f"git checkout {commit}")
@@ -119,6 +122,13 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
         lines.append(f"# the system's spack/ was as it is kept in {shlex.quote(str(folder.path / SETTINGS))}")
     lines += [line for entry in toolchains for line in _toolchain_steps(folder, options, entry)]
     return [*lines, _run_line(options, run_command)]
+
+
+def _entry(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A toolchain of a manifest, its packages read. Raises KeyError, TypeError or AttributeError for what is none."""
+    packages = given.get("packages") or []
+    read = [Package(*(str(one[field.name]) for field in fields(Package))) for one in packages]
+    return {**given, "packages": read}
 
 
 def _name(folder: RunFolder, options: Options, entry: Mapping[str, Any]) -> str:
@@ -145,12 +155,12 @@ def _toolchain_steps(folder: RunFolder, options: Options, entry: Mapping[str, An
         if not lock.is_file():
             raise CampaignError(f"{lock} is not there: without it the build of {name} cannot be made again")
         words = ["./campaign", "setup", "--provider", "spack", "--toolchain", name, "--lock", str(lock)]
-        if options.system != "local":
-            words += ["--system", options.system]
+        words += ["--system", options.system] if options.system != Options.system else []
+        words += ["--suite", options.suite] if options.suite != Options.suite else []
+        words += [word for name in options.benchmarks for word in ("--benchmark", name)]
         yield shlex.join(words)
         return
-    for given in entry.get("packages", []):
-        package = Package(**given)
+    for package in entry["packages"]:
         if STEM.fullmatch(package.name) and STEM.fullmatch(package.version) and DIGEST.fullmatch(package.sha256):
             yield f"# {package.name} {package.version} is fetched; its hash was sha256:{package.sha256}"
 

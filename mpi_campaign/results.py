@@ -11,6 +11,7 @@ from mpi_campaign.cases import Case
 from mpi_campaign.plan import Plan
 from mpi_campaign.progress import duration
 from mpi_campaign.reframe_session import Outcome
+from mpi_campaign.spack import tool
 
 LONGEST_QUOTE = 300
 # What a launcher says that tells why its ranks ended, among its banners and advice.
@@ -83,10 +84,12 @@ def _why(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
 
 
 def build_error(outcome: Outcome) -> str:
-    """The first line that says why a build failed."""
+    """The first line that says why a build failed; of a build by Spack, also what to do where that is known."""
     said = [line for name in ("rfm_build.err", "rfm_build.out") for line in lines(Path(outcome.folder) / name)]
     errors = [line for line in said if "rror" in line]
-    return (errors or said or [outcome.fail_reason])[0][:LONGEST_QUOTE]
+    first = (errors or said or [outcome.fail_reason])[0][:LONGEST_QUOTE]
+    todo = next(filter(None, map(tool.hint, errors)), "") if outcome.environment.endswith("-spack") else ""
+    return f"{first} ({todo})" if todo else first
 
 
 def lines(path: Path) -> list[str]:

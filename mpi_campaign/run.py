@@ -86,6 +86,9 @@ class Campaign:
             with tempfile.TemporaryDirectory() as scratch:
                 return self._dry_run(archive.start(Path(scratch), self.options.system), plan)
         folder = self.resume or archive.start(self.output, self.options.system)
+        if not self.resume and (later := archive.later_than(folder)):
+            notes.append(f"the clock was set back: run {later} is of a later time than now, and stays the newest one")
+            self._say(notes[-1])
         try:
             with measuring.alone(self._say):
                 if folder.archived.is_dir():
@@ -267,9 +270,12 @@ class Campaign:
             watch.repeat = turn.repeat
             began = archive.now_utc()
             without = sizes.hand_over(folder, plan, turn, self.sizes_of)
-            if self.sizes_of is not None:
+            if self.sizes_of is not None or turn != plan.rounds[0]:
+                whose = f"run {self.sizes_of.run}" if self.sizes_of is not None else "the first launch"
                 for case in without:
-                    self._say(f"run {self.sizes_of.run} has no sizes for {case.label}: it is calibrated")
+                    self._say(
+                        f"{whose} has no sizes for {case.label}: it is calibrated, its times are compared with none"
+                    )
             words = [*self._command(folder, plan, turn), "--run"]
             (folder.session / archive.REPORT).unlink(missing_ok=True)
             session = reframe_session.run(words, watch.on_event, watch.on_tick)
@@ -370,6 +376,7 @@ class Campaign:
             for case in cases
         )
         manifest["status"] = "complete" if complete else "incomplete"
+        manifest["seen"] = outcome.seen(folder)
         archive.write_manifest(folder, manifest)
         outcome.write_tables(folder)
         if complete:

@@ -173,11 +173,11 @@ def load(sides: Sequence[Side], within: Side | None, root: Path) -> tuple[list[p
 
 
 def _of_newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[pd.DataFrame], list[str]]:
-    """The launches of the newest run that has some of every side; of all runs where the sides are systems."""
+    """The launches of the newest run that has some of every side; of each side's newest where they are systems."""
     if len({side.system for side in sides}) > 1:
-        newest = [[run for run in known if side.may_hold(run)][-1:] for side in sides]
-        table, problems = launch_table(run.path for runs in newest for run in runs)
-        found = [side.launches(table, runs) for side, runs in zip(sides, newest, strict=True)]
+        newest = [run for side in sides for run in _newest(side, known)]
+        table, problems = launch_table(run.path for run in dict.fromkeys(newest))
+        found = [side.launches(table, filter(side.may_hold, newest)) for side in sides]
         return _apart(sides, _not_empty(sides, found, problems)), problems
     problems = []
     for run in reversed(known):
@@ -191,6 +191,12 @@ def _of_newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[
         f"no run has launches of {words}; name runs with --within, or measure both in one: "
         "./campaign run --toolchain A --toolchain B --repeat 5 --interleave"
     )
+
+
+def _newest(side: Side, known: Sequence[RunFolder]) -> list[RunFolder]:
+    """The newest run that has launches of a side; none where no run has."""
+    mine = (run for run in reversed(known) if side.may_hold(run))
+    return list(itertools.islice((run for run in mine if len(side.launches(launch_table([run.path])[0], [run]))), 1))
 
 
 def _not_empty(sides: Sequence[Side], found: list[pd.DataFrame], problems: Sequence[str]) -> list[pd.DataFrame]:

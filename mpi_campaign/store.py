@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import json
 import os
-import re
 import shutil
 import tarfile
 import tempfile
@@ -18,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from mpi_campaign import archive, libraries, measuring, references
-from mpi_campaign.archive import MANIFEST, RunFolder
+from mpi_campaign.archive import MANIFEST, RUN, RunFolder
 from mpi_campaign.consistency import MACHINE
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.provenance import STEM
@@ -42,7 +41,6 @@ LARGEST_BYTES = 64 << 30
 """Of a run that is imported, unpacked: what unpacks to more is no run."""
 DEEPEST = 4
 """Parts of a path in a pack, the run's own name among them."""
-RUN = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 TAKEN = {"reports", "general", "baseline", "last", *libraries.CONFIGURATIONS}
 """Words that mean something else where a system may be named."""
 

@@ -38,6 +38,7 @@ class Suite:
     budget_seconds: wall time of the whole suite, 0 where only the repetitions bound it.
     case_seconds, limit: what a ReFrame mode gives a case when it is started by hand: its budget, and its time limit.
     toolchains, benchmarks, configurations, collectives, computations: what it measures where nothing else is asked for.
+    whole: all of that, whatever it takes; else the last collectives are left out where the budget has no room for them.
     """
 
     purpose: str
@@ -52,6 +53,7 @@ class Suite:
     configurations: tuple[str, ...] = tuple(libraries.CONFIGURATIONS)
     collectives: tuple[str, ...] = FIVE
     computations: tuple[str, ...] = ("dgemm",)
+    whole: bool = True
 
     def measures(self, benchmark: str, axes: Mapping[str, object]) -> bool:
         """Whether a case of a benchmark, with these values of its axes, belongs to it."""
@@ -87,6 +89,7 @@ SUITES: Mapping[str, Suite] = {
         least_case_seconds=8,
         configurations=("basic", "async", "dedicated", "apphelper"),
         collectives=PAPERS_FOUR,
+        whole=False,
     ),
     "nightly": Suite(
         purpose="regressions: 6 x 6 points from 1 to 32 ms",

@@ -10,6 +10,9 @@ from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Campai
 # Parts of the suite that a machine may lack. A test names its part with @pytest.mark.needs("part").
 PARTS = ("browser", "clang", "mpi", "nodes", "spack", "system-mpi", "wire")
 
+# Tests that launch no ranks share the cores; tests/conftest.py orders them and keeps the others alone.
+SIDE_BY_SIDE = ("--numprocesses=auto", "--maxprocesses=4", "--dist=loadgroup", "--no-loadscope-reorder")
+
 PYTEST_INTERRUPTED = 2
 PYTEST_FAILED = 1
 
@@ -20,7 +23,7 @@ def run(*, quick: bool, require: str, pytest_options: tuple[str, ...]) -> int:
     for part in required:
         if part not in PARTS:
             raise CampaignError(f"--require: there is no part '{part}'; there are: {', '.join(PARTS)}")
-    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *SIDE_BY_SIDE]
     if quick:
         words += ["-m", "not slow"]
     environment = {**os.environ, "CAMPAIGN_TEST_REQUIRE": ",".join(required)}

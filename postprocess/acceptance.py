@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 import math
+import statistics
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ import yaml
 from postprocess.fields import Json
 from postprocess.launches import CELL
 from postprocess.load import Point, Record
-from postprocess.metrics import MIN_REPETITIONS, Floats
+from postprocess.metrics import MIN_REPETITIONS, Floats, as_float, median_estimate
 from postprocess.points import CASE, COLUMNS
 from postprocess.text import clean
 
@@ -280,6 +281,9 @@ def _not_tested(one: Criterion, why: str) -> Result:
 def host_ratios(records: Sequence[Record], one: Criterion) -> dict[str, tuple[float, ...]]:
     """Of each host its time at each point over the median host's there; hosts by name. Empty with one host.
 
+    Of an even number the faster of the two in the middle is the median host: of two, the slower one is held against the
+    other, not against their mean.
+
     Hosts of one record are compared at each of its points. Records of one host each, made on every node in turn, are
     compared where case, point and size are the same. Points with wrong data or too few repetitions do not count.
     """
@@ -304,7 +308,7 @@ def host_ratios(records: Sequence[Record], one: Criterion) -> dict[str, tuple[fl
     found: dict[str, list[float]] = defaultdict(list)
     for by_host in times.values():
         typical = {host: float(np.median(several)) for host, several in by_host.items() if several}
-        middle = float(np.median(list(typical.values()))) if typical else 0.0
+        middle = statistics.median_low(typical.values()) if typical else 0.0
         if len(typical) > 1 and middle > 0:
             for host, time in typical.items():
                 found[host].append(time / middle)
@@ -356,5 +360,6 @@ def _by_host(one: Criterion, records: Sequence[Record]) -> Result:
 
 
 def _interval(values: Sequence[float]) -> tuple[float, float]:
-    """Of a median over points: what a quarter of them is below, and above. A node that is slow is so at most points."""
-    return float(np.quantile(values, 0.25)), float(np.quantile(values, 0.75))
+    """Of a median over points, distribution-free; NaN of too few of them."""
+    found = median_estimate(values)
+    return as_float(found.low), as_float(found.high)

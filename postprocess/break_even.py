@@ -9,7 +9,7 @@ above 1, it does not where that is below 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -58,6 +58,14 @@ def pays(low: float, high: float) -> str:
 def cores_words(cores: float) -> str:
     """From which whole number of cores on it pays: ``3``, ``never``, ``-`` where that is not known."""
     return "-" if math.isnan(cores) else "never" if math.isinf(cores) else str(math.floor(cores) + 1)
+
+
+def node_words(row: Mapping[Any, Any]) -> str:
+    """The same of a whole node, with as many ranks on it as there were."""
+    cores = row["break_even_cores"]
+    if not math.isfinite(cores):
+        return cores_words(cores)
+    return str((math.floor(cores) + 1) * -(-int(row["ranks"]) // int(row["nodes"])))
 
 
 def measured_words(row: dict[Any, Any]) -> str:

@@ -7,7 +7,7 @@ come from `effects`; what counts as a difference, and which way is worse, is sai
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -159,6 +159,17 @@ def compare(
     only_a, only_b = (names[there[:, side] & ~there[:, 1 - side]].reset_index(drop=True) for side in (0, 1))
     shown = rows.reindex(columns=[name for name in ROW if name not in differ])
     return Comparison(shown, only_a, only_b, limits, unit, tuple(remarks))
+
+
+def over_all(found: Sequence[Comparison]) -> list[Comparison]:
+    """The same comparisons, with the false-discovery rate controlled over all of them together."""
+    p_values = [one.rows["p_value"].to_numpy(np.float64) for one in found]
+    ends = np.cumsum([values.size for values in p_values])
+    adjusted = np.split(effects.false_discovery_adjusted(np.concatenate(p_values)), ends[:-1])
+    return [
+        replace(one, rows=_judged(one.rows.assign(q_value=q_values), one.limits))
+        for one, q_values in zip(found, adjusted, strict=True)
+    ]
 
 
 def _of_the_same_work(both: pd.DataFrame) -> pd.DataFrame:

@@ -24,10 +24,10 @@ MOST_ADVISED = 1000
 """Of launches: nobody measures more."""
 
 
-def comparison_text(found: Comparison, sides: Sequence[str], *, every: bool = False) -> str:
+def comparison_text(found: Comparison, sides: Sequence[str], *, every: bool = False, maps: bool = True) -> str:
     """What `compare` prints: a line per map and metric, then every case that changed, then what was not compared."""
     parts = [
-        _maps_text(found),
+        _maps_text(found) if maps else "",
         _changes_text(found, every=every),
         "\n".join(missing_lines(found, sides)),
         summary(found, sides),

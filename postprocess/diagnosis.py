@@ -67,6 +67,9 @@ MOST_POSSIBLE = 3
 SHARE = 0.75
 MIXED = "mixed"
 
+UNKNOWN, NOWHERE = "unknown", "nowhere"
+"""What the column `progresses_in` says where it names no configurations."""
+
 REDUCTIONS = ("reduce", "scan")
 """What the names of collectives hold that compute on what they communicate: Ireduce, Iallreduce, Iexscan and kin."""
 
@@ -257,6 +260,22 @@ def _progress_thread(row: Mapping[Any, Any]) -> bool:
     return row["configuration"] in ("async", "dedicated", "dedicated_unbound", "apphelper")
 
 
+def _progresses_anyway(row: Mapping[Any, Any]) -> bool:
+    """Whether the library has progress threads without being asked for them."""
+    return "basic" in row["progresses_in"].split(", ")
+
+
+def _ways(row: Mapping[Any, Any]) -> str:
+    """What makes a call progress, of that what this library has on this network."""
+    known = row["progresses_in"]
+    own = {UNKNOWN: ["the library's progress thread, where it has one (async)"], NOWHERE: []}.get(known)
+    if own is None:
+        asked = [name for name in known.split(", ") if name in ("async", "dedicated")]
+        own = [] if _progresses_anyway(row) or not asked else [f"its progress thread ({', '.join(asked)})"]
+    ways = [*own, "one of the application's own (apphelper)", "MPI_Test while computing (--test-interval)"]
+    return f"{', '.join(ways[:-1])}{',' * (len(ways) > 2)} or {ways[-1]}"
+
+
 def _testing_costs(row: Mapping[Any, Any]) -> bool:
     """Whether most of what is spent outside the computation beyond the unavoidable is spent in MPI_Test."""
     if not row["test_interval_ns"]:
@@ -296,7 +315,10 @@ def _break_even_words(row: Mapping[Any, Any]) -> list[str]:
         return []
     if math.isinf(cores):
         return ["It would not pay on any number of cores."]
-    return [f"It would pay from {math.floor(cores) + 1} cores per rank on, if times per thread stay what they are."]
+    least = math.floor(cores) + 1
+    on_node = -(-int(row["ranks"]) // int(row["nodes"]))
+    node = f" ({least * on_node} per node)" if on_node > 1 else ""
+    return [f"It would pay from {least} cores per rank on{node}, if times per thread stay what they are."]
 
 
 def _partial_words(row: Mapping[Any, Any]) -> list[str]:
@@ -311,7 +333,7 @@ def _partial_words(row: Mapping[Any, Any]) -> list[str]:
         ]
     return [
         "A first step is hidden, as by a network card or a buffer; the rest waits for MPI_Wait.",
-        "Try a progress thread (async, dedicated, apphelper), or MPI_Test while computing (--test-interval).",
+        f"Try {_ways(row)}.",
     ]
 
 
@@ -326,10 +348,9 @@ def _none_words(row: Mapping[Any, Any]) -> list[str]:
             *_free_core_words(row),
             *([_REDUCTION] if _reduces(row) else []),
         ]
-    return [
-        "The library progresses only inside MPI calls: try its progress thread (async), one of the application's own "
-        "(apphelper), or MPI_Test while computing (--test-interval)."
-    ]
+    if _progresses_anyway(row):
+        return [f"The library's progress threads do not progress this call: try {_ways(row)}."]
+    return [f"The library progresses only inside MPI calls: try {_ways(row)}."]
 
 
 def _comm_words(row: Mapping[Any, Any]) -> list[str]:
@@ -364,6 +385,8 @@ def _slowed_words(row: Mapping[Any, Any]) -> list[str]:
         return words or ["The progress thread has a core of its own: caches or memory are what they share."]
     if row["computation"] == "triad":
         return ["No thread of the library computes beside it: communication and computation share the memory."]
+    if _progresses_anyway(row):
+        return ["The library's progress threads, caches, memory or interrupts are what they share."]
     return ["No progress thread was asked for: caches, memory or interrupts are what they share."]
 
 

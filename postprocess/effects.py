@@ -9,9 +9,9 @@ five, but a comparison has many cases, and how much launches differ is much the 
    empirical Bayes methods", doi:10.2202/1544-6115.1027): a case with three launches that agree by luck is not believed.
 2. The effect is the difference of the sides' medians over launches, and t the effect over its standard error.
 3. What t is where nothing differs is found by a bootstrap of launches: residuals of all launches, each over the scale
-   of its case, are drawn for both sides, and t is made of them. One such distribution serves all cases with as many
-   launches; its quantiles give the interval (bootstrap-t) and its tail the p-value. Outliers that launches have are in
-   it. Where there are too few residuals to draw from, normal ones are drawn.
+   of its case, are drawn for both sides, and t is made of them. One such distribution serves all cases with about as
+   many launches; its quantiles give the interval (bootstrap-t) and its tail the p-value. Outliers that launches have
+   are in it. Where there are too few residuals to draw from, normal ones are drawn.
 4. Over all cases the false-discovery rate is controlled (Benjamini and Hochberg 1995).
 
 With fewer than FEWEST_LAUNCHES on both sides together, or where no case tells how launches differ, there is no interval
@@ -35,8 +35,9 @@ Integers = NDArray[np.int64]
 
 DRAWS = 200_000
 """Of the distribution of t; a p-value is never below 1 / (DRAWS + 1)."""
-MOST_DRAWN = 60
-"""With more launches than this on both sides together, those that are drawn for t are this many in all."""
+DRAWN = np.array([1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30])
+"""Of a side, the launches that are drawn for t: the most of these that it has. Fewer have the longer tails: what is
+left out makes intervals wider. So one distribution serves all sides that have about as many."""
 FEWEST_RESIDUALS = 40
 FEWEST_CASES = 5
 """For a common variance, and how much cases differ from it. With fewer cases each has its own variance."""
@@ -100,9 +101,10 @@ def effects(case: ArrayLike, side: ArrayLike, value: ArrayLike, cases: int) -> E
         error = scale * np.sqrt(1 / n[:, 0] + 1 / n[:, 1])
     known = np.isfinite(effect) & np.isfinite(error) & (error > 0) & (n.sum(axis=1) >= FEWEST_LAUNCHES)
     low, high, p_value = (np.full(cases, np.nan) for _ in range(3))
-    for pair in np.unique(n[known], axis=0):
-        chosen = known & (n == pair).all(axis=1)
-        null = null_distribution(int(pair.min()), int(pair.max()), spread.freedom, drawn_from)
+    drawn = np.sort(DRAWN[np.searchsorted(DRAWN, np.maximum(n, 1), side="right") - 1], axis=1)
+    for pair in np.unique(drawn[known], axis=0):
+        chosen = known & (drawn == pair).all(axis=1)
+        null = null_distribution(int(pair[0]), int(pair[1]), spread.freedom, drawn_from)
         reach = float(np.quantile(null, CONFIDENCE)) * error[chosen]
         low[chosen], high[chosen] = effect[chosen] - reach, effect[chosen] + reach
         t = np.abs(effect[chosen]) / error[chosen]
@@ -154,8 +156,6 @@ def null_distribution(
     residuals: to draw launches from, of variance 1; normal ones are drawn where they are fewer than FEWEST_RESIDUALS.
     common_freedom: of the common variance, which is 1 here.
     """
-    while first + second > MOST_DRAWN:
-        first, second = max(first - (first >= second), 1), max(second - (second > first), 1)
     rng = np.random.default_rng(seed)
     shape = (draws, first + second)
     drawn = rng.choice(residuals, shape) if residuals.size >= FEWEST_RESIDUALS else rng.standard_normal(shape)

@@ -224,10 +224,21 @@ def _facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         build = entry.get("spack")
         if isinstance(build, dict):
             facts += [(f"{name}: {part}", str(build.get(part))) for part in ("mpi_hash", "hash", "compiler")]
+    seen = manifest.get("seen")
+    if isinstance(seen, dict):
+        facts.append(("nodes", _words(seen.get("nodes"))))
+        variables = seen.get("variables")
+        for toolchain, named in variables.items() if isinstance(variables, dict) else ():
+            for name, values in named.items() if isinstance(named, dict) else ():
+                facts.append((f"{toolchain}: {name}", _words(values)))
     for part in ("host", "campaign", "options"):
         inside = manifest.get(part)
         facts += [(f"{part} {name}", str(value)) for name, value in inside.items()] if isinstance(inside, dict) else []
     return facts
+
+
+def _words(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

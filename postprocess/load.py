@@ -318,6 +318,7 @@ def load_record(path: Path | str) -> Record:
     header: Header | None = None
     footer: Footer | None = None
     points: list[Point] = []
+    known: set[int] = set()
     incomplete = "no footer: the measurement was cut off"
     for where, value in lines_of(path):
         if header is None:
@@ -333,8 +334,9 @@ def load_record(path: Path | str) -> Record:
             incomplete = "" if footer.complete else footer.reason or "the footer says that it is not complete"
         elif value.get("type") == "point":
             point = _point(Fields(value, where), header)
-            if any(point.index == other.index for other in points):
+            if point.index in known:
                 fail(where, f"point {point.index} appears twice")
+            known.add(point.index)
             points.append(point)
         else:
             fail(where, "neither a point nor a footer")

@@ -16,7 +16,16 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from postprocess import metrics, validity
-from postprocess.diagnosis import OVERLAP, UNRELIABLE, diagnose, is_reduced_reference, is_reference, only_faster
+from postprocess.diagnosis import (
+    NOWHERE,
+    OVERLAP,
+    UNKNOWN,
+    UNRELIABLE,
+    diagnose,
+    is_reduced_reference,
+    is_reference,
+    only_faster,
+)
 from postprocess.load import Header, Point, Record, Reference, Run, load_record, load_run
 from postprocess.metrics import Estimate, as_float, median_estimate
 from postprocess.text import duration, work
@@ -43,13 +52,14 @@ COLUMNS = [
     *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")), "vs_basic_reason",
     "diagnosis", "diagnosis_confidence", "diagnosis_alternatives", "diagnosis_advice",
     "overlap_osu_percent", "overlap_imb_percent", "test_calls", "t_test_ns",
+    "slowest_thread_relative", "slowest_thread",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions",
     "recalibrations", "data_errors", "stop_reason", "interval_relative_reached",
     "start_method", "clock_method", "clock_residual_ns", "clock_drift_ppm", "buffer_sets",
     *(f"{term}_ref_{what}" for term in ("comm", "comp")
       for what in ("drift_relative", "drift_p_value", "moved_relative")),
     "valid", "reliable", "unreliable_reasons", "flags", "reference_moved",
-    "oversubscribed", "shared_core", "complete", "record", "index",
+    "oversubscribed", "shared_core", "progresses_in", "complete", "record", "index",
 ]  # fmt: skip
 """The columns of `points_of`, in order. Times in nanoseconds (medians), sizes in bytes, ratios without unit.
 
@@ -316,24 +326,24 @@ def _row(
     h, p = m.record.header, m.point
     overhead = metrics.overhead_estimate(m.measured, m.comp, m.comm)
     comm_ref, comp_ref = as_float(m.comm.value), as_float(m.comp.value)
-    unreliable = validity.unreliable_reasons(p, overhead, min(comm_ref, comp_ref))
     flags = validity.flags(p, h.interval_relative, comm_ref, comp_ref)
 
     basic, reason = _basic_of(m, basics)
     moved: list[str] = []
     against_basic = speedup = _NOTHING
-    refs = m if basic is None else basic
+    deciding, refs = overhead, m
     if basic is not None:
         against_basic = metrics.overhead_estimate(m.measured, basic.comp, basic.comm)
+        if not only_faster(as_float(overhead.low), as_float(against_basic.high)):
+            deciding, refs = against_basic, basic
         speedup = _speedup(m, basic)
         moved = validity.moved_flags(
             metrics.reference_change(comm_ref, as_float(basic.comm.value)),
             metrics.reference_change(comp_ref, as_float(basic.comp.value)),
         )
-        if only_faster(as_float(overhead.low), as_float(against_basic.high)):
-            refs = m
         if basic.point.clock.method == "none" and p.clock.method != "none":
             flags.append("basic was measured without a common clock")
+    unreliable = validity.unreliable_reasons(p, deciding, min(comm_ref, comp_ref))
     given_up = h.progress.given_up_cores
     alike = _comparable(m, reduced)
     r_comm, r_comp, approximate = _rank_ratios(m)
@@ -361,6 +371,7 @@ def _row(
         **_peers_columns(p),
         "test_calls": p.test_calls,
         "t_test_ns": as_float(median_estimate(p.t_test_ns.max).value),
+        **_slowest_thread(h, p),
         "repetitions": p.repetitions,
         "warmup_repetitions": p.warmup_repetitions,
         "late_repetitions": p.late_repetitions,
@@ -383,6 +394,7 @@ def _row(
         "reference_moved": bool(moved),
         "oversubscribed": h.oversubscribed,
         "shared_core": h.shared_core,
+        "progresses_in": _progresses_in(h),
         "complete": m.record.complete,
         "record": m.record.name,
         "index": p.index,
@@ -394,6 +406,29 @@ def _row(
         "diagnosis_alternatives": list(found.alternatives),
         "diagnosis_advice": found.advice,
     }
+
+
+def _slowest_thread(header: Header, point: Point) -> dict[str, Any]:
+    """Of the computing threads of the overlapped repetitions the one that is slowest against its rank's median one."""
+    medians = point.thread_medians
+    if medians is None or medians.t_comp_ns.size == 0 or medians.t_comp_ns.shape[1] < 2:
+        return {"slowest_thread_relative": math.nan, "slowest_thread": ""}
+    usual = np.median(medians.t_comp_ns, axis=1, keepdims=True)
+    relative = medians.t_comp_ns / np.where(usual > 0, usual, np.nan)
+    if np.isnan(relative).all():
+        return {"slowest_thread_relative": math.nan, "slowest_thread": ""}
+    rank, thread = (int(i) for i in np.unravel_index(int(np.nanargmax(relative)), relative.shape))
+    cpus = header.placement[rank].compute_cpusets
+    place = f"CPU {cpus[thread]}" if thread < len(cpus) else f"thread {thread}"
+    return {"slowest_thread_relative": float(relative[rank, thread]), "slowest_thread": f"rank {rank}, {place}"}
+
+
+def _progresses_in(header: Header) -> str:
+    """What the campaign knew of the library: in which configurations it has progress threads; "unknown" without one."""
+    named = header.metadata.get("progresses_in")
+    if not isinstance(named, list):
+        return UNKNOWN
+    return ", ".join(map(str, named)) or NOWHERE
 
 
 def _basic_of(m: _Measured, basics: dict[Hashable, _Measured]) -> tuple[_Measured | None, str]:

@@ -333,6 +333,12 @@ def _estimate(name: str) -> Callable[[Mapping[str, Any]], str]:
     return lambda point: estimate(point, name)
 
 
+def _slowest_thread(point: Mapping[str, Any]) -> str:
+    """The computing thread that others wait for, where there are several."""
+    times = float(point.get("slowest_thread_relative", math.nan))
+    return "-" if math.isnan(times) else f"{ratio(times)} times the median one: {point['slowest_thread']}"
+
+
 COLUMNS: Mapping[str, tuple[Callable[[Mapping[str, Any]], str], str]] = {
     "library": (_text("toolchain"), ""),
     "network": (_text("network"), ""),
@@ -363,6 +369,7 @@ COLUMNS: Mapping[str, tuple[Callable[[Mapping[str, Any]], str], str]] = {
     "work per thread": (lambda point: work(point["work_size"], point["computation"]), ""),
     "calls of MPI_Test": (_text("test_calls"), "n"),
     "time in MPI_Test": (lambda point: duration(point["t_test_ns"]) if point["t_test_ns"] else "-", "n"),
+    "slowest thread": (_slowest_thread, "words"),
     "repetitions": (_repetitions, "words"),
     "how it was measured": (_how_measured, "words"),
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.break_even import break_even_table, cores_words, measured_words
+from postprocess.break_even import break_even_table, cores_words, measured_words, node_words
 from postprocess.diagnosis import Diagnosis, is_reference
 from postprocess.load import Record
 from postprocess.points import configuration_words
@@ -114,7 +114,7 @@ def break_even_text(points: pd.DataFrame) -> str:
     """For which sizes and from how many cores per rank on giving one up pays; empty where nobody gave one up."""
     heads = [
         *("toolchain", "network", "configuration", "collective", "cores", "comm", "comp", "message"),
-        *("per work", "95 %", "vs reduced", "pays from", "95 %", "pays here", "measured"),
+        *("per work", "95 %", "vs reduced", "pays from", "95 %", "per node", "pays here", "measured"),
     ]
     lines = [
         [
@@ -129,12 +129,13 @@ def break_even_text(points: pd.DataFrame) -> str:
             ratio(p["speedup_vs_reduced"]),
             cores_words(p["break_even_cores"]),
             f"[{', '.join(cores_words(p[f'break_even_cores_ci95_{end}']) for end in ('low', 'high'))}]",
+            node_words(p),
             p["pays"] + ("" if p["reliable"] else "?"),
             measured_words(p),
         ]
         for p in break_even_table(points).to_dict("records")
     ]
-    return aligned(heads, lines, right={*range(4, 9), 10, 11}) if lines else ""
+    return aligned(heads, lines, right={*range(4, 9), 10, 11, 13}) if lines else ""
 
 
 def remarks(point: dict[Any, Any]) -> list[str]:

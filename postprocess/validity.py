@@ -2,8 +2,9 @@
 
 valid       There are at least 6 valid repetitions (fewer have no interval) and no data error. The medians are right.
 reliable    Valid, and the value answers the question at this cell of the map:
-            * the 95 % interval of r_overhead is at most 0.5 wide, so that it can tell overlap (0) from
-              serialisation (1);
+            * the 95 % interval of the ratio that decides (r_overhead_vs_basic where there is a basic to compare with,
+              `diagnosis.deciding_ratio`) can tell overlap (0) from serialisation (1): it is at most 0.5 wide, or
+              nothing of it is below 1;
             * both sizes reach their target time: status none of `unreachable`, `not_searched` and `not_monotonic`, and
               within 20 %,
               or the cell stands in the wrong place of the map;
@@ -31,6 +32,7 @@ from postprocess.metrics import MIN_REPETITIONS, Estimate, as_float
 from postprocess.text import change, duration, percent, ratio
 
 WIDEST_INTERVAL = 0.5
+SERIALISED = 1.0
 CALIBRATION_LIMIT = 0.20
 REFERENCE_LIMIT = 0.10
 CLOCK_LIMIT = 0.10
@@ -50,8 +52,9 @@ def invalid_reasons(point: Point) -> list[str]:
     return reasons
 
 
-def unreliable_reasons(point: Point, overhead: Estimate, shorter_ref_ns: float) -> list[str]:
-    """Why a point's r_overhead does not answer the question at its cell, the reasons of `invalid_reasons` included."""
+def unreliable_reasons(point: Point, deciding: Estimate, shorter_ref_ns: float) -> list[str]:
+    """Why the overhead ratio that decides about a point does not answer the question at its cell, the reasons of
+    `invalid_reasons` included."""
     calibration = [
         *_calibration_reasons("message size", "communication size", point.comm_calibration),
         *_calibration_reasons("work size", "computation size", point.comp_calibration),
@@ -59,8 +62,9 @@ def unreliable_reasons(point: Point, overhead: Estimate, shorter_ref_ns: float) 
     if point.stop_reason == "not_measured":
         return invalid_reasons(point) + calibration
     reasons = invalid_reasons(point)
-    width = as_float(overhead.high) - as_float(overhead.low)
-    if width > WIDEST_INTERVAL:
+    low, high = as_float(deciding.low), as_float(deciding.high)
+    width = high - low
+    if width > WIDEST_INTERVAL and not low >= SERIALISED:
         reasons.append(f"interval too wide ({ratio(width) if math.isfinite(width) else 'unbounded'})")
     elif math.isnan(width) and point.repetitions >= MIN_REPETITIONS:
         reasons.append("no ratio: a reference time is 0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,8 @@ from postprocess.text import duration
 
 MOST_ROWS = 5000
 """Of a page's table: a browser stays fluid. What did not change is left out first, and said to be."""
+MOST_DRAWN = 100
+"""Of a page's maps and curves, for the same reason: those with the largest changes."""
 CSS = {
     SLOWER: "bad",
     FASTER: "good",
@@ -133,6 +136,10 @@ def comparison_view(found: Comparison, sides: Sequence[str], facts: Sequence[tup
     answer, *remarks = compare_text.summary(found, sides).splitlines()
     if len(shown) < len(rows):
         remarks.append(f"the table has {len(shown)} of {len(rows)} comparisons; all are in --json")
+    table = [_comparison_row(row, filters, found) for row in shown.to_dict("records")]
+    grids, maps = _grids(found, filters)
+    if len(grids) < maps:
+        remarks.append(f"of {maps} maps the {len(grids)} with most changes are drawn")
     return View(
         title=f"Is {sides[1]} slower than {sides[0]}?",
         subtitle=f"A: {sides[0]} · B: {sides[1]} · a time counts from {100 * found.limits.least_ratio:g} %, a ratio "
@@ -142,9 +149,9 @@ def comparison_view(found: Comparison, sides: Sequence[str], facts: Sequence[tup
         table_title="All comparisons",
         heads=["verdict", "toolchain", "network", "configuration", "collective", "communication", "computation",
                "metric", "A", "B", "B against A", "95 %", found.units, "why it cannot be told", "interval"],
-        rows=[_comparison_row(row, filters, found) for row in shown.to_dict("records")],
+        rows=table,
         nothing="Nothing was compared.",
-        grids=_grids(found, filters),
+        grids=grids,
         filters=filters.values,
         facts=facts,
     )  # fmt: skip
@@ -190,10 +197,17 @@ def _bar(row: Mapping[Any, Any], found: Comparison) -> tuple[float, float, float
     return ends[0], ends[1], ends[2]
 
 
-def _grids(found: Comparison, filters: _Filters) -> list[Grid]:
+def _grids(found: Comparison, filters: _Filters) -> tuple[list[Grid], int]:
+    """A map of each case and metric, those with most changes first where they are too many; and how many there are."""
     grids = []
     names = [*compare_text.group_columns(found.rows), "metric"]
-    for _, rows in found.rows.groupby(names, observed=True, sort=False):
+    groups = [rows for _, rows in found.rows.groupby(names, observed=True, sort=False)]
+    shown = groups
+    if len(groups) > MOST_DRAWN:
+        changed = [int(rows["verdict"].isin([SLOWER, FASTER]).sum()) for rows in groups]
+        chosen = sorted(sorted(range(len(groups)), key=lambda i: -changed[i])[:MOST_DRAWN])
+        shown = [groups[i] for i in chosen]
+    for rows in shown:
         first = rows.iloc[0].to_dict()
         cells = {(row["comm_target_ns"], row["comp_target_ns"]): row for row in rows.to_dict("records")}
         columns = sorted({comm for comm, _ in cells})
@@ -205,7 +219,7 @@ def _grids(found: Comparison, filters: _Filters) -> list[Grid]:
         ]
         heads = [duration(comm) if comm else "" for comm in columns]
         grids.append(Grid(title, heads, lines, _case_filters(filters, first)))
-    return grids
+    return grids, len(groups)
 
 
 def _grid_cell(row: Mapping[Any, Any] | None) -> tuple[str, str, str]:
@@ -227,10 +241,11 @@ def history_view(
     the runs."""
     filters = _Filters(["verdict", "toolchain", "configuration", "collective", "metric"])
     rows = []
-    changed = {}
-    for change, state, explained in changes:
+    changed: dict[tuple[str, ...], list[Change]] = defaultdict(list)
+    for change, _, _ in changes:
+        changed[change.key].append(change)
+    for change, state, explained in changes[-MOST_ROWS:]:
         row = {**change.case, "metric": change.metric}
-        changed[change.key] = True
         cells = [
             state, change.name, change.run, *names_of(row),
             *target_words(change.case),
@@ -240,11 +255,18 @@ def history_view(
             f"{change.runs[0]}, {change.runs[1]}", explained,
         ]  # fmt: skip
         rows.append(Row(change.verdict, cells, _case_filters(filters, row, change.verdict)))
+    steps = {key: max(map(_step, of_one)) for key, of_one in changed.items()}
+    drawn = set(sorted(steps, key=lambda key: -steps[key])[:MOST_DRAWN])
     plots = [
-        _plot(one, [change for change, _, _ in changes if change.key == key], filters, number)
+        _plot(one, changed[key], filters, number)
         for number, (one, key) in enumerate((one, one.key) for one in series)
-        if key in changed
+        if key in drawn
     ]
+    remarks = []
+    if len(rows) < len(changes):
+        remarks.append(f"the table has the last {len(rows)} of {len(changes)} changes; all are in --json")
+    if len(drawn) < len(changed):
+        remarks.append(f"drawn are the {len(drawn)} series with the largest changes, of {len(changed)} that changed")
     return View(
         title=title,
         subtitle="one value per run: the median of its launches",
@@ -255,10 +277,16 @@ def history_view(
                "what else changed"],
         rows=rows,
         nothing="Nothing changed.",
+        remarks=remarks,
         series=plots,
         filters=filters.values,
         facts=facts,
     )  # fmt: skip
+
+
+def _step(change: Change) -> float:
+    """How large a change is, whichever way."""
+    return abs(math.log(change.effect)) if METRICS[change.metric].ratio else abs(change.effect)
 
 
 def _plot(series: Series, changes: Sequence[Change], filters: _Filters, number: int) -> Plot:

@@ -78,9 +78,9 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         # One that is there is of other sources; Spack would go by the time that files were last written.
         changed = not provider.is_built(build, builds.fingerprint(), [ours])
         again = ["--overwrite", "-y"] if changed and Path(build.prefix).is_dir() else []
-        options = [jobs, "--use-buildcache=package:never,dependencies:auto", *again]
+        options = [jobs, "--only-concrete", "--use-buildcache=package:never,dependencies:auto", *again]
         self.build_system.install_opts = [*options, f"/{ours}"]
-        install = f"spack -e {build.environment} install {jobs}"
+        install = f"spack -e {build.environment} install {jobs} --only-concrete"
         self.postbuild_cmds = [
             f"installed={ours}",
             *(f'{install} /{one} && installed="$installed {one}" || true' for one in peers),
@@ -306,7 +306,10 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         given = Path(self.metadata_file)
         facts = json.loads(given.read_text()) if given.is_file() else {}  # gone when a run's command is typed again
         made = {name: extras[name] for name in ("prefix", "packages", "spack") if extras[name] is not None}
-        return {**facts, **made, "case": self.case.as_dict()}
+        progresses_in = libraries.progresses_in(
+            extras["family"], Path(extras["prefix"]), extras["version"], self.network
+        )
+        return {**facts, **made, "progresses_in": progresses_in, "case": self.case.as_dict()}
 
     def record_files(self) -> dict[str, str]:
         """What a measurement leaves: {its name here: suffix in the archive}."""

@@ -1,11 +1,12 @@
-"""Parts that a machine may lack, and the command as a person types it."""
+"""Parts that a machine may lack, tests side by side or alone, and the command as a person types it."""
 
+import fcntl
 import functools
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import hypothesis
@@ -56,6 +57,10 @@ WHY_NOT: dict[str, Callable[[], str | None]] = {
 }
 assert set(WHY_NOT) == set(PARTS)
 
+# Tests that need one of these launch ranks on all cores, so that nothing else may run beside them.
+ALONE = {"mpi", "nodes", "system-mpi", "wire"}
+TURNS = ROOT / ".campaign" / "tests.lock"
+
 
 hypothesis.settings.register_profile("campaign", deadline=None)  # a busy machine is no failure
 hypothesis.settings.load_profile("campaign")
@@ -64,6 +69,28 @@ hypothesis.settings.load_profile("campaign")
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(part): skipped by name where this machine lacks the part")
     config.addinivalue_line("markers", "slow: launches MPI or builds; left out by --quick")
+
+
+def _alone(item: pytest.Item) -> bool:
+    return any(mark.args[0] in ALONE for mark in item.iter_markers("needs"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those that share the machine come first, on all workers; those that want it alone last, on one."""
+    items.sort(key=_alone)
+    for item in items:
+        if _alone(item):
+            item.add_marker(pytest.mark.xdist_group("alone"))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test that wants the machine alone waits for those of other workers, and they for it."""
+    TURNS.parent.mkdir(exist_ok=True)
+    with TURNS.open("w") as turns:
+        fcntl.flock(turns, fcntl.LOCK_EX if _alone(item) else fcntl.LOCK_SH)
+        return (yield)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -63,6 +63,15 @@ def test_a_case_whose_description_was_cut_off_is_missing_not_fatal(folder: RunFo
     assert archive.harvest(folder) == {}
 
 
+def test_a_clock_that_was_set_back_is_seen_when_a_run_begins(folder: RunFolder) -> None:
+    assert archive.later_than(folder) == ""
+    later = RunFolder(folder.root, folder.system, "29991231T000000Z-abcdef")
+    later.archived.mkdir(parents=True)
+    (later.archived / archive.MANIFEST).write_text("{}")
+    assert archive.later_than(folder) == later.run
+    assert archive.later_than(RunFolder(folder.root, "another", folder.run)) == ""
+
+
 def test_finish_renames_once_with_checksums_and_leaves_no_stage(folder: RunFolder) -> None:
     stage(folder, case(), WHOLE)
     archive.harvest(folder)

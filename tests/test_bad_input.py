@@ -64,7 +64,11 @@ EXAMPLE = str(next((ROOT / "results" / "example").glob("*/manifest.json")).paren
         (["run", "--network", "shm:2gbit"], ["only wire has a rate"]),
         (["run", "--repeat", "0"], ["--repeat 0"]),
         (["run", "--repeat", "two"], ["two"]),
-        (["run", "--ranks", "1"], ["at least 2 ranks"]),
+        (
+            ["run", "--ranks", "1"],
+            ["nbc_overlap needs at least 2", "1 may be asked for with --benchmark mpi_impact alone"],
+        ),
+        (["run", "--ranks", "0", "--benchmark", "mpi_impact"], ["mpi_impact needs at least 1"]),
         (["run", "--budget-seconds", "-5"], ["--budget-seconds -5"]),
         (["run", "--toolchain", "openmpi"], ["NAME@VERSION", "PREFIX"]),
         (["run", "--toolchain", "openmpi@5.0.11; rm -rf /"], ["NAME@VERSION"]),
@@ -180,6 +184,36 @@ def test_a_manifest_of_other_types_is_one_line(campaign: Command, tmp_path: Path
     refused(campaign(*words, str(run)), "manifest.json", "is not what a run writes")
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("toolchains", 0, "packages"), [5]),
+        (("toolchains", 0, "packages"), 5),
+        (("toolchains", 0, "packages", 0), {"name": "x"}),
+        (("toolchains", 0), 5),
+        (("options", "toolchains"), [5]),
+        (("options", "peer_prefixes"), [5]),
+        (("options", "sizes_of"), "x; \x1b[2J"),
+        (("cases", 0), 5),
+        (("campaign",), None),
+    ],
+)
+def test_steps_are_never_made_of_what_a_manifest_cannot_say(
+    inside: Command, tmp_path: Path, place: tuple[str | int, ...], value: object
+) -> None:
+    run = tmp_path / "local" / "20260101T000000Z-abcdef"
+    shutil.copytree(EXAMPLE, run)
+    manifest = json.loads((run / "manifest.json").read_text())
+    inner = manifest
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    done = inside("reproduce", str(run))
+    refused(done, "manifest.json")
+    assert "\x1b" not in done.stderr
+
+
 def test_a_run_of_wheels_is_reproduced_from_what_its_manifest_says(campaign: Command) -> None:
     done = campaign("reproduce", EXAMPLE)
     assert done.returncode == 0, done.stderr
@@ -197,7 +231,7 @@ def test_a_system_whose_spack_settings_are_broken_hides_nothing_else(campaign: C
     folder = ROOT / "systems" / f"tmp-broken-{os.getpid()}"
     try:
         (folder / "spack").mkdir(parents=True)
-        (folder / "settings.py").write_text("site_configuration = {'systems': [{'partitions': []}]}\n")
+        (folder / "settings.py").write_text('site_configuration = {"systems": [{"partitions": []}]}\n')
         (folder / "spack" / "definitions.yaml").write_text("definitions: [")
         done = campaign("list")
     finally:

@@ -1,6 +1,7 @@
 """`campaign compare`: sides found in an archive, verdicts, forms and exit codes; what names nothing is refused."""
 
 import hashlib
+import itertools
 import json
 import shutil
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from mpi_campaign import archive, consistency, sides, store
 from mpi_campaign.errors import CampaignError
+from postprocess import effects
 from postprocess.history import manifest_changes
 from tests.archives import archived, name_of
 from tests.support import Command, refused
@@ -81,13 +83,32 @@ def test_what_only_one_side_names_is_no_difference(root: Path, inside: Command) 
     assert {case["toolchain"] for case in found["only_in_a"]} == {"openmpi@4.1.8"}
 
 
-def test_more_than_two_sides_make_a_matrix(root: Path, inside: Command) -> None:
+def test_more_than_two_sides_make_a_matrix(root: Path, tmp_path: Path, inside: Command) -> None:
     names = [name_of(day) for day in (1, 3, 4)]
     done = inside("compare", *names, "--output", str(root))
     assert done.returncode == 1, done.stderr
     assert "16 / 0 / 24" in done.stdout
     assert " 0 / 0 / 24" in done.stdout
-    refused(inside("compare", *names, "--json", "--output", str(root)), "more than two sides")
+    assert done.stdout.count("\nslower") == 32
+    assert f"{names[2]} against {names[0]}: 16 slower" in done.stdout
+    found = json.loads(inside("compare", *names, "--json", "--output", str(root)).stdout)
+    assert [(one["a"], one["b"]) for one in found] == list(itertools.combinations(names, 2))
+    target = tmp_path / "matrix.xml"
+    inside("compare", *names, "--junit", str(target), "--output", str(root))
+    suites = ElementTree.parse(target).getroot()
+    assert [suite.get("failures") for suite in suites] == ["0", "16", "16"]
+    marked = inside("compare", *names, "--markdown", "--output", str(root)).stdout
+    assert marked.count("**slower**") == 32
+    page = ("--html", str(tmp_path / "page.html"))
+    refused(inside("compare", *names, *page, "--output", str(root)), "a page is of two sides")
+
+
+def test_the_false_discovery_rate_is_that_of_all_pairs(root: Path, inside: Command) -> None:
+    names = [name_of(day) for day in (1, 3, 4)]
+    found = json.loads(inside("compare", *names, "--json", "--output", str(root)).stdout)
+    rows = [case for one in found for case in one["cases"] if case["p_value"] is not None]
+    adjusted = effects.false_discovery_adjusted([case["p_value"] for case in rows])
+    assert [case["q_value"] for case in rows] == pytest.approx(list(adjusted))
 
 
 def test_a_build_server_gets_a_file(root: Path, tmp_path: Path, inside: Command) -> None:
@@ -171,6 +192,7 @@ def test_a_manifest_of_anything_hides_no_run(tmp_path: Path, data: st.DataObject
         "checksums": {"records/a.jsonl": "sha256:0"}, "host": {"name": "a", "cpu": "b", "cores": 2},
         "sessions": [{"began_utc": "2026", "ended_utc": "2027"}], "cases": [{"result": "pass"}], "suite": "smoke",
         "status": "complete", "toolchains": [{"toolchain": "x@1", "packages": [{"name": "x", "version": "1"}]}],
+        "seen": {"nodes": ["a"], "variables": {"x@1": {"OMP_NUM_THREADS": ["1"]}}},
     }  # fmt: skip
     name = data.draw(st.sampled_from(sorted(whole)))
     junk = data.draw(st.recursive(SCALAR, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner)))

@@ -46,6 +46,22 @@ def test_what_somebody_has_seen_to_stays_quiet(root: Path, inside: Command) -> N
     (root / "here" / "acknowledged.json").unlink()
 
 
+def test_a_side_without_launches_is_not_well(root: Path, inside: Command) -> None:
+    refused(inside("history", "openmpi@5.0.99", "--output", str(root)), "no run has a launch of 'openmpi@5.0.99'")
+
+
+def test_nothing_is_written_into_a_run(root: Path, inside: Command) -> None:
+    run = root / "here" / name_of(3)
+    before = (run / "manifest.json").read_text()
+    for name in ("manifest.json", "new.html", "records/new.html"):
+        refused(
+            inside("history", "--html", str(run / name), "--output", str(root)), f"{name} is in the run {name_of(3)}"
+        )
+        refused(inside("report", str(run), "-o", str(run / name)), f"{name} is in the run {name_of(3)}")
+    assert (run / "manifest.json").read_text() == before
+    assert not list(run.rglob("new.html"))
+
+
 def test_before_the_change_there_is_none(root: Path, inside: Command) -> None:
     done = inside("history", "..2026-11-07", "--output", str(root))
     assert done.returncode == 0, done.stderr
@@ -109,6 +125,16 @@ def test_an_acknowledged_alarm_stays_quiet_when_more_nights_move_it(tmp_path: Pa
         one["run"] = name_of(9)
     path.write_text(json.dumps(kept))
     assert inside("history", "--output", str(tmp_path)).returncode == 0
+    for one in kept.values():
+        one["effect"] /= 1.05  # what was acknowledged was half as much
+    path.write_text(json.dumps(kept))
+    assert inside("history", "--output", str(tmp_path)).returncode == 1
+    for one in kept.values():
+        one |= {"effect": one["effect"] * 1.05, "run": name_of(14)}  # six runs later: another change
+    path.write_text(json.dumps(kept))
+    assert inside("history", "--output", str(tmp_path)).returncode == 1
+    for one in kept.values():
+        one["run"] = name_of(9)
     for one in kept.values():
         one["case"][-1] = "another metric"
     path.write_text(json.dumps(kept))

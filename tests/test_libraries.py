@@ -238,6 +238,22 @@ def test_madmpi_progresses_in_every_configuration() -> None:
     assert dedicated.program[0] == "--move-progress-threads"
 
 
+@pytest.mark.parametrize(
+    ("family", "network", "configurations"),
+    [
+        ("openmpi", "shm", ()),
+        ("openmpi", WIRE, ("async", "dedicated", "dedicated_unbound")),
+        ("mpich", "shm", ("async", "dedicated", "dedicated_unbound")),
+        ("intel", WIRE, ("async", "dedicated")),
+        ("madmpi", "shm", tuple(CONFIGURATIONS)),
+        ("unknown", "shm", ()),
+    ],
+)
+def test_what_a_library_has_to_offer_is_known(family: str, network: str, configurations: tuple[str, ...]) -> None:
+    """Whatever the machine has: what is advised may be had on another one."""
+    assert libraries.progresses_in(family, Path("/opt/mpi"), "5.0.0", network) == configurations
+
+
 def test_an_unknown_mpi_is_plain_basic_and_what_the_application_does_itself() -> None:
     assert launched("mympi", "basic", "shm") == Settings()
     for configuration in ("async", "dedicated", "dedicated_unbound"):

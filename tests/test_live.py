@@ -20,7 +20,7 @@ from tests.support import Command
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
 
-QUICK = ("--collective", "ibcast", "--budget-seconds", "20")
+QUICK = ("--collective", "ibcast", "--budget-seconds", "28")
 FIELDS = {
     "benchmark", "collective", "toolchain", "configuration", "network", "ranks", "comm_target_ns", "comp_target_ns",
     "message_bytes", "t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns", "r_overhead", "r_overhead_ci95",
@@ -52,7 +52,7 @@ def two_libraries(tmp_path_factory: pytest.TempPathFactory) -> subprocess.Comple
     """Both default libraries, both configurations, over the default network, into a folder with an awkward name."""
     output = tmp_path_factory.mktemp("it's an $(archive)")
     return subprocess.run(
-        [sys.executable, str(ROOT / "campaign"), "run", *QUICK, "--output", str(output)],
+        [sys.executable, str(ROOT / "campaign"), "run", *QUICK, "--budget-seconds", "46", "--output", str(output)],
         capture_output=True, text=True, cwd=ROOT, check=False,
     )  # fmt: skip
 

@@ -46,7 +46,7 @@ def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     programs.mkdir(parents=True)
     compiler = resolved("openmpi@5.0.11").mpicc
     succeed(compiler, "-Wall", "-Wextra", "-Werror", "-o", str(programs / "osu_ibcast"), str(DATA / "fake_osu.c"))
-    for name in ("osu_iallgather", "osu_ialltoall", "osu_iallreduce"):
+    for name in ("osu_iallgather", "osu_iallreduce"):
         shutil.copy(programs / "osu_ibcast", programs / name)
     return folder
 
@@ -216,7 +216,7 @@ def test_imb_on_mpich_beside_ours(tmp_path: Path, campaign: Command) -> None:
     assert "What other benchmarks say" in Path(report.removeprefix("report: ")).read_text()
 
 
-FAKED = ("ibcast", "iallgather", "ialltoall", "iallreduce", "ireduce")
+FAKED = ("iallgather", "iallreduce", "ireduce")
 
 
 @pytest.mark.slow
@@ -228,15 +228,13 @@ def test_a_peer_that_is_missing_killed_or_prints_something_else_fails_alone(
     done, run, manifest = run_of(
         tmp_path, "--benchmark", "osu", "--toolchain", "openmpi@5.0.11", "--configuration", "basic",
         *(word for name in FAKED for word in ("--collective", name)),
-        "--budget-seconds", "20", "--peer-prefix", str(fakes),
+        "--budget-seconds", "66", "--peer-prefix", str(fakes),
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
+    assert set(reasons(manifest, "nbc_overlap").values()) == {("pass", "")}, done.stdout
     theirs = {key[2]: value for key, value in reasons(manifest, "osu").items()}
-    assert theirs["ibcast"] == ("pass", "")
     assert theirs["iallgather"][0] == "fail"
     assert "bottles of beer" in theirs["iallgather"][1]
-    assert theirs["ialltoall"][0] == "fail"
-    assert "signal" in theirs["ialltoall"][1].lower()
     assert theirs["iallreduce"][0] == "fail"
     assert "1 of its 3 launches died" in theirs["iallreduce"][1]
     shown = json.loads(campaign("show", str(run), "--peers", "--json").stdout)

@@ -132,16 +132,39 @@ def test_a_collective_that_a_library_lacks_is_skipped_when_its_build_has_told(
         planned(OPENMPI, configurations=("basic",), collectives=("bcast_init",))
 
 
-@pytest.mark.parametrize("cores", [2, 16])
+@pytest.mark.parametrize("network", ["shm", "wire:2gbit"])
+@pytest.mark.parametrize("cores", [2, 4, 16])
 @pytest.mark.parametrize(("suite", "minutes"), [("smoke", 5), ("nightly", 60)])
-def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int) -> None:
+def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, network: str) -> None:
+    """Its cases, given at least what their fewest repetitions take."""
     placement = libraries.Placement.on(cores, 2, 0, tuple(range(cores)))
     own = [one for one in (OPENMPI, MPICH, INTEL) if one.toolchain in suites.SUITES[suite].toolchains]
-    found = make_plan(Options(suite=suite), own, "wire:2gbit", placement)
+    found = make_plan(Options(suite=suite), own, network, placement)
     assert plan.FIXED_SECONDS + found.expected_measuring_seconds <= 60 * minutes
-    assert found.case_budget_seconds > plan.SHORTEST_CASE_SECONDS
+    assert found.case_budget_seconds >= suites.SUITES[suite].least_case_seconds
+    assert found.too_short() == ""
     given_up = {one.configuration for one in found.to_measure} & {"dedicated", "apphelper", "basic_reduced"}
     assert bool(given_up) is (cores > 2)
+
+
+def test_what_an_idle_library_costs_can_be_measured_with_one_rank_on_all_cores() -> None:
+    options = Options(benchmarks=("mpi_impact",), ranks=1)
+    plan.check(options)
+    found = make_plan(options, [MPICH], "shm", libraries.Placement.on(2, 1, 0, (0, 1)))
+    assert {one.configuration for one in found.to_measure} == {"basic", "async", "dedicated", "apphelper"}
+    with pytest.raises(CampaignError, match="nbc_overlap needs at least 2"):
+        plan.check(Options(benchmarks=("mpi_impact", "nbc_overlap"), ranks=1))
+
+
+def test_what_a_suite_has_no_time_for_is_left_out_unless_it_is_asked_for() -> None:
+    placement = libraries.Placement.on(16, 2, 0, tuple(range(16)))
+    found = make_plan(Options(), [OPENMPI, MPICH], "wire:2gbit", placement)
+    assert {one.collective for one in found.to_measure} == {"ibcast", "ireduce"}
+    reasons = {found.skipped[one.stem] for one in found.cases if one.collective == "ialltoall"}
+    assert reasons == {"no time for it within smoke's 220 s: --collective ialltoall measures it"}
+    asked = make_plan(Options(collectives=suites.PAPERS_FOUR), [OPENMPI, MPICH], "wire:2gbit", placement)
+    assert {one.collective for one in asked.to_measure} == set(suites.PAPERS_FOUR)
+    assert asked.too_short()
 
 
 @pytest.mark.parametrize("suite", suites.SUITES)

@@ -2,17 +2,20 @@
 
 import ast
 import json
+import platform
 import re
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign import ROOT, builds, libraries, new_system, provenance
+from mpi_campaign import ROOT, builds, libraries, new_system, plan, provenance, results
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.reframe_session import Outcome
 from mpi_campaign.spack import environment, matrix, tool
 from mpi_campaign.spack.build import Build
 from mpi_campaign.spack.matrix import Line, Matrix
@@ -69,6 +72,18 @@ BUILD = Build(
 )
 def test_a_name_means_a_line_of_the_matrix_or_refines_one(text: str, spec: str) -> None:
     assert matrix.choose(text, ROWS).spec == spec
+
+
+@pytest.mark.parametrize("text", ["mpich@5.0", "mpich@5.0+vci", "mpich@5.0.1+vci", "mpich@4.2.3+vci", "openmpi@4.1.6"])
+def test_a_variant_that_was_asked_for_stays_in_the_name(text: str) -> None:
+    assert ROWS.name(matrix.choose(text, ROWS)) == text
+
+
+def test_a_library_is_called_by_its_version_without_what_its_packager_added() -> None:
+    rows = matrix.matrix("general")
+    (line,) = (one for one in rows.lines if one.package == "mvapich2")
+    assert "-" in line.version
+    assert matrix.choose(f"mvapich2@{line.version.partition('-')[0]}", rows) == line
 
 
 @pytest.mark.parametrize("text", ["", "open mpi", "openmpi@", "openmpi@5.0=/usr", "Openmpi@5", "openmpi@5.0;rm", "mpc"])
@@ -165,16 +180,35 @@ def test_a_lock_is_made_anew_when_what_it_was_made_from_changes(
     assert not one.is_concretized(None)
 
 
+def lock_text(**changes: Any) -> str:
+    """A lock as Spack writes it, as far as it is looked at; changes are of the library's node."""
+    here = {"arch": {"target": platform.machine()}, "parameters": {}, "version": "main"}
+    ours = {**here, "name": matrix.PACKAGE, "parameters": {"dev_path": str(ROOT / "benchmarks")}}
+    mpi = {**here, "name": "openmpi", "version": "5.0.10", **changes}
+    return json.dumps({"roots": [{"hash": "a", "spec": "x"}], "concrete_specs": {"a": ours, "b": mpi}})
+
+
+OTHER = "aarch64" if platform.machine() == "x86_64" else "x86_64"
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("", "is not a lock of Spack's"),
         ("[]", "is not a lock of Spack's"),
-        ('{"concrete_specs": {"a": 1}}', "is not a lock of Spack's"),
-        ('{"concrete_specs": {"a": {"arch": {"target": "riscv64"}, "parameters": {"dev_path": "/x"}}}}', "/x"),
+        ('{"concrete_specs": {"a": 1}, "roots": []}', "is not a lock of Spack's"),
+        ('{"concrete_specs": {}, "roots": []}', f"has no {matrix.PACKAGE}: give the spack.lock of a run"),
+        (lock_text(arch="x"), "is not a lock of Spack's"),
+        (lock_text(parameters=[]), "is not a lock of Spack's"),
+        (lock_text(parameters={"dev_path": "/x"}), "whose benchmarks lie in /x"),
+        (lock_text(name="mpich"), "has no openmpi, not openmpi@5.0"),
+        (lock_text(version="5.1.0"), "has openmpi@5.1.0, not openmpi@5.0"),
+        (lock_text(version="5.01"), "has openmpi@5.01, not openmpi@5.0"),
+        (lock_text(arch={"target": OTHER}), f"is for {OTHER}, this machine is "),
+        (lock_text(arch={"target": {"name": OTHER}}), f"is for {OTHER}, this machine is "),
     ],
 )
-def test_a_lock_of_another_place_is_refused(tmp_path: Path, text: str, says: str) -> None:
+def test_a_lock_of_something_else_is_refused(tmp_path: Path, text: str, says: str) -> None:
     lock = tmp_path / "spack.lock"
     lock.write_text(text)
     one = environment.Environment(tmp_path / "environment", "general", Line("openmpi@5.0"), ())
@@ -183,13 +217,14 @@ def test_a_lock_of_another_place_is_refused(tmp_path: Path, text: str, says: str
     assert not one.lock.exists()
 
 
-def test_a_lock_of_another_machine_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("spec", ["openmpi@5.0", "openmpi@5.0.10", "openmpi"])
+def test_a_lock_of_this_place_is_taken(tmp_path: Path, spec: str) -> None:
     lock = tmp_path / "spack.lock"
-    lock.write_text(json.dumps({"concrete_specs": {"a": {"arch": {"target": {"name": "aarch64"}}, "parameters": {}}}}))
-    monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    one = environment.Environment(tmp_path / "environment", "general", Line("openmpi@5.0"), ())
-    with pytest.raises(CampaignError, match="is for aarch64, this machine is x86_64"):
-        one.prepare(None, lock=lock)
+    lock.write_text(lock_text())
+    one = environment.Environment(tmp_path / "environment", "general", Line(spec), ())
+    one.prepare(None, lock=lock)
+    assert one.is_concretized(None)
+    assert one.lock.read_text() == lock.read_text()
 
 
 def test_a_build_is_remembered_as_it_was() -> None:
@@ -210,6 +245,18 @@ def test_a_build_is_remembered_as_it_was() -> None:
 )
 def test_a_complaint_of_spack_is_its_reason_in_one_line(said: str, line: str) -> None:
     assert tool.complaint(said) == line
+
+
+@pytest.mark.parametrize(
+    ("environment", "says"),
+    [("mpich-5_0_1-spack", "(no network: name a mirror, see docs/spack.md)"), ("mpich-5_0_1", "")],
+)
+def test_a_build_that_lacks_a_network_says_what_to_do(tmp_path: Path, environment: str, says: str) -> None:
+    (tmp_path / "rfm_build.err").write_text("==> Warning: x\n==> Error: All fetchers failed for spack-stage-mpich\n")
+    outcome = Outcome(
+        "", environment, fixture=True, result="fail", fail_phase="compile", fail_reason="", folder=str(tmp_path)
+    )
+    assert results.build_error(outcome) == f"==> Error: All fetchers failed for spack-stage-mpich {says}".strip()
 
 
 def fake_spack(folder: Path, version: str) -> Path:
@@ -265,6 +312,95 @@ def test_nothing_of_the_users_spack_reaches_ours(alone: Path, monkeypatch: pytes
     assert "/users" not in found.values()
     assert found["SPACK_DISABLE_LOCAL_CONFIG"] == "1"
     assert found["SPACK_USER_CACHE_PATH"].startswith(str(alone))
+
+
+@pytest.mark.parametrize("name", ["SPACK_PYTHON", "SPACK_DISABLE_LOCAL_CONFIG", "SPACK_USER_CACHE_PATH", "SPACK_ENV"])
+def test_nor_where_several_are_started_at_once(alone: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "/users")
+    spack = tool.Spack(fake_spack(alone / "spack", "env; exit 1") / "bin" / "spack", "1.1.0")
+    folder = alone / "environment"
+    folder.mkdir()
+    said = tool.together(spack, {folder: ["concretize"]}, lambda: None, 1)[folder].splitlines()
+    assert not any("/users" in line for line in said if line.startswith("SPACK_"))
+    assert {f"{name}={value}" for name, value in spack.variables.items()} <= set(said)
+
+
+def test_what_is_cloned_is_used_from_then_on(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where there is another Spack, too old to be used."""
+    old = fake_spack(alone / "old", "echo 0.23.1")
+    monkeypatch.setenv("SPACK_ROOT", str(old))
+    (alone / "bin").mkdir()
+    git = alone / "bin" / "git"
+    git.write_text(
+        '#!/bin/sh\nfor folder; do :; done\nmkdir -p "$folder/bin" "$folder/repos/spack_repo/builtin"\n'
+        'printf \'#!/bin/sh\\necho 1.1.0\\n\' > "$folder/bin/spack"\nchmod +x "$folder/bin/spack"\n'
+        'touch "$folder/repos/spack_repo/builtin/repo.yaml"\n'
+    )
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{alone / 'bin'}:/usr/bin:/bin")
+    tool.clone(lambda _line: None)
+    found = tool.find()
+    assert (found.executable, found.version) == (tool.HOME / "spack" / "bin" / "spack", "1.1.0")
+    assert found.packages == tool.HOME / "spack-packages"
+
+
+FINDS = """#!/usr/bin/env python3
+import sys, pathlib, json
+words = [word for word in sys.argv[1:] if word != "--color=never"]
+if words == ["--version"]:
+    print("1.1.0")
+if "list" in words:
+    print("openmpi")
+if words[2:] == ["external", "find"]:
+    place = pathlib.Path(words[1], "spack.yaml")
+    found = {
+        "gcc": {"externals": [{"spec": "gcc@12.2.0", "prefix": "/usr"}]},
+        "gmake": {"externals": [{"spec": "gmake@4.3", "prefix": "/usr"}]},
+        "mpich": {"externals": [{"spec": "mpich@3.9.9 device=ch4", "prefix": prefix} for prefix in ("/a", "/b")]},
+    }
+    place.write_text(json.dumps({"spack": {"packages": found}}))
+"""
+
+
+def test_a_system_is_described_by_what_spack_finds(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = fake_spack(alone / "spack", "")
+    (folder / "bin" / "spack").write_text(FINDS)
+    monkeypatch.setenv("SPACK_ROOT", str(folder))
+    monkeypatch.setattr(new_system, "ROOT", alone)
+    monkeypatch.setattr(plan, "SYSTEMS", alone / "systems")
+    said = new_system.write("here", force=False)
+    scope = alone / "systems" / "here" / "spack"
+    packages = yaml.safe_load((scope / "packages.yaml").read_text())["packages"]
+    assert [one["prefix"] for one in packages["mpich"]["externals"] if "3.9.9" in one["spec"]] == ["/a"]
+    assert packages["mpich"]["buildable"] is packages["openblas"]["buildable"] is False
+    assert "buildable" not in packages["gcc"]
+    assert packages["ucx"] == {"require": "+thread_multiple"}
+    (lists,) = [one for one in yaml.safe_load((scope / "definitions.yaml").read_text())["definitions"] if "mpis" in one]
+    assert "mpich@3.9.9" in lists["mpis"]
+    assert "is in /a and in /b: the second is left out" in said
+    assert "not found  cmake, which builds of the benchmarks need" in said
+    assert "not found  MVAPICH2" in said
+    compile((alone / "systems" / "here" / "settings.py").read_text(), "settings.py", "exec")
+    with pytest.raises(CampaignError, match=r"is there already: .*--force"):
+        new_system.write("here", force=False)
+
+
+SECTIONS = {
+    "include", "repos", "develop", "specs", "definitions", "packages", "config", "concretizer", "view", "mirrors",
+    "modules", "compilers", "upstreams", "toolchains",
+}  # fmt: skip
+"""Of an environment, as far as they are used: Spack refuses others."""
+
+
+@pytest.mark.parametrize("scope", scopes(), ids=lambda scope: scope.parent.name)
+def test_files_have_the_sections_that_spack_takes(scope: Path) -> None:
+    assert set(yaml.safe_load(matrix.MANIFEST.read_text())["spack"]) <= SECTIONS
+    for line in matrix.matrix(scope.parent.name).lines:
+        made = environment.of(scope.parent.name, line, []).text(None)
+        assert set(yaml.safe_load(made)["spack"]) <= SECTIONS
+    for path in scope.glob("*.yaml"):
+        assert list(yaml.safe_load(path.read_text())) == [path.stem]
+        assert path.stem in SECTIONS
 
 
 def test_the_recipe_is_python_and_names_the_programs() -> None:

@@ -153,10 +153,12 @@ def test_what_is_as_promised_has_no_fault(tmp_path: Path, configuration: str) ->
 @pytest.mark.parametrize("configuration", ["async", "dedicated", "dedicated_unbound"])
 def test_the_librarys_thread_must_be_there_and_work(tmp_path: Path, configuration: str) -> None:
     lines = configured(configuration)
-    lines[-1]["mpi_thread_cpu_ns"] = [[0], [0]]
-    assert judged(tmp_path, lines) == [
-        "the progress thread did nothing: 0.00% of the run's time on the CPU, 0.00% in basic"
-    ]
+    lines[-1]["mpi_thread_cpu_ns"] = [[BUSY], [0]]
+    (fault,) = judged(tmp_path, lines)
+    assert fault == (
+        "rank 1's progress thread did nothing: of the time of communication alone it was 0.0% on the CPU more than in "
+        "basic"
+    )
     lines = configured(configuration)
     lines[0]["placement"][1]["mpi_threads"] = []
     lines[-1]["mpi_thread_cpu_ns"] = [[BUSY], []]
@@ -211,7 +213,26 @@ def test_the_applications_thread_must_be_there_bound_and_at_work(tmp_path: Path)
     assert judged(tmp_path, lines) == ["rank 0's progress thread may run on CPU 0-3, not on its dedicated core 3 alone"]
     lines = configured("apphelper")
     lines[-1]["helper_thread_cpu_ns"] = [[BUSY], [0]]
-    assert judged(tmp_path, lines) == ["rank 1's progress thread did nothing: no time on the CPU"]
+    assert judged(tmp_path, lines) == [
+        "rank 1's progress thread did nothing: of the time of communication alone it was 0.0% on the CPU"
+    ]
+
+
+def test_a_thread_that_only_wakes_up_now_and_then_is_not_at_work(tmp_path: Path) -> None:
+    """Half a per cent of the communication, in basic or beyond it."""
+    lines = configured("async")
+    communicated = sum(sum(line["samples"]["t_comm_ref_ns"]) for line in lines if line["type"] == "point")
+    lines[-1]["mpi_thread_cpu_ns"] = [[round(0.005 * communicated)], [BUSY]]
+    (fault,) = judged(tmp_path, lines)
+    assert fault.startswith("rank 0's progress thread did nothing: ")
+    assert "0.5% on the CPU" in fault
+    basic = configured("basic")
+    basic[-1]["mpi_thread_cpu_ns"] = [[round(0.05 * communicated)]] * 2
+    lines[-1]["mpi_thread_cpu_ns"] = [[round(0.055 * communicated)]] * 2
+    found = judge(tmp_path, lines, basic_lines=basic)
+    assert [fault.split("'")[0] for fault in found] == ["rank 0", "rank 1"]
+    lines[-1]["mpi_thread_cpu_ns"] = [[round(0.07 * communicated)]] * 2
+    assert judge(tmp_path, lines, basic_lines=basic) == []
 
 
 def test_the_applications_thread_needs_a_thread_level(tmp_path: Path) -> None:

@@ -267,12 +267,12 @@ enum verdict { NOTHING_NEW, BEGIN_AGAIN, KEEP };
 
 /* Collective. Where a reference has moved, or drifts, its size is looked for again, once, if there is time; with another size the point is begun
  * anew. A size that still takes its time by itself was not at fault: the reference is another one beside the other parts of a repetition
- * (caches, a clock rate), and would be again. Its repetitions are kept, unless they drift. With given sizes nothing is calibrated: the record
- * says how far they moved. */
+ * (caches, a clock rate), or the machine drifts, and would again. Its repetitions are kept: references are measured beside what they are
+ * compared with, and the record says how far they drifted. With given sizes nothing is calibrated: the record says how far they moved. */
 static enum verdict recalibrate(engine *e, struct point *p, enum decision *decision) {
     const struct plan *plan = e->plan;
-    enum { COMM, COMP, DRIFT };
-    int moved[3] = {0, 0, 0};
+    enum { COMM, COMP };
+    int moved[2] = {0, 0};
     const struct calibrate_result *comm = calibration_comm(e->calibration, p->collective, p->comm_target);
     const struct calibrate_result *comp = calibration_comp(e->calibration, p->comp_target);
     const int64_t asked = timer_now_ns();
@@ -281,12 +281,10 @@ static enum verdict recalibrate(engine *e, struct point *p, enum decision *decis
     const bool time = plan->budget_seconds <= 0 || (double)took < AGAIN_SHARE * (double)left;
     if (e->bench.rank == 0 && !plan->sizes_given && p->recalibrations == 0 && time &&
         *decision != STOP_DATA && *decision != STOP_LATE) {
-        const bool drifting[2] = {drifts(e, GLOBAL_COMM_REF, comm), drifts(e, GLOBAL_COMP_REF, comp)};
-        moved[COMM] = drifting[COMM] || has_moved(e, GLOBAL_COMM_REF, comm);
-        moved[COMP] = drifting[COMP] || has_moved(e, GLOBAL_COMP_REF, comp);
-        moved[DRIFT] = drifting[COMM] || drifting[COMP];
+        moved[COMM] = drifts(e, GLOBAL_COMM_REF, comm) || has_moved(e, GLOBAL_COMM_REF, comm);
+        moved[COMP] = drifts(e, GLOBAL_COMP_REF, comp) || has_moved(e, GLOBAL_COMP_REF, comp);
     }
-    MPI_CHECK(MPI_Bcast(moved, 3, MPI_INT, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Bcast(moved, 2, MPI_INT, 0, MPI_COMM_WORLD));
     if (moved[COMM] == 0 && moved[COMP] == 0) {
         return NOTHING_NEW;
     }
@@ -299,7 +297,7 @@ static enum verdict recalibrate(engine *e, struct point *p, enum decision *decis
     }
     p->recalibrations++;
     e->result.recalibrations++;
-    if (moved[DRIFT] == 0 && comm->size == sizes[COMM] && comp->size == sizes[COMP]) {
+    if (comm->size == sizes[COMM] && comp->size == sizes[COMP]) {
         p->begin += timer_now_ns() - asked; /* what a repetition takes is reckoned without it */
         bench_prepare(&e->bench, &p->work, p->shortest_ns);
         return KEEP;

@@ -5,18 +5,7 @@ It imports nothing of this project, and of Spack only what has been there since 
 
 import importlib
 import json
-import subprocess
-from pathlib import Path
 from typing import Any
-
-
-def _commit(folder: str) -> str:
-    words = ["git", "-C", folder, "rev-parse", "HEAD"]
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-    except OSError:
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def _node(spec: Any) -> dict[str, Any]:
@@ -62,10 +51,7 @@ def describe() -> dict[str, Any]:
         )
         for node in root.traverse():
             nodes.setdefault(node.dag_hash(), _node(node))
-    repositories = [
-        {"namespace": one.namespace, "root": str(one.root), "commit": _commit(str(Path(one.root)))}
-        for one in repo.PATH.repos
-    ]
+    repositories = [{"namespace": one.namespace, "root": str(one.root)} for one in repo.PATH.repos]
     return {
         "spack": {"version": spack.get_version(), "commit": spack.get_spack_commit() or ""},
         "repositories": repositories,

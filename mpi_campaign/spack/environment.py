@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import archspec.cpu
 import yaml
 
 from mpi_campaign import ROOT, archive
@@ -64,17 +65,20 @@ class Environment:
         if not isinstance(whole, dict):
             raise CampaignError(f"{matrix.MANIFEST} has no `spack:`: see docs/spack.md")
         scope = matrix.scope_of(self.system)
-        repositories = {name: _absolute(path) for name, path in whole.get("repos", {}).items()}
+        repositories = {name: _absolute(path) for name, path in _named(whole, "repos").items()}
         if packages is not None:
             repositories["builtin"] = str(packages / tool.BUILTIN)
-        develop = {name: {**one, "path": _absolute(one["path"])} for name, one in whole.get("develop", {}).items()}
+        develop = {
+            name: {**one, **({"path": _absolute(one["path"])} if "path" in one else {})}
+            for name, one in _named(whole, "develop").items()
+        }
         mine = {
             **whole,
             "include": [str(scope), str(tool.HOME / "defaults")],
             "repos": repositories,
             "develop": develop,
             "specs": [f"{name} ^{self.line.spec}" for name in (f"{matrix.PACKAGE}@main", *self.peers)],
-            "concretizer": {**whole.get("concretizer", {}), "unify": True},
+            "concretizer": {**_named(whole, "concretizer"), "unify": True},
             "view": False,
         }
         heading = f"# Made from {matrix.MANIFEST}: change that one.\n"
@@ -99,10 +103,11 @@ class Environment:
     def prepare(self, packages: Path | None, *, lock: Path | None = None) -> None:
         """Begin it anew, without a lock or with one that was kept elsewhere.
 
-        Raises CampaignError where that lock is none, or of sources that lie elsewhere, or of another machine.
+        Raises CampaignError where that lock is none, of another library, of sources that lie elsewhere, or of another
+        machine.
         """
         if lock is not None:
-            _check_lock(lock)
+            _check_lock(lock, self.line)
         shutil.rmtree(self.folder, ignore_errors=True)
         try:
             self.folder.mkdir(parents=True)
@@ -152,29 +157,54 @@ class Environment:
         return dict(found)
 
 
-def _absolute(path: str) -> str:
-    return str(ROOT / path)
+def _named(whole: Mapping[str, Any], section: str) -> dict[str, Any]:
+    """A section of spack.yaml that has names. Raises CampaignError where it has none."""
+    found = whole.get(section) or {}
+    if not isinstance(found, dict):
+        raise CampaignError(f"{matrix.MANIFEST}: `{section}` must have names, as it came: see docs/spack.md")
+    return found
 
 
-def _check_lock(lock: Path) -> None:
+def _absolute(path: Any) -> Any:
+    """A path of the clone as it is elsewhere; what is none (a git repository), or begins with a variable, as it is."""
+    return str(ROOT / path) if isinstance(path, str) and not path.startswith(("$", "~")) else path
+
+
+def _check_lock(lock: Path, line: matrix.Line) -> None:
     try:
-        nodes = json.loads(lock.read_text())["concrete_specs"].values()
-        facts = [(one.get("arch", {}), one.get("parameters", {}).get("dev_path")) for one in nodes]
+        whole = json.loads(lock.read_text())
+        nodes = whole["concrete_specs"]
+        roots = {nodes[root["hash"]]["name"] for root in whole["roots"]}
+        versions = {str(one["name"]): str(one["version"]) for one in nodes.values()}
+        targets = {_target(one["arch"]["target"]) for one in nodes.values()}
+        places = {one["parameters"].get("dev_path") for one in nodes.values()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CampaignError(f"{lock} is not a lock of Spack's ({error!r}): give the spack.lock of a run") from error
-    for arch, _path in facts:
-        target = arch.get("target")
-        family = target.get("family", target.get("name", "")) if isinstance(target, dict) else target
-        generic = {"x86_64": "x86_64", "aarch64": "aarch64", "ppc64le": "ppc64le"}.get(str(family))
-        if generic is not None and generic != platform.machine():
-            raise CampaignError(f"{lock} is for {generic}, this machine is {platform.machine()}: leave the lock out")
+    if matrix.PACKAGE not in roots:
+        raise CampaignError(f"{lock} has no {matrix.PACKAGE}: give the spack.lock of a run")
+    has = versions.get(line.package)
+    if has is None or not re.match(rf"{re.escape(line.version)}($|[.-])", has if line.version else ""):
+        there = f"{line.package}@{has}" if has else f"no {line.package}"
+        raise CampaignError(f"{lock} has {there}, not {line.package}@{line.version}: say of which toolchain it is")
+    host = archspec.cpu.host()
+    for name in sorted(targets):
+        target = archspec.cpu.TARGETS.get(name)
+        if target is not None and not target <= host:
+            raise CampaignError(
+                f"{lock} is for {name}, this machine is {host.name}: leave the lock out, so that it is concretized anew"
+            )
     sources = str(ROOT / "benchmarks")
-    elsewhere = next((path for _arch, path in facts if path not in (None, sources)), None)
+    elsewhere = next((path for path in places if path not in (None, sources)), None)
     if elsewhere is not None:
         raise CampaignError(
             f"{lock} is of a clone whose benchmarks lie in {elsewhere}, this one's in {sources}: clone to that, or "
             "leave the lock out, so that it is concretized anew"
         )
+
+
+def _target(target: Any) -> str:
+    """The microarchitecture's name; Spack writes one of its own in full."""
+    return str(target["name"] if isinstance(target, dict) else target)
 
 
 def of(system: str, line: matrix.Line, peers: Sequence[str]) -> Environment:

@@ -18,6 +18,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack import matrix, tool
 
 COMPILERS = ("gcc", "llvm")
+BUILD_TOOLS = ("cmake", "gmake")
 WHEEL_BLAS = "scipy-openblas32"
 
 
@@ -78,6 +79,7 @@ def find(spack: tool.Spack) -> Externals:
     missing = [f"{libraries.LIBRARIES[family].title} (Spack: {entry.package})" for family, entry in _not_in(found)]
     if not any(name in found for name in COMPILERS):
         missing.append("a C compiler (gcc or llvm)")
+    missing += [f"{name}, which builds of the benchmarks need" for name in BUILD_TOOLS if name not in found]
     return Externals(found, tuple(missing), (*notes, how))
 
 

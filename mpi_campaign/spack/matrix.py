@@ -24,9 +24,13 @@ VARIANT = re.compile(r"\s*[+~][\w-]+")
 
 @dataclass(frozen=True)
 class Line:
-    """One MPI library of the matrix, as a spec: `mpich@5.0 device=ch4 +vci`."""
+    """One MPI library of the matrix, as a spec: `mpich@5.0 device=ch4 +vci`.
+
+    asked: of a line that the matrix does not have, the suffix by which a person asked for it: `+vci`.
+    """
 
     spec: str
+    asked: str = ""
 
     def _part(self, name: str) -> str:
         match = SPEC.fullmatch(self.spec)
@@ -66,6 +70,8 @@ class Matrix:
 
     def suffix(self, line: Line) -> str:
         """What tells a line from another one of the same library and version: `+vci`; empty where none is there."""
+        if line not in self.lines:
+            return line.asked
         same = [one for one in self.lines if (one.package, one.version) == (line.package, line.version)]
         others = [one.switched_on for one in same if one != line]
         return "".join(sorted(line.switched_on - frozenset.intersection(*others))) if others else ""
@@ -124,8 +130,9 @@ def _definitions(path: Path) -> Sequence[dict[str, Any]]:
 def choose(text: str, matrix_: Matrix) -> Line:
     """The line that a person means by NAME@VERSION: one of the matrix, or one that it does not have.
 
-    One that it has not takes over the variants of the line whose version it refines, `5.0.8` of `openmpi@5.0`. A
-    name is a library's as this project calls it, or Spack's.  Raises CampaignError for what is neither.
+    One that it has not takes over the variants of the line whose version it refines, `5.0.8` of `openmpi@5.0`. The
+    end of a version that begins with a dash may be left out: `2.3.7` means `mvapich2@2.3.7-1`. A name is a library's as
+    this project calls it, or Spack's.  Raises CampaignError for what is neither.
     """
     match = re.fullmatch(r"(?P<name>[a-z][a-z0-9-]*)(?:@(?P<version>[\w.-]+?))?(?P<suffix>(?:[+~][\w-]+)*)", text)
     if match is None:
@@ -138,6 +145,9 @@ def choose(text: str, matrix_: Matrix) -> Line:
     for one in same:
         if text == matrix_.name(one) or (one.version == version and matrix_.suffix(one) == suffix):
             return one
+    for one in same:
+        if one.version.startswith(f"{version}-") and matrix_.suffix(one) == suffix:
+            return one
     if not version and not same:
         known = ", ".join(map(matrix_.name, matrix_.lines))
         raise CampaignError(f"toolchain '{text}': the matrix of {matrix_.scope} has no {name}; it has: {known}")
@@ -146,5 +156,5 @@ def choose(text: str, matrix_: Matrix) -> Line:
         None,
     )
     if model is not None:
-        return Line(f"{package}@{version}{' ' if model.rest else ''}{model.rest}")
-    return Line(f"{package}{f'@{version}' if version else ''}{f' {suffix}' if suffix else ''}")
+        return Line(f"{package}@{version}{' ' if model.rest else ''}{model.rest}", suffix)
+    return Line(f"{package}{f'@{version}' if version else ''}{f' {suffix}' if suffix else ''}", suffix)

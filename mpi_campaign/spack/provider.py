@@ -56,13 +56,23 @@ def wanted(names: Sequence[str], system: str, peers: Sequence[str]) -> list[envi
     return [environment.of(system, line, beside) for line in lines]
 
 
+def of_lock(name: str, system: str, peers: Sequence[str]) -> environment.Environment:
+    """The environment of one name that a lock is for: never one that stands for a range of versions."""
+    rows = matrix.matrix(system)
+    return environment.of(system, matrix.choose(name, rows), [one for one in rows.peers if one in peers])
+
+
 def _line(name: str, rows: matrix.Matrix, system: str, peers: Sequence[str]) -> matrix.Line:
-    """The line that a name means: one that was concretized to just that (openmpi@5.0 to openmpi@5.0.10) first."""
+    """The line that a name means: itself where it has a lock, else one that was concretized to just that, as
+    openmpi@5.0 to openmpi@5.0.10."""
+    chosen = matrix.choose(name, rows)
+    if environment.of(system, chosen, peers).lock.is_file():
+        return chosen
     for line in rows.lines:
         version = environment.of(system, line, peers).concrete_version()
         if version and name == f"{line.family}@{version}{rows.suffix(line)}":
             return line
-    return matrix.choose(name, rows)
+    return chosen
 
 
 def _found(spack: tool.Spack, one: environment.Environment, rows: matrix.Matrix) -> Found:
@@ -80,10 +90,12 @@ def _found(spack: tool.Spack, one: environment.Environment, rows: matrix.Matrix)
         external=mpi["external"],
         compiler=ours["compiler"],
         architecture=ours["architecture"],
-        spack_version=description["spack"]["version"].partition(" ")[0],
-        spack_commit=description["spack"]["commit"],
+        spack_version=spack.version,
+        spack_commit=machine.commit_of(spack.executable.parent.parent) or description["spack"]["commit"],
         spack_executable=str(spack.executable),
-        repositories=tuple((entry["namespace"], entry["commit"]) for entry in description["repositories"]),
+        repositories=tuple(
+            (entry["namespace"], machine.commit_of(Path(entry["root"]))) for entry in description["repositories"]
+        ),
         lock_sha256=description["lock_sha256"],
         peers=tuple((name, roots[name]["hash"], roots[name]["prefix"]) for name in one.peers if name in roots),
     )

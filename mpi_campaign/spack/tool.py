@@ -136,7 +136,10 @@ def remember(*, spack: Path | None, packages: Path | None) -> None:
 
 
 def clone(say: Callable[[str], None]) -> None:
-    """Clone Spack and its packages, at the releases that this project is tried with. Raises CampaignError."""
+    """Clone Spack and its packages, at the releases that this project is tried with, and use them from now on.
+
+    Raises CampaignError.
+    """
     if shutil.which("git") is None:
         raise CampaignError("Spack cannot be cloned, there is no git on PATH: install git, or put a Spack on PATH")
     HOME.mkdir(parents=True, exist_ok=True)
@@ -155,6 +158,7 @@ def clone(say: Callable[[str], None]) -> None:
                 "that lie here with ./campaign setup --provider spack --spack FOLDER --packages FOLDER"
             )
         fresh.rename(target)
+    remember(spack=HOME / "spack", packages=HOME / "spack-packages")
 
 
 def complaint(output: str) -> str:
@@ -214,7 +218,10 @@ def together(
     one = '"$0" --color=never -e "$1" $2 > "$1/log" 2>&1 || echo "$1"'
     words = ["xargs", "-a", str(listing), "-d", "\\n", "-n", "2", "-P", str(at_once), "sh", "-c", one]
     ended = measuring.run(
-        ["env", *_unset(), *words, str(spack.executable)], lambda _line: None, on_tick, env=spack.variables
+        ["env", *_unset(spack.variables), *words, str(spack.executable)],
+        lambda _line: None,
+        on_tick,
+        env=spack.variables,
     )
     if ended.interrupted:
         raise KeyboardInterrupt
@@ -222,7 +229,8 @@ def together(
     return {folder: (folder / "log").read_text(errors="replace") for folder in jobs if str(folder) in failed}
 
 
-def _unset() -> Iterable[str]:
+def _unset(ours: Mapping[str, str]) -> Iterable[str]:
+    """Options of `env` that take away what is the user's of Spack, but for the names that have a value of ours."""
     for name in os.environ:
-        if _NOT_OURS.match(name):
+        if _NOT_OURS.match(name) and name not in ours:
             yield from ("-u", name)

@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from selenium import webdriver
+from selenium.webdriver.remote.webelement import WebElement
+
+from postprocess.colour import contrast
 
 
 def log(browser: webdriver.Chrome, kind: str) -> list[dict[str, Any]]:
@@ -21,3 +24,15 @@ def open_at(browser: webdriver.Chrome, report: Path, fragment: str = "") -> None
     """The page anew: a change of the fragment alone would not load it again."""
     browser.get("about:blank")
     browser.get(f"{report.as_uri()}#{fragment}" if fragment else report.as_uri())
+
+
+def contrast_of(browser: webdriver.Chrome, cell: WebElement) -> float:
+    """What the browser made of the colours of a cell and its text, drawn on a canvas to have them as numbers."""
+    script = """
+        const style = getComputedStyle(arguments[0]), pen = document.createElement("canvas").getContext("2d");
+        return [style.color, style.backgroundColor].map((colour) => {
+            pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1);
+            return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((part) => part / 255);
+        });"""
+    ink, background = browser.execute_script(script, cell)
+    return contrast(ink, background)

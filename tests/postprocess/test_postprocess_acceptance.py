@@ -143,7 +143,7 @@ def test_nodes_measured_in_turn_are_compared_on_the_same_sizes_only(tmp_path: Pa
     (weak,) = judge(found, pd.DataFrame(), pd.DataFrame(), nodes_)
     assert weak.verdict == FAIL
     assert [line for line in weak.evidence if line.startswith("weak node: ")] == [weak.evidence[1]]
-    assert "n2, 1.19" in weak.evidence[1]
+    assert "n2, 1.2" in weak.evidence[1]
     (other,) = judge(found, pd.DataFrame(), pd.DataFrame(), [node("n0", 1.0), node("n1", 1.5, work=7)])
     assert other.verdict == NOT_TESTED
 

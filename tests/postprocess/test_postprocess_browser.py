@@ -15,11 +15,11 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
-from postprocess.colour import PALETTES, contrast
+from postprocess.colour import PALETTES
 from postprocess.plot import Look
 from postprocess.report import write_report
 from tests.postprocess import synthetic
-from tests.postprocess.pages import log, open_at, requests
+from tests.postprocess.pages import contrast_of, log, open_at, requests
 from tests.postprocess.test_postprocess_report import hostile_run
 
 pytestmark = [pytest.mark.needs("browser")]
@@ -188,18 +188,6 @@ def test_all_is_there_without_a_script(browser: webdriver.Chrome, reports: dict[
     cell.click()
     assert browser.current_url == f"{reports['smoke'].as_uri()}#p3"
     assert "start and clock deadline" in browser.find_element(By.ID, "p3").text
-
-
-def contrast_of(browser: webdriver.Chrome, cell: WebElement) -> float:
-    """What the browser made of the colours of a cell and its text, drawn on a canvas to have them as numbers."""
-    script = """
-        const style = getComputedStyle(arguments[0]), pen = document.createElement("canvas").getContext("2d");
-        return [style.color, style.backgroundColor].map((colour) => {
-            pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1);
-            return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((part) => part / 255);
-        });"""
-    ink, background = browser.execute_script(script, cell)
-    return contrast(ink, background)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

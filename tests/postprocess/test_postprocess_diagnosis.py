@@ -26,6 +26,7 @@ from postprocess.diagnosis import (
     OVERLAP,
     PARTIAL,
     SERIALISED,
+    UNKNOWN,
     UNRELIABLE,
     Interval,
     diagnosed,
@@ -248,10 +249,34 @@ def configured(configuration: str, behaviour: Behaviour, **changes: Any) -> list
     return lines
 
 
+def offering(configurations: list[str], lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """In which configurations the campaign knew that the library has progress threads."""
+    lines[0]["metadata"] = {**(lines[0]["metadata"] or {}), "progresses_in": configurations}
+    return lines
+
+
 @pytest.mark.parametrize(
     ("own", "words"),
     [
-        (configured("basic", KINDS[NONE]), "progresses only inside MPI calls: try its progress thread (async)"),
+        (
+            configured("basic", KINDS[NONE]),
+            "progresses only inside MPI calls: try the library's progress thread, where it has one (async), one of the",
+        ),
+        (
+            offering(["async", "dedicated", "dedicated_unbound"], configured("basic", KINDS[NONE])),
+            "try its progress thread (async, dedicated), one of the application's own (apphelper), or MPI_Test",
+        ),
+        (
+            offering([], configured("basic", KINDS[NONE])),
+            "progresses only inside MPI calls: try one of the application's own (apphelper) or MPI_Test while",
+        ),
+        (
+            offering(["basic", "async"], configured("basic", KINDS[NONE])),
+            "The library's progress threads do not progress this call: try one of the application's own (apphelper) or",
+        ),
+        (offering(["basic"], configured("basic", KINDS[COMP])), "The library's progress threads, caches, memory or"),
+        (configured("basic", KINDS[COMP]), "No progress thread was asked for: caches, memory or interrupts"),
+        (offering([], configured("basic", KINDS[PARTIAL])), "Try one of the application's own (apphelper) or MPI_Test"),
         (configured("basic", KINDS[PARTIAL]), "A first step is hidden"),
         (configured("basic", KINDS[COMM], collective="ireduce"), "A reduction needs the CPU"),
         (configured("async", KINDS[NONE], shared_core=True), "shares a core with computation: leave one core free"),
@@ -366,11 +391,12 @@ def grid(labels: dict[tuple[int, int], str], **row: Any) -> list[dict[str, Any]]
         ratios = {"r_overhead": behaviour.overhead, "r_overhead_vs_basic": behaviour.overhead, **parts}
         bounds = {f"{name}_ci95_{end}": value for name, value in ratios.items() for end in ("low", "high")}
         case = {"configuration": "basic", "collective": "ibcast", "computation": "dgemm", "test_interval_ns": 0}
-        flags = {"valid": True, "oversubscribed": False, "shared_core": False, "given_up_cores": 0}
+        flags = {"valid": True, "oversubscribed": False, "shared_core": False}
+        library = {"given_up_cores": 0, "progresses_in": UNKNOWN}
         speedup = {f"speedup_vs_basic_per_work{end}": 1.0 for end in ("", "_ci95_low", "_ci95_high")}
         place = {"comm_target_ns": comm * MS, "comp_target_ns": comp * MS, "message_bytes": comm * MS // 4}
         shown = {"diagnosis": label, "diagnosis_advice": f"advice for {label}"}
-        rows.append(ratios | bounds | case | flags | speedup | place | shown | row)
+        rows.append(ratios | bounds | case | flags | library | speedup | place | shown | row)
     return rows
 
 

@@ -102,6 +102,26 @@ def test_a_case_with_few_launches_learns_from_the_others() -> None:
     assert found.low[30] > 0
 
 
+def test_sides_of_about_as_many_launches_share_a_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many counts of launches an archive has, and whichever side has more."""
+    asked = []
+    real = effects.null_distribution
+
+    def counted(first: int, second: int, freedom: float, residuals: Floats) -> Floats:
+        asked.append((first, second))
+        return real(first, second, freedom, residuals, draws=2000)
+
+    monkeypatch.setattr(effects, "null_distribution", counted)
+    rng = np.random.default_rng(1)
+    sizes = [(int(a), int(b)) for a, b in rng.integers(3, 400, (200, 2))] + [(9, 10), (10, 9), (8, 11), (11, 8)]
+    case = np.concatenate([np.full(a + b, i) for i, (a, b) in enumerate(sizes)])
+    side = np.concatenate([np.repeat([0, 1], pair) for pair in sizes])
+    found = effects.effects(case, side, rng.standard_normal(case.size), len(sizes))
+    assert len(asked) == len(set(asked)) < 90
+    assert all(a <= b <= 30 for a, b in asked)
+    assert np.isfinite(found.p_value).all()
+
+
 def test_a_side_that_is_missing_leaves_no_number() -> None:
     found = effects.effects([0, 0, 0], [0, 0, 0], [1.0, 1.1, 1.2], 1)
     assert np.isnan(found.effect[0])

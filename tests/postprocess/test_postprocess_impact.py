@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from postprocess.fields import RecordError
 from postprocess.impact import highlighted, impact_of, impact_table, impact_text, verdict, write_parquet
@@ -19,6 +21,7 @@ from postprocess.impact_record import COMPUTE_ALONE, MPI_IMPACT, load_impact, va
 from postprocess.load import load_run
 from postprocess.metrics import Floats, r_mpi_impact
 from postprocess.report import write_report
+from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
 from tests.postprocess.synthetic_impact import BLOCK, TARGETS_NS, Lines, slowed, synthetic, write
 
 
@@ -214,6 +217,21 @@ def test_a_wrong_record_is_one_line(tmp_path: Path, spoil: Callable[[Lines], obj
         load_impact(write(tmp_path / "a.jsonl", lines))
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def table_of(path: Path) -> pd.DataFrame:
+    return impact_table([load_impact(path)])
+
+
+WHOLE = synthetic(4, lambda *_: 16_000_000)
+
+
+@SAME_FOLDER
+@given(content=st.one_of(anything_anywhere(WHOLE), damaged_bytes(WHOLE)))
+def test_any_record_is_a_table_or_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(content)
+    loads_or_says_why(table_of, path)
 
 
 def test_a_run_may_hold_such_records_alone(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from postprocess.fields import RecordError
@@ -30,12 +30,12 @@ from postprocess.load import (
 from postprocess.peers import load_peers
 from postprocess.points import points_table
 from tests.postprocess import synthetic
+from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
 
 ROOT = Path(__file__).parents[2]
 LINES = synthetic.sweep(grid=(8, 16))
 LINES_2, LINES_1 = synthetic.version_2(LINES), synthetic.version_1(LINES)
 WHOLE = synthetic.text(LINES).encode()
-SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
 @pytest.mark.parametrize("version", RECORD_VERSIONS)
@@ -277,63 +277,23 @@ def test_cut_anywhere(tmp_path: Path, cut: int) -> None:
         assert record.complete == (whole == 6)
 
 
-def _leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    children: list[tuple[Any, Any]] = []
-    if isinstance(value, dict):
-        children = list(value.items())
-    elif isinstance(value, list):
-        children = list(enumerate(value))
-    return [path, *(leaf for key, child in children for leaf in _leaves(child, (*path, key)))]
-
-
-JUNK = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-(10**30), 10**30),
-    st.floats(),
-    st.text(max_size=5),
-    st.lists(st.one_of(st.integers(-5, 5), st.text(max_size=2), st.none()), max_size=3),
-    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
-)
-
-
 @SAME_FOLDER
 @pytest.mark.parametrize("original", [LINES, LINES_2, LINES_1], ids=["version 3", "version 2", "version 1"])
-@given(data=st.data(), junk=JUNK, remove=st.booleans())
+@given(data=st.data())
 def test_anything_put_anywhere_is_an_error_of_one_line_or_loads(
-    tmp_path: Path, original: list[dict[str, Any]], data: st.DataObject, junk: Any, remove: bool
+    tmp_path: Path, original: list[dict[str, Any]], data: st.DataObject
 ) -> None:
-    place = data.draw(st.sampled_from(_leaves(original)[1:]))
-    lines: Any = copy.deepcopy(original)
-    target = lines
-    for key in place[:-1]:
-        target = target[key]
-    if remove:
-        del target[place[-1]]
-    else:
-        target[place[-1]] = junk
     path = tmp_path / "r.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8", errors="surrogatepass")
-    _loads_or_says_why(path)
+    path.write_bytes(data.draw(anything_anywhere(original)))
+    loads_or_says_why(load_record, path)
 
 
 @SAME_FOLDER
-@given(start=st.integers(0, len(WHOLE)), length=st.integers(0, 40), noise=st.binary(max_size=40))
-def test_damaged_bytes_are_an_error_of_one_line_or_load(tmp_path: Path, start: int, length: int, noise: bytes) -> None:
+@given(content=damaged_bytes(LINES))
+def test_damaged_bytes_are_an_error_of_one_line_or_load(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "r.jsonl"
-    path.write_bytes(WHOLE[:start] + noise + WHOLE[start + length :])
-    _loads_or_says_why(path)
-
-
-def _loads_or_says_why(path: Path) -> None:
-    try:
-        load_record(path)
-    except RecordError as error:
-        message = str(error)
-        assert message.startswith("r.jsonl:")
-        assert message.split(":")[1].isdigit()
-        assert "\n" not in message
-        assert message.isprintable()
+    path.write_bytes(content)
+    loads_or_says_why(load_record, path)
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,37 @@ def test_a_wide_interval_is_unreliable(tmp_path: Path) -> None:
     assert row["unreliable_reasons"][0].startswith("interval too wide (")
 
 
+def test_the_thread_that_the_others_wait_for_is_named(tmp_path: Path) -> None:
+    """A progress thread that is not bound takes a core from one of several computing threads."""
+    lines = sweep(grid=(16,), threads_per_rank=3)
+    for rank, place in enumerate(lines[0]["placement"]):
+        place["compute_cpusets"] = [str(3 * rank + thread) for thread in range(3)]
+    lines[1]["thread_medians"]["t_comp_ns"] = [[10, 10, 11], [10, 15, 10]]
+    row = table(tmp_path, lines).iloc[0]
+    assert (row["slowest_thread_relative"], row["slowest_thread"]) == (1.5, "rank 1, CPU 4")
+    assert math.isnan(single(tmp_path)["slowest_thread_relative"])
+
+
+def test_a_wide_interval_above_one_serialises_for_sure(tmp_path: Path) -> None:
+    row = single(tmp_path, behaviour=Behaviour(8.0, noise=0.3))
+    assert row["r_overhead_ci95_high"] - row["r_overhead_ci95_low"] > validity.WIDEST_INTERVAL
+    assert row["r_overhead_ci95_low"] > 1
+    assert row["reliable"]
+
+
+def test_the_ratio_that_decides_must_be_narrow_whatever_the_own_references_are(tmp_path: Path) -> None:
+    """A progress thread makes its own references erratic: nothing that the ratio against basic's would need."""
+    own = sweep(Behaviour(0.9), grid=(16,), configuration="async")
+    refs = own[1]["samples"]["t_comm_ref_ns"]
+    own[1]["samples"]["t_comm_ref_ns"] = [time * (3 if i % 2 else 1) for i, time in enumerate(refs)]
+    row = table(tmp_path, sweep(grid=(16,)), own).iloc[-1]
+    assert row["r_overhead_ci95_low"] < 0.5 < row["r_overhead_ci95_high"]
+    assert row["r_overhead_vs_basic"] == pytest.approx(0.9, abs=0.01)
+    assert (row["reliable"], row["unreliable_reasons"]) == (True, [])
+    alone = table(tmp_path / "alone", own).iloc[0]
+    assert alone["unreliable_reasons"][0].startswith("interval too wide (")
+
+
 def test_flags_do_not_make_a_point_unreliable(tmp_path: Path) -> None:
     off = {**CALIBRATION, "status": "off_target", "error_relative": 0.12}
     row = single(tmp_path, comm_calibration=off, late_repetitions=20, behaviour=Behaviour(1.0, reference_factor=1.5))
@@ -713,8 +744,8 @@ def test_break_even_is_predicted_and_measured(tmp_path: Path) -> None:
     assert found["break_even_cores"][0] == pytest.approx(32 / 15.2, rel=1e-6)
     lines = break_even_text(points).splitlines()
     assert len(lines) == 5
-    assert re.search(r" 3 +\[3, 3\] +no +pays on 16; not on 2$", lines[1])
-    assert re.search(r" never +\[never, never\] +no +not on 2, 16$", lines[2])
+    assert re.search(r" 3 +\[3, 3\] +6 +no +pays on 16; not on 2$", lines[1])
+    assert re.search(r" never +\[never, never\] +never +no +not on 2, 16$", lines[2])
 
 
 def test_nobody_gave_up_a_core(tmp_path: Path) -> None:

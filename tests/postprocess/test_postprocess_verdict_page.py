@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from selenium import webdriver
+from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 
 from postprocess import verdict_page
@@ -15,7 +16,7 @@ from postprocess.history import changes_of, with_changes
 from postprocess.load import load_run
 from postprocess.points import points_of
 from tests.postprocess import synthetic
-from tests.postprocess.pages import log, open_at, requests
+from tests.postprocess.pages import contrast_of, log, open_at, requests
 from tests.postprocess.test_postprocess_compare import launches
 from tests.postprocess.test_postprocess_history import nights
 
@@ -121,3 +122,73 @@ def test_a_page_fits_a_phone(pages: dict[str, Path], browser: webdriver.Chrome) 
     for page in pages.values():
         open_at(browser, page)
         assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_verdicts_are_readable_by_day_and_in_the_dark(
+    pages: dict[str, Path], browser: webdriver.Chrome, scheme: str
+) -> None:
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    for name, css in (("comparison", ".grid td.bad, .chip.bad"), ("acceptance", ".chip.bad, .chip.good")):
+        open_at(browser, pages[name])
+        coloured = browser.find_elements(By.CSS_SELECTOR, css)
+        assert coloured
+        assert min(contrast_of(browser, cell) for cell in coloured[:20]) >= 4.5
+
+
+def test_a_verdict_is_told_to_those_who_see_no_colour(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
+    open_at(browser, pages["comparison"])
+    slower = browser.find_elements(By.CSS_SELECTOR, ".grid td.bad")
+    assert slower
+    assert all("slower" in str(cell.get_attribute("textContent")) for cell in slower)
+    assert all(cell.find_element(By.CLASS_NAME, "spoken").size["width"] <= 1 for cell in slower)
+
+
+def test_keys_are_enough(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
+    """From the first link on: a filter is reached, switched, and reset; tables scroll by keys."""
+    open_at(browser, pages["comparison"])
+    before = shown(browser)
+    for _ in range(60):
+        ActionChains(browser).send_keys(Keys.TAB).perform()
+        focused = browser.switch_to.active_element
+        if focused.get_attribute("type") == "checkbox" and focused.get_attribute("value") == "ireduce":
+            break
+    else:
+        pytest.fail("no filter was reached")
+    ActionChains(browser).send_keys(Keys.SPACE).perform()
+    assert 0 < shown(browser) < before
+    assert {region.get_attribute("tabindex") for region in browser.find_elements(By.CSS_SELECTOR, ".tall")} == {"0"}
+
+
+def test_on_paper_all_is_there_but_the_filters(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    open_at(browser, pages["comparison"])
+    assert shown(browser) == 72
+    assert not browser.find_element(By.ID, "choose").is_displayed()
+    region = browser.find_element(By.CSS_SELECTOR, ".tall")
+    assert browser.execute_script("return arguments[0].scrollHeight - arguments[0].clientHeight", region) <= 1
+    assert len(browser.print_page()) > 10_000
+
+
+def test_a_large_history_draws_the_largest_changes_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdict_page, "MOST_DRAWN", 2)
+    monkeypatch.setattr(verdict_page, "MOST_ROWS", 3)
+    series = [with_changes(nights({0: 1e7, 30: 1e7 * (1.1 + n / 20)}, seed=n)) for n in range(1, 5)]
+    view = verdict_page.history_view("Since when?", [(one, "ALARM", "") for one in changes_of(series)], series, "4")
+    assert [plot.id for plot in view.series] == ["n2", "n3"]
+    assert len(view.rows) == 3
+    assert view.remarks == [
+        "the table has the last 3 of 4 changes; all are in --json",
+        "drawn are the 2 series with the largest changes, of 4 that changed",
+    ]
+
+
+def test_a_large_comparison_draws_the_maps_that_changed_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdict_page, "MOST_DRAWN", 1)
+    before = pd.concat([launches(), launches(collective="ireduce", seed=3)], ignore_index=True)
+    after = pd.concat([launches(seed=2), launches(1.1, collective="ireduce", seed=4)], ignore_index=True)
+    view = verdict_page.comparison_view(compare(before, after, metrics=["t_measured_ns"]), ("before", "after"))
+    (grid,) = view.grids
+    assert "ireduce" in grid.title
+    assert "of 2 maps the 1 with most changes are drawn" in view.remarks
