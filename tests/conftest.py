@@ -8,9 +8,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from mpi_campaign import ROOT, machine
 from mpi_campaign.__main__ import answer
@@ -75,13 +77,28 @@ def _alone(item: pytest.Item) -> bool:
     return any(mark.args[0] in ALONE for mark in item.iter_markers("needs"))
 
 
-@pytest.hookimpl(tryfirst=True)
+@functools.cache
+def _has_some_alone(path: Path) -> bool:
+    """Whether a file has tests of ALONE."""
+    return any(f'needs("{part}")' in path.read_text(encoding="utf-8") for part in ALONE)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Those that share the machine come first, on all workers; those that want it alone last, on one."""
-    items.sort(key=_alone)
-    for item in items:
-        if _alone(item):
-            item.add_marker(pytest.mark.xdist_group("alone"))
+    """Files whose tests all share the machine come first."""
+    items.sort(key=lambda item: _has_some_alone(item.path))
+
+
+class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
+    """Tests that share the machine go to any worker, one by one; files that want it alone to one, which makes their
+    fixtures once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "alone" if _has_some_alone(ROOT / nodeid.partition("::")[0]) else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
