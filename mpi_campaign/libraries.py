@@ -7,8 +7,10 @@ or an option of an MPI library. docs/configurations.md is the page for people.
 """
 
 import re
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 
@@ -271,6 +273,37 @@ def _mpich_dedicated(request: Request) -> Answer:
     return Settings({"MPIR_CVAR_ASYNC_PROGRESS": "1", "MPIR_CVAR_PROGRESS_THREAD_AFFINITY": pinned})
 
 
+@lru_cache
+def _mpich_device(prefix: Path) -> str:
+    """What an MPICH was built on, `ch4:ofi`, as its own program says; empty where that is not there."""
+    for name in ("mpichversion.mpich", "mpichversion"):
+        try:
+            done = subprocess.run([str(prefix / "bin" / name)], capture_output=True, text=True, check=False, timeout=10)
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        told = re.search(r"Device:\s*(\S+)", done.stdout)
+        return told[1] if told else ""
+    return ""
+
+
+def _unless_it_does_not_end(rule: Rule) -> Rule:
+    """MPICH 4.0 on UCX, as Debian has it, over TCP: the first rank that is through with UCX waits for the others in
+    PMI, where it no longer progresses UCX; the others' last flush waits for it. Seen with its progress thread in most
+    runs, without it in none."""
+
+    def checked(request: Request) -> Answer:
+        if request.network.startswith("wire") and request.version.startswith("4.0"):
+            device = _mpich_device(request.prefix)
+            if device == "ch4:ucx":
+                return Impossible(
+                    f"MPICH {request.version} on UCX hangs in MPI_Finalize over TCP after its progress thread ran: "
+                    "take a newer one, one on OFI, or --network shm"
+                )
+        return rule(request)
+
+    return checked
+
+
 def _intel_always(request: Request) -> Settings:
     # Where wheels and installers put the library and its fabrics.
     folders = ("lib", "lib/release", "opt/mpi/libfabric/lib", "libfabric/lib")
@@ -387,7 +420,10 @@ LIBRARIES: Mapping[str, Library] = {
         always=_mpich_always,
         binding=_hydra_binding,
         networks=_CH4_NETWORKS,
-        configurations=_CH4_CONFIGURATIONS,
+        configurations={
+            name: _unless_it_does_not_end(rule) if CONFIGURATIONS[name].progress == "library" else rule
+            for name, rule in _CH4_CONFIGURATIONS.items()
+        },
         across=_mpich_across,
     ),
     "intel": Library(

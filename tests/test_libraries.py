@@ -254,6 +254,31 @@ def test_what_a_library_has_to_offer_is_known(family: str, network: str, configu
     assert libraries.progresses_in(family, Path("/opt/mpi"), "5.0.0", network) == configurations
 
 
+@pytest.mark.parametrize(
+    ("version", "device", "network", "had"),
+    [
+        ("4.0.2", "ch4:ucx", WIRE, False),
+        ("4.0.2", "ch4:ucx", "shm", True),
+        ("4.0.2", "ch4:ofi", WIRE, True),
+        ("4.1.1", "ch4:ucx", WIRE, True),
+        ("4.0.2", "", WIRE, True),
+    ],
+)
+def test_an_mpich_that_does_not_end_is_not_started(
+    tmp_path: Path, version: str, device: str, network: str, had: bool
+) -> None:
+    (tmp_path / "bin").mkdir()
+    if device:
+        (tmp_path / "bin" / "mpichversion").write_text(f"#!/bin/sh\necho 'MPICH Device:    \t{device}'\n")
+        (tmp_path / "bin" / "mpichversion").chmod(0o755)
+    for configuration, rule in CONFIGURATIONS.items():
+        answer = libraries.launch("mpich", Request(tmp_path, version, configuration, network, EIGHT_CORES))
+        assert isinstance(answer, Settings) is (had or rule.progress != "library"), configuration
+        if isinstance(answer, Impossible):
+            assert "hangs in MPI_Finalize" in answer.reason
+    assert ("async" in libraries.progresses_in("mpich", tmp_path, version, network)) is had
+
+
 def test_an_unknown_mpi_is_plain_basic_and_what_the_application_does_itself() -> None:
     assert launched("mympi", "basic", "shm") == Settings()
     for configuration in ("async", "dedicated", "dedicated_unbound"):
