@@ -14,7 +14,10 @@ def clean(text: object) -> str:
     Line breaks and tabs become spaces; other control, format (right-to-left overrides), separator and surrogate
     characters become U+FFFD.
     """
-    return "".join(c if c.isprintable() else " " if c in "\t\n\r" else "\N{REPLACEMENT CHARACTER}" for c in str(text))
+    text = str(text)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else " " if c in "\t\n\r" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def duration(nanoseconds: float) -> str:

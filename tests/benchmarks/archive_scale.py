@@ -18,7 +18,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -29,15 +29,16 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from mpi_campaign import alarms, comparing
 from postprocess.compare import Limits
-from postprocess.launches import TIMES, launch_table
+from postprocess.launches import TIMES
 from postprocess.points import write_table
 from postprocess.table import aligned
 from tests.archives import archived, name_of
 
 RUNS_OF_A_SIDE = 10
 REPETITIONS = 10
-METRICS = ("t_measured_ns", "t_comm_ref_ns", "r_overhead")
 FIRST_DAY = date(2026, 1, 1)
+MAP = 36
+"""Points of a collective, as in a nightly run."""
 MISSING = 0.02
 """Of the points, those that are not valid: sides do not have as many launches everywhere."""
 STEP = 1.1
@@ -62,9 +63,11 @@ def write_run(root: Path, seed: Seed, points: int, number: int, runs: int) -> Pa
     rng = np.random.default_rng(number)
     table, samples, manifest = seed
     folder = run_folder(root, number)
-    cell = np.arange(points) // len(table)
-    many = table.iloc[np.arange(points) % len(table)].reset_index(drop=True)
-    many["comm_target_ns"] = many["comm_target_ns"].to_numpy() + cell
+    many = table.iloc[np.zeros(points, np.int64)].reset_index(drop=True)
+    place = np.arange(points) % MAP
+    many["collective"] = "c" + pd.Series(np.arange(points) // MAP).astype(str)
+    many["comm_target_ns"] = many["message_bytes"] = 1_000_000 << (place % 6)
+    many["comp_target_ns"] = many["work_size"] = 1_000_000 << (place // 6)
     many["repetitions"], many["index"] = REPETITIONS, np.arange(points)
     there = rng.random(points) >= MISSING
     many["valid"], many["reliable"] = there, there
@@ -137,19 +140,23 @@ def measured(function: Callable[..., Any], words: Any) -> Measured:
     return found
 
 
-def points_of_parquet(folders: list[Path]) -> int:
-    """Names and numbers of every point, from the archive."""
-    columns = ["system", "toolchain", "configuration", "collective", "comm_target_ns", *METRICS]
-    return sum(len(pq.read_table(folder / "points.parquet", columns=columns).to_pandas()) for folder in folders)
+def samples_of_parquet(folders: list[Path]) -> int:
+    """The names of every point, and every repetition's times, from the archive."""
+    names = ["system", "toolchain", "configuration", "collective", "comm_target_ns", "comp_target_ns"]
+    rows = 0
+    for folder in folders:
+        pq.read_table(folder / "points.parquet", columns=names).to_pandas()
+        rows += len(pq.read_table(folder / "samples.parquet", columns=["index", "repetition", *TIMES]).to_pandas())
+    return rows
 
 
-def points_of_perflog(path: Path) -> int:
-    """The same numbers from a performance log of ReFrame, with pandas."""
+def samples_of_perflog(path: Path) -> int:
+    """The same from a performance log of ReFrame, with pandas."""
     return len(pd.read_csv(path, sep="|"))
 
 
-def points_of_sessions(path: Path) -> int:
-    """The same numbers from sessions as ReFrame's database keeps them: JSON in SQLite."""
+def samples_of_sessions(path: Path) -> int:
+    """The same from sessions as ReFrame's database keeps them: JSON in SQLite."""
     import sqlite3  # noqa: PLC0415
 
     with sqlite3.connect(path) as connection:
@@ -167,35 +174,48 @@ def _values(case: dict[str, Any]) -> dict[str, float]:
     return {key.rpartition(":")[2]: entry[0] for key, entry in case["perfvalues"].items()}
 
 
+def repetitions(folder: Path) -> Iterator[tuple[Any, Any]]:
+    """Of every repetition its point and its times. To ReFrame a repetition is a run of the test."""
+    points = list(pq.read_table(folder / "points.parquet").to_pandas().itertuples())
+    samples = pq.read_table(folder / "samples.parquet", columns=["index", *TIMES]).to_pandas()
+    for row in samples.itertuples(index=False):
+        yield points[row[0]], row[1:]
+
+
 def write_perflog(path: Path, folders: list[Path]) -> None:
-    """One line per point, as ReFrame's file logger writes them."""
-    table, _ = launch_table(folders)
+    """One line per repetition, as ReFrame's file logger writes them."""
     own = "job_completion_time|version|display_name|system|partition|environ|jobid|result"
-    numbers = [f"{name}_{part}" for name in METRICS for part in ("value", "unit", "ref", "lower", "upper")]
+    numbers = [f"{name}_{part}" for name in TIMES for part in ("value", "unit", "ref", "lower", "upper")]
     with path.open("w") as stream:
         stream.write("|".join([own, *numbers]) + "\n")
-        for row in table.itertuples():
-            values = "|".join(f"{getattr(row, name)}|ns|0|None|None" for name in METRICS)
-            name = f"nbc_overlap %configuration={row.configuration} %collective={row.collective} %{row.comm_target_ns}"
-            stream.write(f"2026-11-22T00:00:00+00:00|4.10.4|{name}|{row.system}|wire|{row.toolchain}|1|pass|{values}\n")
+        for folder in folders:
+            for row, times in repetitions(folder):
+                values = "|".join(f"{time}|ns|0|None|None" for time in times)
+                stream.write(
+                    f"2026-11-22T00:00:00+00:00|4.10.4|{_name(row)}|{row.system}|wire|{row.toolchain}|1|pass|{values}\n"
+                )
+
+
+def _name(row: Any) -> str:
+    where = f"%collective={row.collective} %comm={row.comm_target_ns} %comp={row.comp_target_ns}"
+    return f"nbc_overlap %configuration={row.configuration} {where}"
 
 
 def write_sessions(path: Path, folders: list[Path]) -> None:
-    """One session per run, one test case per point, in the table of ReFrame's database."""
+    """One session per run, one test case per repetition, in the table of ReFrame's database."""
     import sqlite3  # noqa: PLC0415
 
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE sessions(uuid TEXT PRIMARY KEY, json_blob TEXT)")
         for folder in folders:
-            table, _ = launch_table([folder])
             cases = [
                 {
-                    "name": f"nbc_overlap %collective={row.collective} %{row.comm_target_ns}",
-                    "system": row.system, "partition": "wire", "environ": row.toolchain, "result": "pass",
-                    "perfvalues": {f"{row.system}:wire:{name}": [getattr(row, name), 0, None, None, "ns", "pass"]
-                                   for name in METRICS},
+                    "name": _name(row), "system": row.system, "partition": "wire", "environ": row.toolchain,
+                    "result": "pass",
+                    "perfvalues": {f"{row.system}:wire:{name}": [int(time), 0, None, None, "ns", "pass"]
+                                   for name, time in zip(TIMES, times, strict=True)},
                 }
-                for row in table.itertuples()
+                for row, times in repetitions(folder)
             ]  # fmt: skip
             document = {"session_info": {}, "runs": [{"testcases": cases}]}
             connection.execute("INSERT INTO sessions VALUES (?, ?)", (folder.name, json.dumps(document)))
@@ -222,20 +242,18 @@ def main() -> int:
 
     try:
         seed = seed_of(scratch)
+        read = asked.points // 10
+        _, folders = archive("read", read // (2 * RUNS_OF_A_SIDE), 2 * RUNS_OF_A_SIDE)
+        write_perflog(scratch / "perf.log", folders)
+        write_sessions(scratch / "sessions.db", folders)
+        of = f"read {read} points of {REPETITIONS} samples"
+        own = tell(f"{of}: archive", measured(samples_of_parquet, folders))
+        log = tell(f"{of}: perflog with pandas", measured(samples_of_perflog, scratch / "perf.log"))
+        database = tell(f"{of}: ReFrame's sessions", measured(samples_of_sessions, scratch / "sessions.db"))
         sizes = [asked.points // 4, asked.points // 2, asked.points]
         taken = []
         for points in sizes:
             root, folders = archive(str(points), points // (2 * RUNS_OF_A_SIDE), 2 * RUNS_OF_A_SIDE)
-            if points == sizes[0]:
-                write_perflog(scratch / "perf.log", folders)
-                write_sessions(scratch / "sessions.db", folders)
-                own = tell(f"read {points} points: archive", measured(points_of_parquet, folders))
-                log = tell(
-                    f"read {points} points: perflog with pandas", measured(points_of_perflog, scratch / "perf.log")
-                )
-                database = tell(
-                    f"read {points} points: sessions of ReFrame", measured(points_of_sessions, scratch / "sessions.db")
-                )
             taken.append(tell(f"compare, {points} points of {REPETITIONS} samples", measured(compared, root)))
             shutil.rmtree(root)
         root, _ = archive("nights", asked.cases, asked.nights)
