@@ -47,6 +47,7 @@ SIDE = ("plain", *(f"{percent} %" for percent in SLOWDOWNS))
 def measured(folder: Path, toolchain: str, launches: int, seconds: float) -> dict[str, list[pd.DataFrame]]:
     """Of each side its launches, each a table of points with the means of all repetitions beside the medians."""
     built = build_benchmarks(folder / "build", toolchain)
+    assert (built / "slow_preload.so").is_file()  # the dynamic linker goes on without it
     records: dict[str, list[list[Record]]] = defaultdict(list)
     for number in range(launches):
         turn = SIDE if number % 2 == 0 else SIDE[::-1]
@@ -60,9 +61,7 @@ def measured(folder: Path, toolchain: str, launches: int, seconds: float) -> dic
 def one(folder: Path, built: Path, toolchain: str, side: str, number: int, collective: str, seconds: float) -> Record:
     """A launch of one collective."""
     percent = side.removesuffix(" %")
-    slow = (
-        {"LD_PRELOAD": str(built / "tests" / "slow_preload.so"), "SLOW_PERCENT": percent} if percent != "plain" else {}
-    )
+    slow = {"LD_PRELOAD": str(built / "slow_preload.so"), "SLOW_PERCENT": percent} if percent != "plain" else {}
     path, sizes = folder / f"{collective}-{side}-{number}.jsonl", folder / f"{collective}.sizes.json"
     first = ("--save-sizes", str(sizes)) if not sizes.exists() else ("--sizes", str(sizes))
     words = ("--collective", collective, *GRID, "--threads", "1", "--budget-seconds", str(seconds), "--quiet", *first)
