@@ -159,6 +159,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--toolchain", default=toolchains.DEFAULT_TOOLCHAINS[1])
     asked = parser.parse_args()
+    if asked.launches < 5:
+        parser.error("--launches: 5 at least, sides of five are drawn")
     with tempfile.TemporaryDirectory(prefix="trust-") as scratch:
         sides = measured(Path(scratch), asked.toolchain, asked.launches, asked.seconds)
     cv = [np.std([t[METRIC] for t in tables], axis=0, ddof=1) / np.mean([t[METRIC] for t in tables], axis=0)
