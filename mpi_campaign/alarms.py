@@ -8,7 +8,7 @@ import sys
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from mpi_campaign import archive, comparing, consistency, sides
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.sides import Side
-from postprocess.compare import METRICS, Limits
+from postprocess.compare import METRICS
 from postprocess.compare_text import effect_words, names_of, target_words, value_words
 from postprocess.history import FEWEST, Change, Series, changes_of, manifest_changes, series_of, standing, with_changes
 from postprocess.launches import launch_table
+from postprocess.limits import Limits
 from postprocess.text import clean
 from postprocess.verdict_page import history_view, render
 
@@ -189,7 +190,9 @@ def acknowledge(names: Sequence[str], because: str, asked: Asked, root: Path) ->
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Nobody else changes what is in a system's folder of the archive. Raises OSError."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)  # NFS locks what is open for writing
+    with suppress(PermissionError):  # of another member of a group
+        os.fchmod(handle, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

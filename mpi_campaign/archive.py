@@ -144,7 +144,7 @@ def later_than(folder: RunFolder) -> str:
 
 def check_outside(path: Path) -> None:
     """Nothing in the archive is ever overwritten, nor added to. Raises CampaignError for a path inside a run."""
-    run = next((one for one in path.resolve().parents if RUN.fullmatch(one.name) and _has_manifest(one)), None)
+    run = next((one for one in path.resolve().parents if RUN.fullmatch(one.name) and has_manifest(one)), None)
     if run is not None:
         raise CampaignError(f"{path} is in the run {run.name}, in which nothing is changed: give another file")
 
@@ -155,7 +155,7 @@ def runs(root: Path) -> Iterator[RunFolder]:
         RunFolder(root, home.name, run.name)
         for home in _folders(root)
         for run in (*_folders(home), *_folders(home / ".partial"))
-        if _has_manifest(run)
+        if has_manifest(run)
     ]
     yield from sorted(dict.fromkeys(found), key=lambda one: (one.run, one.system))
 
@@ -167,7 +167,7 @@ def _folders(path: Path) -> list[Path]:
         return []
 
 
-def _has_manifest(run: Path) -> bool:
+def has_manifest(run: Path) -> bool:
     """Also where that cannot be seen: whoever reads the run says why."""
     try:
         return (run / MANIFEST).is_file()

@@ -20,10 +20,10 @@ from mpi_campaign.archive import RunFolder
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.references import INDEX, OWN, VERSION, key, path_of
-from postprocess.compare import LEAST_DIFFERENCE, LEAST_RATIO
 from postprocess.fields import RecordError
 from postprocess.impact import highlighted, impact_metrics, impact_table
 from postprocess.impact_record import load_impact
+from postprocess.limits import LEAST_DIFFERENCE, LEAST_RATIO
 from postprocess.load import IMPACT_SCHEMA, load_record, schema_of
 from postprocess.points import record_metrics
 from postprocess.text import clean

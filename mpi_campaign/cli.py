@@ -12,7 +12,8 @@ import click
 
 from mpi_campaign import __version__, archive, libraries, suites, testing
 from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS
-from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
+from postprocess.limits import HISTORY_RATE, Limits
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -36,6 +37,22 @@ def output_option(function: Function) -> Function:
         show_default="results/",
         help="Folder of the archive.",
     )(function)
+
+
+def limits_options(usual: Limits) -> Callable[[Function], Function]:
+    """What counts as a difference, as `least_ratio`, `least_difference` and `rate`."""
+    told = (
+        ("--rate", usual.rate, "False discoveries among all that is found."),
+        ("--least-difference", usual.least_difference, "Smaller changes of a ratio are none."),
+        ("--least-ratio", usual.least_ratio, "Smaller changes of a time are none."),
+    )
+
+    def add(function: Function) -> Function:
+        for name, value, words in told:
+            function = click.option(name, type=float, default=value, show_default=True, help=words)(function)
+        return function
+
+    return add
 
 
 @campaign.command()
@@ -218,11 +235,7 @@ def show(run: str, output: Path, *, as_json: bool, **asked: bool) -> int:
     help="t_measured_ns, t_comm_ref_ns, t_comp_ref_ns, r_overhead, r_overhead_vs_basic, r_mpi_impact, r_comm or "
     "r_comp_slowdown. May be repeated. Default: all but t_comp_ref_ns and the last two.",
 )
-@click.option("--least-ratio", type=float, default=0.03, show_default=True, help="Smaller changes of a time are none.")
-@click.option(
-    "--least-difference", type=float, default=0.1, show_default=True, help="Smaller changes of a ratio are none."
-)
-@click.option("--rate", type=float, default=0.05, show_default=True, help="False discoveries among all that is found.")
+@limits_options(Limits())
 @click.option("--all", "every", is_flag=True, help="Every case, not only those that changed.")
 @click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="For a pull request.")
@@ -348,11 +361,7 @@ def baseline(runs: tuple[str, ...], output: Path) -> int:
 @campaign.command()
 @click.argument("side", default="")
 @click.option("--metric", "metrics", multiple=True, help="As of `compare`. May be repeated.")
-@click.option("--least-ratio", type=float, default=0.03, show_default=True, help="Smaller changes of a time are none.")
-@click.option(
-    "--least-difference", type=float, default=0.1, show_default=True, help="Smaller changes of a ratio are none."
-)
-@click.option("--rate", type=float, default=0.05, show_default=True, help="False discoveries among all that is found.")
+@limits_options(Limits(rate=HISTORY_RATE))
 @click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
 @click.option("--acknowledge", "names", multiple=True, metavar="ALARM", help="Keep an alarm quiet. May be repeated.")
 @click.option("--because", default="", help="Why: kept with it.")
@@ -435,19 +444,27 @@ def results_export(run: str, target: Path | None, output: Path) -> int:
 
 
 @results.command("import")
-@click.argument("source", type=click.Path(path_type=Path, exists=True))
-@click.option("--system", default="", help="Keep it under this name. Default: the system's own.")
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--system", default="", help="Keep them under this name. Default: the system's own.")
 @output_option
-def results_import(source: Path, system: str, output: Path) -> int:
-    """Take a run of another machine into the archive: a file of `results export`, or a run's folder.
+def results_import(sources: tuple[Path, ...], system: str, output: Path) -> int:
+    """Take runs of another machine into the archive: files of `results export`, runs' folders, another archive's.
 
-    It is verified first. Nothing of it is executed, nothing in the archive is overwritten.
+    They are verified first. Nothing of them is executed, nothing in the archive is overwritten. One that is refused
+    keeps no other out.
     """
     from mpi_campaign import store  # noqa: PLC0415
 
-    folder, new = store.take_in(source, output.resolve(), system)
-    print(f"{'imported' if new else 'was there already'}: {folder.path}")
-    return EXIT_GOOD
+    root = output.resolve()
+    refused = 0
+    for source in (one for given in sources for one in store.sources_of(given, root)):
+        try:
+            folder, new = store.take_in(source, root, system)
+            print(f"{'imported' if new else 'was there already'}: {folder.path}", flush=True)
+        except CampaignError as error:
+            refused += 1
+            print(f"campaign: {error}", file=sys.stderr)
+    return EXIT_WRONG_USE if refused else EXIT_GOOD
 
 
 @results.command("prune")

@@ -11,7 +11,8 @@ import pandas as pd
 from mpi_campaign import archive, sides
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from postprocess import compare_text, junit, page
-from postprocess.compare import FASTER, METRICS, SLOWER, USUAL, Comparison, Limits, compare, over_all
+from postprocess.compare import FASTER, METRICS, SLOWER, USUAL, Comparison, compare, over_all
+from postprocess.limits import Limits
 from postprocess.table import aligned
 from postprocess.verdict_page import comparison_view, render
 

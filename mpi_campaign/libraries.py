@@ -10,7 +10,6 @@ import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 
 
@@ -273,7 +272,6 @@ def _mpich_dedicated(request: Request) -> Answer:
     return Settings({"MPIR_CVAR_ASYNC_PROGRESS": "1", "MPIR_CVAR_PROGRESS_THREAD_AFFINITY": pinned})
 
 
-@lru_cache
 def _mpich_device(prefix: Path) -> str:
     """What an MPICH was built on, `ch4:ofi`, as its own program says; empty where that is not there."""
     for name in ("mpichversion.mpich", "mpichversion"):

@@ -36,7 +36,7 @@ def alone(say: Callable[[str], None]) -> Iterator[None]:
 def going_on() -> bool:
     """Whether somebody of this clone builds or measures now."""
     try:
-        with (STATE / "measuring.lock").open("r") as lock:
+        with (STATE / "measuring.lock").open("r+") as lock:  # NFS locks what is open for writing
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False

@@ -165,6 +165,12 @@ def prefixes(build: Build | None) -> list[str]:
     return [prefix for _name, _hash, prefix in build.peers] if build else []
 
 
+def is_to_be_built(name: str, build: Build | None) -> bool:
+    """Whether Spack has another benchmark in a toolchain's environment, and did not build it yet."""
+    wanted = [prefix for package, _hash, prefix in build.peers if package == PEERS[name].package] if build else []
+    return any(not Path(prefix).is_dir() for prefix in wanted)
+
+
 def packages_of(benchmarks: Sequence[str]) -> list[str]:
     """Spack's names of those of these benchmarks that are others'."""
     return [PEERS[name].package for name in benchmarks if name in PEERS]

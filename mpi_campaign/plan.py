@@ -345,10 +345,18 @@ def _name(toolchain: Toolchain) -> tuple[str, str]:
     return toolchain.toolchain, toolchain.provider
 
 
-def make_plan(options: Options, resolved: list[Toolchain], network: str, placement: libraries.Placement) -> Plan:
+def make_plan(
+    options: Options,
+    resolved: list[Toolchain],
+    network: str,
+    placement: libraries.Placement,
+    *,
+    built: bool = True,
+) -> Plan:
     """All cases that were asked for; what the registry knows to be impossible is skipped with its reason.
 
-    Which collectives a library lacks is known from when the benchmarks have been built with it.
+    Which collectives a library lacks is known from when the benchmarks have been built with it.  built: everything that
+    Spack builds is there; else another benchmark that it will build is not missed yet.
     Raises CampaignError where nothing is left to run.
     """
     twice = [one for one in resolved if [(two.toolchain, two.provider) for two in resolved].count(_name(one)) > 1]
@@ -367,7 +375,7 @@ def make_plan(options: Options, resolved: list[Toolchain], network: str, placeme
             if not reason and "collective" in benchmark.axes:
                 reason = _no_collective(toolchain, values["collective"])
             if not reason and name in peers.PEERS:
-                reason = _no_peer(options, toolchain, name, values["collective"])
+                reason = _no_peer(options, toolchain, name, values["collective"], built=built)
             for repeat in range(1, options.repeat + 1):
                 case = Case(
                     toolchain=toolchain.toolchain,
@@ -437,10 +445,12 @@ def _no_collective(toolchain: Toolchain, collective: str) -> str:
     return f"{toolchain.toolchain} has no {function}" if function in lacking else ""
 
 
-def _no_peer(options: Options, toolchain: Toolchain, name: str, collective: str) -> str:
-    """Why another benchmark cannot run beside ours; empty where it can."""
+def _no_peer(options: Options, toolchain: Toolchain, name: str, collective: str, *, built: bool) -> str:
+    """Why another benchmark cannot run beside ours; empty where it can, or where that is not known yet."""
     if options.cache != "warm":
         return f"{peers.PEERS[name].title}: caches are warm there"
+    if not built and peers.is_to_be_built(name, toolchain.spack):
+        return ""
     folders = [*options.peer_prefixes, *peers.prefixes(toolchain.spack)]
     found = peers.find(name, collective, toolchain.family, Path(toolchain.prefix), folders)
     return found if isinstance(found, str) else ""

@@ -42,6 +42,7 @@ def setup(asked: Mapping[str, Any], wanted: SpackSetup, words: list[str]) -> int
         tool.remember(spack=wanted.spack, packages=wanted.packages)
         if wanted.clone or not tool.is_there():
             tool.clone(print)
+            tool.remember(spack=wanted.spack, packages=wanted.packages)  # what was given stays
         _prepare(options, wanted)
     return Campaign(options, archive.RESULTS, words).build()
 

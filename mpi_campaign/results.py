@@ -60,6 +60,8 @@ def _judge(folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome]) -
         return "missing", f"basic, whose sizes it needs, failed: {_why(folder, plan, basic, needed)}"
     if archive.is_complete(_record(folder, case)):
         return "pass", ""
+    if any(one.result == "skip" and one.stem == case.stem for one in outcomes):
+        return "skip", "ReFrame skipped it when it was its turn: logs/reframe.log says why"
     begun = sum('"type":"point"' in line for line in lines(_record(folder, case)))
     return "missing", f"the run was cut off {f'after {begun} of its points' if begun else 'before it was measured'}"
 

@@ -77,7 +77,7 @@ class Campaign:
         peers.provide(list(benchmarks_of(self.options)), resolved, self._say)
         network, notes = choose_network(self.options)
         self._say(f"{', '.join(one.toolchain for one in resolved)}; network {network}")
-        plan = make_plan(self.options, resolved, network, placement)
+        plan = make_plan(self.options, resolved, network, placement, built=False)
         notes += [f"skipped: {reason}" for reason in dict.fromkeys(plan.skipped.values())]
         notes += filter(None, [plan.too_short()])
         for note in notes:
@@ -115,8 +115,9 @@ class Campaign:
         self._say(str(machine.compiler()))
         self.progress.step("finding the toolchains")
         resolved = self._resolve()
+        peers.provide(list(benchmarks_of(self.options)), resolved, self._say)
         network, _notes = choose_network(self.options)
-        plan = make_plan(self.options, resolved, network, place(self.options))
+        plan = make_plan(self.options, resolved, network, place(self.options), built=False)
         self.progress.step("building the benchmarks")
         with tempfile.TemporaryDirectory() as scratch, measuring.alone(self._say):
             folder = archive.start(Path(scratch), self.options.system)
@@ -202,7 +203,7 @@ class Campaign:
             variables["resume_from"] = str(self.resume.partial / "records")
         if turn.repeat > 1:
             variables["repeat"] = str(turn.repeat)
-        if self.options.sizes_of or turn != plan.rounds[0]:
+        if self.options.sizes_of or self.resume or turn != plan.rounds[0]:
             variables["sizes_from"] = str(folder.session / sizes.FOLDER)
         tests, parameters = [], {}
         for name, benchmark in benchmarks_of(self.options).items():
@@ -232,6 +233,8 @@ class Campaign:
         self._say(reframe_session.typed(words))
         session = reframe_session.run(words, lambda _event: None, lambda: None)
         shutil.rmtree(folder.session)
+        if session.interrupted:
+            return EXIT_INTERRUPTED
         for case in plan.cases:
             reason = plan.skipped.get(case.stem)
             self._say(f"skip {case.label}: {reason}" if reason else f"run  {case.label}")
@@ -245,6 +248,7 @@ class Campaign:
         manifest["cases"] = list(results(folder, plan, []))
         archive.write_manifest(folder, manifest)
         keep_locks(folder, resolved)
+        folder.session.mkdir(parents=True, exist_ok=True)  # of another clone's run that is resumed, there is none
         facts = {name: manifest[name] for name in ("run", "system", "suite", "campaign")}
         archive.write_atomically(folder.session / "metadata.json", json.dumps(facts) + "\n")
         watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))

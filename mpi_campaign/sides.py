@@ -18,6 +18,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from mpi_campaign import ROOT, archive, consistency, libraries, references
@@ -67,11 +68,15 @@ class Side:
 
     def launches(self, table: pd.DataFrame, runs: Iterable[RunFolder]) -> pd.DataFrame:
         """Those of a table of launches that are of this side, which `runs` are."""
-        names = [(run.system, run.run) for run in runs]
-        wanted = pd.Series(pd.MultiIndex.from_frame(table[["system", "run"]]).isin(names), table.index)
+        if table.empty:
+            return table
+        mine = {(run.system, run.run) for run in runs}
+        systems, names = table["system"].cat, table["run"].cat
+        held = [[(system, name) in mine for name in names.categories] for system in systems.categories]
+        wanted = np.array(held)[systems.codes, names.codes]
         for name in ("toolchain", "configuration"):
             if getattr(self, name):
-                wanted &= table[name] == getattr(self, name)
+                wanted &= (table[name] == getattr(self, name)).to_numpy()
         found: pd.DataFrame = table[wanted]
         return found
 

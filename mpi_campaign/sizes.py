@@ -17,8 +17,8 @@ def hand_over(folder: RunFolder, plan: Plan, turn: Round, of: RunFolder | None) 
     """Put the sizes that the launches of a round take over into the session's folder for them.
 
     Those of the run `of`, where that is given: of the same case, or else of the same case of another toolchain. Those
-    of the case's first launch; or, where toolchains take turns, of the first toolchain's. Returns the cases for which
-    there are none: they are calibrated.
+    of the case's first launch; or, where toolchains take turns, of the first toolchain's that has it. Returns the cases
+    for which there are none: they are calibrated.
     """
     target = folder.session / FOLDER
     target.mkdir(exist_ok=True)
@@ -28,6 +28,8 @@ def hand_over(folder: RunFolder, plan: Plan, turn: Round, of: RunFolder | None) 
         if case != case.basic or case.repeat != turn.repeat or case.environment not in turn.environments:
             continue
         source = _first_launch(folder, case, first if plan.options.interleave else case.environment)
+        if not source.is_file():  # the first toolchain may lack a collective
+            source = _first_launch(folder, case, case.environment)
         if of is not None:
             source = _of_run(of, case) or source
         if source.is_file():

@@ -165,6 +165,7 @@ def export(run: RunFolder, target: Path) -> Path:
 
     Raises CampaignError where it cannot be written, or the run is not complete.
     """
+    archive.check_outside(target)
     if not run.archived.is_dir():
         raise CampaignError(f"run '{run.run}' is not complete: go on with ./campaign run --resume {run.run}")
     if target.exists():
@@ -185,6 +186,15 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     return member
+
+
+def sources_of(source: Path, root: Path) -> list[Path]:
+    """What a person asks to be imported, run by run: of another archive, or one of its systems, its complete runs."""
+    folder = source.resolve()
+    if not folder.is_dir() or archive.has_manifest(folder) or root.is_relative_to(folder):
+        return [source]
+    beside = [run for run in archive.runs(folder.parent) if run.system == folder.name]
+    return [run.archived for run in (*archive.runs(folder), *beside) if run.archived.is_dir()] or [source]
 
 
 def take_in(source: Path, root: Path, system: str) -> tuple[RunFolder, bool]:

@@ -19,6 +19,7 @@ one. In between it is NOT TESTED: longer measurements tell. So is what no point 
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import statistics
@@ -211,16 +212,19 @@ def _judged(
     if one.by_host:
         return _by_host(one, records)
     table = impact if one.metric in IMPACT_METRICS else points
+    if one.points == "diagonal" and "comm_target_ns" in table:
+        table = table[table["comm_target_ns"] == table["comp_target_ns"]]
     chosen, lacking = _where(table, one.where)
-    if one.points == "diagonal" and "comm_target_ns" in chosen:
-        chosen = chosen[chosen["comm_target_ns"] == chosen["comp_target_ns"]]
     if chosen.empty:
         return _not_tested(one, f"nothing of the kind was measured{lacking}")
     if chosen["oversubscribed"].any():
         return _not_tested(one, "it was measured oversubscribed")
     if "complete" in chosen and not chosen["complete"].all():
         return _not_tested(one, "a record is incomplete")
-    reliable = chosen[chosen["reliable"].to_numpy(bool) & np.isfinite(chosen[one.metric].to_numpy(np.float64))]
+    if lacking:
+        return _not_tested(one, f"not all that it asks for was measured: no {lacking}")
+    told = ~np.isnan(chosen[one.metric].to_numpy(np.float64))  # never is infinite, and counts
+    reliable = chosen[chosen["reliable"].to_numpy(bool) & told]
     if 2 * len(reliable) < len(chosen) or (one.take in EXTREMES and len(reliable) < len(chosen)):
         needed = "all are needed" if one.take in EXTREMES else "half are needed"
         return _not_tested(one, f"only {len(reliable)} of {len(chosen)} points are reliable, {needed}")
@@ -247,14 +251,25 @@ def _bound(table: pd.DataFrame, metric: str, end: str) -> Floats:
 
 
 def _where(table: pd.DataFrame, where: Mapping[str, tuple[Any, ...]]) -> tuple[pd.DataFrame, str]:
-    """The rows that are asked for; and where there are none, what there is instead."""
+    """The rows that are asked for; and what of it there is none of."""
+    chosen = table
     for key, values in where.items():
-        found = table[table[key].isin(values)] if key in table else table.iloc[:0]
-        if found.empty:
-            there = sorted({clean(value) for value in table[key]}) if key in table else []
-            return found, f"; {key} is {', '.join(there)} there" if there else ""
-        table = found
-    return table, ""
+        there = chosen.get(key, ())
+        if not any(value in values for value in there):
+            what = ", ".join(sorted({clean(value) for value in there}))
+            return chosen.iloc[:0], f"; {key} is {what} there" if what else ""
+        chosen = chosen[chosen[key].isin(values)]
+    found = chosen[list(where)].itertuples(index=False, name=None) if where else ()
+    return chosen, _missing(where, found)
+
+
+def _missing(where: Mapping[str, tuple[Any, ...]], found: Iterable[tuple[Any, ...]]) -> str:
+    """What is asked for, each value with each other one, and not among what was found; empty where all of it is."""
+    there = set(found)
+    lacking = next((one for one in itertools.product(*where.values()) if where and one not in there), None)
+    if lacking is None:
+        return ""
+    return ", ".join(f"{key} {clean(value)}" for key, value in zip(where, lacking, strict=True))
 
 
 def _point_words(row: pd.Series[Any]) -> str:
@@ -330,7 +345,16 @@ def _is(record: Record, where: Mapping[str, tuple[Any, ...]]) -> bool:
 def _by_host(one: Criterion, records: Sequence[Record]) -> Result:
     """The weakest node decides; every node beyond a bound is named."""
     chosen = [record for record in records if _is(record, one.where)]
+    lacking = _missing(
+        one.where,
+        (
+            tuple(point.collective if key == "collective" else getattr(record.header, key) for key in one.where)
+            for record in chosen
+            for point in record.points
+        ),
+    )
     for wrong, why in (
+        (bool(chosen and lacking), f"not all that it asks for was measured: no {lacking}"),
         (any(record.header.oversubscribed for record in chosen), "it was measured oversubscribed"),
         (not all(record.complete for record in chosen), "a record is incomplete"),
     ):
@@ -347,16 +371,17 @@ def _by_host(one: Criterion, records: Sequence[Record]) -> Result:
         for host, median in medians.items()
         if not least <= median <= most
     ]
-    found = []
-    for worst, bounds in (
-        (max(medians, key=lambda host: medians[host]), replace(one, at_least=None)),
-        (min(medians, key=lambda host: medians[host]), replace(one, at_most=None)),
-    ):
-        if (bounds.at_most, bounds.at_least) != (None, None):
-            evidence = [f"{len(medians)} nodes; the worst is {clean(worst)}", *named]
-            result = _result(bounds, medians[worst], *_interval(ratios[worst]), evidence)
-            found.append(replace(result, criterion=one))
-    return min(found, key=lambda result: (FAIL, NOT_TESTED, PASS).index(result.verdict))
+    alone = sorted({place.host for record in chosen for place in record.header.placement} - set(ratios))
+    unlike = f"not comparable, of other sizes or without a point that counts: {', '.join(map(clean, alone))}"
+    worst_first = sorted(medians, key=lambda host: -max(medians[host] - most, least - medians[host]))
+    found = [
+        _result(one, medians[host], *_interval(ratios[host]), [f"{len(medians)} nodes; {clean(host)} decides", *named])
+        for host in worst_first
+    ]
+    decisive = min(found, key=lambda result: (FAIL, NOT_TESTED, PASS).index(result.verdict))
+    if alone and decisive.verdict != FAIL:
+        return _not_tested(one, unlike)
+    return replace(decisive, evidence=(*decisive.evidence, unlike)) if alone else decisive
 
 
 def _interval(values: Sequence[float]) -> tuple[float, float]:

@@ -6,7 +6,9 @@ come from `effects`; what counts as a difference, and which way is worse, is sai
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,18 +18,18 @@ from numpy.typing import NDArray
 
 from postprocess import effects
 from postprocess.launches import CELL
+from postprocess.limits import Limits
 from postprocess.metrics import Floats
 from postprocess.points import CASE
 
 SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
 VERDICTS = (SLOWER, FASTER, SAME, UNKNOWN)
 
-FALSE_DISCOVERY_RATE = 0.05
-LEAST_RATIO = 0.03
-LEAST_DIFFERENCE = 0.10
-
 KEY = [*(name for name in CASE if name != "launch"), *CELL, "oversubscribed"]
 """What names a case, on one side."""
+
+GROUP = [name for name in KEY if name not in CELL]
+"""What names a map, where the sides do not differ in it: its cases are of the same launches."""
 
 RUN, LAUNCH = "run", "launch"
 PLURAL = {RUN: "runs", LAUNCH: "launches"}
@@ -67,26 +69,6 @@ METRICS = {
     )
 }
 USUAL = ("t_measured_ns", "t_comm_ref_ns", "r_overhead", "r_overhead_vs_basic", "r_mpi_impact")
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What counts: the smallest ratio (0.03 is 3 %) and difference that matter, and the false-discovery rate.
-
-    Raises ValueError where one of them is none.
-    """
-
-    least_ratio: float = LEAST_RATIO
-    least_difference: float = LEAST_DIFFERENCE
-    rate: float = FALSE_DISCOVERY_RATE
-
-    def __post_init__(self) -> None:
-        if not 0 < self.least_ratio <= 10:
-            raise ValueError(f"{self.least_ratio:g} is no least ratio: above 0, at most 10 (0.03 is 3 %)")
-        if not 0 < self.least_difference <= 10:
-            raise ValueError(f"{self.least_difference:g} is no least difference: above 0, at most 10")
-        if not 0 < self.rate < 1:
-            raise ValueError(f"{self.rate:g} is no false-discovery rate: between 0 and 1")
 
 
 ROW = [
@@ -147,12 +129,13 @@ def compare(
     if "given_up_cores" in differ and both["given_up_cores"].any():
         both = _of_the_same_work(both)
         remarks.append("what gives up a core computes less: its times are those of as much work as on all cores")
-    number, names = _numbered(both, key)
+    number, names = numbered(both, key)
     names["placement"] = placements(names)
     there = np.zeros((len(names), 2), dtype=bool)
     there[number, both["side"].to_numpy()] = True
     matched: NDArray[np.bool_] = np.logical_and(there[:, 0], there[:, 1])
-    parts = [_compared(both, number, names, matched, METRICS[name], unit) for name in metrics]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        parts = list(pool.map(lambda name: _compared(both, number, names, matched, METRICS[name], unit), metrics))
     rows = pd.concat(parts, ignore_index=True)
     rows["q_value"] = effects.false_discovery_adjusted(rows["p_value"].to_numpy(np.float64))
     rows = _judged(rows, limits)
@@ -203,8 +186,8 @@ def placements(cases: pd.DataFrame) -> pd.Series[str]:
     return told_of
 
 
-def _numbered(table: pd.DataFrame, key: Sequence[str]) -> tuple[effects.Integers, pd.DataFrame]:
-    """Each row's number of its key, and the keys by number."""
+def numbered(table: pd.DataFrame, key: Sequence[str]) -> tuple[effects.Integers, pd.DataFrame]:
+    """Each row's number of its key, in the order in which they come, and the keys by number."""
     groups = table.groupby(list(key), observed=True, sort=False, dropna=False)
     number = groups.ngroup().to_numpy(np.int64)
     first = np.unique(number, return_index=True)[1]
@@ -226,7 +209,8 @@ def _compared(
     counting = there & both[metric.state].to_numpy(bool)
     chosen = _of_one_size(both, number, counting, metric.same)
     have, count, match = (_on_sides(number, side, some, len(names)) for some in (there, counting, chosen))
-    cases = np.flatnonzero(have.all(axis=1))
+    # A time that one side could not measure is told of; a ratio may be of one side by intent (against basic).
+    cases = np.flatnonzero(have.any(axis=1) if metric.same else have.all(axis=1))
     place = np.full(len(names), -1)
     place[cases] = np.arange(cases.size)
     chosen &= place[number] >= 0
@@ -235,7 +219,10 @@ def _compared(
     case, sides = place[number[chosen]], side[chosen]
     if unit == RUN:
         case, sides, scaled = _by_run(case, sides, pd.factorize(both["run"])[0][chosen], scaled)
-    found = effects.effects(case, sides, scaled, cases.size)
+        blocks = np.zeros(cases.size, np.int64)
+    else:
+        blocks, _ = numbered(names.iloc[cases], [name for name in GROUP if name in names])
+    found = effects.effects(case, sides, scaled, cases.size, blocks)
     back = np.exp if metric.ratio else np.asarray
     told = np.isfinite(found.p_value)
     few = found.launches.sum(axis=1) < effects.FEWEST_LAUNCHES

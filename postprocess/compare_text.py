@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.compare import FASTER, KEY, LAUNCH, METRICS, SLOWER, UNKNOWN, VERDICTS, Comparison
+from postprocess.compare import FASTER, GROUP, LAUNCH, METRICS, SLOWER, UNKNOWN, VERDICTS, Comparison, numbered
 from postprocess.junit import FAILURE, SKIPPED, TestCase, junit
-from postprocess.launches import CELL
 from postprocess.points import configuration_words, points_as_json
 from postprocess.table import aligned
 from postprocess.text import clean, duration, ratio
 
-GROUP = [name for name in KEY if name not in CELL]
-"""What names a map, where the sides do not differ in it."""
 MOST_ADVISED = 1000
 """Of launches: nobody measures more."""
+MOST_LINES = 1000
+"""Of a table in the terminal: nobody reads more."""
 
 
 def comparison_text(found: Comparison, sides: Sequence[str], *, every: bool = False, maps: bool = True) -> str:
@@ -84,16 +83,21 @@ def launches_needed(found: Comparison) -> int:
 
 def _maps_text(found: Comparison) -> str:
     heads = ["toolchain", "network", "configuration", "collective", "metric", *VERDICTS, "median", "least", "most"]
-    lines = []
-    for _, rows in found.rows.groupby([*group_columns(found.rows), "metric"], observed=True, sort=False):
-        first = rows.iloc[0].to_dict()
-        told = rows["effect"].to_numpy(np.float64)
-        told = told[np.isfinite(told)]
-        ends = [float(np.median(told)), float(told.min()), float(told.max())] if told.size else [math.nan] * 3
-        counts = rows["verdict"].value_counts()
-        lines.append([*names_of(first), METRICS[first["metric"]].title, *(str(counts.get(one, 0)) for one in VERDICTS),
-                      *(effect_words(first["metric"], end) for end in ends)])  # fmt: skip
-    return aligned(heads, lines, right=set(range(5, 12))) if lines else ""
+    number, maps = numbered(found.rows, [*group_columns(found.rows), "placement", "metric"])
+    effect = found.rows["effect"].astype(float)
+    ends = effect.where(np.isfinite(effect)).groupby(number).agg(["median", "min", "max"]).to_numpy()
+    counts = [np.bincount(number[(found.rows["verdict"] == one).to_numpy()], minlength=len(maps)) for one in VERDICTS]
+    lines = [
+        [
+            *names_of(row),
+            METRICS[row["metric"]].title,
+            *(str(count[place]) for count in counts),
+            *(effect_words(row["metric"], end) for end in ends[place]),
+        ]
+        for place, row in enumerate(maps.head(MOST_LINES).to_dict("records"))
+    ]
+    left = f"and {len(maps) - len(lines)} more, in --json" if len(maps) > len(lines) else ""
+    return "\n".join(filter(None, [aligned(heads, lines, right=set(range(5, 12))), left])) if lines else ""
 
 
 def _changes_text(found: Comparison, *, every: bool) -> str:
@@ -113,9 +117,10 @@ def _changes_text(found: Comparison, *, every: bool) -> str:
             "" if math.isnan(row["q_value"]) else f"{row['q_value']:.2g}",
             row["reason"],
         ]
-        for row in rows.to_dict("records")
+        for row in (rows if every else rows.head(MOST_LINES)).to_dict("records")
     ]
-    return aligned(heads, lines, right={5, 6, 8, 9, 10, 13}) if lines else ""
+    left = f"and {len(rows) - len(lines)} more, shown with --all" if len(rows) > len(lines) else ""
+    return "\n".join(filter(None, [aligned(heads, lines, right={5, 6, 8, 9, 10, 13}), left])) if lines else ""
 
 
 def names_of(row: Mapping[Any, Any]) -> list[str]:

@@ -9,9 +9,10 @@ a running median before they are looked at, and both sides of a change have at l
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ import pandas as pd
 import ruptures  # type: ignore[import-untyped]
 from scipy import ndimage, stats
 
-from postprocess.compare import FASTER, KEY, METRICS, SLOWER, Limits, Metric, placements
+from postprocess.compare import FASTER, KEY, METRICS, SLOWER, Metric, placements
 from postprocess.effects import false_discovery_adjusted
+from postprocess.limits import HISTORY_RATE, Limits
 from postprocess.metrics import MIN_REPETITIONS, Floats, difference_estimate, median_estimate
 
 FEWEST = MIN_REPETITIONS
@@ -39,8 +41,8 @@ class Change:
 
     case: the columns of KEY, and sizes.  run: the first of the new state; before: the last of the old one.  effect: the
     ratio of the medians of both states, or their difference; low, high: its 95 % interval.  q_value: the p-value of a
-    rank test of both states, adjusted for all changes (it knows nothing of how the place was found).  runs: how many on
-    each side, up to the next change.
+    rank test of both states, adjusted for all changes (it knows nothing of how the place was found).  runs: how many of
+    each state; between the two may be others, of steps too small to matter.
     """
 
     case: Mapping[str, Any]
@@ -141,49 +143,64 @@ def noise_of(values: Floats) -> float:
 
 
 def changes_of(found: Sequence[Series], limits: Limits | None = None) -> list[Change]:
-    """What changed and matters, in the order of time; the false-discovery rate is controlled over all changes."""
-    limits = limits or Limits()
-    raw = [(series, *bounds) for series in found for bounds in _states(series)]
-    p_values = [_p_value(series.values[a:b], series.values[b:c]) for series, a, b, c in raw]
-    adjusted = false_discovery_adjusted(p_values)
-    changes = []
-    for (series, a, b, c), q_value in zip(raw, adjusted, strict=True):
-        metric = METRICS[series.metric]
-        before, after = (median_estimate(_scaled(part, metric)) for part in (series.values[a:b], series.values[b:c]))
-        step = difference_estimate(after, before)
-        effect, low, high = (
-            float(np.exp(part) if metric.ratio else part) for part in (step.value, step.low, step.high)
-        )
-        least = 1 + limits.least_ratio if metric.ratio else limits.least_difference
-        verdict = SLOWER if effect >= least else FASTER if effect <= (1 / least if metric.ratio else -least) else ""
-        if verdict and q_value <= limits.rate:
-            ends = (float(np.median(series.values[a:b])), float(np.median(series.values[b:c])))
-            changes.append(
-                Change(
-                    series.case,
-                    series.metric,
-                    verdict,
-                    series.runs[b - 1],
-                    series.runs[b],
-                    *ends,
-                    effect,
-                    low,
-                    high,
-                    float(q_value),
-                    (b - a, c - b),
-                )
-            )
+    """What changed and matters, in the order of time; the false-discovery rate is controlled over all changes.
+
+    A step that is too small to matter moves nothing: the states after it are held against the one before it, so that
+    a case that becomes slower little by little is found where all of it matters.
+    """
+    limits = limits or Limits(rate=HISTORY_RATE)
+    most = limits.rate
+    for _ in range(2):  # how small a p-value must be is known when all steps are
+        raw = [one for series in found for one in _steps(series, limits, most)]
+        adjusted = false_discovery_adjusted([one.q_value for one in raw])
+        sure = [one.q_value for one, q_value in zip(raw, adjusted, strict=True) if q_value <= limits.rate]
+        most = max(sure, default=0.0)
+    told = [replace(one, q_value=float(q_value)) for one, q_value in zip(raw, adjusted, strict=True)]
+    changes = [one for one in told if one.verdict and one.q_value <= limits.rate]
     return sorted(changes, key=lambda one: (one.run, one.metric))
 
 
-def _states(series: Series) -> list[tuple[int, int, int]]:
-    """Of each change: where the state before it begins, where it is, and where the state after it ends."""
+def _steps(series: Series, limits: Limits, most: float) -> Iterator[Change]:
+    """Every step of a series, also those that do not matter, which have no verdict; `q_value` is not adjusted yet.
+
+    most: the largest p-value of a step that moves what later ones are held against.
+    """
     ends = [0, *series.changes, series.values.size]
-    return list(zip(ends[:-2], ends[1:-1], ends[2:], strict=True))
+    first, last = 0, ends[1]  # of the latest state that counts
+    for begin, end in itertools.pairwise(ends[1:]):
+        before, after = series.values[first:last], series.values[begin:end]
+        effect, low, high = _effect(before, after, METRICS[series.metric])
+        p_value = float(stats.mannwhitneyu(before, after).pvalue)
+        verdict = _verdict(effect, METRICS[series.metric], limits)
+        yield Change(
+            series.case,
+            series.metric,
+            verdict,
+            series.runs[begin - 1],
+            series.runs[begin],
+            float(np.median(before)),
+            float(np.median(after)),
+            effect,
+            low,
+            high,
+            p_value,
+            (last - first, end - begin),
+        )
+        if verdict and p_value <= most:
+            first, last = begin, end
 
 
-def _p_value(before: Floats, after: Floats) -> float:
-    return float(stats.mannwhitneyu(before, after).pvalue)
+def _effect(before: Floats, after: Floats, metric: Metric) -> tuple[float, float, float]:
+    """The ratio or the difference of two states' medians, and its interval."""
+    step = difference_estimate(*(median_estimate(_scaled(part, metric)) for part in (after, before)))
+    effect, low, high = (float(np.exp(part) if metric.ratio else part) for part in (step.value, step.low, step.high))
+    return effect, low, high
+
+
+def _verdict(effect: float, metric: Metric, limits: Limits) -> str:
+    """Empty where the effect is too small to matter."""
+    least = 1 + limits.least_ratio if metric.ratio else limits.least_difference
+    return SLOWER if effect >= least else FASTER if effect <= (1 / least if metric.ratio else -least) else ""
 
 
 def _scaled(values: Floats, metric: Metric) -> Floats:
@@ -192,7 +209,7 @@ def _scaled(values: Floats, metric: Metric) -> Floats:
 
 def standing(changes: Sequence[Change], found: Sequence[Series], limits: Limits | None = None) -> list[Change]:
     """Those to the worse whose case is still worse than it was before, by what counts: the last state of its series."""
-    limits = limits or Limits()
+    limits = limits or Limits(rate=HISTORY_RATE)
     now = {one.key: float(np.median(one.values[(0, *one.changes)[-1] :])) for one in found if one.values.size}
 
     def worse(one: Change) -> bool:

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -44,21 +46,26 @@ _IMPACT = "r_mpi_impact"
 COLUMNS = [*CASE, *CELL, *SIZES, *TIMES, "r_overhead", *ARCHIVED, _IMPACT, *_STATE, "run"]
 
 
-def launch_table(folders: Iterable[Path]) -> tuple[pd.DataFrame, list[str]]:
+def launch_table(chosen: Iterable[Path]) -> tuple[pd.DataFrame, list[str]]:
     """The launches of run folders, columns COLUMNS, texts as categories; and what could not be read, a line each.
 
     A run that cannot be read loses no other one. Its name, and that of its system, are those of its folders: under
     these it was put into this archive.
     """
+    folders = list(chosen)
     tables, problems = [], []
-    for folder in folders:
-        try:
-            table, unread = run_launches(folder)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # most of it is done outside of Python's lock
+        for folder, (table, unread) in zip(folders, pool.map(_run_or_why_not, folders), strict=True):
             tables.append(table)
-        except RecordError as error:
-            unread = (str(error),)
-        problems += [f"{clean(folder.name)}: {problem}" for problem in unread]
+            problems += [f"{clean(folder.name)}: {problem}" for problem in unread]
     return joined(tables), problems
+
+
+def _run_or_why_not(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    try:
+        return run_launches(folder)
+    except RecordError as error:
+        return joined([]), (str(error),)
 
 
 def run_launches(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:

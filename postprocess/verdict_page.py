@@ -14,7 +14,7 @@ import numpy as np
 
 from postprocess import compare_text, page
 from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, Result
-from postprocess.compare import FASTER, METRICS, SAME, SLOWER, UNKNOWN, Comparison
+from postprocess.compare import FASTER, METRICS, SAME, SLOWER, UNKNOWN, Comparison, numbered
 from postprocess.compare_text import effect_words, interval_words, names_of, target_words, value_words
 from postprocess.history import Change, Series
 from postprocess.text import duration
@@ -131,8 +131,8 @@ def comparison_view(found: Comparison, sides: Sequence[str], facts: Sequence[tup
     """The page of a comparison: maps of every case and metric, then a line per comparison, what changed first."""
     filters = _Filters(["verdict", "toolchain", "configuration", "collective", "metric"])
     order = {SLOWER: 0, FASTER: 1, UNKNOWN: 2, SAME: 3}
-    rows = found.rows.assign(order=found.rows["verdict"].map(order)).sort_values("order", kind="stable")
-    shown = rows.head(MOST_ROWS)
+    rows = found.rows
+    shown = rows.iloc[np.argsort(rows["verdict"].map(order).to_numpy(), kind="stable")[:MOST_ROWS]]
     answer, *remarks = compare_text.summary(found, sides).splitlines()
     if len(shown) < len(rows):
         remarks.append(f"the table has {len(shown)} of {len(rows)} comparisons; all are in --json")
@@ -200,14 +200,10 @@ def _bar(row: Mapping[Any, Any], found: Comparison) -> tuple[float, float, float
 def _grids(found: Comparison, filters: _Filters) -> tuple[list[Grid], int]:
     """A map of each case and metric, those with most changes first where they are too many; and how many there are."""
     grids = []
-    names = [*compare_text.group_columns(found.rows), "metric"]
-    groups = [rows for _, rows in found.rows.groupby(names, observed=True, sort=False)]
-    shown = groups
-    if len(groups) > MOST_DRAWN:
-        changed = [int(rows["verdict"].isin([SLOWER, FASTER]).sum()) for rows in groups]
-        chosen = sorted(sorted(range(len(groups)), key=lambda i: -changed[i])[:MOST_DRAWN])
-        shown = [groups[i] for i in chosen]
-    for rows in shown:
+    number, maps = numbered(found.rows, [*compare_text.group_columns(found.rows), "metric"])
+    changed = np.bincount(number, found.rows["verdict"].isin([SLOWER, FASTER]), len(maps))
+    drawn = np.isin(number, np.argsort(-changed, kind="stable")[:MOST_DRAWN])
+    for _, rows in found.rows[drawn].groupby(number[drawn]):
         first = rows.iloc[0].to_dict()
         cells = {(row["comm_target_ns"], row["comp_target_ns"]): row for row in rows.to_dict("records")}
         columns = sorted({comm for comm, _ in cells})
@@ -219,7 +215,7 @@ def _grids(found: Comparison, filters: _Filters) -> tuple[list[Grid], int]:
         ]
         heads = [duration(comm) if comm else "" for comm in columns]
         grids.append(Grid(title, heads, lines, _case_filters(filters, first)))
-    return grids, len(groups)
+    return grids, len(maps)
 
 
 def _grid_cell(row: Mapping[Any, Any] | None) -> tuple[str, str, str]:

@@ -214,8 +214,9 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     def place(self) -> None:
         """How many ranks, on how many cores each; skipped with the reason where that cannot be."""
         self.case_stem = self.case.stem
-        cores = self.current_partition.processor.num_cores or 1
-        cpus = machine.core_cpus() if self.is_local() else ()  # those of another machine are found there
+        local = self.is_local()  # cores and CPUs of another machine are found there
+        cores = machine.cores().physical if local else self.current_partition.processor.num_cores or 1
+        cpus = machine.core_cpus() if local else ()
         placement = libraries.Placement.on(cores, self.ranks, self.threads_per_rank, cpus, crowding=self.oversubscribe)
         self.threads_per_rank = placement.threads_per_rank
         self.skip_if(

@@ -37,8 +37,9 @@ def truth(built: Path, faults: str, ranks: int = 2) -> dict[str, Any]:
 def test_offset_and_drift_are_recovered(built: Path, offset_s: float, drift_ppm: float, jitter_ns: float) -> None:
     seen = truth(built, f"offset_s={offset_s},drift_ppm={drift_ppm},jitter_ns={jitter_ns}")
     assert (seen["method"], seen["clocks"], seen["refusal"]) == ("interpolated", 2, "")
-    # A measurement is wrong by half its round trip and the errors of reading; the drift by both its ends'.
-    error_ns = seen["shortest_trip_ns"] / 2 + jitter_ns + 200
+    # A measurement is wrong by half its round trip and the errors of reading; the drift by both its ends'. Which
+    # measurements an offset rests on is the clock's choice: none is worse than the one with the longest trip.
+    error_ns = seen["longest_trip_ns"] / 2 + jitter_ns + 200
     assert abs(seen["drift_ppm"] - abs(drift_ppm)) < 2 * error_ns / (BASELINE_SECONDS * 1e9) * 1e6
     assert seen["error_at_once_ns"] < error_ns
     assert seen["error_of_deadline_ns"] < error_ns
@@ -59,8 +60,10 @@ def test_a_clock_whose_rate_changes_is_followed_and_not_refused(built: Path) -> 
     """As a daemon that disciplines clocks does; in the middle of the baseline."""
     seen = truth(built, "offset_s=3,drift_ppm=20,rate_ppm=10,rate_after_s=1.3")
     assert (seen["method"], seen["refusal"]) == ("interpolated", "")
-    error_ns = seen["shortest_trip_ns"] / 2 + 200
-    assert seen["error_of_interpolation_ns"] < error_ns
+    # A measurement that was disturbed is held against a line that does not yet know the new rate. Not followed at
+    # all, the clock would be wrong by the whole change over the whole hold.
+    not_followed_ns = 10e-6 * HOLD_SECONDS * 1e9
+    assert seen["error_of_interpolation_ns"] < seen["longest_trip_ns"] / 2 + not_followed_ns / 10
     assert seen["drift_ppm"] == pytest.approx(30, abs=6)
 
 

@@ -1,6 +1,8 @@
 """End to end on real MPI libraries: run, archive, show, report; and everything that can interrupt it."""
 
+import csv
 import json
+import math
 import os
 import re
 import shutil
@@ -9,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -301,6 +304,7 @@ def test_an_installed_mpi_is_used_by_its_prefix(tmp_path: Path, campaign: Comman
 def test_toolchains_take_turns_on_the_same_sizes_and_are_compared(tmp_path: Path, campaign: Command) -> None:
     sides = ("openmpi@5.0.11", "mpich@5.0.2")
     words = [word for side in sides for word in ("--toolchain", side)]
+    began = time.time()
     done = campaign(
         "run", *words, "--configuration", "basic", "--network", "shm", "--collective", "ibcast", "--repeat", "2",
         "--interleave", "--budget-seconds", "46", "--output", str(tmp_path),
@@ -317,7 +321,33 @@ def test_toolchains_take_turns_on_the_same_sizes_and_are_compared(tmp_path: Path
     assert compared.returncode in (0, 1), compared.stderr
     cases = json.loads(compared.stdout)["cases"]
     assert {(case["launches_a"], case["launches_b"]) for case in cases} == {(2, 2)}
+    _in_reframes_own_stores(began, {side.replace("@", "-").replace(".", "_") for side in sides})
     _worse_than_its_reference(tmp_path, run, {row["message_bytes"] for row in rows}, campaign)
+
+
+def _in_reframes_own_stores(began: float, environments: set[str]) -> None:
+    """The session database, by ReFrame's own command, and the performance logs, a line per case."""
+    since = datetime.fromtimestamp(began - 1, timezone.utc)
+    logged = set()
+    # ReFrame rotates them.
+    for log in (STATE / "reframe" / "perflogs" / "local" / "shm").glob("nbc_overlap_basic.log*"):
+        for row in csv.DictReader(log.read_text().splitlines(), delimiter="|"):
+            ended = datetime.fromisoformat(row["job_completion_time"]).astimezone()
+            if ended >= since and float(row.get("r_overhead_value") or "nan") > 0:
+                logged.add(row["environ"])
+    assert logged == environments
+    minutes = math.ceil((time.time() - began) / 60) + 1
+    period = f"now-{minutes}m:now"
+    done = subprocess.run(
+        [
+            ROOT / ".venv" / "bin" / "reframe", "-C", "systems/local/settings.py", "--nocolor",
+            f"--performance-compare={period}/{period}/mean:/",
+        ],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line for line in done.stdout.splitlines() if "nbc_overlap_basic" in line and "r_overhead" in line]
+    assert all(any(environment in row for row in rows) for environment in environments), done.stdout
 
 
 def _worse_than_its_reference(archive_: Path, earlier: Path, sizes: set[int], campaign: Command) -> None:

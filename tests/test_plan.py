@@ -3,6 +3,7 @@
 import math
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from mpi_campaign.benchmarks import BENCHMARKS, Benchmark
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.plan import Options, make_plan
+from mpi_campaign.spack.build import Build
 from mpi_campaign.toolchains import Toolchain
 
 MPICH = Toolchain("mpich@5.0.2", "mpich", "5.0.2", "wheels", "/opt/mpich", "/opt/mpich/mpicc", "/opt/mpich/mpiexec")
@@ -178,6 +180,17 @@ def test_a_suite_says_what_it_measures(suite: str) -> None:
     assert {one.computation for one in overlap} == set(what.computations)
 
 
+def test_another_benchmark_that_spack_will_build_is_not_missed_before_it_was(tmp_path: Path) -> None:
+    words = ("env", "hash", "spec", str(tmp_path), "mpi", "mpich", False, "gcc", "x86_64", "1.1", "c", "spack", (), "")
+    build = Build(*words, peers=(("osu-micro-benchmarks", "abc", str(tmp_path / "osu")),))
+    toolchain = replace(MPICH, provider="spack", spack=build)
+    asked = Options(provider="spack", benchmarks=("osu",), collectives=("ibcast",), configurations=("basic",))
+    found = make_plan(asked, [toolchain], "shm", TWO_CORES, built=False)
+    assert "osu" in {case.benchmark for case in found.to_measure}
+    with pytest.raises(CampaignError, match="OSU"):
+        make_plan(asked, [toolchain], "shm", TWO_CORES)
+
+
 def test_another_benchmark_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without collectives, in some configurations, with sizes of another benchmark's basic, or of none."""
     more = {
@@ -253,6 +266,11 @@ def test_launches_that_are_compared_take_over_sizes(tmp_path: Path, monkeypatch:
     (folder.records / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("mpich's")
     assert handed(second) == {"openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.sizes.json": "mpich's"}
     assert handed(third) == {"openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.r2.sizes.json": "mpich's"}
+
+    (folder.records / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").unlink()  # it has no such collective
+    (folder.records / "openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("the second's own")
+    assert set(handed(third).values()) == {"the second's own"}
+    (folder.records / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("mpich's")
 
     other = archive.start(tmp_path / "results", "local")
     (other.records / "openmpi-5_0_8.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("another version's")

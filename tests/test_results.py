@@ -56,6 +56,8 @@ def test_a_run_goes_to_another_machine_and_comes_back(root: Path, tmp_path: Path
     done = inside("results", "export", name_of(2), "-o", str(pack), "--output", str(root))
     assert done.returncode == 0, done.stderr
     refused(inside("results", "export", name_of(2), "-o", str(pack), "--output", str(root)), "is there already")
+    within = root / "here" / name_of(2) / "a run.tar.gz"
+    refused(inside("results", "export", name_of(2), "-o", str(within), "--output", str(root)), "nothing is changed")
     again = inside("results", "import", str(pack), "--output", str(root))
     assert (again.returncode, "was there already" in again.stdout) == (0, True)
     elsewhere = tmp_path / "elsewhere"
@@ -67,6 +69,19 @@ def test_a_run_goes_to_another_machine_and_comes_back(root: Path, tmp_path: Path
         assert path.is_dir() or copy.read_bytes() == path.read_bytes()
     assert inside("results", "verify", "--output", str(elsewhere)).returncode == 0
     assert not (elsewhere / ".incoming").exists()
+
+
+def test_a_whole_archive_is_taken_over_and_what_is_broken_keeps_nothing_else_out(
+    root: Path, tmp_path: Path, inside: Command
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    (root / "here" / name_of(2) / "points.parquet").write_bytes(b"changed")
+    for source in (root, root / "here"):
+        done = inside("results", "import", str(source), "--output", str(elsewhere))
+        refused(done, f"{name_of(2)}: points.parquet", "checksum differs")
+        assert len(done.stdout.splitlines()) == 2
+    assert done.stdout.count("was there already") == 2
+    assert [run.run for run in archive.runs(elsewhere)] == [name_of(1), name_of(3)]
 
 
 def test_a_run_of_another_machine_needs_a_name_of_its_own(root: Path, tmp_path: Path, inside: Command) -> None:

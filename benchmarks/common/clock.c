@@ -380,6 +380,7 @@ bool clock_synchronise(clock_model *model) {
     quality->residual_ns = largest[0];
     quality->worst_residual_ns = fmax(quality->worst_residual_ns, largest[0]);
     quality->shortest_trip_ns = largest[1];
+    quality->longest_trip_ns = fmax(quality->longest_trip_ns, largest[1]);
     quality->drift_ppm = largest[2];
     quality->synchronisations++;
     /* Extrapolation no further than the baseline is long; half as far where the residual was twice the budget, at most twice as far. */

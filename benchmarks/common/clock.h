@@ -45,6 +45,7 @@ struct clock_quality {
     double worst_residual_ns; /* since clock_forget_residual, or the beginning */
     double shortest_trip_ns; /* the largest, over pairs, of the mean of their shortest round trips: the offset of one rank of a pair to the
                                 other is known to within half of it */
+    double longest_trip_ns;  /* the largest of these since clock_create: no offset rests on a worse one */
     double baseline_seconds; /* that the drift rests on; 0 where one clock is shared */
     double drift_ppm;        /* the largest, in size, against rank 0's clock */
 };

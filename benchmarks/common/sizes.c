@@ -112,9 +112,9 @@ static bool read_points(const json_value *list, const char *size_name, const cha
         struct exception e = {.collective = json_string(json_member(item, "collective"))};
         if (e.collective == NULL || !json_count_value(json_member(item, "comm_target_ns"), &e.comm_target_ns) ||
             !json_count_value(json_member(item, "comp_target_ns"), &e.comp_target_ns) ||
-            !json_count_value(json_member(item, "message_bytes"), &e.sizes.message_bytes) || e.sizes.message_bytes == 0 ||
+            !json_count_value(json_member(item, "message_bytes"), &e.sizes.message_bytes) ||
             !json_count_value(json_member(item, size_name), &e.sizes.work_size) || e.sizes.work_size == 0) {
-            snprintf(error, error_size, "sizes file '%s': point %zu needs a collective, two targets and two sizes above 0", path, i);
+            snprintf(error, error_size, "sizes file '%s': point %zu needs a collective, two targets, a message size, and a work size above 0", path, i);
             return false;
         }
         visit_points(table, take_exception, &e);
@@ -208,7 +208,8 @@ static void put_exception(void *context, const struct size_table *table, size_t 
     json_line *line = context;
     const struct size_point usual = usual_sizes(table, collective, comm_target, comp_target);
     const struct size_point *point = &table->points[sizes_index(table, collective, comm_target, comp_target)];
-    if (point->message_bytes == 0 || (point->message_bytes == usual.message_bytes && point->work_size == usual.work_size)) {
+    const bool unmeasured = point->work_size == 0 || (point->message_bytes == 0 && usual.message_bytes > 0);
+    if (unmeasured || (point->message_bytes == usual.message_bytes && point->work_size == usual.work_size)) {
         return;
     }
     json_open_object(line, NULL);

@@ -467,15 +467,18 @@ static void check_measured(engine *e) {
         return;
     }
     e->result.end = ENGINE_NOTHING_MEASURED;
-    if (!plan_is_over(plan)) {
+    if (e->late > 0) {
+        char budget[64] = "";
+        if (plan->budget_seconds > 0) {
+            snprintf(budget, sizeof budget, ", with a budget of %g s", plan->budget_seconds);
+        }
+        snprintf(e->reason, sizeof e->reason,
+                 "nothing could be measured in %.1f s%s: a rank came late to %lld starts; something else uses these cores, or a thread "
+                 "of the MPI library does", plan_elapsed_seconds(plan), budget, (long long)e->late);
+    } else if (!plan_is_over(plan)) {
         snprintf(e->reason, sizeof e->reason,
                  "nothing was measured: no size of a message, or of the computation, takes any of the times that were asked for; ask for other "
                  "times, or allow larger messages with --max-message-bytes");
-    } else if (e->late > 0) {
-        snprintf(e->reason, sizeof e->reason,
-                 "nothing could be measured in %.1f s, with a budget of %g s: a rank came late to %lld starts; "
-                 "something else uses these cores, or a thread of the MPI library does", plan_elapsed_seconds(plan), plan->budget_seconds,
-                 (long long)e->late);
     } else {
         snprintf(e->reason, sizeof e->reason,
                  "a budget of %g s is too small for one repetition: start and calibration took %.1f s, and %lld repetitions of every "

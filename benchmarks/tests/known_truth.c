@@ -142,7 +142,7 @@ int main(int argc, char **argv) {
     json_put_real(line, "seconds", quality.seconds);
     json_put_real(line, "residual_ns", quality.residual_ns);
     json_put_real(line, "worst_residual_ns", quality.worst_residual_ns);
-    json_put_real(line, "shortest_trip_ns", quality.shortest_trip_ns);
+    json_put_real(line, "longest_trip_ns", quality.longest_trip_ns);
     json_put_real(line, "drift_ppm", quality.drift_ppm);
     json_close_object(line);
     if (rank == 0) {

@@ -28,8 +28,8 @@ import pandas as pd
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from mpi_campaign import alarms, comparing
-from postprocess.compare import Limits
 from postprocess.launches import TIMES
+from postprocess.limits import HISTORY_RATE, Limits
 from postprocess.points import write_table
 from postprocess.table import aligned
 from tests.archives import archived, name_of
@@ -108,7 +108,7 @@ def compared(root: Path) -> str:
 def watched(root: Path) -> str:
     """What `campaign history` does."""
     with contextlib.redirect_stdout(io.StringIO()) as said:
-        alarms.run(alarms.Asked("", (), Limits()), root, root / "history.html", as_json=False)
+        alarms.run(alarms.Asked("", (), Limits(rate=HISTORY_RATE)), root, root / "history.html", as_json=False)
     return said.getvalue().strip().splitlines()[-1]
 
 
@@ -142,11 +142,12 @@ def measured(function: Callable[..., Any], words: Any) -> Measured:
 
 def samples_of_parquet(folders: list[Path]) -> int:
     """The names of every point, and every repetition's times, from the archive."""
-    names = ["system", "toolchain", "configuration", "collective", "comm_target_ns", "comp_target_ns"]
+    words = ["system", "toolchain", "configuration", "collective"]
+    names = [*words, "comm_target_ns", "comp_target_ns", "repetitions"]
     rows = 0
     for folder in folders:
-        pq.read_table(folder / "points.parquet", columns=names).to_pandas()
-        rows += len(pq.read_table(folder / "samples.parquet", columns=["index", "repetition", *TIMES]).to_pandas())
+        pq.read_table(folder / "points.parquet", columns=names, read_dictionary=words).to_pandas()
+        rows += len(pq.read_table(folder / "samples.parquet", columns=TIMES).to_pandas())
     return rows
 
 

@@ -1,24 +1,24 @@
 """How far verdicts can be trusted: false alarms, known slowdowns that are found; a real library on this machine, and
 synthetic launches.
 
-    .venv/bin/python -m tests.benchmarks.verdict_trust [--launches 8] [--seconds 3] [--toolchain mpich@5.0.2]
+    .venv/bin/python -m tests.benchmarks.verdict_trust [--turns 8] [--seconds 3] [--toolchain mpich@5.0.2]
 
-The benchmark is launched plain, plain again, and with a preloaded library that makes every MPI_Wait 3, 5, 10 or 20 %
-slower (benchmarks/tests/slow_preload.c), in turn, A B C D E F F E D C B A, on the sizes of the first launch. Sides of a
-few launches are drawn of them, never one launch on both sides. Each rule is asked about the same sides.
+In each turn the benchmark is launched six times, in an order drawn by lot, on the sizes of a launch before all that
+counts for nothing: with a preloaded library that makes every MPI_Wait 0, 0 again, 3, 5, 10 or 20 % slower
+(benchmarks/tests/slow_preload.c). Sides are made of the launches of a few turns, as `run --interleave` makes them: the
+first 0 % against the second, and against each of the slower ones. Each rule is asked about the same sides.
 
     verdict     `compare`: the launch is the unit, false-discovery rate over all cases, 3 % at least
     threshold   a ratio of the means of all repetitions beyond 5 %: what a script over two logs does
     reference   ReFrame's check: the median of one side is the reference, the first launch of the other may be 5 % above
 
 Where nothing differs, `slower` and `faster` are both false. Synthetic launches have about as many cases as a nightly
-run, and noise of three kinds, its width another in every case; nothing differs, or every tenth case is slower.
+run, and noise of four kinds, its width another in every case; nothing differs, or every tenth case is slower.
 """
 
 import argparse
 import itertools
 import tempfile
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,31 +37,38 @@ SLOWDOWNS = (0, 3, 5, 10, 20)
 METRIC = "t_comm_ref_ns"
 COLLECTIVES = ("ibcast", "ialltoall")
 GRID = ("--comm-times", "1ms,4ms,16ms", "--comp-times", "1ms,4ms")
-DRAWS = 60
+MOST_DRAWS = 60
 CASES = 500
-PAIRS = 20
+MAP = 36
+"""Cases that the same launches measure."""
+PAIRS = 50
 LIMIT = 0.05
-SIDE = ("plain", *(f"{percent} %" for percent in SLOWDOWNS))
+SIDE = {"same": 0, "0 %": 0, **{f"{percent} %": percent for percent in SLOWDOWNS[1:]}}
+"""By how much each is slower. The first two are the same."""
+
+Turn = dict[str, pd.DataFrame]
 
 
-def measured(folder: Path, toolchain: str, launches: int, seconds: float) -> dict[str, list[pd.DataFrame]]:
-    """Of each side its launches, each a table of points with the means of all repetitions beside the medians."""
+def measured(folder: Path, toolchain: str, turns: int, seconds: float) -> list[Turn]:
+    """Of each turn a launch of each side: a table of points with the means of all repetitions beside the medians."""
     built = build_benchmarks(folder / "build", toolchain)
     assert (built / "slow_preload.so").is_file()  # the dynamic linker goes on without it
-    records: dict[str, list[list[Record]]] = defaultdict(list)
-    for number in range(launches):
-        turn = SIDE if number % 2 == 0 else SIDE[::-1]
-        for side in turn:
-            records[side].append([one(folder, built, toolchain, side, number, name, seconds) for name in COLLECTIVES])
-            print(".", end="", flush=True)
-    print()
-    return {side: [table_of(several) for several in found] for side, found in records.items()}
+    rng = np.random.default_rng(1)
+
+    def launched(side: str, number: int) -> pd.DataFrame:
+        return table_of([one(folder, built, toolchain, side, number, name, seconds) for name in COLLECTIVES])
+
+    launched("0 %", 0)
+    found = []
+    for number in range(1, turns + 1):
+        found.append({side: launched(side, number) for side in rng.permutation(list(SIDE)).tolist()})
+        print(f"turn {number} of {turns}", flush=True)
+    return found
 
 
 def one(folder: Path, built: Path, toolchain: str, side: str, number: int, collective: str, seconds: float) -> Record:
     """A launch of one collective."""
-    percent = side.removesuffix(" %")
-    slow = {"LD_PRELOAD": str(built / "slow_preload.so"), "SLOW_PERCENT": percent} if percent != "plain" else {}
+    slow = {"LD_PRELOAD": str(built / "slow_preload.so"), "SLOW_PERCENT": str(SIDE[side])}
     path, sizes = folder / f"{collective}-{side}-{number}.jsonl", folder / f"{collective}.sizes.json"
     first = ("--save-sizes", str(sizes)) if not sizes.exists() else ("--sizes", str(sizes))
     words = ("--collective", collective, *GRID, "--threads", "1", "--budget-seconds", str(seconds), "--quiet", *first)
@@ -91,37 +98,41 @@ def alarms(rule: str, a: list[pd.DataFrame], b: list[pd.DataFrame], *, either: b
     return int(told.sum()), len(ratio)
 
 
-def share(rule: str, same: list[pd.DataFrame], other: list[pd.DataFrame] | None, launches: int) -> float:
-    """The share of cases that a rule calls slower, over sides drawn from launches; without another series, of two sides
-    of the same one, which it calls slower or faster."""
-    rng = np.random.default_rng(1)
-    found = total = 0
-    for _ in range(DRAWS):
-        chosen = rng.choice(len(same), 2 * launches, replace=False)
-        a = [same[i] for i in chosen[:launches]]
-        b = [same[i] for i in chosen[launches:]]
-        if other is not None:
-            b = [other[i] for i in rng.choice(len(other), launches, replace=False)]
-        told, cases = alarms(rule, a, b, either=other is None)
-        found, total = found + told, total + cases
-    return found / total
+def shares(rule: str, turns: list[Turn], side: str, launches: int) -> tuple[float, float]:
+    """The share of cases that a rule calls slower, over sides made of so many turns; where nothing differs, slower or
+    faster. And the share of comparisons in which there is any."""
+    all_ = np.array(list(itertools.combinations(range(len(turns)), launches)))
+    drawn = np.random.default_rng(1).permutation(all_)[:MOST_DRAWS]
+    found = total = some = 0
+    for chosen in drawn:
+        a, b = ([turns[i][name] for i in chosen] for name in ("same", side))
+        told, cases = alarms(rule, a, b, either=not SIDE[side])
+        found, total, some = found + told, total + cases, some + (told > 0)
+    return found / total, some / len(drawn)
+
+
+def together(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """Cases of a map that are slow in the same launches."""
+    maps = -(-shape[0] // MAP)
+    return np.asarray(np.repeat(rng.standard_normal((maps, shape[1])), MAP, axis=0)[: shape[0]])
 
 
 NOISES: dict[str, Callable[[np.random.Generator, tuple[int, int]], Floats]] = {
     "normal": lambda rng, shape: rng.standard_normal(shape),
+    "a map's cases together": together,
     "some launches slower": lambda rng, shape: np.asarray((rng.lognormal(0, 0.8, shape) - 1.38) / 1.3),
     "two states": lambda rng, shape: np.asarray(2.0 * (rng.random(shape) < 0.3) + 0.1 * rng.standard_normal(shape)),
 }
 
 
 def synthetic(seed: pd.DataFrame) -> list[list[str]]:
-    """Of each noise and number of launches: of cases in which nothing differs, those called slower or faster; of those
-    that are slower by 5, 10, 20 %, those called slower."""
+    """Of each noise and number of launches: of cases in which nothing differs, those called slower or faster, and the
+    comparisons that have any; of those that are slower by 5, 10, 20 %, those called slower."""
     lines = []
     for (kind, noise), launches in itertools.product(NOISES.items(), (3, 5, 10)):
         words = []
         for percent in (0, 5, 10, 20):
-            false = found = 0
+            false = found = some = 0
             for pair in range(PAIRS):
                 rng = np.random.default_rng([pair, percent, launches])
                 width = 0.01 * np.exp(0.5 * rng.standard_normal(CASES))[:, None]
@@ -134,9 +145,12 @@ def synthetic(seed: pd.DataFrame) -> list[list[str]]:
                 truly = rows["comm_target_ns"].to_numpy() % 10 == 0 if percent else np.zeros(len(rows), bool)
                 told = rows["verdict"].isin([SLOWER, FASTER]).to_numpy()
                 false += int(told[~truly].sum())
+                some += bool(told[~truly].any())
                 found += int((rows["verdict"] == SLOWER).to_numpy()[truly].sum())
-            right = PAIRS * CASES * (0.9 if percent else 1.0)
-            words += [f"{100 * false / right:.2f} %"] if not percent else [f"{1000 * found / (PAIRS * CASES):.0f} %"]
+            if percent:
+                words.append(f"{1000 * found / (PAIRS * CASES):.0f} %")
+            else:
+                words += [f"{100 * false / (PAIRS * CASES):.2f} %", f"{some} of {PAIRS}"]
         lines.append([kind, f"{launches}, {launches}", *words])
     return lines
 
@@ -146,37 +160,38 @@ def sides_of(seed: pd.DataFrame, times: Floats) -> pd.DataFrame:
     cases, launches = times.shape
     row = seed.iloc[np.zeros(times.size, np.int64)].reset_index(drop=True)
     found: pd.DataFrame = row.assign(
-        comm_target_ns=np.repeat(np.arange(cases), launches), launch=np.tile(np.arange(launches), cases),
+        comm_target_ns=np.repeat(np.arange(cases), launches),
+        collective=np.repeat([f"c{number // MAP}" for number in range(cases)], launches),
+        launch=np.tile(np.arange(launches), cases),
         **{METRIC: 16e6 * times.ravel()},
-    )  # fmt: skip
+    )
     return found
 
 
 def main() -> None:
     """Measure, draw, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--launches", type=int, default=8)
+    parser.add_argument("--turns", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--toolchain", default=toolchains.DEFAULT_TOOLCHAINS[1])
     asked = parser.parse_args()
-    if asked.launches < 5:
-        parser.error("--launches: 5 at least, sides of five are drawn")
+    if asked.turns < 6:
+        parser.error("--turns: 6 at least, sides of five are drawn")
     with tempfile.TemporaryDirectory(prefix="trust-") as scratch:
-        sides = measured(Path(scratch), asked.toolchain, asked.launches, asked.seconds)
-    cv = [np.std([t[METRIC] for t in tables], axis=0, ddof=1) / np.mean([t[METRIC] for t in tables], axis=0)
-          for tables in sides.values()]  # fmt: skip
+        turns = measured(Path(scratch), asked.toolchain, asked.turns, asked.seconds)
+    times = {side: np.array([turn[side][METRIC] for turn in turns]) for side in SIDE}
+    cv = [several.std(axis=0, ddof=1) / several.mean(axis=0) for several in times.values()]
     print(f"launches differ by {100 * np.median(cv):.1f} % (median over cases), {100 * np.max(cv):.0f} % at most")
-    same = [*sides["plain"], *sides["0 %"]]
-    usual = np.median([t[METRIC] for t in same], axis=0)
-    reached = [100 * (np.median(np.median([t[METRIC] for t in sides[side]], axis=0) / usual) - 1) for side in SIDE[2:]]
-    lines = [["reached, median over cases", "", "", *(f"{one:.1f} %" for one in reached)]]
+    reached = [100 * (np.median(times[side] / times["same"]) - 1) for side in list(SIDE)[1:]]
+    lines = [["reached, median", "", "", *(f"{one:+.1f} %" for one in reached)]]
     for rule, launches in itertools.product(("verdict", "threshold", "reference"), (3, 5)):
-        shares = [share(rule, same, None if side == "0 %" else sides[side], launches) for side in SIDE[1:]]
-        lines.append([rule, f"{launches}, {launches}", *(f"{100 * one:.1f} %" for one in shares)])
-    heads = ["rule", "launches", *(f"slower by {percent} %" if percent else "same" for percent in SLOWDOWNS)]
-    print(aligned(heads, lines, right=set(range(2, 7))))
-    heads = ["synthetic noise", "launches", "same", *(f"slower by {percent} %" for percent in (5, 10, 20))]
-    print("\n" + aligned(heads, synthetic(sides["plain"][0].iloc[:1]), right=set(range(2, 6))))
+        found = {side: shares(rule, turns, side, launches) for side in list(SIDE)[1:]}
+        lines.append([rule, f"{launches}, {launches}", f"{100 * found['0 %'][1]:.0f} %",
+                      *(f"{100 * cases:.1f} %" for cases, _ in found.values())])  # fmt: skip
+    percents = [f"slower by {percent} %" for percent in SLOWDOWNS[1:]]
+    print(aligned(["rule", "launches", "same, any alarm", "same", *percents], lines, right=set(range(2, 8))))
+    heads = ["synthetic noise", "launches", "same", "any alarm", *(f"slower by {percent} %" for percent in (5, 10, 20))]
+    print("\n" + aligned(heads, synthetic(turns[0]["same"].iloc[:1]), right=set(range(2, 7))))
 
 
 if __name__ == "__main__":

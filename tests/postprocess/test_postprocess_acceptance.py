@@ -1,5 +1,6 @@
 """Acceptance criteria: read with care, held against points and nodes; what was not measured is not passed."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,24 @@ def test_what_is_not_there_is_answered_with_what_there_is(run: Path, tmp_path: P
     assert result.evidence == ("nothing of the kind was measured; collective is ibcast, ireduce there",)
 
 
+def test_all_that_is_asked_for_must_have_been_measured(run: Path, tmp_path: Path) -> None:
+    """A configuration that was skipped is in no table."""
+    where = "where: {collective: [ibcast, ireduce], configuration: [basic, async]}"
+    result = judged(run, one(tmp_path, "metric: r_overhead", "at_most: 2", where))
+    assert result.verdict == NOT_TESTED
+    assert result.evidence == ("not all that it asks for was measured: no collective ibcast, configuration async",)
+
+
+def test_what_is_never_reached_counts(run: Path, tmp_path: Path) -> None:
+    found = one(tmp_path, "metric: r_overhead", "where: {collective: ibcast}", "at_most: 4")
+    table = points_of(load_run(run))
+    half = table.index % 2 == 0
+    names = [f"r_overhead{end}" for end in ("", "_ci95_low", "_ci95_high")]
+    ends = {name: table[name].where(half, math.inf) for name in names}
+    assert judged(run, found).verdict == PASS
+    assert judged(run, found, reliable=True, **ends).verdict == FAIL
+
+
 def test_an_extreme_of_points_needs_all_of_them(run: Path, tmp_path: Path) -> None:
     found = one(tmp_path, "metric: r_overhead", "take: max", "at_most: 5")
     assert judged(run, found).verdict == PASS
@@ -146,6 +165,14 @@ def test_nodes_measured_in_turn_are_compared_on_the_same_sizes_only(tmp_path: Pa
     assert "n2, 1.2" in weak.evidence[1]
     (other,) = judge(found, pd.DataFrame(), pd.DataFrame(), [node("n0", 1.0), node("n1", 1.5, work=7)])
     assert other.verdict == NOT_TESTED
+    unlike = [node("n0", 1.0), node("n1", 1.01), node("n2", 1.5, work=7)]
+    (result,) = judge(found, pd.DataFrame(), pd.DataFrame(), unlike)
+    assert result.verdict == NOT_TESTED
+    assert "not comparable" in result.evidence[0]
+    assert "n2" in result.evidence[0]
+    (weak,) = judge(found, pd.DataFrame(), pd.DataFrame(), [*unlike, node("n3", 1.2)])
+    assert weak.verdict == FAIL
+    assert "n2" in weak.evidence[-1]
 
 
 def test_accepted_only_if_every_criterion_passes(run: Path, tmp_path: Path) -> None:

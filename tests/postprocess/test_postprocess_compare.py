@@ -13,8 +13,9 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from postprocess import compare_text, impact
-from postprocess.compare import FASTER, KEY, SAME, SLOWER, UNKNOWN, USUAL, Comparison, Limits, compare
+from postprocess.compare import FASTER, KEY, SAME, SLOWER, UNKNOWN, USUAL, Comparison, compare
 from postprocess.launches import launch_table
+from postprocess.limits import Limits
 from postprocess.load import load_run
 from postprocess.points import write_parquet
 from tests.postprocess import synthetic, synthetic_impact
@@ -118,6 +119,18 @@ def test_launches_that_do_not_count_are_left_out_and_that_is_said() -> None:
     found = compare(launches(), launches(seed=2, reliable=False))
     assert set(found.rows.loc[found.rows["metric"] == "r_overhead", "reason"]) == {"no reliable launch of B"}
     assert verdicts(found) == {SAME}
+
+
+def test_a_time_that_one_side_could_not_measure_is_told_of() -> None:
+    times = ["t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns"]
+    after = launches(seed=2)
+    lost = after["comm_target_ns"] == 12_000_000
+    after.loc[lost, [*times, "r_overhead"]] = math.nan
+    after.loc[lost, ["valid", "reliable"]] = False
+    rows = compare(launches(), after).rows
+    told = rows[rows["comm_target_ns"] == 12_000_000]
+    assert dict(zip(told["metric"], told["reason"], strict=True)) == dict.fromkeys(times[:2], "no valid launch of B")
+    assert set(told["verdict"]) == {UNKNOWN}
 
 
 def test_cases_of_one_side_alone_are_listed() -> None:

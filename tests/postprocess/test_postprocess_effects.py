@@ -122,6 +122,33 @@ def test_sides_of_about_as_many_launches_share_a_distribution(monkeypatch: pytes
     assert np.isfinite(found.p_value).all()
 
 
+@pytest.mark.parametrize("blocks", [1, 12])
+@pytest.mark.parametrize("launches", [3, 5])
+def test_cases_of_the_same_launches_are_no_witnesses_of_each_other(blocks: int, launches: int) -> None:
+    """All 36 cases of a map are slow in the same launches; at 5 %, one comparison of twenty may have any alarm."""
+    cases, comparisons = 36 * blocks, 40
+    case = np.repeat(np.arange(cases), 2 * launches)
+    side = np.tile(np.repeat([0, 1], launches), cases)
+    alarms = 0
+    for seed in range(comparisons):
+        rng = np.random.default_rng(seed)
+        together = np.repeat(rng.standard_normal((blocks, 2 * launches)), 36, axis=0)
+        value = 0.05 * together + 0.002 * rng.standard_normal((cases, 2 * launches))
+        found = effects.effects(case, side, value.ravel(), cases, np.arange(cases) // 36)
+        alarms += bool((effects.false_discovery_adjusted(found.p_value) <= 0.05).any())
+    assert alarms <= 6  # of 40 at 5 %, more are seen once in 300 times
+
+
+def test_what_is_far_beyond_all_draws_is_surer_than_one_draw_of_all() -> None:
+    null = np.sort(np.abs(np.random.default_rng(1).standard_t(4, 50_000)))
+    found = effects.p_values(np.array([0.0, 2.776, 4.604, 30.0, 300.0]), null, 4.0)
+    assert found[0] == 1.0
+    assert found[1:3] == pytest.approx([0.05, 0.01], rel=0.1)
+    assert found[3:] == pytest.approx(2 * stats.t.sf([30.0, 300.0], 4), rel=0.6)
+    ordered = effects.p_values(np.linspace(0, 50, 5000), null, 4.0)
+    assert (np.diff(ordered) <= 0).all()
+
+
 def test_a_side_that_is_missing_leaves_no_number() -> None:
     found = effects.effects([0, 0, 0], [0, 0, 0], [1.0, 1.1, 1.2], 1)
     assert np.isnan(found.effect[0])
@@ -159,10 +186,10 @@ def test_cases_that_differ_no_more_than_chance_have_one_variance() -> None:
     rng = np.random.default_rng(8)
     variance = 0.25 * rng.chisquare(4, 30) / 4
     spread = effects.common_spread(variance, np.full(30, 4.0))
-    if math.isinf(spread.freedom):
-        assert effects.moderated_variance(variance * 4, np.full(30, 4.0), spread) == pytest.approx(spread.variance)
-    else:
-        assert spread.freedom > 4
+    assert 4 < spread.freedom <= 29 * 4
+    of_three = effects.common_spread(variance, np.full(30, 4.0), np.arange(30) // 10)
+    assert of_three.freedom <= 2 * 4
+    assert effects.common_spread(variance, np.full(30, 4.0), np.zeros(30)).freedom == 0
 
 
 def test_few_cases_have_nothing_in_common() -> None:

@@ -122,6 +122,15 @@ def test_a_change_too_small_to_matter_is_none() -> None:
     assert changes_of([with_changes(nights({0: 1e7, 30: 1.02e7}, noise=0.002))]) == []
 
 
+def test_small_steps_are_found_where_together_they_matter() -> None:
+    levels = {10 * step: 1e7 * 1.02**step for step in range(6)}
+    series = with_changes(nights(levels, noise=0.001))
+    changes = changes_of([series])
+    assert [(one.verdict, one.run) for one in changes] == [(SLOWER, series.runs[20]), (SLOWER, series.runs[40])]
+    assert [one.effect for one in changes] == pytest.approx([1.02**2] * 2, rel=0.005)
+    assert [one.runs for one in changes] == [(10, 10)] * 2
+
+
 def test_the_noise_is_that_between_runs() -> None:
     rng = np.random.default_rng(3)
     values = 0.02 * rng.standard_normal(4000) + np.repeat([0.0, 1.0], 2000)
