@@ -28,6 +28,9 @@ enum { MOST_RANKS_WITH_SAMPLES = 64 };
 
 /* Of the time that is left in a budget, what measuring a point once more may take. */
 #define AGAIN_SHARE 0.2
+/* And of a point's own time, what may be thrown away. Later, what was measured is worth more than a size that fits better: it is kept, and
+ * the record says how far its references moved or drifted. */
+#define EARLY_SHARE 0.5
 
 /* What rank 0 decides after a repetition. MOVED: a reference is not what its size was chosen for, or drifts; seen early, little is thrown away. */
 enum decision { GO_ON, SYNCHRONISE, MOVED, STOP_INTERVAL, STOP_REPETITIONS, STOP_LATE, STOP_BUDGET, STOP_DATA, NO_CLOCK };
@@ -279,7 +282,8 @@ static enum verdict recalibrate(engine *e, struct point *p, enum decision *decis
     const int64_t took = timer_now_ns() - p->begin;
     const int64_t left = plan->began_ns + (int64_t)(plan->budget_seconds * 1e9) - timer_now_ns();
     const bool time = plan->budget_seconds <= 0 || (double)took < AGAIN_SHARE * (double)left;
-    if (e->bench.rank == 0 && !plan->sizes_given && p->recalibrations == 0 && time &&
+    const bool early = p->deadline == 0 || (double)took < EARLY_SHARE * (double)(p->deadline - p->begin);
+    if (e->bench.rank == 0 && !plan->sizes_given && p->recalibrations == 0 && time && early &&
         *decision != STOP_DATA && *decision != STOP_LATE) {
         moved[COMM] = drifts(e, GLOBAL_COMM_REF, comm) || has_moved(e, GLOBAL_COMM_REF, comm);
         moved[COMP] = drifts(e, GLOBAL_COMP_REF, comp) || has_moved(e, GLOBAL_COMP_REF, comp);
