@@ -220,15 +220,22 @@ def _candidates(peer: Peer, name: str, family: str, prefix: Path, folders: Seque
 
 
 def launches(benchmark: str, collective: str, ranks: int, sizes: Path, budget_seconds: float) -> list[Launch]:
-    """One launch per message size that `basic` found for a collective, ascending; from its sizes file.
+    """One launch per message size of `basic` where computation is as long as communication, ascending; from its sizes
+    file.
 
     Raises CampaignError where there is none that the peer can take.
     """
     peer = PEERS[benchmark]
     try:
-        entries = json.loads(sizes.read_text())["collectives"][collective]
-        found = {one["message_bytes"]: one["time_ns"] for one in entries if one["message_bytes"] and one["time_ns"]}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        told = json.loads(sizes.read_text())
+        entries = {one["target_ns"]: one for one in told["collectives"][collective]}
+        for point in told.get("points", ()):  # where a point's size is another than that of its column
+            target = point["comm_target_ns"]
+            if point["collective"] == collective and target == point["comp_target_ns"] and target in entries:
+                entries[target] = {"message_bytes": point["message_bytes"], "time_ns": target}
+        some = (one for one in entries.values() if one["message_bytes"] and one["time_ns"])
+        found = {one["message_bytes"]: one["time_ns"] for one in some}
+    except (AttributeError, OSError, ValueError, KeyError, TypeError) as error:
         raise CampaignError(f"the sizes of basic cannot be read: {error!r}") from error
     fit = [size for size in sorted(found) if size <= peer.largest_bytes]
     if not fit:

@@ -123,6 +123,17 @@ def test_every_size_of_basic_is_launched_once(tmp_path: Path) -> None:
         assert [one.message_bytes for one in planned(tmp_path, benchmark)] == [1000, 20_000_000]
 
 
+def test_a_size_is_that_of_the_point_where_computation_is_as_long_as_communication(tmp_path: Path) -> None:
+    points = [
+        {"collective": name, "comm_target_ns": 1_000_000, "comp_target_ns": comp, "message_bytes": size, "work_size": 9}
+        for name, comp, size in (("ibcast", 2_000_000, 7), ("ibcast", 1_000_000, 8), ("ireduce", 1_000_000, 9))
+    ]
+    column = {"target_ns": 1_000_000, "message_bytes": 6, "time_ns": 1_000_100}
+    path = tmp_path / "sizes.json"
+    path.write_text(json.dumps({"collectives": {"ibcast": [column]}, "points": points}))
+    assert [one.message_bytes for one in peers.launches("osu", "ibcast", 2, path, 1.0)] == [8]
+
+
 def test_imb_is_told_of_sizes_that_it_would_cap(tmp_path: Path) -> None:
     small, large = planned(tmp_path, "imb_nbc")
     peers.write_lengths(tmp_path, [small, large])

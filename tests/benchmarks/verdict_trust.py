@@ -1,7 +1,7 @@
 """How far verdicts can be trusted: false alarms, known slowdowns that are found; a real library on this machine, and
 synthetic launches.
 
-    .venv/bin/python -m tests.benchmarks.verdict_trust [--turns 8] [--seconds 3] [--toolchain mpich@5.0.2]
+    .venv/bin/python -m tests.benchmarks.verdict_trust [--turns 8] [--toolchain mpich@5.0.2] [--network wire:2gbit]
 
 In each turn the benchmark is launched six times, in an order drawn by lot, on the sizes of a launch before all that
 counts for nothing: with a preloaded library that makes every MPI_Wait 0, 0 again, 3, 5, 10 or 20 % slower
@@ -18,8 +18,11 @@ run, and noise of four kinds, its width another in every case; nothing differs, 
 
 import argparse
 import itertools
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +34,7 @@ from postprocess.load import Record, load_record
 from postprocess.metrics import Floats
 from postprocess.points import points_table
 from postprocess.table import aligned
-from tests.support import build_benchmarks, launch
+from tests.support import build_benchmarks, launch_line
 
 SLOWDOWNS = (0, 3, 5, 10, 20)
 METRIC = "t_comm_ref_ns"
@@ -41,7 +44,8 @@ MOST_DRAWS = 60
 CASES = 500
 MAP = 36
 """Cases that the same launches measure."""
-PAIRS = 50
+PAIRS = {0: 50, 5: 20, 10: 20, 20: 20}
+"""Of synthetic sides, by how many per cent every tenth case is slower."""
 LIMIT = 0.05
 SIDE = {"same": 0, "0 %": 0, **{f"{percent} %": percent for percent in SLOWDOWNS[1:]}}
 """By how much each is slower. The first two are the same."""
@@ -49,30 +53,46 @@ SIDE = {"same": 0, "0 %": 0, **{f"{percent} %": percent for percent in SLOWDOWNS
 Turn = dict[str, pd.DataFrame]
 
 
-def measured(folder: Path, toolchain: str, turns: int, seconds: float) -> list[Turn]:
+@dataclass(frozen=True)
+class Asked:
+    """What is launched, how often, for how long."""
+
+    toolchain: str
+    network: str
+    turns: int
+    seconds: float
+
+
+def measured(folder: Path, asked: Asked) -> list[Turn]:
     """Of each turn a launch of each side: a table of points with the means of all repetitions beside the medians."""
-    built = build_benchmarks(folder / "build", toolchain)
+    built = build_benchmarks(folder / "build", asked.toolchain)
     assert (built / "slow_preload.so").is_file()  # the dynamic linker goes on without it
     rng = np.random.default_rng(1)
 
     def launched(side: str, number: int) -> pd.DataFrame:
-        return table_of([one(folder, built, toolchain, side, number, name, seconds) for name in COLLECTIVES])
+        return table_of([one(folder, built, asked, side, number, name) for name in COLLECTIVES])
 
     launched("0 %", 0)
     found = []
-    for number in range(1, turns + 1):
+    for number in range(1, asked.turns + 1):
         found.append({side: launched(side, number) for side in rng.permutation(list(SIDE)).tolist()})
-        print(f"turn {number} of {turns}", flush=True)
+        print(f"turn {number} of {asked.turns}", flush=True)
     return found
 
 
-def one(folder: Path, built: Path, toolchain: str, side: str, number: int, collective: str, seconds: float) -> Record:
+def one(folder: Path, built: Path, asked: Asked, side: str, number: int, collective: str) -> Record:
     """A launch of one collective."""
     slow = {"LD_PRELOAD": str(built / "slow_preload.so"), "SLOW_PERCENT": str(SIDE[side])}
     path, sizes = folder / f"{collective}-{side}-{number}.jsonl", folder / f"{collective}.sizes.json"
     first = ("--save-sizes", str(sizes)) if not sizes.exists() else ("--sizes", str(sizes))
-    words = ("--collective", collective, *GRID, "--threads", "1", "--budget-seconds", str(seconds), "--quiet", *first)
-    done = launch(built / "nbc_overlap", *words, "--record", str(path), env=slow, toolchain=toolchain)
+    words = ("--collective", collective, *GRID, "--threads", "1", "--budget-seconds", str(asked.seconds), "--quiet")
+    line, environment = launch_line(
+        built / "nbc_overlap", *words, *first, "--record", str(path),
+        env=slow, toolchain=asked.toolchain, network=asked.network,
+    )  # fmt: skip
+    if rate := asked.network.partition(":")[2]:
+        line = [sys.executable, "-m", "mpi_campaign.wire", "--rate", rate, "--", *line]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     return load_record(path)
 
@@ -131,9 +151,9 @@ def synthetic(seed: pd.DataFrame) -> list[list[str]]:
     lines = []
     for (kind, noise), launches in itertools.product(NOISES.items(), (3, 5, 10)):
         words = []
-        for percent in (0, 5, 10, 20):
+        for percent, pairs in PAIRS.items():
             false = found = some = 0
-            for pair in range(PAIRS):
+            for pair in range(pairs):
                 rng = np.random.default_rng([pair, percent, launches])
                 width = 0.01 * np.exp(0.5 * rng.standard_normal(CASES))[:, None]
                 slower = np.where(np.arange(CASES) % 10 == 0, 1 + percent / 100, 1.0)
@@ -148,9 +168,9 @@ def synthetic(seed: pd.DataFrame) -> list[list[str]]:
                 some += bool(told[~truly].any())
                 found += int((rows["verdict"] == SLOWER).to_numpy()[truly].sum())
             if percent:
-                words.append(f"{1000 * found / (PAIRS * CASES):.0f} %")
+                words.append(f"{1000 * found / (pairs * CASES):.0f} %")
             else:
-                words += [f"{100 * false / (PAIRS * CASES):.2f} %", f"{some} of {PAIRS}"]
+                words += [f"{100 * false / (pairs * CASES):.2f} %", f"{some} of {pairs}"]
         lines.append([kind, f"{launches}, {launches}", *words])
     return lines
 
@@ -174,11 +194,12 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--toolchain", default=toolchains.DEFAULT_TOOLCHAINS[1])
-    asked = parser.parse_args()
+    parser.add_argument("--network", default="wire:2gbit")
+    asked = Asked(**vars(parser.parse_args()))
     if asked.turns < 6:
         parser.error("--turns: 6 at least, sides of five are drawn")
     with tempfile.TemporaryDirectory(prefix="trust-") as scratch:
-        turns = measured(Path(scratch), asked.toolchain, asked.turns, asked.seconds)
+        turns = measured(Path(scratch), asked)
     times = {side: np.array([turn[side][METRIC] for turn in turns]) for side in SIDE}
     cv = [several.std(axis=0, ddof=1) / several.mean(axis=0) for several in times.values()]
     print(f"launches differ by {100 * np.median(cv):.1f} % (median over cases), {100 * np.max(cv):.0f} % at most")
@@ -190,7 +211,13 @@ def main() -> None:
                       *(f"{100 * cases:.1f} %" for cases, _ in found.values())])  # fmt: skip
     percents = [f"slower by {percent} %" for percent in SLOWDOWNS[1:]]
     print(aligned(["rule", "launches", "same, any alarm", "same", *percents], lines, right=set(range(2, 8))))
-    heads = ["synthetic noise", "launches", "same", "any alarm", *(f"slower by {percent} %" for percent in (5, 10, 20))]
+    heads = [
+        "synthetic noise",
+        "launches",
+        "same",
+        "any alarm",
+        *(f"slower by {percent} %" for percent in list(PAIRS)[1:]),
+    ]
     print("\n" + aligned(heads, synthetic(turns[0]["same"].iloc[:1]), right=set(range(2, 7))))
 
 
