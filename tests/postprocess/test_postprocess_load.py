@@ -90,6 +90,15 @@ def test_a_record_of_version_1_loads_for_ever() -> None:
     assert list(measured.round(3)) == [0.069, 0.058, 0.06, -0.034, 0.064, 0.05, -0.014, -0.008, 0.072]
 
 
+def test_a_record_of_version_2_loads_for_ever() -> None:
+    """Of MPICH 5.0.2 on a machine that had much else to do."""
+    file = ROOT / "tests" / "data" / "records" / "version-2.jsonl"
+    validate_record(file)
+    record = load_record(file)
+    assert (record.header.schema_version, len(record.points), record.complete) == (2, 4, True)
+    assert list(points_table([record])["r_overhead"].round(2)) == [2.74, 1.55, 0.62, 1.08]
+
+
 def test_the_archive_that_is_kept_beside_the_code_is_whole() -> None:
     runs = [manifest.parent for manifest in (ROOT / "results" / "example").glob("*/manifest.json")]
     assert runs
