@@ -152,8 +152,15 @@ def samples_of_parquet(folders: list[Path]) -> int:
 
 
 def samples_of_perflog(path: Path) -> int:
-    """The same from a performance log of ReFrame, with pandas."""
-    return len(pd.read_csv(path, sep="|"))
+    """The same from a performance log of ReFrame, with pandas: the point is in the test's name there."""
+    return len(_with_points(pd.read_csv(path, sep="|"), "display_name"))
+
+
+def _with_points(table: pd.DataFrame, names: str) -> pd.DataFrame:
+    """With the columns that a point has in the archive, out of the names of tests."""
+    pattern = "".join(rf".*%{name}=(?P<{name}>\S+)" for name in ("configuration", "collective", "comm", "comp"))
+    whole: pd.DataFrame = table.join(table[names].str.extract(pattern))
+    return whole
 
 
 def samples_of_sessions(path: Path) -> int:
@@ -168,7 +175,7 @@ def samples_of_sessions(path: Path) -> int:
         for run in session["runs"]
         for case in run["testcases"]
     ]
-    return len(pd.DataFrame(rows))
+    return len(_with_points(pd.DataFrame(rows), "name"))
 
 
 def _values(case: dict[str, Any]) -> dict[str, float]:
