@@ -11,7 +11,7 @@ import pandas as pd
 
 from mpi_campaign import archive, consistency, outcome, store
 from mpi_campaign.archive import RunFolder
-from mpi_campaign.comparing import write
+from mpi_campaign.comparing import check_apart, write
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, CriteriaError, Result, judge, read_criteria
 from postprocess.impact import impact_of
@@ -30,6 +30,7 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
 
     Raises CampaignError.
     """
+    check_apart(files, path)
     try:
         criteria = read_criteria(path)
     except CriteriaError as error:

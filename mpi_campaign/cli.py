@@ -373,12 +373,15 @@ def history(
     """Since when is a case slower, and what changed in that run? Over all runs, or those of a SIDE as of `compare`.
 
     It takes twelve runs with one set of sizes (`run --sizes-of RUN`). Exit code 1: an alarm that nobody acknowledged.
+    With --acknowledge these are kept quiet, and nothing else is done.
     """
     from mpi_campaign import alarms, comparing  # noqa: PLC0415
 
     root = output.resolve()
     if bool(names) != bool(because):
         raise CampaignError("--acknowledge ALARM --because TEXT: one needs the other")
+    if names and (as_json or html):
+        raise CampaignError("--acknowledge shows nothing: leave out --json and --html")
     metrics = asked.pop("metrics")
     wanted = alarms.Asked(side, metrics, comparing.limits(**asked))
     if names:
@@ -444,7 +447,7 @@ def results_export(run: str, target: Path | None, output: Path) -> int:
 
 
 @results.command("import")
-@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--system", default="", help="Keep them under this name. Default: the system's own.")
 @output_option
 def results_import(sources: tuple[Path, ...], system: str, output: Path) -> int:

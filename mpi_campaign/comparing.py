@@ -65,6 +65,7 @@ def run(asked: Asked, root: Path, form: str, files: Mapping[str, Path]) -> int:
 
     Returns 1 where anything is slower. Raises CampaignError.
     """
+    check_apart(files)
     pairs, facts = _compare(asked, root)
     if all(found.rows.empty for found in pairs.values()):
         raise CampaignError(_nothing(asked, pairs))
@@ -85,6 +86,15 @@ def _nothing(asked: Asked, pairs: Mapping[tuple[str, str], Comparison]) -> str:
         return f"no case of {' and '.join(asked.words)} has {' or '.join(metrics(asked.metrics))}: nothing was compared"
     more = f"; and {len(alone) - MOST_LINES} more" if len(alone) > MOST_LINES else ""
     return f"{' and '.join(asked.words)} have no case in common: {'; '.join(alone[:MOST_LINES])}{more}"
+
+
+def check_apart(files: Mapping[str, Path], *read: Path) -> None:
+    """Raises CampaignError where two files to write are one, or one of them is what is read."""
+    seen = {path.resolve(): "what is read" for path in read}
+    for kind, path in files.items():
+        other = seen.setdefault(path.resolve(), f"--{kind}")
+        if other != f"--{kind}":
+            raise CampaignError(f"--{kind} {path} is also {other}: give another file")
 
 
 def write(path: Path, text: str) -> None:

@@ -180,8 +180,11 @@ def load(sides: Sequence[Side], within: Side | None, root: Path) -> tuple[list[p
 def _of_newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[pd.DataFrame], list[str]]:
     """The launches of the newest run that has some of every side; of each side's newest where they are systems."""
     if len({side.system for side in sides}) > 1:
-        newest = [run for side in sides for run in _newest(side, known)]
-        table, problems = launch_table(run.path for run in dict.fromkeys(newest))
+        found_of = [_newest(side, known) for side in sides]
+        newest, problems = consistency.together(list(dict.fromkeys(run for runs, _ in found_of for run in runs)))
+        problems += [problem for _, unread in found_of for problem in unread]
+        table, unread = launch_table(run.path for run in newest)
+        problems += unread
         found = [side.launches(table, filter(side.may_hold, newest)) for side in sides]
         return _apart(sides, _not_empty(sides, found, problems)), problems
     problems = []
@@ -198,10 +201,16 @@ def _of_newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[
     )
 
 
-def _newest(side: Side, known: Sequence[RunFolder]) -> list[RunFolder]:
-    """The newest run that has launches of a side; none where no run has."""
-    mine = (run for run in reversed(known) if side.may_hold(run))
-    return list(itertools.islice((run for run in mine if len(side.launches(launch_table([run.path])[0], [run]))), 1))
+def _newest(side: Side, known: Sequence[RunFolder]) -> tuple[list[RunFolder], list[str]]:
+    """The newest run that has launches of a side, none where no run has; and what could not be read of newer ones."""
+    problems: list[str] = []
+    for run in reversed(known):
+        if side.may_hold(run):
+            table, unread = launch_table([run.path])
+            if len(side.launches(table, [run])):
+                return [run], problems
+            problems += unread
+    return [], problems
 
 
 def _not_empty(sides: Sequence[Side], found: list[pd.DataFrame], problems: Sequence[str]) -> list[pd.DataFrame]:

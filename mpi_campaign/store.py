@@ -170,6 +170,8 @@ def export(run: RunFolder, target: Path) -> Path:
         raise CampaignError(f"run '{run.run}' is not complete: go on with ./campaign run --resume {run.run}")
     if target.exists():
         raise CampaignError(f"{target} is there already: give another file with -o")
+    for fault in faults(run):
+        raise CampaignError(f"run {run.run}: {fault}; nothing was exported, nobody could import it")
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with tarfile.open(fresh, "w:gz", format=tarfile.PAX_FORMAT) as pack:
@@ -296,7 +298,11 @@ def _check_size(total: int, source: Path) -> None:
 
 def _manifest_of(folder: Path, source: Path, system: str) -> dict[str, Any]:
     """Raises CampaignError for a manifest that is none, or whose names could be no folders."""
-    manifest = archive.read_manifest(RunFolder(folder.parent, "", folder.name))
+    try:
+        manifest = archive.read_manifest(RunFolder(folder.parent, "", folder.name))
+    except CampaignError as error:  # which names a folder that is gone
+        why = clean(str(error).replace(f"{folder}/", ""))
+        raise CampaignError(f"{source}: {why}; nothing was imported") from error
     if manifest.get("schema") != MANIFEST_SCHEMA or manifest.get("status") != "complete":
         raise CampaignError(f"{source}: its {MANIFEST} is not that of a complete run; nothing was imported")
     run, name = str(manifest.get("run")), system or str(manifest.get("system"))

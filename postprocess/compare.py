@@ -82,7 +82,8 @@ ROW = [
 class Comparison:
     """What came out: `rows` has a line per case and metric, `only_a` and `only_b` the cases of one side alone.
 
-    unit: what counts as one value, a launch or a run.  remarks: what a reader must know of all of it, a line each.
+    unit: what counts as one value, a launch or a run.  runs: of either side, system/run, sorted.  remarks: what a
+    reader must know of all of it, a line each.
     """
 
     rows: pd.DataFrame
@@ -91,6 +92,7 @@ class Comparison:
     limits: Limits
     unit: str = LAUNCH
     remarks: tuple[str, ...] = ()
+    runs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     @property
     def units(self) -> str:
@@ -141,7 +143,12 @@ def compare(
     rows = _judged(rows, limits)
     only_a, only_b = (names[there[:, side] & ~there[:, 1 - side]].reset_index(drop=True) for side in (0, 1))
     shown = rows.reindex(columns=[name for name in ROW if name not in differ])
-    return Comparison(shown, only_a, only_b, limits, unit, tuple(remarks))
+    return Comparison(shown, only_a, only_b, limits, unit, tuple(remarks), (_runs_of(a), _runs_of(b)))
+
+
+def _runs_of(side: pd.DataFrame) -> tuple[str, ...]:
+    named = side[["system", "run"]].drop_duplicates()
+    return tuple(sorted(f"{system}/{run}" for system, run in named.itertuples(index=False, name=None)))
 
 
 def over_all(found: Sequence[Comparison]) -> list[Comparison]:

@@ -19,6 +19,8 @@ from postprocess.text import clean, duration, ratio
 
 MOST_ADVISED = 1000
 """Of launches: nobody measures more."""
+MOST_RUNS = 3
+"""That are named one by one."""
 MOST_LINES = 1000
 """Of a table in the terminal: nobody reads more."""
 
@@ -41,9 +43,17 @@ def summary(found: Comparison, sides: Sequence[str]) -> str:
         return f"nothing was compared: {sides[0]} and {sides[1]} have no case in common"
     counts = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS)
     lines = [f"{sides[1]} against {sides[0]}: {counts}, of {total} comparisons"]
+    lines += [f"  {words}: {runs_words(runs)}" for words, runs in zip(sides, found.runs, strict=True)]
     lines += [f"  note: {remark}" for remark in found.remarks]
     lines += [f"  cannot tell: {count} x {reason}" for reason, count in reasons(found).items()]
     return "\n".join(lines)
+
+
+def runs_words(runs: Sequence[str]) -> str:
+    """Which runs a side is of, in a line."""
+    if len(runs) <= MOST_RUNS:
+        return f"run{'s' * (len(runs) != 1)} {', '.join(map(clean, runs))}"
+    return f"{len(runs)} runs, {clean(runs[0])} to {clean(runs[-1])}"
 
 
 def reasons(found: Comparison) -> dict[str, int]:
@@ -183,6 +193,8 @@ def comparison_json(found: Comparison, sides: Sequence[str]) -> str:
         "schema_version": 1,
         "a": sides[0],
         "b": sides[1],
+        "runs_a": found.runs[0],
+        "runs_b": found.runs[1],
         "least_ratio": found.limits.least_ratio,
         "least_difference": found.limits.least_difference,
         "false_discovery_rate": found.limits.rate,

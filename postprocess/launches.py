@@ -161,22 +161,29 @@ def _tables(folder: Path, wanted: Iterable[tuple[str, Sequence[str]]]) -> list[p
                     fail(name, f"{column} has no value somewhere")
         except FileNotFoundError:
             return None
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, UnicodeError, pa.ArrowException) as error:
             fail(name, clean(" ".join(str(error).split()))[:200])
     return found
 
 
 def _checksums(folder: Path) -> dict[str, Any]:
-    """Of a run's manifest; empty where there is none. Raises RecordError where it is of a version not known here."""
+    """Of a run's manifest; empty where there is none. Raises RecordError where it tells nothing: what then lies there
+    may be anything, and where it is of a version not known here."""
     try:
         manifest = json.loads((folder / "manifest.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
+    except FileNotFoundError:
         return {}
-    version = manifest.get("schema_version") if isinstance(manifest, dict) else None
+    except (OSError, ValueError, RecursionError) as error:
+        fail("manifest.json", f"cannot be read: {clean(error)}")
+    if not isinstance(manifest, dict):
+        fail("manifest.json", "is not a manifest")
+    version = manifest.get("schema_version")
     if type(version) is int and version > MANIFEST_VERSION:
         fail("manifest.json", f"schema version {version} is newer than {MANIFEST_VERSION}, the newest that this reads")
-    checksums = manifest.get("checksums") if isinstance(manifest, dict) else None
-    return checksums if isinstance(checksums, dict) else {}
+    checksums = manifest.get("checksums") or {}
+    if not isinstance(checksums, dict):
+        fail("manifest.json", "its checksums are of another type")
+    return checksums
 
 
 def _check_types(name: str, schema: pa.Schema, columns: Sequence[str]) -> None:

@@ -75,6 +75,35 @@ def test_systems_by_their_newest_runs(root: Path, inside: Command) -> None:
     assert "note: each side is one run" in done.stdout
 
 
+def test_a_newest_run_that_is_damaged_is_named_and_so_are_those_that_are_compared(
+    tmp_path: Path, inside: Command
+) -> None:
+    archived(tmp_path, name_of(1), launches=6)
+    for day in (2, 3):
+        archived(tmp_path, name_of(day), system="there", factor=1.2, launches=6)
+    (tmp_path / "there" / name_of(3) / "points.parquet").write_bytes(b"changed")
+    done = inside("compare", "here", "there", "--output", str(tmp_path))
+    assert f"{name_of(3)}: points.parquet" in done.stderr
+    assert f"there: run there/{name_of(2)}" in done.stdout
+    found = json.loads(inside("compare", "here", "there", "--json", "--output", str(tmp_path)).stdout)
+    assert found["runs_b"] == [f"there/{name_of(2)}"]
+
+
+def test_tables_whose_manifest_tells_nothing_are_not_believed(tmp_path: Path, inside: Command) -> None:
+    for day in (1, 2):
+        archived(tmp_path, name_of(day))
+    manifest = tmp_path / "here" / name_of(1) / "manifest.json"
+    manifest.write_text(manifest.read_text() + "}")
+    done = inside("compare", name_of(1), name_of(2), "--output", str(tmp_path))
+    refused(done, f"{name_of(1)}: manifest.json: cannot be read")
+
+
+def test_two_files_are_not_written_into_one(root: Path, tmp_path: Path, inside: Command) -> None:
+    one = str(tmp_path / "one")
+    refused(inside("compare", "last~1", "last", "--output", str(root), "--html", one, "--junit", one), "is also --")
+    assert not Path(one).exists()
+
+
 def test_what_only_one_side_names_is_no_difference(root: Path, inside: Command) -> None:
     """Of a run with two libraries and one with one: those of the same library are compared, and no others."""
     done = inside("compare", name_of(5), f"{name_of(3)},openmpi@5.0.11", "--output", str(root), "--json")

@@ -34,6 +34,8 @@ def test_what_somebody_has_seen_to_stays_quiet(root: Path, inside: Command) -> N
     found = json.loads(inside("history", "--json", "--output", str(root)).stdout)["changes"]
     names = [word for one in found for word in ("--acknowledge", one["name"])]
     refused(inside("history", *names, "--output", str(root)), "--because")
+    words = ("history", "--acknowledge", "x", "--because", "y", "--output", str(root))
+    refused(inside(*words, "--json"), "leave out --json")
     refused(inside("history", "--acknowledge", "nobody", "--because", "x", "--output", str(root)), "no alarm 'nobody'")
     done = inside("history", *names, "--because", "new kernel", "--output", str(root))
     assert done.returncode == 0, done.stderr

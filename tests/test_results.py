@@ -141,6 +141,19 @@ def test_what_is_no_run_is_not_let_in(
     assert not (tmp_path / "out").exists()
 
 
+def test_what_is_damaged_is_not_exported_and_what_is_not_there_keeps_nothing_else_out(
+    root: Path, tmp_path: Path, inside: Command
+) -> None:
+    (root / "here" / name_of(1) / "points.parquet").write_bytes(b"changed")
+    pack = tmp_path / "pack.tar.gz"
+    refused(inside("results", "export", name_of(1), "-o", str(pack), "--output", str(root)), "nothing was exported")
+    assert inside("results", "export", name_of(2), "-o", str(pack), "--output", str(root)).returncode == 0
+    elsewhere = tmp_path / "elsewhere"
+    done = inside("results", "import", str(tmp_path / "nosuch"), str(pack), "--output", str(elsewhere))
+    refused(done, "nosuch")
+    assert [run.run for run in archive.runs(elsewhere)] == [name_of(2)]
+
+
 def test_a_file_that_is_no_pack_or_was_changed_is_refused(root: Path, tmp_path: Path, inside: Command) -> None:
     (tmp_path / "text").write_text("hello")
     refused(inside("results", "import", str(tmp_path / "text"), "--output", str(root)), "no file that")
