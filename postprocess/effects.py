@@ -233,7 +233,7 @@ def _largest_of_blocks(values: Floats | Integers, blocks: Integers) -> Floats:
 
 
 def _row_medians(table: NDArray[Any]) -> Floats:
-    """Of each row: twice as fast as NumPy's own, of which most is care for NaN."""
+    """Of each row, in which nothing is NaN."""
     n = table.shape[1]
     low, high = (n - 1) // 2, n // 2
     ordered = np.partition(table, sorted({low, high}), axis=1)
