@@ -201,6 +201,11 @@ def numbered(table: pd.DataFrame, key: Sequence[str]) -> tuple[effects.Integers,
     return number, table.iloc[first][list(key)].reset_index(drop=True)
 
 
+def group_columns(table: pd.DataFrame) -> list[str]:
+    """The columns that name a map, of those that the sides do not differ in."""
+    return [name for name in GROUP if name in table]
+
+
 def _compared(
     both: pd.DataFrame,
     number: effects.Integers,
@@ -228,7 +233,7 @@ def _compared(
         case, sides, scaled = _by_run(case, sides, pd.factorize(both["run"])[0][chosen], scaled)
         blocks = np.zeros(cases.size, np.int64)
     else:
-        blocks, _ = numbered(names.iloc[cases], [name for name in GROUP if name in names])
+        blocks, _ = numbered(names.iloc[cases], group_columns(names))
     found = effects.effects(case, sides, scaled, cases.size, blocks)
     back = np.exp if metric.ratio else np.asarray
     told = np.isfinite(found.p_value)

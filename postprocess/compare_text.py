@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from postprocess.compare import FASTER, GROUP, LAUNCH, METRICS, SLOWER, UNKNOWN, VERDICTS, Comparison, numbered
+from postprocess.compare import FASTER, LAUNCH, METRICS, SLOWER, UNKNOWN, VERDICTS, Comparison, group_columns, numbered
 from postprocess.junit import FAILURE, SKIPPED, TestCase, junit
 from postprocess.points import configuration_words, points_as_json
 from postprocess.table import aligned
@@ -179,11 +178,6 @@ def missing_lines(found: Comparison, sides: Sequence[str]) -> list[str]:
             for _, rows in only.groupby(group_columns(only), observed=True, sort=False)
         ]
     return lines
-
-
-def group_columns(table: pd.DataFrame) -> list[str]:
-    """The columns that name a map, of those that the sides do not differ in."""
-    return [name for name in GROUP if name in table]
 
 
 def comparison_json(found: Comparison, sides: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from postprocess import compare_text, page
 from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, Result
-from postprocess.compare import FASTER, METRICS, SAME, SLOWER, UNKNOWN, Comparison, numbered
+from postprocess.compare import FASTER, METRICS, SAME, SLOWER, UNKNOWN, Comparison, group_columns, numbered
 from postprocess.compare_text import effect_words, interval_words, names_of, target_words, value_words
 from postprocess.history import Change, Series
 from postprocess.text import duration
@@ -200,7 +200,7 @@ def _bar(row: Mapping[Any, Any], found: Comparison) -> tuple[float, float, float
 def _grids(found: Comparison, filters: _Filters) -> tuple[list[Grid], int]:
     """A map of each case and metric, those with most changes first where they are too many; and how many there are."""
     grids = []
-    number, maps = numbered(found.rows, [*compare_text.group_columns(found.rows), "metric"])
+    number, maps = numbered(found.rows, [*group_columns(found.rows), "metric"])
     changed = np.bincount(number, found.rows["verdict"].isin([SLOWER, FASTER]), len(maps))
     drawn = np.isin(number, np.argsort(-changed, kind="stable")[:MOST_DRAWN])
     for _, rows in found.rows[drawn].groupby(number[drawn]):
