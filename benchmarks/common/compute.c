@@ -17,6 +17,7 @@ struct compute_worker {
     double *arrays;  /* ARRAYS of them, one after the other */
     size_t elements; /* of each that the last run used */
     uint64_t next;   /* triad: where the next run goes on */
+    double read;     /* of the arrays, lest a compiler leaves reading out */
 };
 
 struct compute_team {
@@ -85,6 +86,7 @@ const struct compute_kernel compute_kernels[COMPUTE_KINDS] = {
             .step = 1,
             .most = MOST_ORDER,
             .least_piece = 8, /* columns: every piece packs A anew */
+            .rereads = true,
             .elements = matrix_elements,
             .run = run_dgemm,
         },
@@ -278,6 +280,29 @@ int64_t compute_run(compute_team *team, uint64_t work_size, const struct compute
         slowest = time > slowest ? time : slowest;
     }
     return slowest;
+}
+
+/* A double in each line of a thread's arrays. Its sum, so that they are read. */
+static double read_lines(const double *arrays, size_t elements) {
+    enum { LINE = 64 / sizeof(double) };
+    double sum = 0;
+    for (size_t i = 0; i < elements; i += LINE) {
+        sum += arrays[i];
+    }
+    return sum;
+}
+
+void compute_warm(compute_team *team, uint64_t work_size) {
+    if (!team->kernel->rereads) {
+        return;
+    }
+    const size_t used = ARRAYS * (size_t)team->kernel->elements(work_size, team->threads);
+    const size_t held = (size_t)topology_cache_share(team->threads) / sizeof(double);
+#pragma omp parallel num_threads(team->threads)
+    {
+        struct compute_worker *worker = &team->workers[omp_get_thread_num()];
+        worker->read = read_lines(worker->arrays, used < held ? used : held);
+    }
 }
 
 void compute_thread_times(const compute_team *team, int64_t *times) {

@@ -34,6 +34,7 @@ struct compute_kernel {
     uint64_t step;
     uint64_t most;
     uint64_t least_piece; /* of its work, in units of work_size: smaller ones would cost more than they compute */
+    bool rereads;         /* what one run has used, the next one finds in the caches, as far as it fits */
     uint64_t (*elements)(uint64_t work_size, int threads);                               /* doubles in each of a thread's three arrays */
     void (*run)(struct compute_worker *worker, uint64_t size, uint64_t first, uint64_t end); /* of the work, from first to before end */
 };
@@ -81,6 +82,12 @@ uint64_t compute_pieces(enum compute_kind kind, uint64_t work_size, uint64_t wan
  * (t_comp, t_comp_ref), without what poll took. compute_reserve must have been called for this work_size. cut NULL: one piece.
  */
 int64_t compute_run(compute_team *team, uint64_t work_size, const struct compute_cut *cut);
+
+/*
+ * The caches of all threads as a run of this size leaves them, in a small part of its time: what the run uses again is read, as far as the
+ * largest cache holds it. Before a run that is not to pay for what came between the last one and itself.
+ */
+void compute_warm(compute_team *team, uint64_t work_size);
 
 /* The same time of each thread in the last run: times[threads]. */
 void compute_thread_times(const compute_team *team, int64_t *times);

@@ -339,6 +339,61 @@ uint64_t topology_cache_share(int threads) {
     return bytes / users;
 }
 
+/* The number in a file of a cgroup, where there is one: "max", no limit, is none. */
+static bool read_bytes(const char *root, const char *below, const char *path, const char *name, uint64_t *bytes) {
+    char file[8192];
+    char text[64];
+    const int length = snprintf(file, sizeof file, "%s%s%s/%s", root, below, path, name);
+    if (length < 0 || (size_t)length >= sizeof file || !read_line(file, text, sizeof text) || !isdigit((unsigned char)text[0])) {
+        return false;
+    }
+    *bytes = strtoull(text, NULL, 10);
+    return true;
+}
+
+/* What the limits of a cgroup and of all above it leave; path is cut shorter, name by name, until nothing of it is left. */
+static uint64_t left_in_group(const char *root, const char *below, char *path, const char *limit_name, const char *used_name) {
+    uint64_t least = UINT64_MAX;
+    for (char *end = path + strlen(path); end != NULL; end = strrchr(path, '/')) {
+        uint64_t limit = 0;
+        uint64_t used = 0;
+        *end = '\0';
+        if (read_bytes(root, below, path, limit_name, &limit)) {
+            read_bytes(root, below, path, used_name, &used);
+            const uint64_t left = limit > used ? limit - used : 1;
+            least = left < least ? left : least;
+        }
+    }
+    return least;
+}
+
+uint64_t topology_cgroup_memory(const char *own, const char *root) {
+    uint64_t least = UINT64_MAX;
+    char line[4096];
+    FILE *file = fopen(own, "r");
+    if (file == NULL) {
+        return least;
+    }
+    while (fgets(line, sizeof line, file) != NULL) { /* ID:CONTROLLERS:PATH, of version 2 0::PATH */
+        line[strcspn(line, "\n")] = '\0';
+        char *controllers = strchr(line, ':');
+        char *path = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
+        if (path == NULL) {
+            continue;
+        }
+        *path++ = '\0';
+        uint64_t left = UINT64_MAX;
+        if (strcmp(controllers, ":") == 0) {
+            left = left_in_group(root, "", path, "memory.max", "memory.current");
+        } else if (strcmp(controllers, ":memory") == 0) {
+            left = left_in_group(root, "/memory", path, "memory.limit_in_bytes", "memory.usage_in_bytes");
+        }
+        least = left < least ? left : least;
+    }
+    fclose(file);
+    return least;
+}
+
 uint64_t topology_available_memory(void) {
     char text[256];
     uint64_t available = 0;
@@ -356,17 +411,6 @@ uint64_t topology_available_memory(void) {
         long size = sysconf(_SC_PAGESIZE);
         available = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 2 : 0;
     }
-    /* Inside a container the limit is that of the root of its own cgroup namespace; version 2, then 1. */
-    static const char *const pairs[][2] = {
-        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-        {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
-    for (size_t i = 0; i < 2; i++) {
-        if (read_line(pairs[i][0], text, sizeof text) && isdigit((unsigned char)text[0])) {
-            uint64_t limit = strtoull(text, NULL, 10);
-            uint64_t used = read_line(pairs[i][1], text, sizeof text) ? strtoull(text, NULL, 10) : 0;
-            uint64_t left = limit > used ? limit - used : 1;
-            available = left < available ? left : available;
-        }
-    }
-    return available;
+    const uint64_t left = topology_cgroup_memory("/proc/self/cgroup", "/sys/fs/cgroup");
+    return left < available ? left : available;
 }

@@ -26,6 +26,9 @@ enum { MOST_RANKS_WITH_SAMPLES = 64 };
 #define MOVED_LIMIT 0.10
 #define DRIFT_P_VALUE 0.01
 
+/* How often a point's sizes are looked at again: a second time where the first one chose another size, perhaps while the machine was disturbed. */
+enum { MOST_RECALIBRATIONS = 2 };
+
 /* Of the time that is left in a budget, what measuring a point once more may take. */
 #define AGAIN_SHARE 0.2
 /* And of a point's own time, what may be thrown away. Later, what was measured is worth more than a size that fits better: it is kept, and
@@ -103,7 +106,8 @@ struct point {
     int64_t recalibrations;
     int64_t data_errors;
     int64_t synchronisations; /* of the clock, before the point */
-    bool looked; /* before its end, and a reference had moved, or drifted */
+    bool looked;  /* before its end, and a reference had moved, or drifted */
+    bool resized; /* when that was last looked into */
     enum start_method start;
     int64_t deadline; /* rank 0: the point's share of the budget ends; 0: none */
     int64_t begin;
@@ -124,10 +128,13 @@ static bool drifts(const engine *e, enum global_time time, const struct calibrat
     return is_calibrated(result) && reference.drift_p_value < DRIFT_P_VALUE && fabs(reference.drift_relative) > MOVED_LIMIT;
 }
 
+static bool may_recalibrate(const engine *e, const struct point *p) {
+    return !e->plan->sizes_given && p->recalibrations < MOST_RECALIBRATIONS && (p->recalibrations == 0 || p->resized);
+}
+
 /* Rank 0, whenever the intervals are looked at, until it is so once: what is seen early throws little away. */
 static bool looks_moved(const engine *e, const struct point *p) {
-    if (p->looked || e->plan->sizes_given || p->recalibrations != 0 ||
-        !series_look(samples_count(e->samples), (size_t)e->plan->min_repetitions)) {
+    if (p->looked || !may_recalibrate(e, p) || !series_look(samples_count(e->samples), (size_t)e->plan->min_repetitions)) {
         return false;
     }
     const struct calibrate_result *comm = calibration_comm(e->calibration, p->collective, p->comm_target);
@@ -268,10 +275,10 @@ static void begin_again(engine *e, struct point *p) {
 /* What a new calibration says of a point's repetitions. */
 enum verdict { NOTHING_NEW, BEGIN_AGAIN, KEEP };
 
-/* Collective. Where a reference has moved, or drifts, its size is looked for again, once, if there is time; with another size the point is begun
- * anew. A size that still takes its time by itself was not at fault: the reference is another one beside the other parts of a repetition
- * (caches, a clock rate), or the machine drifts, and would again. Its repetitions are kept: references are measured beside what they are
- * compared with, and the record says how far they drifted. With given sizes nothing is calibrated: the record says how far they moved. */
+/* Collective. Where a reference has moved, or drifts, its size is looked for again, if there is time; with another size the point is begun anew,
+ * and looked at as any other. A size that still takes its time by itself was not at fault: the reference is another one beside the other parts of
+ * a repetition (caches, a clock rate), or the machine drifts, and would again. Its repetitions are kept: references are measured beside what they
+ * are compared with, and the record says how far they drifted. With given sizes nothing is calibrated: the record says how far they moved. */
 static enum verdict recalibrate(engine *e, struct point *p, enum decision *decision) {
     const struct plan *plan = e->plan;
     enum { COMM, COMP };
@@ -283,8 +290,7 @@ static enum verdict recalibrate(engine *e, struct point *p, enum decision *decis
     const int64_t left = plan->began_ns + (int64_t)(plan->budget_seconds * 1e9) - timer_now_ns();
     const bool time = plan->budget_seconds <= 0 || (double)took < AGAIN_SHARE * (double)left;
     const bool early = p->deadline == 0 || (double)took < EARLY_SHARE * (double)(p->deadline - p->begin);
-    if (e->bench.rank == 0 && !plan->sizes_given && p->recalibrations == 0 && time && early &&
-        *decision != STOP_DATA && *decision != STOP_LATE) {
+    if (e->bench.rank == 0 && may_recalibrate(e, p) && time && early && *decision != STOP_DATA && *decision != STOP_LATE) {
         moved[COMM] = drifts(e, GLOBAL_COMM_REF, comm) || has_moved(e, GLOBAL_COMM_REF, comm);
         moved[COMP] = drifts(e, GLOBAL_COMP_REF, comp) || has_moved(e, GLOBAL_COMP_REF, comp);
     }
@@ -301,7 +307,8 @@ static enum verdict recalibrate(engine *e, struct point *p, enum decision *decis
     }
     p->recalibrations++;
     e->result.recalibrations++;
-    if (comm->size == sizes[COMM] && comp->size == sizes[COMP]) {
+    p->resized = comm->size != sizes[COMM] || comp->size != sizes[COMP];
+    if (!p->resized) {
         p->begin += timer_now_ns() - asked; /* what a repetition takes is reckoned without it */
         bench_prepare(&e->bench, &p->work, p->shortest_ns);
         return KEEP;
@@ -309,6 +316,7 @@ static enum verdict recalibrate(engine *e, struct point *p, enum decision *decis
     if (p->deadline != 0 && p->deadline < timer_now_ns() + took) {
         p->deadline = timer_now_ns() + took;
     }
+    p->looked = false;
     begin_again(e, p);
     return BEGIN_AGAIN;
 }

@@ -78,6 +78,8 @@ static void test_dgemm(void) {
     const struct compute_cut cut = {.pieces = 3, .poll = poll, .context = &polls};
     CHECK(compute_run(team, 101, &cut) > 0);
     CHECK(polls.calls == 2 && wrong_products(team, 101) == 0);
+    compute_warm(team, 101); /* reads only */
+    CHECK(wrong_products(team, 101) == 0);
     struct topology_cpus cpusets[THREADS];
     compute_cpusets(team, cpusets);
     CHECK(topology_cpus_count(&cpusets[0]) == topology_cpus_count(&cpusets[1]));
@@ -105,6 +107,7 @@ static void test_triad(void) {
     CHECK(before < elements / 2); /* first contents: hardly any sum is right by chance */
     for (int round = 1; round <= 2; round++) {
         CHECK(compute_run(team, 1024, NULL) > 0);
+        compute_warm(team, 1024); /* where the next run begins, too, is as it was */
         for (int thread = 0; thread < THREADS; thread++) {
             CHECK(computed(team, thread, 0, 1024 * (size_t)round) == 1024 * (size_t)round);
             CHECK(computed(team, thread, 1024 * (size_t)round, elements) < elements / 2);

@@ -2,7 +2,65 @@
 #include "topology.h"
 
 #include <stdint.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+static char folder[] = "/tmp/test_topology_XXXXXX";
+static char path[256];
+
+static const char *place(const char *name) {
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void put(const char *name, const char *text) {
+    FILE *file = fopen(place(name), "w");
+    CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+/* What is left by the text of /proc/self/cgroup. */
+static uint64_t left_by(const char *own) {
+    char file[256];
+    put("own", own);
+    snprintf(file, sizeof file, "%s", place("own"));
+    return topology_cgroup_memory(file, folder);
+}
+
+/* The smallest of what any limit leaves, from the group's own up to the root, of version 1 and 2. */
+static void check_cgroup_memory(void) {
+    static const char *const folders[] = {"job", "job/step", "memory", "memory/box"};
+    static const char *const files[][2] = {{"memory.max", "9000\n"},
+                                           {"job/memory.max", "5000\n"},
+                                           {"job/memory.current", "1000\n"},
+                                           {"job/step/memory.max", "max\n"},
+                                           {"job/step/memory.current", "1000\n"},
+                                           {"memory/memory.limit_in_bytes", "3000\n"},
+                                           {"memory/box/memory.limit_in_bytes", "2000\n"},
+                                           {"memory/box/memory.usage_in_bytes", "2500\n"}};
+    CHECK(mkdtemp(folder) != NULL);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        CHECK(mkdir(place(folders[i]), 0700) == 0);
+    }
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        put(files[i][0], files[i][1]);
+    }
+    CHECK(left_by("0::/job/step\n") == 4000);
+    CHECK(left_by("0::/job\n") == 4000);
+    CHECK(left_by("0::/\n") == 9000);
+    CHECK(left_by("0::/not/seen/from/here\n") == 9000);
+    CHECK(left_by("5:memory:/box\n1:name=systemd:/job\n") == 1); /* more is used than the limit */
+    CHECK(left_by("5:memory:/another\n0::/job/step\n") == 3000);
+    CHECK(left_by("5:cpu:/job\nnothing\n") == UINT64_MAX && left_by("") == UINT64_MAX);
+    CHECK(topology_cgroup_memory("/nonexistent", folder) == UINT64_MAX);
+    CHECK(unlink(place("own")) == 0);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        CHECK(unlink(place(files[i][0])) == 0);
+    }
+    for (size_t i = sizeof folders / sizeof *folders; i > 0; i--) {
+        CHECK(rmdir(place(folders[i - 1])) == 0);
+    }
+    CHECK(rmdir(folder) == 0);
+}
 
 static void round_trip(const char *text) {
     struct topology_cpus cpus;
@@ -72,5 +130,6 @@ int main(void) {
     char little[8];
     topology_boot_id(little, sizeof little);
     CHECK(strncmp(boot, little, strlen(little)) == 0);
+    check_cgroup_memory();
     return 0;
 }
