@@ -46,7 +46,7 @@ def write(name: str, *, force: bool) -> str:
         files["spack/definitions.yaml"] = _render("definitions.yaml.j2", {**facts, "mpis": mpis})
         packages = {**found.packages, "ucx": {"require": "+thread_multiple"}}
         files["spack/packages.yaml"] = _packages_yaml(name, packages)
-    missing = list(found.missing) if found is not None else [f"Spack: {why_not}"]
+    missing = list(found.missing) if found is not None else [f"what is installed, for Spack: {why_not}"]
     if shutil.which("sinfo"):
         missing.append("partitions of Slurm, which is here: add them to settings.py by hand")
     notes = [f"{spec} (MPI)" for spec in found.libraries] + list(found.notes) if found is not None else []
@@ -72,7 +72,7 @@ def _packages_yaml(name: str, packages: Mapping[str, Any]) -> str:
     """In parts, each with a comment."""
     mpis = [entry.package for entry in libraries.LIBRARIES.values()]
     parts = {
-        "MPI libraries; definitions.yaml says which are compared. What is not here is not built either": mpis,
+        "MPI libraries; a version, or variants, that definitions.yaml has and that are not here are built": mpis,
         "what every thread computes with": ["openblas"],
         "UCX, where it is built, is called by two threads at a time": ["ucx"],
         "compilers": externals.COMPILERS,
@@ -88,12 +88,11 @@ def _packages_yaml(name: str, packages: Mapping[str, Any]) -> str:
 
 
 def _externals() -> tuple[externals.Externals | None, str]:
-    """What Spack finds; None and why not where there is no Spack to ask."""
+    """What Spack finds; None and why not where there is no Spack to ask, or it cannot look."""
     try:
-        spack = tool.find()
+        return externals.find(tool.find()), ""
     except CampaignError as error:
         return None, str(error)
-    return externals.find(spack), ""
 
 
 def configurations(line: Line) -> str:

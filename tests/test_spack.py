@@ -17,7 +17,7 @@ import yaml
 
 from mpi_campaign import ROOT, builds, provenance, toolchains
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.spack import environment, matrix, tool
+from mpi_campaign.spack import environment, matrix, provider, tool
 from mpi_campaign.spack.matrix import Line
 from postprocess.load import validate_record
 from tests.support import Command, refused
@@ -163,10 +163,12 @@ def test_what_reproduce_prints_builds_it_again(first: str, system: System) -> No
 def test_what_changed_is_built_again_however_old_it_says_it_is(first: str, system: System) -> None:
     """A source that another one replaces, written earlier: neither Spack nor make sees that by itself."""
     words = ("setup", "--provider", "spack", "--system", system.name, "--toolchain", WHEEL)
-    built = next(builds.programs(one) for one in toolchains.load() if one.spack and one.toolchain == WHEEL)
+    build = next(one.spack for one in toolchains.load() if one.spack and one.toolchain == WHEEL)
+    built = Path(build.prefix, "bin")
     before = (built / "nbc_overlap").stat().st_mtime_ns
     good(*words)
     assert (built / "nbc_overlap").stat().st_mtime_ns == before
+    assert provider.is_built(build, builds.fingerprint())
     left = builds.SOURCES / "tests" / f"left_by_a_test_{os.getpid()}"
     try:
         left.write_text("")
@@ -182,17 +184,31 @@ def test_a_spec_that_cannot_be_concretized_is_one_line_with_spacks_reason(system
     refused(done, "'openmpi@99.1' cannot be concretized", "99.1")
 
 
-@pytest.mark.parametrize("family", ["mvapich2", "mvapich"])
-def test_libraries_that_are_not_to_be_had_here_are_concretized(system: System, family: str) -> None:
-    line = next(one for one in matrix.matrix("general").lines if one.family == family)
+def concretized(system: System, line: Line) -> dict[str, Any]:
+    """The MPI library that Spack makes of a line on this machine."""
     one = environment.of(system.name, line, ())
     spack = tool.find()
     environment.concretize(spack, [one], print, lambda: None, 1)
     description = one.description(spack)
-    mpi = next(node for node in description["nodes"] if node["hash"] == description["roots"][0]["mpi"])
+    found: dict[str, Any] = next(
+        node for node in description["nodes"] if node["hash"] == description["roots"][0]["mpi"]
+    )
+    return found
+
+
+@pytest.mark.parametrize("family", ["mvapich2", "mvapich"])
+def test_libraries_that_are_not_to_be_had_here_are_concretized(system: System, family: str) -> None:
+    line = next(one for one in matrix.matrix("general").lines if one.family == family)
+    mpi = concretized(system, line)
     assert mpi["name"] == line.package
     assert mpi["version"].startswith(line.version)
     assert "threads=multiple" in mpi["spec"]
+
+
+def test_a_version_that_is_not_installed_is_to_be_built(system: System) -> None:
+    """Beside an external of another one."""
+    mpi = concretized(system, matrix.choose("openmpi@5.0.8", matrix.matrix(system.name)))
+    assert (mpi["name"], mpi["version"], mpi["external"]) == ("openmpi", "5.0.8", False)
 
 
 def test_spack_accepts_the_recipe(first: str, system: System) -> None:
@@ -218,7 +234,7 @@ def test_a_folder_of_a_system_is_not_written_over(system: System, campaign: Comm
 def test_a_lock_without_its_toolchain_is_refused(campaign: Command, tmp_path: Path) -> None:
     refused(campaign("setup", "--provider", "spack", "--lock", str(tmp_path)), "--lock")
     with pytest.raises(CampaignError):
-        environment.of("general", Line("openmpi@5.0"), ()).prepare(None, lock=tmp_path / "none")
+        environment.of("general", Line("openmpi@5.0"), ()).take(tmp_path / "none", tool.find())
 
 
 def test_an_external_that_is_gone_is_one_line(system: System, campaign: Command) -> None:

@@ -1,10 +1,13 @@
 """What spack.yaml, the systems' definitions and the recipe say, and what a name on the command line means in them."""
 
 import ast
+import hashlib
 import json
+import os
 import platform
 import re
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +16,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign import ROOT, builds, libraries, new_system, plan, provenance, results
+from mpi_campaign import ROOT, builds, libraries, machine, new_system, plan, provenance, results
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.reframe_session import Outcome
-from mpi_campaign.spack import environment, matrix, tool
+from mpi_campaign.spack import environment, matrix, provider, tool
 from mpi_campaign.spack.build import Build
 from mpi_campaign.spack.matrix import Line, Matrix
 
@@ -173,19 +176,92 @@ def test_a_lock_is_made_anew_when_what_it_was_made_from_changes(
     one.prepare(None)
     assert not one.is_concretized(None)
     one.lock.write_text("{}")
-    one.keep(None)
     assert one.is_concretized(None)
     assert not one.is_concretized(Path("/other/packages"))
     recipe.write_text("two")
     assert not one.is_concretized(None)
+    recipe.write_text("one")
+    assert one.is_concretized(None)
+    one.forget()
+    assert not one.is_concretized(None)
+    assert one.lock.read_text() == "{}"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The empty folder of Spack's settings of the only system, `here`."""
+    monkeypatch.setattr(matrix, "SYSTEMS", tmp_path / "systems")
+    scope = tmp_path / "systems" / "here" / "spack"
+    scope.mkdir(parents=True)
+    matrix.matrix.cache_clear()
+    yield scope
+    matrix.matrix.cache_clear()
+
+
+def test_a_mirror_and_the_list_change_no_lock(here: Path) -> None:
+    one = environment.Environment(here.parent, "here", Line("openmpi@5.0"), ())
+    before = one.digest(None)
+    for name in ("mirrors.yaml", "definitions.yaml"):
+        (here / name).write_text(name)
+        assert one.digest(None) == before
+    (here / "packages.yaml").write_text("packages: {}\n")
+    assert one.digest(None) != before
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (b"definitions: [", "cannot be read"),
+        (b"definitions: \xff", "cannot be read"),
+        (b"definitions:", "is not a list of lists with names"),
+        (b"definitions: [null]", "is not a list of lists with names"),
+        (b"definitions: [{mpis: [null]}]", "'None' is not a Spack spec"),
+        (b"definitions: [{mpis: [mpich]}, {peers: [null]}]", "'None' is not a Spack spec"),
+        (b"definitions: [{mpis: [mpich], when: 'True'}]", "`when` is Spack's alone to decide"),
+        (b"definitions: [{mpis: ['mpich@5', 'mpich@5']}]", "'mpich@5' and 'mpich@5' are both called mpich@5"),
+        (b"definitions: [{mpis: [mpich device=ch3, mpich device=ch4]}]", "'mpich device=ch4' are both called mpich"),
+    ],
+)
+def test_a_list_that_cannot_be_used_is_one_line(here: Path, text: bytes, says: str) -> None:
+    (here / matrix.DEFINITIONS).write_bytes(text)
+    with pytest.raises(CampaignError, match=re.escape(says)) as refused:
+        matrix.matrix("here")
+    assert "\n" not in str(refused.value)
+
+
+def test_lines_without_a_version_are_told_apart_by_their_switches(here: Path) -> None:
+    (here / matrix.DEFINITIONS).write_text("definitions: [{mpis: [nmad +mpi, nmad +mpi +pioman]}]")
+    rows = matrix.matrix("here")
+    assert [rows.name(line) for line in rows.lines] == ["madmpi", "madmpi+pioman"]
+    assert [matrix.choose(rows.name(line), rows) for line in rows.lines] == list(rows.lines)
+
+
+def test_another_benchmark_is_known_by_its_package_whatever_its_version() -> None:
+    rows = Matrix(Path("x"), (Line("mpich"),), ("osu-micro-benchmarks@7.5", "intel-mpi-benchmarks"))
+    assert rows.beside(["osu-micro-benchmarks", "hpl"]) == ["osu-micro-benchmarks@7.5"]
+
+
+def test_plain_spack_has_the_packages_that_setup_clones() -> None:
+    """In a folder of its own: which packages a lock was made from must not depend on who fetched them."""
+    builtin = yaml.safe_load((matrix.GENERAL / "repos.yaml").read_text())["repos"]["builtin"]
+    assert (builtin["git"], builtin["tag"]) == (tool.PACKAGES_GIT, tool.PACKAGES_TAG)
+    assert os.path.normpath(matrix.GENERAL / builtin["destination"]) == str(tool.HOME / "packages")
+
+
+ARCH = {"platform": "linux", "platform_os": "debian12", "target": platform.machine()}
 
 
 def lock_text(**changes: Any) -> str:
     """A lock as Spack writes it, as far as it is looked at; changes are of the library's node."""
-    here = {"arch": {"target": platform.machine()}, "parameters": {}, "version": "main"}
+    here = {"arch": ARCH, "parameters": {}, "version": "main"}
     ours = {**here, "name": matrix.PACKAGE, "parameters": {"dev_path": str(ROOT / "benchmarks")}}
     mpi = {**here, "name": "openmpi", "version": "5.0.10", **changes}
     return json.dumps({"roots": [{"hash": "a", "spec": "x"}], "concrete_specs": {"a": ours, "b": mpi}})
+
+
+def debian(folder: Path) -> tool.Spack:
+    """A Spack that stands on Debian 12."""
+    return tool.Spack(fake_spack(folder / "spack", "echo linux-debian12-zen3") / "bin" / "spack", "1.1.0")
 
 
 OTHER = "aarch64" if platform.machine() == "x86_64" else "x86_64"
@@ -204,8 +280,10 @@ OTHER = "aarch64" if platform.machine() == "x86_64" else "x86_64"
         (lock_text(name="mpich"), "has no openmpi, not openmpi@5.0"),
         (lock_text(version="5.1.0"), "has openmpi@5.1.0, not openmpi@5.0"),
         (lock_text(version="5.01"), "has openmpi@5.01, not openmpi@5.0"),
-        (lock_text(arch={"target": OTHER}), f"is for {OTHER}, this machine is "),
-        (lock_text(arch={"target": {"name": OTHER}}), f"is for {OTHER}, this machine is "),
+        (lock_text(arch={**ARCH, "platform_os": "rhel9"}), "is for linux-rhel9, this machine is linux-debian12: leave"),
+        (lock_text(external={"path": "/no/openmpi"}), "takes openmpi@5.0.10 from /no/openmpi, which is not there"),
+        (lock_text(arch={**ARCH, "target": OTHER}), f"is for {OTHER}, this machine is "),
+        (lock_text(arch={**ARCH, "target": {"name": OTHER}}), f"is for {OTHER}, this machine is "),
     ],
 )
 def test_a_lock_of_something_else_is_refused(tmp_path: Path, text: str, says: str) -> None:
@@ -213,7 +291,7 @@ def test_a_lock_of_something_else_is_refused(tmp_path: Path, text: str, says: st
     lock.write_text(text)
     one = environment.Environment(tmp_path / "environment", "general", Line("openmpi@5.0"), ())
     with pytest.raises(CampaignError, match=re.escape(says)):
-        one.prepare(None, lock=lock)
+        one.take(lock, debian(tmp_path))
     assert not one.lock.exists()
 
 
@@ -222,9 +300,120 @@ def test_a_lock_of_this_place_is_taken(tmp_path: Path, spec: str) -> None:
     lock = tmp_path / "spack.lock"
     lock.write_text(lock_text())
     one = environment.Environment(tmp_path / "environment", "general", Line(spec), ())
-    one.prepare(None, lock=lock)
+    one.take(lock, debian(tmp_path))
     assert one.is_concretized(None)
     assert one.lock.read_text() == lock.read_text()
+
+
+def test_its_own_lock_is_taken_and_kept(tmp_path: Path) -> None:
+    one = environment.Environment(tmp_path / "environment", "general", Line("openmpi@5.0"), ())
+    one.folder.mkdir()
+    one.lock.write_text(lock_text(external={"path": "/usr"}))
+    one.take(one.lock, debian(tmp_path))
+    assert one.is_concretized(None)
+    assert one.lock.read_text() == lock_text(external={"path": "/usr"})
+
+
+CONCRETIZES = """case "$4 $3" in
+concretize*/.new-bad) echo "==> Error: no such package"; exit 1 ;;
+concretize*) echo '{"spack": {"version": "1.1.0", "type": "git", "commit": "abc"}}' > "$3/spack.lock" ;;
+python*) echo '{"spack": {"version": "9.9", "commit": "def"}, "repositories": [{"root": "/x"}], "roots": []}' ;;
+esac"""
+
+
+def test_a_lock_stays_until_there_is_another(alone: Path) -> None:
+    spack = tool.Spack(fake_spack(alone / "spack", CONCRETIZES) / "bin" / "spack", "1.1.0")
+    good, bad = (environment.Environment(alone / name, "general", Line("openmpi@5.0"), ()) for name in ("good", "bad"))
+    for one in (good, bad):
+        one.folder.mkdir()
+        one.lock.write_text("old")
+    with pytest.raises(CampaignError, match=r"cannot be concretized: Error: no such package; .*/\.new-bad/log$"):
+        environment.concretize(spack, [bad, good], lambda _line: None, lambda: None, 1)
+    assert good.is_concretized(None)
+    assert not bad.is_concretized(None)
+    assert bad.lock.read_text() == "old"
+    assert (bad.draft.folder / "log").read_text() == "==> Error: no such package\n"
+
+
+def test_a_lock_is_of_the_commits_that_it_was_made_with(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of Spack, as the lock says; of packages, as they were then."""
+    spack = tool.Spack(fake_spack(alone / "spack", CONCRETIZES) / "bin" / "spack", "1.1.0")
+    one = environment.Environment(alone / "one", "general", Line("openmpi@5.0"), ())
+    monkeypatch.setattr(machine, "commit_of", lambda _folder: "then")
+    environment.concretize(spack, [one], lambda _line: None, lambda: None, 1)
+    monkeypatch.setattr(machine, "commit_of", lambda _folder: "now")
+    found = one.description(spack)
+    assert found["spack"] == {"version": "1.1.0", "commit": "abc"}
+    assert found["repositories"] == [{"root": "/x", "commit": "then"}]
+
+
+def noted(digest: str, prefix: str, said: str) -> None:
+    """As a build script does it."""
+    path = provider.note(digest, prefix)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{said}\n")
+
+
+def test_whoever_installs_into_a_prefix_says_so_for_all(alone: Path) -> None:
+    build = replace(BUILD, prefix=str(alone / "ours"), peers=())
+    assert provider.to_install(build, "sources") == [build.hash]
+    (alone / "ours" / "bin").mkdir(parents=True)
+    noted(build.hash, build.prefix, "sources")
+    assert provider.to_install(build, "sources") == []
+    assert provider.to_install(replace(build, environment="/another"), "sources") == []
+    assert provider.to_install(build, "later sources") == [build.hash]
+    (alone / "elsewhere" / "bin").mkdir(parents=True)
+    assert provider.to_install(replace(build, prefix=str(alone / "elsewhere")), "sources") == [build.hash]
+
+
+def test_another_benchmark_that_cannot_be_built_is_not_tried_again_until_that_is_asked(alone: Path) -> None:
+    name, digest, prefix = "osu-micro-benchmarks", "f" * 32, str(alone / "osu")
+    build = replace(BUILD, prefix=str(alone / "ours"), peers=((name, digest, prefix),))
+    (alone / "ours" / "bin").mkdir(parents=True)
+    noted(build.hash, build.prefix, "sources")
+    assert provider.to_install(build, "sources") == [build.hash, digest]
+    noted(digest, prefix, provider.FAILED)
+    assert provider.to_install(build, "sources") == []
+    assert provider.failed(build) == [name]
+    provider.forget_failed()
+    assert provider.failed(build) == []
+    assert provider.to_install(build, "sources") == [build.hash, digest]
+    noted(digest, prefix, provider.INSTALLED)
+    assert provider.to_install(build, "sources") == [build.hash, digest]
+    Path(prefix).mkdir()
+    assert provider.to_install(build, "sources") == []
+
+
+def test_a_toolchain_has_its_other_benchmarks_and_says_once_which_it_lacks(
+    alone: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPACK_ROOT", str(fake_spack(alone / "spack", "echo 1.1.0")))
+    monkeypatch.setattr(environment, "ENVIRONMENTS", alone / "environments")
+    (here / matrix.DEFINITIONS).write_text("definitions: [{mpis: [openmpi@5.0]}, {peers: [osu-micro-benchmarks@7.5]}]")
+    (one,) = provider.wanted((), "here", ["osu-micro-benchmarks"])
+    one.prepare(None)
+    one.lock.write_text("{}")
+    mpi = {"name": "openmpi", "version": "5.0.8", "hash": "m", "spec": "openmpi@5.0.8", "prefix": "/m"}
+    root = {"full": "x", "compiler": "gcc@12", "architecture": "linux", "mpi": "m", "mpi_home": "/m"}
+    description = {
+        "lock_sha256": hashlib.sha256(b"{}").hexdigest(),
+        "spack": {"version": "1.1.0", "commit": "c"},
+        "repositories": [{"namespace": "builtin", "root": "/x", "commit": "d"}],
+        "roots": [
+            {**root, "name": matrix.PACKAGE, "hash": "a", "prefix": str(alone)},
+            {**root, "name": "osu-micro-benchmarks", "hash": "o", "prefix": "/osu"},
+        ],
+        "nodes": [{**mpi, "external": False}],
+    }
+    (one.folder / "description.json").write_text(json.dumps(description))
+    noted("o", "/osu", provider.FAILED)
+    said: list[str] = []
+    (found,) = provider.find((), "here", ["osu-micro-benchmarks"], said.append)
+    assert found.build.peers == (("osu-micro-benchmarks", "o", "/osu"),)
+    assert (found.build.spack_commit, found.build.repositories) == ("c", (("builtin", "d"),))
+    (line,) = (line for line in said if "osu-micro-benchmarks" in line)
+    assert line.startswith("openmpi@5.0.8: osu-micro-benchmarks could not be built")
+    assert "--fresh" in line
 
 
 def test_a_build_is_remembered_as_it_was() -> None:
@@ -286,7 +475,8 @@ def test_no_spack_is_said_with_what_to_do(alone: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "says"),
     [
-        ("echo 0.23.1", "is Spack 0.23.1; 1.0 or newer is needed"),
+        ("echo 0.23.1", "is Spack 0.23.1; 1.1 or newer is needed"),
+        ("echo 1.0.2", "is Spack 1.0.2; 1.1 or newer is needed"),
         ("echo nothing; exit 1", "does not run: nothing"),
     ],
 )
@@ -299,8 +489,8 @@ def test_a_spack_that_cannot_be_used_is_said(
 
 
 def test_the_spack_that_setup_was_told_of_comes_first(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SPACK_ROOT", str(fake_spack(alone / "other", "echo 1.0.0")))
-    assert tool.find().version == "1.0.0"
+    monkeypatch.setenv("SPACK_ROOT", str(fake_spack(alone / "other", "echo 1.2.0")))
+    assert tool.find().version == "1.2.0"
     tool.remember(spack=fake_spack(alone / "mine", "echo '1.1.0 (abc)'"), packages=None)
     assert (tool.find().version, tool.find().executable) == ("1.1.0", alone / "mine" / "bin" / "spack")
 
@@ -362,18 +552,28 @@ if words[2:] == ["external", "find"]:
 """
 
 
-def test_a_system_is_described_by_what_spack_finds(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = fake_spack(alone / "spack", "")
-    (folder / "bin" / "spack").write_text(FINDS)
-    monkeypatch.setenv("SPACK_ROOT", str(folder))
-    monkeypatch.setattr(new_system, "ROOT", alone)
-    monkeypatch.setattr(plan, "SYSTEMS", alone / "systems")
-    said = new_system.write("here", force=False)
+@pytest.fixture
+def described(alone: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    """Describe this machine with a Spack that is this script, as alone/systems/here; returns what is said of it."""
+
+    def describe(script: str) -> str:
+        folder = fake_spack(alone / "spack", "")
+        (folder / "bin" / "spack").write_text(script)
+        monkeypatch.setenv("SPACK_ROOT", str(folder))
+        monkeypatch.setattr(new_system, "ROOT", alone)
+        monkeypatch.setattr(plan, "SYSTEMS", alone / "systems")
+        return new_system.write("here", force=False)
+
+    return describe
+
+
+def test_a_system_is_described_by_what_spack_finds(alone: Path, described: Callable[[str], str]) -> None:
+    said = described(FINDS)
     scope = alone / "systems" / "here" / "spack"
     packages = yaml.safe_load((scope / "packages.yaml").read_text())["packages"]
     assert [one["prefix"] for one in packages["mpich"]["externals"] if "3.9.9" in one["spec"]] == ["/a"]
-    assert packages["mpich"]["buildable"] is packages["openblas"]["buildable"] is False
-    assert "buildable" not in packages["gcc"]
+    assert packages["openblas"]["buildable"] is False
+    assert not any("buildable" in packages[name] for name in ("gcc", "mpich"))  # other versions are built
     assert packages["ucx"] == {"require": "+thread_multiple"}
     (lists,) = [one for one in yaml.safe_load((scope / "definitions.yaml").read_text())["definitions"] if "mpis" in one]
     assert "mpich@3.9.9" in lists["mpis"]
@@ -383,6 +583,45 @@ def test_a_system_is_described_by_what_spack_finds(alone: Path, monkeypatch: pyt
     compile((alone / "systems" / "here" / "settings.py").read_text(), "settings.py", "exec")
     with pytest.raises(CampaignError, match=r"is there already: .*--force"):
         new_system.write("here", force=False)
+
+
+def intel_mpi(home: Path) -> Path:
+    """As far as it is looked at. Returns the folder of its programs."""
+    (home / "bin").mkdir(parents=True)
+    for name in ("mpicc", "mpiexec"):
+        (home / "bin" / name).write_text("#!/bin/sh\necho 'Intel(R) MPI Library for Linux* OS, Version 2021.17'\n")
+        (home / "bin" / name).chmod(0o755)
+    return home / "bin"
+
+
+def test_intel_mpi_is_an_external_of_the_prefix_below_which_spack_looks(
+    alone: Path, described: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    intel_mpi(alone / "oneapi" / "mpi" / "2021.17")
+    (alone / "oneapi" / "mpi" / "latest").symlink_to("2021.17")
+    monkeypatch.setenv("PATH", f"{alone}/oneapi/mpi/latest/bin:/usr/bin:/bin")
+    described(FINDS)
+    packages = yaml.safe_load((alone / "systems" / "here" / "spack" / "packages.yaml").read_text())["packages"]
+    external = {"spec": "intel-oneapi-mpi@2021.17", "prefix": str(alone / "oneapi")}
+    assert packages["intel-oneapi-mpi"]["externals"] == [external]
+
+
+def test_an_intel_mpi_that_spack_would_not_find_is_left_out_and_named(
+    alone: Path, described: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{intel_mpi(alone / 'flat')}:/usr/bin:/bin")
+    said = described(FINDS)
+    packages = yaml.safe_load((alone / "systems" / "here" / "spack" / "packages.yaml").read_text())["packages"]
+    assert "intel-oneapi-mpi" not in packages
+    assert said.count(f"not found  intel-oneapi-mpi@2021.17 is in {alone}/flat, but Spack takes it from PREFIX/") == 1
+
+
+def test_a_system_is_described_although_spack_has_no_packages(alone: Path, described: Callable[[str], str]) -> None:
+    said = described("#!/bin/sh\necho 1.1.0\n")
+    assert (alone / "systems" / "here" / "settings.py").is_file()
+    assert not (alone / "systems" / "here" / "spack").exists()
+    assert "not found  what is installed, for Spack: Spack has no packages: 1.1.0" in said
+    assert "--provider spack --dry-run" not in said
 
 
 SECTIONS = {

@@ -38,9 +38,9 @@ class Build:
         return cls(**{**entry, "repositories": repositories, "peers": peers})
 
     @property
-    def hashes(self) -> list[str]:
-        """What is installed of it: our benchmarks, then others'."""
-        return [self.hash, *(digest for _name, digest, _prefix in self.peers)]
+    def prefixes(self) -> dict[str, str]:
+        """Where what is installed of it lies, by hash: our benchmarks, then others'."""
+        return {self.hash: self.prefix, **{digest: prefix for _name, digest, prefix in self.peers}}
 
     @property
     def folder(self) -> Path:

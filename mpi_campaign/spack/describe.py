@@ -1,6 +1,6 @@
 """Print, as JSON, what Spack knows of the active environment. Run by Spack: `spack -e FOLDER python describe.py`.
 
-It imports nothing of this project, and of Spack only what has been there since 1.0.
+It imports nothing of this project, and of Spack only what has been there since 1.1.
 """
 
 import importlib

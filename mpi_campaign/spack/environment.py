@@ -5,8 +5,9 @@ It lies in .campaign/spack/environments/<system>/<toolchain>/:
     spack.yaml        spack.yaml of the clone, with one MPI library and absolute paths
     spack.lock        what Spack made of it; kept until something that it was made from changes
     made-from         a digest of that: spack.yaml, the system's settings, the recipe
-    description.json  what Spack says of the lock: prefixes, hashes, externals, compilers
-    built.json        what was installed from it, from which sources
+    description.json  what Spack says of the lock: prefixes, hashes, externals, compilers; whose commits made it
+
+What is concretized anew lies in .new-<toolchain> beside it until it has a lock.
 """
 
 import hashlib
@@ -14,23 +15,27 @@ import json
 import platform
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import archspec.cpu
 import yaml
 
-from mpi_campaign import ROOT, archive
+from mpi_campaign import ROOT, archive, machine
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack import matrix, tool
 
 ENVIRONMENTS = tool.HOME / "environments"
-BUILT = "built.json"
 REPOSITORY = ROOT / "benchmarks" / "spack_repo" / "campaign"
 RECIPE = REPOSITORY / "packages" / "mpi_overlap_benchmarks" / "package.py"
 DESCRIBE = Path(__file__).with_name("describe.py")
+
+# Files of a system that do not change what is concretized: the list (each line has a lock of its own), and where built
+# packages are fetched from.
+NOT_OF_THE_LOCK = (matrix.DEFINITIONS, "mirrors.yaml")
 
 # Where Spack puts things when the system's own settings do not say.
 DEFAULTS = {
@@ -44,7 +49,7 @@ DEFAULTS = {
 
 @dataclass(frozen=True)
 class Environment:
-    """folder: where it lies. line: its MPI library. peers: other benchmarks in it."""
+    """folder: where it lies. line: its MPI library. peers: other benchmarks in it, as specs."""
 
     folder: Path
     system: str
@@ -88,7 +93,7 @@ class Environment:
         """Of everything that a lock depends on, and of the machine that it is for."""
         scope = matrix.scope_of(self.system)
         found = hashlib.sha256(f"{platform.machine()}\n{self.text(packages)}".encode())
-        settings = (path for path in sorted(scope.glob("*.yaml")) if path.name != matrix.DEFINITIONS)
+        settings = (path for path in sorted(scope.glob("*.yaml")) if path.name not in NOT_OF_THE_LOCK)
         for path in (*settings, RECIPE):
             found.update(path.read_bytes())
         return found.hexdigest()
@@ -100,32 +105,43 @@ class Environment:
         except FileNotFoundError:
             return False
 
-    def prepare(self, packages: Path | None, *, lock: Path | None = None) -> None:
-        """Begin it anew, without a lock or with one that was kept elsewhere.
+    def forget(self) -> None:
+        """Have it concretized anew; its lock stays until that is done."""
+        (self.folder / "made-from").unlink(missing_ok=True)
 
-        Raises CampaignError where that lock is none, of another library, of sources that lie elsewhere, or of another
-        machine.
-        """
-        if lock is not None:
-            _check_lock(lock, self.line)
+    @property
+    def draft(self) -> "Environment":
+        """The same in a folder beside it, where it is made before it takes its place."""
+        return replace(self, folder=self.folder.with_name(f".new-{self.folder.name}"))
+
+    def prepare(self, packages: Path | None) -> None:
+        """Begin it, without a lock. Raises CampaignError where that cannot be written."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        try:
+        with _written(self.folder):
             self.folder.mkdir(parents=True)
             defaults = tool.HOME / "defaults" / "config.yaml"
             defaults.parent.mkdir(parents=True, exist_ok=True)
             archive.write_atomically(defaults, yaml.safe_dump(DEFAULTS))
             archive.write_atomically(self.manifest, self.text(packages))
-            if lock is not None:
-                shutil.copyfile(lock, self.lock)
-                self.keep(packages)
-        except OSError as error:
-            raise CampaignError(
-                f"{self.folder} cannot be made ({error.strerror}): this clone must be writable"
-            ) from error
+            archive.write_atomically(self.folder / "made-from", self.digest(packages))
 
-    def keep(self, packages: Path | None) -> None:
-        """What it was concretized from stays beside the lock."""
-        archive.write_atomically(self.folder / "made-from", self.digest(packages))
+    def take(self, lock: Path, spack: tool.Spack) -> None:
+        """Begin it anew with a lock that was kept elsewhere, or with its own.
+
+        Raises CampaignError where that lock is none, of another library, of another machine, of sources that lie
+        elsewhere, or of externals that are gone.
+        """
+        _check_lock(lock, self.line, spack.machine())
+        self.draft.prepare(spack.packages)
+        with _written(self.folder):
+            shutil.copyfile(lock, self.draft.lock)
+        self.settle()
+
+    def settle(self) -> None:
+        """Its draft, which has a lock now, takes its place. Raises CampaignError where that cannot be written."""
+        with _written(self.folder):
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.draft.folder.rename(self.folder)
 
     def concrete_version(self) -> str:
         """Of its MPI library, as far as it has been described; empty where it has not."""
@@ -137,24 +153,41 @@ class Environment:
             return ""
 
     def description(self, spack: tool.Spack) -> dict[str, Any]:
-        """What Spack says of the lock, asked once per lock. Raises CampaignError where it says nothing."""
+        """What Spack says of the lock, and the commits that it was made with: asked once per lock.
+
+        Raises CampaignError where Spack says nothing.
+        """
         kept = self.folder / "description.json"
-        digest = hashlib.sha256(self.lock.read_bytes()).hexdigest()
+        lock = self.lock.read_bytes()
+        digest = hashlib.sha256(lock).hexdigest()
         try:
             found = json.loads(kept.read_text())
-            if found["lock_sha256"] == digest:
+            if found["lock_sha256"] == digest and all("commit" in one for one in found["repositories"]):
                 return dict(found)
         except (OSError, ValueError, KeyError, TypeError):
             pass
         done = spack.call("python", str(DESCRIBE), folder=self.folder)
         try:
             found = json.loads(done.stdout.strip().rpartition("\n")[2])
+            made_by = json.loads(lock).get("spack") or found["spack"]  # a lock says who made it
         except ValueError as error:
             said = tool.complaint(done.stdout + done.stderr)
             raise CampaignError(f"{self.folder}: Spack cannot read the lock: {said}") from error
+        found["spack"] = {name: str(made_by.get(name) or "") for name in ("version", "commit")}
+        for one in found["repositories"]:
+            one["commit"] = machine.commit_of(Path(one["root"]))
         found["lock_sha256"] = digest
         archive.write_atomically(kept, json.dumps(found, indent=1) + "\n")
         return dict(found)
+
+
+@contextmanager
+def _written(folder: Path) -> Iterator[None]:
+    """What cannot be written in here is a CampaignError."""
+    try:
+        yield
+    except OSError as error:
+        raise CampaignError(f"{folder} cannot be made ({error.strerror}): this clone must be writable") from error
 
 
 def _named(whole: Mapping[str, Any], section: str) -> dict[str, Any]:
@@ -170,36 +203,48 @@ def _absolute(path: Any) -> Any:
     return str(ROOT / path) if isinstance(path, str) and not path.startswith(("$", "~")) else path
 
 
-def _check_lock(lock: Path, line: matrix.Line) -> None:
+def _check_lock(lock: Path, line: matrix.Line, here: tuple[str, str]) -> None:
+    """here: platform and operating system of this machine, as Spack calls them."""
     try:
         whole = json.loads(lock.read_text())
         nodes = whole["concrete_specs"]
         roots = {nodes[root["hash"]]["name"] for root in whole["roots"]}
         versions = {str(one["name"]): str(one["version"]) for one in nodes.values()}
+        systems = {(str(one["arch"]["platform"]), str(one["arch"]["platform_os"])) for one in nodes.values()}
         targets = {_target(one["arch"]["target"]) for one in nodes.values()}
         places = {one["parameters"].get("dev_path") for one in nodes.values()}
+        externals = {
+            f"{one['name']}@{one['version']}": str(one["external"]["path"] or "")
+            for one in nodes.values()
+            if one.get("external")
+        }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CampaignError(f"{lock} is not a lock of Spack's ({error!r}): give the spack.lock of a run") from error
+    anew = "leave the lock out, so that it is concretized anew"
     if matrix.PACKAGE not in roots:
         raise CampaignError(f"{lock} has no {matrix.PACKAGE}: give the spack.lock of a run")
     has = versions.get(line.package)
     if has is None or not re.match(rf"{re.escape(line.version)}($|[.-])", has if line.version else ""):
         there = f"{line.package}@{has}" if has else f"no {line.package}"
         raise CampaignError(f"{lock} has {there}, not {line.package}@{line.version}: say of which toolchain it is")
+    for other in sorted(systems):
+        if all(here) and other != here:
+            raise CampaignError(f"{lock} is for {'-'.join(other)}, this machine is {'-'.join(here)}: {anew}")
     host = archspec.cpu.host()
     for name in sorted(targets):
         target = archspec.cpu.TARGETS.get(name)
         if target is not None and not target <= host:
-            raise CampaignError(
-                f"{lock} is for {name}, this machine is {host.name}: leave the lock out, so that it is concretized anew"
-            )
+            raise CampaignError(f"{lock} is for {name}, this machine is {host.name}: {anew}")
     sources = str(ROOT / "benchmarks")
     elsewhere = next((path for path in places if path not in (None, sources)), None)
     if elsewhere is not None:
         raise CampaignError(
             f"{lock} is of a clone whose benchmarks lie in {elsewhere}, this one's in {sources}: clone to that, or "
-            "leave the lock out, so that it is concretized anew"
+            f"{anew}"
         )
+    for spec, prefix in externals.items():
+        if prefix and not Path(prefix).is_dir():
+            raise CampaignError(f"{lock} takes {spec} from {prefix}, which is not there: install it there, or {anew}")
 
 
 def _target(target: Any) -> str:
@@ -232,21 +277,23 @@ def concretize(
         return
     say(f"concretizing {', '.join(one.line.spec for one in missing)}: a minute or two each, once")
     for one in missing:
-        one.prepare(spack.packages)
-    failed = tool.together(spack, {one.folder: ["concretize"] for one in missing}, on_tick, at_once)
+        one.draft.prepare(spack.packages)
+    said = tool.together(spack, {one.draft.folder: ["concretize"] for one in missing}, on_tick, at_once)
+    failed = [one for one in missing if one.draft.folder in said or not one.draft.lock.is_file()]
     for one in missing:
-        if one.folder not in failed and one.lock.is_file():
-            one.keep(spack.packages)
-    for one in missing:
-        if one.folder in failed or not one.lock.is_file():
-            said = failed.get(one.folder, "")
-            rows = matrix.matrix(one.system)
-            names = ", ".join(map(rows.name, rows.lines))
-            todo = tool.hint(said)
-            raise CampaignError(
-                f"'{one.line.spec}' cannot be concretized: {tool.complaint(said)}{f' ({todo})' if todo else ''}; "
-                f"the system's matrix has {names}; all that Spack said is in {one.folder / 'log'}"
-            )
+        if one not in failed:
+            one.settle()
+            one.description(spack)  # with the commits of now
+    if failed:
+        one = failed[0]
+        why = said.get(one.draft.folder, "")
+        rows = matrix.matrix(one.system)
+        names = ", ".join(map(rows.name, rows.lines))
+        todo = tool.hint(why)
+        raise CampaignError(
+            f"'{one.line.spec}' cannot be concretized: {tool.complaint(why)}{f' ({todo})' if todo else ''}; "
+            f"the system's matrix has {names}; all that Spack said is in {one.draft.folder / 'log'}"
+        )
 
 
 def _is_installed(node: Mapping[str, Any]) -> bool:

@@ -20,6 +20,7 @@ from mpi_campaign.spack import matrix, tool
 COMPILERS = ("gcc", "llvm")
 BUILD_TOOLS = ("cmake", "gmake")
 WHEEL_BLAS = "scipy-openblas32"
+INTEL = libraries.package_of_family("intel")
 
 
 @dataclass(frozen=True)
@@ -66,21 +67,18 @@ def find(spack: tool.Spack) -> Externals:
             _look(spack, folder, "--path", str(prefix / "bin"), *names)
         whole = matrix.read_yaml(folder / "spack.yaml").get("spack", {})
         found = dict(whole.get("packages", {}))
-    _add_installed(found)
+    left_out = dict.fromkeys((*_add_installed(found), *_wheels_left_out()))
     for name in found:
         if name not in names and "externals" in found[name]:
             list(_one_per_version(found, name))
     notes = [note for name in names if name in found for note in _one_per_version(found, name)]
-    for name in names:
-        if name in found:
-            found[name] = {**found[name], "buildable": False}
     blas, how = _openblas()
     found["openblas"] = {"externals": [blas], "buildable": False}
     missing = [f"{libraries.LIBRARIES[family].title} (Spack: {entry.package})" for family, entry in _not_in(found)]
     if not any(name in found for name in COMPILERS):
         missing.append("a C compiler (gcc or llvm)")
     missing += [f"{name}, which builds of the benchmarks need" for name in BUILD_TOOLS if name not in found]
-    return Externals(found, tuple(missing), (*notes, how))
+    return Externals(found, (*missing, *left_out), (*notes, how))
 
 
 def _home() -> Path:
@@ -109,8 +107,9 @@ def _wheel_prefixes() -> Sequence[Path]:
     return [Path(one.prefix) for one in toolchains.load() if one.provider == "wheels"]
 
 
-def _add_installed(found: dict[str, Any]) -> None:
-    """MPI libraries on PATH that Spack did not find: it cannot read every distribution's Open MPI."""
+def _add_installed(found: dict[str, Any]) -> Iterator[str]:
+    """MPI libraries on PATH that Spack did not find: it cannot read every distribution's Open MPI. Yields what cannot
+    be an external, and why."""
     for family, entry in libraries.LIBRARIES.items():
         for name in (f"mpiexec.{family}", "mpiexec"):
             launcher = shutil.which(name)
@@ -122,8 +121,32 @@ def _add_installed(found: dict[str, Any]) -> None:
             known = found.get(entry.package, {})
             if version is None or not matrix.SPEC.fullmatch(spec) or spec in _specs(known):
                 continue
-            external = {"spec": spec, "prefix": str(Path(launcher).parent.parent)}
+            home = Path(launcher).parent.parent
+            prefix = _oneapi(version, home) if entry.package == INTEL else home
+            if prefix is None:
+                yield _left_out(spec, home)
+                continue
+            external = {"spec": spec, "prefix": str(prefix)}
             found[entry.package] = {**known, "externals": [*known.get("externals", []), external]}
+
+
+def _oneapi(version: str, home: Path) -> Path | None:
+    """The prefix of an Intel MPI for Spack, which looks in mpi/VERSION below it; None where it does not lie so."""
+    home = home.resolve()  # mpi/latest is a link
+    folders = (version, ".".join(version.split(".")[:2]))  # from 2021.11 on the shorter one
+    fits = home.parent.name == "mpi" and home.name in folders and (home / "bin" / "mpicc").is_file()
+    return home.parent.parent if fits else None
+
+
+def _wheels_left_out() -> Iterator[str]:
+    """Wheels of Intel MPI, whose bin/ lies in the prefix itself."""
+    for one in toolchains.load():
+        if one.provider == "wheels" and one.family == "intel":
+            yield _left_out(f"{INTEL}@{one.version}", Path(one.prefix))
+
+
+def _left_out(spec: str, home: Path) -> str:
+    return f"{spec} is in {home}, but Spack takes it from PREFIX/mpi/VERSION/bin alone: run it without --provider spack"
 
 
 def _one_per_version(found: dict[str, Any], name: str) -> Iterator[str]:

@@ -62,7 +62,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Matrix:
-    """lines: MPI libraries, in the order of the file.  peers: packages of other benchmarks."""
+    """lines: MPI libraries, in the order of the file.  peers: other benchmarks, as specs."""
 
     scope: Path
     lines: tuple[Line, ...]
@@ -78,7 +78,12 @@ class Matrix:
 
     def name(self, line: Line) -> str:
         """As a person asks for it: FAMILY@VERSION, with its suffix."""
-        return f"{line.family}@{line.version}{self.suffix(line)}" if line.version else line.family
+        version = f"@{line.version}" if line.version else ""
+        return f"{line.family}{version}{self.suffix(line)}"
+
+    def beside(self, packages: Sequence[str]) -> list[str]:
+        """Its other benchmarks of these packages, as specs: the file may ask for a version."""
+        return [one for one in self.peers if Line(one).package in packages]
 
 
 def scope_of(system: str) -> Path:
@@ -93,8 +98,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, yaml.YAMLError) as error:
-        raise CampaignError(f"{path} cannot be read, correct it (docs/spack.md): {error}") from error
+    except (OSError, ValueError, yaml.YAMLError) as error:  # ValueError: text that is not UTF-8
+        said = " ".join(str(error).split())
+        raise CampaignError(f"{path} cannot be read, correct it (docs/spack.md): {said}") from error
     if found is None:
         return {}
     if not isinstance(found, dict):
@@ -104,27 +110,43 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 @lru_cache
 def matrix(system: str) -> Matrix:
-    """A system's. Raises CampaignError where its definitions.yaml lacks a list of MPI libraries."""
+    """A system's. Raises CampaignError where its definitions.yaml lacks a list of MPI libraries, or names one twice."""
     scope = scope_of(system)
     path = scope / DEFINITIONS
     lists: dict[str, list[str]] = {}
     for entry in _definitions(path):
         for name, values in entry.items():
-            if name != "when" and isinstance(values, list):
+            if isinstance(values, list):
                 lists.setdefault(name, []).extend(map(str, values))
     if not lists.get("mpis"):
         raise CampaignError(f"{path} has no list `mpis` of MPI libraries: see docs/spack.md")
-    for one in lists["mpis"]:
+    for one in (*lists["mpis"], *lists.get("peers", ())):
         if SPEC.fullmatch(one) is None:
             raise CampaignError(f"{path}: '{one}' is not a Spack spec such as openmpi@5.0 fabrics=ucx")
-    return Matrix(scope, tuple(map(Line, lists["mpis"])), tuple(lists.get("peers", ())))
+    found = Matrix(scope, tuple(map(Line, lists["mpis"])), tuple(lists.get("peers", ())))
+    _check_names(path, found)
+    return found
 
 
 def _definitions(path: Path) -> Sequence[dict[str, Any]]:
     found = read_yaml(path).get("definitions", [])
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise CampaignError(f"{path}: `definitions` is not a list of lists with names: see docs/spack.md")
+    if any("when" in one for one in found):
+        raise CampaignError(f"{path}: `when` is Spack's alone to decide: write one list, or a system for each machine")
     return found
+
+
+def _check_names(path: Path, found: Matrix) -> None:
+    """Raises CampaignError for two lines of one name: nobody could ask for either, and both would be one toolchain."""
+    named: dict[str, Line] = {}
+    for line in found.lines:
+        other = named.setdefault(found.name(line), line)
+        if other is not line:
+            raise CampaignError(
+                f"{path}: '{other.spec}' and '{line.spec}' are both called {found.name(line)}: leave one out, or let "
+                "them differ in version or in a variant that is a switch (+vci)"
+            )
 
 
 def choose(text: str, matrix_: Matrix) -> Line:

@@ -1,16 +1,19 @@
 """Toolchains that Spack builds, or has as externals: found, concretized, described, remembered."""
 
-import json
+import hashlib
 import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpi_campaign import archive, builds, libraries, machine, toolchains
+from mpi_campaign import builds, libraries, machine, toolchains
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack import environment, matrix, tool
 from mpi_campaign.spack.build import Build
+
+# What is noted of other benchmarks.
+INSTALLED, FAILED = "installed", "failed"
+AGAIN = "have it tried with ./campaign setup --provider spack --fresh"
 
 
 @dataclass(frozen=True)
@@ -45,13 +48,16 @@ def find(
     for one, where in zip(found, places, strict=True):
         if not Path(one.build.prefix).is_dir():
             say(f"{one.name}: {'; '.join(environment.overview(where.description(spack)))}")
+        lacking = failed(one.build)
+        if lacking:
+            say(f"{one.name}: {', '.join(lacking)} could not be built, and will not be tried again: {AGAIN}")
     return found
 
 
 def wanted(names: Sequence[str], system: str, peers: Sequence[str]) -> list[environment.Environment]:
     """The environments of these names, or of the system's whole matrix; peers: as in `find`."""
     rows = matrix.matrix(system)
-    beside = [name for name in rows.peers if name in peers]
+    beside = rows.beside(peers)
     lines = list(dict.fromkeys(_line(name, rows, system, beside) for name in names)) or list(rows.lines)
     return [environment.of(system, line, beside) for line in lines]
 
@@ -59,7 +65,7 @@ def wanted(names: Sequence[str], system: str, peers: Sequence[str]) -> list[envi
 def of_lock(name: str, system: str, peers: Sequence[str]) -> environment.Environment:
     """The environment of one name that a lock is for: never one that stands for a range of versions."""
     rows = matrix.matrix(system)
-    return environment.of(system, matrix.choose(name, rows), [one for one in rows.peers if one in peers])
+    return environment.of(system, matrix.choose(name, rows), rows.beside(peers))
 
 
 def _line(name: str, rows: matrix.Matrix, system: str, peers: Sequence[str]) -> matrix.Line:
@@ -79,6 +85,7 @@ def _found(spack: tool.Spack, one: environment.Environment, rows: matrix.Matrix)
     description = one.description(spack)
     roots = {root["name"]: root for root in description["roots"]}
     ours = roots[matrix.PACKAGE]
+    peers = [matrix.Line(spec).package for spec in one.peers]
     mpi = next(node for node in description["nodes"] if node["hash"] == ours["mpi"])
     build = Build(
         environment=str(one.folder),
@@ -90,14 +97,12 @@ def _found(spack: tool.Spack, one: environment.Environment, rows: matrix.Matrix)
         external=mpi["external"],
         compiler=ours["compiler"],
         architecture=ours["architecture"],
-        spack_version=spack.version,
-        spack_commit=machine.commit_of(spack.executable.parent.parent) or description["spack"]["commit"],
+        spack_version=description["spack"]["version"].partition(" ")[0],
+        spack_commit=description["spack"]["commit"],
         spack_executable=str(spack.executable),
-        repositories=tuple(
-            (entry["namespace"], machine.commit_of(Path(entry["root"]))) for entry in description["repositories"]
-        ),
+        repositories=tuple((entry["namespace"], entry["commit"]) for entry in description["repositories"]),
         lock_sha256=description["lock_sha256"],
-        peers=tuple((name, roots[name]["hash"], roots[name]["prefix"]) for name in one.peers if name in roots),
+        peers=tuple((name, roots[name]["hash"], roots[name]["prefix"]) for name in peers if name in roots),
     )
     family = libraries.family_of_package(mpi["name"])
     name = f"{family}@{mpi['version']}{rows.suffix(one.line)}"
@@ -128,32 +133,53 @@ def program(prefix: Path, family: str, name: str) -> Path:
     return own if own.is_file() else prefix / "bin" / name
 
 
-def is_built(build: Build, sources: str, hashes: Sequence[str]) -> bool:
-    """Whether these hashes are installed from these sources (`builds.fingerprint`)."""
+def note(digest: str, prefix: str) -> Path:
+    """The file that says what was installed there: from which sources, or that it could not be. One for each prefix,
+    whichever environments share it."""
+    return tool.HOME / "built" / f"{digest}-{hashlib.sha256(prefix.encode()).hexdigest()[:8]}"
+
+
+def _noted(digest: str, prefix: str) -> str:
     try:
-        kept = json.loads((build.folder / environment.BUILT).read_text())
-        return kept["sources"] == sources and set(hashes) <= set(kept["hashes"]) and Path(build.prefix, "bin").is_dir()
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+        return note(digest, prefix).read_text().strip()
+    except OSError:
+        return ""
 
 
-def note_built(folder: Path, hashes: Sequence[str]) -> None:
-    """Keep what has just been installed, and from which sources."""
-    kept = {"sources": builds.fingerprint(), "hashes": list(hashes)}
-    archive.write_atomically(folder / environment.BUILT, json.dumps(kept) + "\n")
+def is_built(build: Build, sources: str) -> bool:
+    """Whether our benchmarks are installed from these sources (`builds.fingerprint`)."""
+    return _noted(build.hash, build.prefix) == sources and Path(build.prefix, "bin").is_dir()
+
+
+def failed(build: Build) -> list[str]:
+    """Other benchmarks that could not be built, by name; they are not tried again until `forget_failed`."""
+    return [name for name, digest, prefix in build.peers if _noted(digest, prefix) == FAILED]
+
+
+def forget_failed() -> None:
+    """What could not be built is tried again."""
+    for path in (tool.HOME / "built").glob("*"):
+        if path.read_text().strip() == FAILED:
+            path.unlink()
+
+
+def to_install(build: Build, sources: str) -> list[str]:
+    """Hashes that are still to be installed, ours first; nothing where there is nothing to do."""
+    peers = [
+        digest
+        for _name, digest, prefix in build.peers
+        if (said := _noted(digest, prefix)) != FAILED and not (said and Path(prefix).is_dir())
+    ]
+    return [build.hash, *peers] if peers or not is_built(build, sources) else []
 
 
 def all_built(builds_: Sequence[Build]) -> bool:
     """Whether nothing is left to build, so that Spack need not be asked."""
     sources = builds.fingerprint()
-    return all(is_built(one, sources, one.hashes) for one in builds_)
+    return not any(to_install(one, sources) for one in builds_)
 
 
 def install_variables(build: Build) -> dict[str, str]:
     """What a build script must export so that `spack` is the one that was found, and is kept to itself."""
     spack = tool.Spack(Path(build.spack_executable), build.spack_version)
     return spack.variables
-
-
-if __name__ == "__main__":  # the last line of a build script: FOLDER HASH...
-    note_built(Path(sys.argv[1]), sys.argv[2:])

@@ -15,7 +15,7 @@ from mpi_campaign.errors import CampaignError
 
 HOME = STATE / "spack"
 SETTINGS = HOME / "settings.json"
-OLDEST = (1, 0)
+OLDEST = (1, 1)  # the first with `path_override_env_var`, by which spack.yaml finds a system
 
 # What is cloned where no Spack is found: releases that were seen to work together.
 SPACK_GIT, SPACK_TAG = "https://github.com/spack/spack.git", "v1.1.0"
@@ -57,6 +57,11 @@ class Spack:
         return subprocess.run(
             command, capture_output=True, text=True, errors="replace", check=False, env=self.environment()
         )
+
+    def machine(self) -> tuple[str, str]:
+        """Platform and operating system of this machine, as Spack calls them; ("", "") where it does not say."""
+        platform, _, rest = self.call("arch").stdout.strip().partition("-")
+        return platform, rest.rpartition("-")[0]
 
 
 def is_there() -> bool:
