@@ -11,6 +11,7 @@
       - name: no node is slower than 5 % of the median
         metric: t_comp_ref_ns
         by: host
+        hosts: 64
         at_most: 1.05
 
 A criterion passes only if the 95 % interval lies on the right side of its bound, and fails only if it lies on the wrong
@@ -34,6 +35,7 @@ import pandas as pd
 import yaml
 
 from postprocess.fields import Json
+from postprocess.impact import CASE as IMPACT_CASE
 from postprocess.launches import CELL
 from postprocess.load import Point, Record
 from postprocess.metrics import MIN_REPETITIONS, Floats, as_float, median_estimate
@@ -59,6 +61,7 @@ NUMBERS = (
     "ranks", "nodes", "threads_per_rank", "given_up_cores", "test_interval_ns", "comm_target_ns", "comp_target_ns",
 )  # fmt: skip
 WHERE = (*(name for name in CASE if name != "launch"), "comm_target_ns", "comp_target_ns")
+IMPACT_WHERE = tuple(name for name in WHERE if name in (*IMPACT_CASE, "comp_target_ns"))
 HOST_WHERE = tuple(name for name in WHERE if name not in ("system", "given_up_cores", *CELL))
 
 
@@ -70,7 +73,7 @@ class CriteriaError(ValueError):
 class Criterion:
     """One line of an acceptance document; bounds are inclusive, None where there is none.
 
-    where: column -> the values that it may have.
+    where: column -> the values that it may have.  hosts: by_host, how many nodes there must be, or which.
     """
 
     name: str
@@ -81,6 +84,7 @@ class Criterion:
     by_host: bool
     at_most: float | None
     at_least: float | None
+    hosts: int | tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -90,7 +94,9 @@ class Criterion:
         what = f"{self.metric} of each node over the median node" if self.by_host else f"{self.take} {self.metric}"
         bounds = [f"at most {self.at_most:g}"] if self.at_most is not None else []
         bounds += [f"at least {self.at_least:g}"] if self.at_least is not None else []
-        return f"{what} {' and '.join(bounds)}: {of}{', on the diagonal' * (self.points == 'diagonal')}"
+        nodes = self.hosts if isinstance(self.hosts, int) else len(self.hosts)
+        all_ = f", {nodes} nodes" if nodes else ""
+        return f"{what} {' and '.join(bounds)}: {of}{', on the diagonal' * (self.points == 'diagonal')}{all_}"
 
 
 @dataclass(frozen=True)
@@ -134,7 +140,7 @@ def read_criteria(path: Path) -> Criteria:
     return Criteria(str(document.get("title") or path.stem), found)
 
 
-_KEYS = ("name", "metric", "where", "points", "take", "by", "at_most", "at_least")
+_KEYS = ("name", "metric", "where", "points", "take", "by", "hosts", "at_most", "at_least")
 
 
 def _criterion(given: Any, number: int) -> Criterion:
@@ -159,7 +165,7 @@ def _criterion(given: Any, number: int) -> Criterion:
         if value not in words:
             raise refuse(f"{what} '{clean(value)}': one of {', '.join(words)}")
     where = given.get("where") or {}
-    names = HOST_WHERE if by else WHERE
+    names = HOST_WHERE if by else IMPACT_WHERE if metric in IMPACT_METRICS else WHERE
     if not isinstance(where, dict) or any(key not in names for key in where):
         raise refuse(f"where takes {', '.join(names)}, each with a value or a list of values")
     wanted = {key: tuple(value) if isinstance(value, list) else (value,) for key, value in where.items()}
@@ -175,7 +181,21 @@ def _criterion(given: Any, number: int) -> Criterion:
         if bound is not None and not _is_number(bound):
             raise refuse(f"'{clean(bound)}' is no bound: give a number")
     named = str(given.get("name") or f"criterion {number}")
-    return Criterion(named, str(metric), wanted, str(points), str(take), by == "host", *bounds)
+    most, least = bounds
+    hosts = _hosts(given, refuse)
+    return Criterion(named, str(metric), wanted, str(points), str(take), by == "host", most, least, hosts)
+
+
+def _hosts(given: Mapping[str, Any], refuse: Callable[[str], CriteriaError]) -> int | tuple[str, ...]:
+    """How many nodes there must be, or which; () where that is not said."""
+    hosts = given.get("hosts", ())
+    if hosts != () and given.get("by") != "host":
+        raise refuse("hosts is for by: host: leave it out")
+    if type(hosts) is int and hosts >= 2:
+        return hosts
+    if isinstance(hosts, list | tuple) and all(isinstance(one, str) for one in hosts):
+        return tuple(hosts)
+    raise refuse(f"hosts '{clean(hosts)}': how many nodes there must be, from 2, or a list of their names")
 
 
 def _is_number(value: Any) -> bool:
@@ -379,9 +399,19 @@ def _by_host(one: Criterion, records: Sequence[Record]) -> Result:
         for host in worst_first
     ]
     decisive = min(found, key=lambda result: (FAIL, NOT_TESTED, PASS).index(result.verdict))
-    if alone and decisive.verdict != FAIL:
-        return _not_tested(one, unlike)
-    return replace(decisive, evidence=(*decisive.evidence, unlike)) if alone else decisive
+    lacking = "; ".join(filter(None, [unlike if alone else "", _hosts_lacking(one, ratios)]))
+    if lacking and decisive.verdict != FAIL:
+        return _not_tested(one, lacking)
+    return replace(decisive, evidence=(*decisive.evidence, lacking)) if lacking else decisive
+
+
+def _hosts_lacking(one: Criterion, measured: Iterable[str]) -> str:
+    """Which nodes, or that too few of them, were compared; empty where all that must be were."""
+    there = set(measured)
+    if isinstance(one.hosts, int):
+        return f"{len(there)} nodes were compared, not {one.hosts}" if len(there) < one.hosts else ""
+    missing = [name for name in one.hosts if name not in there]
+    return f"not compared: {', '.join(map(clean, missing))}" if missing else ""
 
 
 def _interval(values: Sequence[float]) -> tuple[float, float]:

@@ -3,17 +3,20 @@
 The paper's open question (Denis et al. 2022, section 8). What is predicted follows from one measurement and assumes
 that times per thread do not depend on the number of cores (`metrics.break_even_estimate`). What is measured is the
 speed-up by the work done, at every number of cores that there is a case for: it pays where its whole 95 % interval is
-above 1, it does not where that is below 1.
+above 1, it does not where that is below 1. The interval does not hold what differs between launches: where there is one
+launch only, of the case or of `basic`, either is `likely`.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
+from postprocess.diagnosis import LEAST_LAUNCHES, LIKELY
 from postprocess.points import CASE
 
 PAYS, DOES_NOT, CANNOT_TELL = "yes", "no", "cannot tell"
@@ -36,16 +39,23 @@ def break_even_table(points: pd.DataFrame) -> pd.DataFrame:
     """One row per valid point of `points_of` that gave up cores and has a basic to compare with; `COLUMNS`.
 
     `pays` is what was measured here, `pays_on_cores` and `does_not_pay_on_cores` on which numbers of cores per rank it
-    does and does not for the same case and target times otherwise, this one among them.
+    does and does not for the same case and target times otherwise, this one among them: by points that are reliable,
+    of complete records, and on cores enough. A number on which launches contradict each other is in neither.
     """
     rows = points[(points["given_up_cores"] > 0) & points["valid"] & points["speedup_vs_basic"].notna()].copy()
     rows["cores_per_rank"] = rows["threads_per_rank"] + rows["given_up_cores"]
     low, high = (rows[f"speedup_vs_basic_per_work_ci95_{end}"] for end in ("low", "high"))
-    rows["pays"] = [pays(*bounds) for bounds in zip(low, high, strict=True)]
+    answers = [pays(*bounds) for bounds in zip(low, high, strict=True)]
+    rows["pays"] = [pays_words(*each) for each in zip(answers, rows["launches_vs_basic"], strict=True)]
+    keys = list(rows[[*_GROUP, *_CELL]].itertuples(index=False, name=None))
+    said: dict[tuple[Any, ...], dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for key, row, answer in zip(keys, rows.to_dict("records"), answers, strict=True):
+        if row["reliable"] and row["complete"] and not row["oversubscribed"]:
+            said[key][int(row["cores_per_rank"])].add(answer)
     for column, answer in (("pays_on_cores", PAYS), ("does_not_pay_on_cores", DOES_NOT)):
-        counted = rows[rows["pays"] == answer]
-        cores = {key: sorted(set(part["cores_per_rank"])) for key, part in counted.groupby([*_GROUP, *_CELL])}
-        rows[column] = [cores.get(key, []) for key in rows[[*_GROUP, *_CELL]].itertuples(index=False, name=None)]
+        rows[column] = [
+            [cores for cores, told in sorted(said[key].items()) if told - {CANNOT_TELL} == {answer}] for key in keys
+        ]
     found: pd.DataFrame = rows[COLUMNS].reset_index(drop=True)
     return found
 
@@ -53,6 +63,11 @@ def break_even_table(points: pd.DataFrame) -> pd.DataFrame:
 def pays(low: float, high: float) -> str:
     """Whether it pays, from the interval of the speed-up by the work done."""
     return PAYS if low > 1 else DOES_NOT if high < 1 else CANNOT_TELL
+
+
+def pays_words(answer: str, launches: int) -> str:
+    """The answer of `pays`, ``likely yes`` where there are so few launches of a side."""
+    return answer if answer == CANNOT_TELL or launches >= LEAST_LAUNCHES else f"{LIKELY} {answer}"
 
 
 def cores_words(cores: float) -> str:

@@ -204,9 +204,12 @@ def comparison_json(found: Comparison, sides: Sequence[str]) -> str:
 
 
 def comparison_junit(found: Comparison, sides: Sequence[str]) -> str:
-    """A test case per case and metric: slower fails, what cannot be told is skipped with its reason."""
+    """A test case per case and metric: slower fails, what cannot be told is skipped with its reason, and so is what
+    only one side has, a map each."""
     wide = too_wide(found)
-    return junit(f"{sides[1]} against {sides[0]}", (_test_case(row, wide) for row in found.rows.to_dict("records")))
+    compared = [_test_case(row, wide) for row in found.rows.to_dict("records")]
+    alone = [TestCase("missing", line, SKIPPED, line) for line in missing_lines(found, sides)]
+    return junit(f"{sides[1]} against {sides[0]}", [*compared, *alone])
 
 
 def _test_case(row: Mapping[Any, Any], wide: str) -> TestCase:

@@ -27,7 +27,8 @@ faster than its reference: r_exposed then counts as below 0.75.
 A label is possible if the three intervals leave room for it. One possible label is `clear`. Two or three are `likely`:
 the label is that of the values, the others are named. With more, or with an interval of r_overhead from overlap (0.25)
 to serialisation (0.75), the point is `unreliable`, as it is where `postprocess.validity` says so. What is judged
-against its own references, because `basic` was not measured, is `likely` at most.
+against its own references, because `basic` was not measured, is `likely` at most, and so is what one launch of a side
+says against `basic`, which is another launch: the intervals do not hold what differs between launches.
 
 A communication ratio about 1 alone is never taken for no progression. Time that communication lost to interference
 hides in the computation (section 3.2.2): in r_interference, or, where it overlaps but slowly, in a map whose points
@@ -64,6 +65,8 @@ EXPOSED_LIMIT = 0.75
 SLOWER_LIMIT = 1.1
 INTERFERENCE_LIMIT = 0.1
 MOST_POSSIBLE = 3
+LEAST_LAUNCHES = 2
+"""With fewer nobody knows how much launches of a side differ: what compares it with another is `likely` at most."""
 SHARE = 0.75
 MIXED = "mixed"
 
@@ -213,7 +216,8 @@ def diagnose(row: Mapping[Any, Any]) -> Diagnosis:
     if not row["reliable"]:
         left = found.alternatives if found.label == UNRELIABLE else (found.label, *found.alternatives)
         found = Diagnosis(UNRELIABLE, UNRELIABLE, left)
-    if found.confidence == CLEAR and metric == "r_overhead" and not is_reference(row):
+    unsure = metric == "r_overhead" or row["launches_vs_basic"] < LEAST_LAUNCHES
+    if found.confidence == CLEAR and unsure and not is_reference(row):
         found = Diagnosis(found.label, LIKELY)
     return Diagnosis(found.label, found.confidence, found.alternatives, advice_for(found, row))
 
@@ -241,6 +245,11 @@ def _case_warnings(row: Mapping[Any, Any]) -> list[str]:
     words = []
     if row["oversubscribed"]:
         words.append("There are fewer cores than threads: this tells of the machine more than of the library.")
+    if row["test_interval_ns"] and not _tests(row):
+        words.append(
+            "MPI_Test was never called, the computation being one piece: take a shorter interval (--test-interval), or "
+            "a longer computation."
+        )
     if not is_reference(row) and not _has_basic(row):
         words.append("There is no basic to compare with: slowing down its own references looks like overlap, too.")
     if _faster(row):
@@ -276,9 +285,14 @@ def _ways(row: Mapping[Any, Any]) -> str:
     return f"{', '.join(ways[:-1])}{',' * (len(ways) > 2)} or {ways[-1]}"
 
 
+def _tests(row: Mapping[Any, Any]) -> bool:
+    """Whether MPI_Test was called while computing: the computation may be too short for the interval asked for."""
+    return bool(row["test_interval_ns"] and row["test_calls"])
+
+
 def _testing_costs(row: Mapping[Any, Any]) -> bool:
     """Whether most of what is spent outside the computation beyond the unavoidable is spent in MPI_Test."""
-    if not row["test_interval_ns"]:
+    if not _tests(row):
         return False
     shorter_ns = min(row["t_comp_ref_ns"], row["t_comm_ref_ns"])
     return bool(row["t_test_ns"] > HALF * row["r_exposed"] * shorter_ns > 0)
@@ -302,10 +316,12 @@ def _overlap_words(row: Mapping[Any, Any]) -> list[str]:
     if not row["given_up_cores"] or not math.isfinite(low):
         return ["Communication is hidden: nothing to do."]
     gain = f"{ratio(row['speedup_vs_basic_per_work'])} times basic's work per time"
+    likely = "likely " if row["launches_vs_basic"] < LEAST_LAUNCHES else ""
     if low > 1:
-        return [f"Communication is hidden, and that is worth the core given up: {gain}."]
+        return [f"Communication is hidden, and that is {likely}worth the core given up: {gain}."]
     if high < 1:
-        return [f"Communication is hidden, but the core given up is missed more: {gain}.", *_break_even_words(row)]
+        missed = f"Communication is hidden, but the core given up is {likely}missed more: {gain}."
+        return [missed, *_break_even_words(row)]
     return [f"Communication is hidden; whether that is worth the core given up cannot be told: {gain}."]
 
 
@@ -324,7 +340,7 @@ def _break_even_words(row: Mapping[Any, Any]) -> list[str]:
 def _partial_words(row: Mapping[Any, Any]) -> list[str]:
     if _testing_costs(row):
         return ["Some of it progresses while computing.", *_TESTING]
-    if row["test_interval_ns"]:
+    if _tests(row):
         return ["Some of it progresses while computing: shorter intervals of MPI_Test may hide more (--test-interval)."]
     if _progress_thread(row):
         return [
@@ -340,7 +356,7 @@ def _partial_words(row: Mapping[Any, Any]) -> list[str]:
 def _none_words(row: Mapping[Any, Any]) -> list[str]:
     if _testing_costs(row):
         return [*_TESTING]
-    if row["test_interval_ns"]:
+    if _tests(row):
         return ["Not even MPI_Test makes it progress: call it more often (--test-interval), or use a progress thread."]
     if _progress_thread(row):
         return [
@@ -378,7 +394,7 @@ def _contention_words(row: Mapping[Any, Any]) -> list[str]:
 
 
 def _slowed_words(row: Mapping[Any, Any]) -> list[str]:
-    if row["test_interval_ns"] and not _progress_thread(row):
+    if _tests(row) and not _progress_thread(row):
         return ["Cutting the computation for MPI_Test costs that: try longer intervals (--test-interval)."]
     if _progress_thread(row):
         words = _free_core_words(row)
@@ -391,13 +407,13 @@ def _slowed_words(row: Mapping[Any, Any]) -> list[str]:
 
 
 def _free_core_words(row: Mapping[Any, Any]) -> list[str]:
+    if row["configuration"] == "dedicated_unbound":  # first: not bound, it may run on a core that computes, too
+        return ["The progress thread is not bound to the free core: bind it (dedicated)."]
     if row["shared_core"]:
         return [
             "The progress thread shares a core with computation: leave one core free for it (dedicated), or use one "
             "that polls only while a request is open (apphelper)."
         ]
-    if row["configuration"] == "dedicated_unbound":
-        return ["The progress thread is not bound to the free core: bind it (dedicated)."]
     return []
 
 

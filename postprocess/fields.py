@@ -99,6 +99,9 @@ class Fields:
     def count(self, key: str) -> int:
         return int(self._get(key, is_count, "a whole number"))
 
+    def positive(self, key: str) -> int:
+        return int(self._get(key, lambda v: is_count(v) and v > 0, "a whole number from 1"))
+
     def number(self, key: str) -> float:
         return float(self._get(key, is_number, "a number"))
 

@@ -244,10 +244,11 @@ def _facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     seen = manifest.get("seen")
     if isinstance(seen, dict):
         facts.append(("nodes", _words(seen.get("nodes"))))
-        variables = seen.get("variables")
-        for toolchain, named in variables.items() if isinstance(variables, dict) else ():
-            for name, values in named.items() if isinstance(named, dict) else ():
-                facts.append((f"{toolchain}: {name}", _words(values)))
+        for part in ("variables", "builds"):
+            of_toolchains = seen.get(part)
+            for toolchain, named in of_toolchains.items() if isinstance(of_toolchains, dict) else ():
+                for name, values in named.items() if isinstance(named, dict) else ():
+                    facts.append((f"{toolchain}: {name}", _words(values)))
     for part in ("host", "campaign", "options"):
         inside = manifest.get(part)
         facts += [(f"{part} {name}", str(value)) for name, value in inside.items()] if isinstance(inside, dict) else []

@@ -245,7 +245,7 @@ def _header(line: Fields) -> Header:
         thread_level_provided=line.text("thread_level_provided"),
         ranks=line.count("ranks"),
         nodes=line.count("nodes"),
-        threads_per_rank=line.count("threads_per_rank"),
+        threads_per_rank=line.positive("threads_per_rank"),
         physical_cores=line.count("physical_cores"),
         oversubscribed=line.flag("oversubscribed"),
         shared_core=line.flag("shared_core"),
@@ -268,7 +268,7 @@ def _header(line: Fields) -> Header:
 
 def _target(line: Fields) -> Target:
     target = Target(
-        comp_target_ns=line.count("comp_target_ns"),
+        comp_target_ns=line.positive("comp_target_ns"),
         work_size=line.count("work_size"),
         calibration=calibration_of(line.inside("calibration")),
         warmup_repetitions=line.count("warmup_repetitions"),

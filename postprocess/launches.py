@@ -28,7 +28,7 @@ from postprocess.fields import RecordError, fail
 from postprocess.impact import CASE as IMPACT_CASE
 from postprocess.impact import impact_of, impact_table
 from postprocess.impact_record import impacts_of
-from postprocess.load import MANIFEST_VERSION, load_run
+from postprocess.load import MANIFEST_VERSION, is_as_asked, load_run
 from postprocess.points import CASE, points_of
 from postprocess.text import clean
 
@@ -72,22 +72,46 @@ def run_launches(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """`launch_table` of one run, and which of its records could not be read.
 
     Its tables are what was archived, by their checksums; where they lack something, because an older version made them,
-    or the run is not complete, its records say the same. Raises RecordError where neither can be read, or the tables
-    are not of one run.
+    or the run is not complete, its records say the same. Without cases that were not what was asked for, which is said.
+    Raises RecordError where neither can be read, or the tables are not of one run.
     """
     partial = folder.parent.name == ".partial"
     system = folder.parent.parent.name if partial else folder.parent.name
-    wanted = (("points.parquet", _OF_POINTS), ("samples.parquet", _OF_SAMPLES))
+    refused = _refused(folder)
+    named = ["record"] if refused else []
+    wanted = (("points.parquet", [*_OF_POINTS, *named]), ("samples.parquet", _OF_SAMPLES))
     kept = None if partial else _tables(folder, wanted)
-    problems: tuple[str, ...] = ()
+    problems = tuple(f"{label} is left out, it failed: {reason}" for label, reason in refused.values())
     if kept is None:
         run = load_run(folder)
         impacts, unread = impacts_of(run)
-        problems = (*run.problems, *unread)
+        problems = (*problems, *run.problems, *unread)
         parts = [points_of(run), _in_columns(impact_table(impacts))]
     else:
         parts = [_from_tables(folder, *kept), _impacts(folder)]
+    if refused:
+        parts = [part[~part["record"].isin(list(refused))] for part in parts]
     return joined([_as_launches(part.assign(system=system, run=folder.name)) for part in parts]), problems
+
+
+def _refused(folder: Path) -> dict[str, tuple[str, str]]:
+    """{record: (case, reason)} of the cases of a run that were not what was asked for: placed otherwise, say, or
+    without the progress thread. Those that only missed a reference are none: they are what a comparison is to find.
+    """
+    try:
+        cases = _manifest(folder).get("cases") or []
+    except RecordError:
+        if folder.parent.name == ".partial":
+            return {}  # its records tell what there is
+        raise
+    failed = [
+        one
+        for one in (cases if isinstance(cases, list) else [])
+        if isinstance(one, dict) and one.get("result") == "fail" and not is_as_asked(one)
+    ]
+    return {
+        str(one["record"]): (clean(one.get("case")), clean(one.get("reason"))) for one in failed if one.get("record")
+    }
 
 
 def _as_launches(found: pd.DataFrame) -> pd.DataFrame:
@@ -104,14 +128,14 @@ def _impacts(folder: Path) -> pd.DataFrame:
     there = (folder / "impact.parquet").exists() or any((folder / "records").glob("*mpi_impact*.jsonl"))
     if not there:
         return _in_columns(impact_table([]))
-    kept = _tables(folder, (("impact.parquet", _OF_IMPACT),))
+    kept = _tables(folder, (("impact.parquet", [*_OF_IMPACT, "record"]),))
     return _in_columns(impact_of(load_run(folder)) if kept is None else kept[0].to_pandas())
 
 
 def _in_columns(impacts: pd.DataFrame) -> pd.DataFrame:
     """Rows of `impact_table` with those of COLUMNS that they have; they have no place on a map."""
     nowhere = {"comm_target_ns": 0, "message_bytes": 0, "test_interval_ns": 0}
-    table: pd.DataFrame = impacts[_OF_IMPACT].rename(columns={"repeat": "launch"})
+    table: pd.DataFrame = impacts[[*_OF_IMPACT, "record"]].rename(columns={"repeat": "launch"})
     whole: pd.DataFrame = table.assign(benchmark="mpi_impact", collective="", cache="warm", **nowhere)
     return whole
 
@@ -167,8 +191,16 @@ def _tables(folder: Path, wanted: Iterable[tuple[str, Sequence[str]]]) -> list[p
 
 
 def _checksums(folder: Path) -> dict[str, Any]:
-    """Of a run's manifest; empty where there is none. Raises RecordError where it tells nothing: what then lies there
-    may be anything, and where it is of a version not known here."""
+    """Of a run's manifest. Raises RecordError."""
+    checksums = _manifest(folder).get("checksums") or {}
+    if not isinstance(checksums, dict):
+        fail("manifest.json", "its checksums are of another type")
+    return checksums
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    """A run's manifest; empty where there is none. Raises RecordError where it tells nothing: what then lies there may
+    be anything, and where it is of a version not known here."""
     try:
         manifest = json.loads((folder / "manifest.json").read_bytes())
     except FileNotFoundError:
@@ -180,10 +212,7 @@ def _checksums(folder: Path) -> dict[str, Any]:
     version = manifest.get("schema_version")
     if type(version) is int and version > MANIFEST_VERSION:
         fail("manifest.json", f"schema version {version} is newer than {MANIFEST_VERSION}, the newest that this reads")
-    checksums = manifest.get("checksums") or {}
-    if not isinstance(checksums, dict):
-        fail("manifest.json", "its checksums are of another type")
-    return checksums
+    return manifest
 
 
 def _check_types(name: str, schema: pa.Schema, columns: Sequence[str]) -> None:
@@ -191,9 +220,10 @@ def _check_types(name: str, schema: pa.Schema, columns: Sequence[str]) -> None:
     for column in columns:
         kind = schema.field(column).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        named = column in WORDS or column == "record"
         text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-        right = text if column in WORDS else pa.types.is_boolean(kind) if column in _STATE else number
+        right = text if named else pa.types.is_boolean(kind) if column in _STATE else number
         if not right and not pa.types.is_null(kind):  # of no rows
             fail(name, f"{column} is of type {clean(kind)}, which is not that of a run's tables")
 

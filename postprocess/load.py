@@ -26,6 +26,10 @@ PEER_SCHEMA = "mpi-campaign.peer"
 OTHER_SCHEMAS = (IMPACT_SCHEMA, PEER_SCHEMA)
 MANIFEST_SCHEMA = "mpi-campaign.manifest"
 MANIFEST_VERSION = 1
+PERFORMANCE = "performance"
+"""ReFrame's name of the phase in which numbers are held against references."""
+MOST_TIMES_FASTER = 800
+"""Than when it was calibrated, a size can be; units are a thousand apart."""
 SCHEMA_FOLDER = Path(__file__).resolve().parents[1] / "results" / "schema"
 
 
@@ -460,7 +464,7 @@ def _header(line: Fields) -> Header:
         thread_level_provided=line.text("thread_level_provided"),
         ranks=line.count("ranks"),
         nodes=line.count("nodes"),
-        threads_per_rank=line.count("threads_per_rank"),
+        threads_per_rank=line.positive("threads_per_rank"),
         physical_cores=line.count("physical_cores"),
         oversubscribed=line.flag("oversubscribed"),
         shared_core=line.flag("shared_core"),
@@ -580,6 +584,22 @@ def _thread_medians(line: Fields, header: Header) -> ThreadMedians | None:
     return ThreadMedians(medians.times_table("t_comp_ns", *shape), medians.times_table("t_comp_ref_ns", *shape))
 
 
+def is_as_asked(case: Json) -> bool:
+    """Whether a case of a manifest was measured as it was asked for; it may be worse than its reference."""
+    return case.get("result") == "pass" or case.get("fail_phase") == PERFORMANCE
+
+
+def _check_unit(where: str, term: str, calibration: Calibration, reference: Nanoseconds) -> None:
+    """No size is so many times faster than when it was calibrated: one of the two times is in another unit."""
+    measured_ns = float(np.median(reference)) if reference.size else 0.0
+    if calibration.status != "given" and 0 < measured_ns < calibration.time_ns / MOST_TIMES_FASTER:
+        fail(
+            where,
+            f"samples.t_{term}_ref_ns are about {measured_ns:.0f}, {term}_calibration.time_ns is "
+            f"{calibration.time_ns}: they are not of one unit",
+        )
+
+
 def _point(line: Fields, header: Header) -> Point:
     """Version 1 had one start method for all points, one set of buffers, and neither recalibrated nor discarded.
 
@@ -595,7 +615,7 @@ def _point(line: Fields, header: Header) -> Point:
         return Spread(term.times("min", n), term.times("median", n), term.times("max", n), term.times("max_rank", n))
 
     never = np.zeros(n, dtype=np.int64)
-    return Point(
+    point = Point(
         index=line.count("index"),
         collective=line.text("collective"),
         comm_target_ns=line.count("comm_target_ns"),
@@ -634,6 +654,9 @@ def _point(line: Fields, header: Header) -> Point:
         rank_samples=_rank_samples(line, ranks, n, version),
         thread_medians=_thread_medians(line, header),
     )
+    _check_unit(line.where, "comm", point.comm_calibration, point.t_comm_ref_ns)
+    _check_unit(line.where, "comp", point.comp_calibration, point.t_comp_ref_ns)
+    return point
 
 
 def _footer(line: Fields, points: int, version: int) -> Footer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +50,7 @@ COLUMNS = [
     *CASE, "comm_target_ns", "comp_target_ns", "message_bytes", "work_size",
     "t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns",
     *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")), "vs_basic_reason",
+    "launches_vs_basic",
     "diagnosis", "diagnosis_confidence", "diagnosis_alternatives", "diagnosis_advice",
     "overlap_osu_percent", "overlap_imb_percent", "test_calls", "t_test_ns",
     "slowest_thread_relative", "slowest_thread",
@@ -78,10 +79,11 @@ _NOTHING = Estimate(_NAN, _NAN, _NAN)
 
 @dataclass(frozen=True)
 class _Measured:
-    """A point with its medians, and where it came from."""
+    """A point with its medians, and where it came from: which launch of its case, of how many."""
 
     record: Record
     launch: int
+    launches: int
     point: Point
     measured: Estimate
     comm: Estimate
@@ -92,10 +94,20 @@ class _Measured:
     """What those repetitions took beyond that."""
 
     @classmethod
-    def of(cls, record: Record, launch: int, point: Point) -> _Measured:
+    def of(cls, record: Record, launch: int, launches: int, point: Point) -> _Measured:
         slowest = point.t_comp_ns.max
         series = (point.t_measured_ns, point.t_comm_ref_ns, point.t_comp_ref_ns, slowest, point.t_measured_ns - slowest)
-        return cls(record, launch, point, *map(median_estimate, series))
+        return cls(record, launch, launches, point, *map(median_estimate, series))
+
+    @property
+    def overhead(self) -> Estimate:
+        """`r_overhead`, against the own references."""
+        return metrics.overhead_estimate(self.measured, self.comp, self.comm)
+
+    @property
+    def refs_ns(self) -> tuple[float, float]:
+        """The medians of communication and computation alone."""
+        return as_float(self.comm.value), as_float(self.comp.value)
 
     def cell(self, launch: int) -> Hashable:
         """What a point has in common with the points that it is compared with, in the given launch.
@@ -113,8 +125,11 @@ def points_of(run: Run) -> pd.DataFrame:
 
     `r_overhead` uses the run's own references, `r_overhead_vs_basic` those that `basic` had on the same sizes, and
     `speedup_vs_basic` is basic's t_measured over the point's own. Where `basic` has no comparable point the last two,
-    and what follows from them, are NaN and `vs_basic_reason` says why. `r_exposed` and `r_interference` are the two
-    parts of the overhead ratio against basic's references, or against the own ones where there is no basic.
+    and what follows from them, are NaN and `vs_basic_reason` says why. Where basic's point is there, and not to be
+    relied on, they are numbers, and the point is not reliable. `launches_vs_basic` is how many launches there are of
+    the case and of `basic`, of the one that has fewer; 0 where there is no comparison. `r_exposed` and
+    `r_interference` are the two parts of the overhead ratio against basic's references, or against the own ones where
+    there is no basic.
     `unreliable_reasons`, `flags` and `diagnosis_alternatives` hold lists of strings.
     """
     return points_table(run.records, str(run.manifest.get("system") or ""))
@@ -123,7 +138,12 @@ def points_of(run: Run) -> pd.DataFrame:
 def points_table(records: Sequence[Record], system: str = "") -> pd.DataFrame:
     """`points_of` for records that need not be in a run folder; without `system` the one in their metadata is taken."""
     launches = launch_numbers(records)
-    found = [_Measured.of(r, launches[r.name, p.collective], p) for r in records for p in r.points]
+    total = Counter(_launch_case(r, collective) for r in records for collective in r.collectives)
+    found = [
+        _Measured.of(r, launches[r.name, p.collective], total[_launch_case(r, p.collective)], p)
+        for r in records
+        for p in r.points
+    ]
     basics = {m.cell(m.launch): m for m in found if is_reference(header_case(m.record.header))}
     reduced = {m.cell(m.launch): m for m in found if is_reduced_reference(header_case(m.record.header))}
     rows = pd.DataFrame([_row(m, basics, reduced, system) for m in found], columns=COLUMNS)
@@ -274,10 +294,15 @@ def launch_numbers(records: Sequence[Record]) -> dict[tuple[str, str], int]:
     seen: dict[Hashable, int] = defaultdict(int)
     for record in sorted(records, key=lambda r: (r.header.started_utc, r.path.name)):
         for collective in record.collectives:
-            case = (*header_case(record.header).values(), collective)
+            case = _launch_case(record, collective)
             seen[case] += 1
             numbers[record.name, collective] = seen[case]
     return numbers
+
+
+def _launch_case(record: Record, collective: str) -> Hashable:
+    """What all launches of a case have in common."""
+    return (*header_case(record.header).values(), collective)
 
 
 def header_case(h: Header) -> dict[str, Any]:
@@ -326,12 +351,12 @@ def _row(
     m: _Measured, basics: dict[Hashable, _Measured], reduced: dict[Hashable, _Measured], system: str
 ) -> dict[str, Any]:
     h, p = m.record.header, m.point
-    overhead = metrics.overhead_estimate(m.measured, m.comp, m.comm)
-    comm_ref, comp_ref = as_float(m.comm.value), as_float(m.comp.value)
-    flags = validity.flags(p, h.interval_relative, comm_ref, comp_ref)
+    overhead, (comm_ref, comp_ref) = m.overhead, m.refs_ns
+    flags = validity.flags(p, h.interval_relative, h.test_interval_ns)
 
     basic, reason = _basic_of(m, basics)
     moved: list[str] = []
+    doubts: list[str] = []
     against_basic = speedup = _NOTHING
     deciding, refs = overhead, m
     if basic is not None:
@@ -345,7 +370,9 @@ def _row(
         )
         if basic.point.clock.method == "none" and p.clock.method != "none":
             flags.append("basic was measured without a common clock")
-    unreliable = validity.unreliable_reasons(p, deciding, min(comm_ref, comp_ref))
+        if basic is not m:
+            doubts = validity.basic_reasons(basic.point, basic.overhead, *basic.refs_ns)
+    unreliable = [*validity.unreliable_reasons(p, deciding, comm_ref, comp_ref), *doubts]
     given_up = h.progress.given_up_cores
     alike = _comparable(m, reduced)
     r_comm, r_comp, approximate = _rank_ratios(m)
@@ -360,6 +387,7 @@ def _row(
         **_columns("r_overhead_vs_basic", against_basic),
         **_columns("speedup_vs_basic", speedup),
         "vs_basic_reason": reason,
+        "launches_vs_basic": 0 if basic is None else min(m.launches, basic.launches),
         **_columns(
             "speedup_vs_basic_per_work",
             metrics.scaled(speedup, h.threads_per_rank / (h.threads_per_rank + given_up)),
@@ -392,7 +420,7 @@ def _row(
         "valid": not validity.invalid_reasons(p),
         "reliable": not unreliable,
         "unreliable_reasons": unreliable,
-        "flags": [*flags, *moved],
+        "flags": [*flags, *moved, *validity.negative_flags(against_basic)],
         "reference_moved": bool(moved),
         "oversubscribed": h.oversubscribed,
         "shared_core": h.shared_core,

@@ -6,18 +6,21 @@ reliable    Valid, and the value answers the question at this cell of the map:
               `diagnosis.deciding_ratio`) can tell overlap (0) from serialisation (1): it is at most 0.5 wide, or
               nothing of it is below 1;
             * both sizes reach their target time: status none of `unreachable`, `not_searched` and `not_monotonic`, and
-              within 20 %,
-              or the cell stands in the wrong place of the map;
+              within 20 %, when they were calibrated and, but for given sizes, when they were measured; or the cell
+              stands in the wrong place of the map;
+            * the point of `basic` that it is compared with is reliable, none of that one's references drifted by more
+              than 10 %, or is more than 10 % off the time that its size had when it was calibrated: a disturbed `basic`
+              makes everything else look better (or worse);
             * the clocks agree to within 10 % of the shorter reference, by which they could shift the ratio. How far
               they agree may be unknown: that is no disagreement of 0, but a flag.
 flags       Worth knowing, but the ratio stands, because it is made of the references that were measured, not of the
-            targets: a size off its target by less; a measured reference more than 20 % off the target that its size
-            was calibrated for, or, of a given size, more than 10 % off the time that it had when it was calibrated;
-            references that moved by more than 10 % against those of `basic` on the same sizes (the very effect that
-            r_overhead_vs_basic is there to show); a reference that drifted during the point (the trend has p < 0.01
-            and changes it by more than 2 % and by more than the asked width of the interval); most repetitions
-            started late, or so many that measuring stopped for it; a start by barrier; no common clock (times over
-            ranks are then the longest of the ranks' own durations), at this point or at that of `basic`.
+            targets: a size off its target by less; a measured reference of a given size more than 10 % off the time
+            that it had when it was calibrated; references that moved by more than 10 % against those of `basic` on the
+            same sizes (the very effect that r_overhead_vs_basic is there to show); an interval of r_overhead_vs_basic
+            below -0.02; a reference that drifted during the point (the trend has p < 0.01 and changes it by more than
+            2 % and by more than the asked width of the interval); MPI_Test that was asked for and never called; most
+            repetitions started late, or so many that measuring stopped for it; a start by barrier; no common clock
+            (times over ranks are then the longest of the ranks' own durations), at this point or at that of `basic`.
 
 Oversubscribed and shared cores are properties of the placement, cold caches one of the plan, in columns of their own;
 they make nothing unreliable. Neither does a recalibration, which mended something: the details of the point tell it.
@@ -29,7 +32,7 @@ import math
 
 from postprocess.load import Calibration, Point, Reference
 from postprocess.metrics import MIN_REPETITIONS, Estimate, as_float
-from postprocess.text import change, duration, percent, ratio
+from postprocess.text import change, duration, interval, percent, ratio
 
 WIDEST_INTERVAL = 0.5
 SERIALISED = 1.0
@@ -52,15 +55,15 @@ def invalid_reasons(point: Point) -> list[str]:
     return reasons
 
 
-def unreliable_reasons(point: Point, deciding: Estimate, shorter_ref_ns: float) -> list[str]:
+def unreliable_reasons(point: Point, deciding: Estimate, comm_ref_ns: float, comp_ref_ns: float) -> list[str]:
     """Why the overhead ratio that decides about a point does not answer the question at its cell, the reasons of
-    `invalid_reasons` included."""
-    calibration = [
-        *_calibration_reasons("message size", "communication size", point.comm_calibration),
-        *_calibration_reasons("work size", "computation size", point.comp_calibration),
+    `invalid_reasons` included. The references are the point's own medians; those of `basic` are `basic_reasons`."""
+    sizes = [
+        *_size_reasons("message size", "communication", point.comm_calibration, comm_ref_ns, point.comm_target_ns),
+        *_size_reasons("work size", "computation", point.comp_calibration, comp_ref_ns, point.comp_target_ns),
     ]
     if point.stop_reason == "not_measured":
-        return invalid_reasons(point) + calibration
+        return invalid_reasons(point) + sizes
     reasons = invalid_reasons(point)
     low, high = as_float(deciding.low), as_float(deciding.high)
     width = high - low
@@ -68,34 +71,43 @@ def unreliable_reasons(point: Point, deciding: Estimate, shorter_ref_ns: float) 
         reasons.append(f"interval too wide ({ratio(width) if math.isfinite(width) else 'unbounded'})")
     elif math.isnan(width) and point.repetitions >= MIN_REPETITIONS:
         reasons.append("no ratio: a reference time is 0")
-    reasons += calibration
-    if point.clock.residual_ns is not None and point.clock.residual_ns > CLOCK_LIMIT * shorter_ref_ns:
+    reasons += sizes
+    if point.clock.residual_ns is not None and point.clock.residual_ns > CLOCK_LIMIT * min(comm_ref_ns, comp_ref_ns):
         reasons.append(f"clocks disagree by {duration(point.clock.residual_ns)}")
     return reasons
 
 
-def flags(point: Point, asked_width: float, comm_ref_ns: float, comp_ref_ns: float) -> list[str]:
-    """What a reader should know of a point although its ratio stands; `moved_flags` is apart.
+def basic_reasons(basic: Point, overhead: Estimate, comm_ref_ns: float, comp_ref_ns: float) -> list[str]:
+    """Why nothing can be held against a point of `basic`: that one is not reliable, or its references were disturbed.
+
+    `overhead` and the references are those of `basic`.
+    """
+    found = [f"basic is not reliable here: {x}" for x in unreliable_reasons(basic, overhead, comm_ref_ns, comp_ref_ns)]
+    for name, calibration, reference in _terms(basic):
+        disturbed = [
+            *(_moved(name, reference) if calibration.status != "no_message" else []),
+            *_drifted(name, reference, REFERENCE_LIMIT),
+        ]
+        found += [f"basic's {words}" for words in disturbed]
+    return found
+
+
+def flags(point: Point, asked_width: float, test_interval_ns: int) -> list[str]:
+    """What a reader should know of a point although its ratio stands; `moved_flags` and `negative_flags` are apart.
 
     `asked_width` is the width of the medians' intervals, relative to them, at which the point would have been done.
     """
     if point.stop_reason == "not_measured":
         return []
     found = []
-    for name, calibration, reference, ref_ns, target_ns in (
-        ("communication", point.comm_calibration, point.comm_reference, comm_ref_ns, point.comm_target_ns),
-        ("computation", point.comp_calibration, point.comp_reference, comp_ref_ns, point.comp_target_ns),
-    ):
+    for name, calibration, reference in _terms(point):
         if calibration.status == "off_target" and abs(calibration.error_relative) <= CALIBRATION_LIMIT:
             found.append(f"{name} size off target by {percent(abs(calibration.error_relative))}")
-        sized = calibration.status not in ("given", "no_message")
-        if sized and target_ns and abs(ref_ns / target_ns - 1) > CALIBRATION_LIMIT:
-            found.append(f"{name} alone took {duration(ref_ns)} for a target of {duration(target_ns)}")
-        moved = reference.moved_relative
-        if calibration.status == "given" and moved is not None and abs(moved) > REFERENCE_LIMIT:
-            found.append(f"{name} alone takes {change(moved)} against the time that its size was calibrated for")
-        if drifted(reference, asked_width):
-            found.append(f"{name} reference drifted by {change(reference.change_relative or 0)} during the point")
+        if calibration.status == "given":
+            found += _moved(name, reference)
+        found += _drifted(name, reference, asked_width)
+    if test_interval_ns and not point.test_calls:
+        found.append("MPI_Test was never called: the computation is one piece")
     if point.stop_reason == "late":
         found.append(
             f"stopped because too many repetitions started late: {point.late_repetitions} thrown away, "
@@ -129,7 +141,37 @@ def moved_flags(comm_change: float, comp_change: float) -> list[str]:
     ]
 
 
-def _calibration_reasons(size: str, name: str, calibration: Calibration) -> list[str]:
+def negative_flags(against_basic: Estimate) -> list[str]:
+    """An r_overhead_vs_basic whose interval lies wholly below -0.02: not even perfect overlap explains it."""
+    value, low, high = (as_float(part) for part in (against_basic.value, against_basic.low, against_basic.high))
+    if not high < -DRIFT_LIMIT:
+        return []
+    where = f"{ratio(value)} {interval(low, high)}"
+    return [f"r_overhead_vs_basic {where} is below 0: a reference was disturbed, or is slower in basic"]
+
+
+def _terms(point: Point) -> tuple[tuple[str, Calibration, Reference], ...]:
+    return (
+        ("communication", point.comm_calibration, point.comm_reference),
+        ("computation", point.comp_calibration, point.comp_reference),
+    )
+
+
+def _moved(name: str, reference: Reference) -> list[str]:
+    moved = reference.moved_relative
+    if moved is None or abs(moved) <= REFERENCE_LIMIT:
+        return []
+    return [f"{name} alone takes {change(moved)} against the time that its size was calibrated for"]
+
+
+def _drifted(name: str, reference: Reference, asked_width: float) -> list[str]:
+    if not drifted(reference, asked_width):
+        return []
+    return [f"{name} reference drifted by {change(reference.change_relative or 0)} during the point"]
+
+
+def _size_reasons(size: str, name: str, calibration: Calibration, ref_ns: float, target_ns: int) -> list[str]:
+    """Why a size, or the time that it took, puts the cell in the wrong place of the map."""
     if calibration.status == "not_searched":
         return [f"no {size} was looked for: the time was up"]
     if calibration.status == "unreachable":
@@ -139,5 +181,7 @@ def _calibration_reasons(size: str, name: str, calibration: Calibration) -> list
     if calibration.status == "no_message":
         return []
     if calibration.time_ns and abs(calibration.error_relative) > CALIBRATION_LIMIT:
-        return [f"{name} off target by {percent(abs(calibration.error_relative))}"]
+        return [f"{name} size off target by {percent(abs(calibration.error_relative))}"]
+    if calibration.status != "given" and target_ns and abs(ref_ns / target_ns - 1) > CALIBRATION_LIMIT:
+        return [f"{name} alone took {duration(ref_ns)} for a target of {duration(target_ns)}"]
     return []

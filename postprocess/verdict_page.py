@@ -233,8 +233,8 @@ def history_view(
     answer: str,
     facts: Sequence[tuple[str, str]] = (),
 ) -> View:
-    """The page of a history: each change with its state (rings, acknowledged, past) and what explains it; its case over
-    the runs."""
+    """The page of a history: each change with its state (rings, acknowledged, past, better) and what explains it; its
+    case over the runs."""
     filters = _Filters(["verdict", "toolchain", "configuration", "collective", "metric"])
     rows = []
     changed: dict[tuple[str, ...], list[Change]] = defaultdict(list)

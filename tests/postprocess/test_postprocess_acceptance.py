@@ -12,10 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, CriteriaError, Result, judge, read_criteria
+from postprocess.impact import impact_table
+from postprocess.impact_record import load_impact
 from postprocess.load import Record, load_record, load_run
 from postprocess.points import points_of
 from postprocess.verdict_page import acceptance_answer
-from tests.postprocess import synthetic
+from tests.postprocess import synthetic, synthetic_impact
 
 
 def criteria(tmp_path: Path, text: str) -> Criteria:
@@ -148,6 +150,36 @@ def test_a_weak_node_is_named(tmp_path: Path) -> None:
     assert alone.verdict == NOT_TESTED
 
 
+def test_nodes_that_must_be_there_are_missed(tmp_path: Path) -> None:
+    records = nodes(tmp_path, [1, 1.01, 1, 0.99])
+    words = ("metric: t_comp_ref_ns", "by: host", "at_most: 1.05")
+    for hosts, verdict, said in (
+        ("4", PASS, ""),
+        ("64", NOT_TESTED, "4 nodes were compared, not 64"),
+        ("[n0, n3]", PASS, ""),
+        ("[n0, n7, n9]", NOT_TESTED, "not compared: n7, n9"),
+    ):
+        (result,) = judge(one(tmp_path, *words, f"hosts: {hosts}"), pd.DataFrame(), pd.DataFrame(), records)
+        assert result.verdict == verdict
+        assert said in result.evidence[0]
+    found = one(tmp_path, *words, "hosts: 64")
+    assert found.criteria[0].words.endswith("all cases, 64 nodes")
+    (weak,) = judge(found, pd.DataFrame(), pd.DataFrame(), nodes(tmp_path, [1, 1.2, 1, 0.99]))
+    assert weak.verdict == FAIL
+    assert "4 nodes were compared, not 64" in weak.evidence
+
+
+def test_the_impact_of_an_idle_library_is_held_against_its_bound(tmp_path: Path) -> None:
+    path = synthetic_impact.write(tmp_path / "r.jsonl", synthetic_impact.synthetic(16, synthetic_impact.slowed(1.1)))
+    table = impact_table([load_impact(path)])
+    for bound, verdict in (("at_most: 1.02", FAIL), ("at_most: 1.2", PASS)):
+        found = one(tmp_path, "metric: r_mpi_impact", f"where: {{configuration: {table['configuration'][0]}}}", bound)
+        (result,) = judge(found, pd.DataFrame(), table, [])
+        assert result.verdict == verdict, result
+    with pytest.raises(CriteriaError, match="where takes toolchain"):
+        one(tmp_path, "metric: r_mpi_impact", "where: {collective: ibcast}", "at_most: 1")
+
+
 def test_nodes_measured_in_turn_are_compared_on_the_same_sizes_only(tmp_path: Path) -> None:
     found = one(tmp_path, "metric: t_comp_ref_ns", "by: host", "at_most: 1.05")
 
@@ -208,6 +240,9 @@ def test_accepted_only_if_every_criterion_passes(run: Path, tmp_path: Path) -> N
         ("criteria: [{name: a, metric: r_comm, at_most: 1}, {name: a, metric: r_comm, at_most: 2}]", "two criteria"),
         ("criteria: [{metric: t_comp_ref_ns, by: host, take: max, at_most: 1}]", "take is not for by: host"),
         ("criteria: [{metric: r_overhead, take: [max], at_most: 1}]", "take '"),
+        ("criteria: [{metric: r_overhead, hosts: 4, at_most: 1}]", "hosts is for by: host"),
+        ("criteria: [{metric: t_comp_ref_ns, by: host, hosts: 1, at_most: 1}]", "hosts '1': how many"),
+        ("criteria: [{metric: t_comp_ref_ns, by: host, hosts: [1], at_most: 1}]", "a list of their names"),
         ("criteria: [{metric: t_measured_ns, at_most: 1}]", "metric 't_measured_ns': one of"),
         ("criteria: [{metric: r_comm, at_most: 1, where: {comm_target_ns: 1e6}}]", "it takes whole numbers"),
         ("criteria: [{metric: r_comm, at_most: 1, where: {collective: []}}]", "it takes words"),
@@ -232,7 +267,7 @@ def test_any_document_is_read_or_refused_in_a_line(tmp_path: Path, data: st.Data
     criterion: dict[str, Any] = {
         "name": "a", "metric": "r_comm", "where": {"ranks": 2}, "points": "all", "take": "max", "at_most": 1,
     }  # fmt: skip
-    key = data.draw(st.sampled_from([*criterion, "by", "at_least"]))
+    key = data.draw(st.sampled_from([*criterion, "by", "hosts", "at_least"]))
     document = {"title": "t", "criteria": [{**criterion, key: data.draw(junk)}]}
     try:
         criteria(tmp_path, yaml.safe_dump(document, allow_unicode=data.draw(st.booleans())))

@@ -292,9 +292,10 @@ def test_cut_anywhere(tmp_path: Path, cut: int) -> None:
 def test_anything_put_anywhere_is_an_error_of_one_line_or_loads(
     tmp_path: Path, original: list[dict[str, Any]], data: st.DataObject
 ) -> None:
+    """What loads has a table."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(data.draw(anything_anywhere(original)))
-    loads_or_says_why(load_record, path)
+    loads_or_says_why(lambda one: points_table([load_record(one)]), path)
 
 
 @SAME_FOLDER
@@ -303,6 +304,11 @@ def test_damaged_bytes_are_an_error_of_one_line_or_load(tmp_path: Path, content:
     path = tmp_path / "r.jsonl"
     path.write_bytes(content)
     loads_or_says_why(load_record, path)
+
+
+def in_microseconds(point: dict[str, Any]) -> dict[str, Any]:
+    samples = {**point["samples"], "t_comm_ref_ns": [time // 1000 for time in point["samples"]["t_comm_ref_ns"]]}
+    return {**point, "samples": samples}
 
 
 @pytest.mark.parametrize(
@@ -337,6 +343,14 @@ def test_damaged_bytes_are_an_error_of_one_line_or_load(tmp_path: Path, content:
         (synthetic.text([*LINES, LINES[1]]), "r.jsonl:7: a line after the footer"),
         (synthetic.text([*LINES[:-1], {**LINES[-1], "points": 3}]), "r.jsonl:6: the footer counts 3 points"),
         (synthetic.text([LINES[0], {**LINES[1], "repetitions": 5}]), "r.jsonl:2: samples.t_measured_ns has 11 values"),
+        (
+            synthetic.text([{**LINES[0], "threads_per_rank": 0}]),
+            "r.jsonl:1: threads_per_rank is not a whole number from 1",
+        ),
+        (
+            synthetic.text([LINES[0], in_microseconds(LINES[1])]),
+            "r.jsonl:2: samples.t_comm_ref_ns are about 8",
+        ),
         (synthetic.text([{**LINES[0], "toolchain": "\ud800"}]), "r.jsonl:1: not JSON"),
         (synthetic.text([LINES[0], {**LINES[1], "data_errors": float("nan")}]), "r.jsonl:2: not JSON"),
         (synthetic.text([LINES[0]]) + "\n" + synthetic.text(LINES[1:]), "r.jsonl:2: not JSON"),

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from postprocess import metrics, validity
 from postprocess.break_even import COLUMNS as BREAK_EVEN_COLUMNS
 from postprocess.break_even import break_even_table
+from postprocess.diagnosis import UNRELIABLE
 from postprocess.load import RECORD_VERSIONS, Reference, load_record, load_run
 from postprocess.points import (
     COLUMNS,
@@ -104,6 +105,7 @@ def test_basic_of_another_case_is_no_basic(tmp_path: Path, changes: dict[str, An
     assert row["vs_basic_reason"] == reason
     assert math.isnan(row["r_overhead_vs_basic"])
     assert math.isnan(row["speedup_vs_basic"])
+    assert row["launches_vs_basic"] == 0
 
 
 def test_basic_with_other_sizes_or_invalid_is_no_basic(tmp_path: Path) -> None:
@@ -133,6 +135,13 @@ def test_launches_are_counted_and_compared_in_order(tmp_path: Path) -> None:
     )
     assert list(points["launch"]) == [2, 1, 1, 2, 3]
     assert list(points["speedup_vs_basic"].round(6)) == [1, 1, 1, 2, 2]
+    assert list(points["launches_vs_basic"]) == [2, 2, 2, 2, 2]  # basic has two, async three
+
+
+def test_one_launch_of_a_side_is_one_launch(tmp_path: Path) -> None:
+    basic, own = sweep(grid=(16,)), sweep(grid=(16,), configuration="async")
+    assert list(table(tmp_path, basic, own, own)["launches_vs_basic"]) == [1, 1, 1]
+    assert list(table(tmp_path, basic, basic, own)["launches_vs_basic"]) == [2, 2, 1]
 
 
 CALIBRATION = {"status": "converged", "time_ns": 16 * MS, "error_relative": 0.0, "measurements": 7}
@@ -227,14 +236,33 @@ def test_the_ratio_that_decides_must_be_narrow_whatever_the_own_references_are(t
 
 def test_flags_do_not_make_a_point_unreliable(tmp_path: Path) -> None:
     off = {**CALIBRATION, "status": "off_target", "error_relative": 0.12}
-    row = single(tmp_path, comm_calibration=off, late_repetitions=20, behaviour=Behaviour(1.0, reference_factor=1.5))
+    row = single(tmp_path, comm_calibration=off, late_repetitions=20)
     assert row["reliable"]
     assert row["flags"] == [
         "communication size off target by 12 %",
-        "communication alone took 24 ms for a target of 16 ms",
-        "computation alone took 24 ms for a target of 16 ms",
         "20 repetitions thrown away: a rank started late",
     ]
+
+
+@pytest.mark.parametrize(("factor", "reliable"), [(1.19, True), (0.81, True), (1.21, False), (0.79, False)])
+def test_a_reference_far_from_its_target_is_in_the_wrong_place_of_the_map(
+    tmp_path: Path, factor: float, reliable: bool
+) -> None:
+    """Whatever its size took when it was calibrated. Of a given size it is the configuration that does it: a flag."""
+    behaviour = Behaviour(1.0, reference_factor=factor)
+    row = single(tmp_path, behaviour=behaviour)
+    assert (row["reliable"], len(row["unreliable_reasons"]), row["flags"]) == (reliable, 0 if reliable else 2, [])
+    given = single(tmp_path, behaviour=behaviour, comm_calibration=GIVEN, comp_calibration=GIVEN)
+    assert (given["reliable"], len(given["flags"])) == (True, 2)
+
+
+def test_why_a_cell_is_in_the_wrong_place_is_said_once_of_each_term(tmp_path: Path) -> None:
+    far = Behaviour(1.0, reference_factor=1.5)
+    took = [f"{term} alone took 24 ms for a target of 16 ms" for term in TERMS]
+    assert single(tmp_path, behaviour=far)["unreliable_reasons"] == took
+    off = {**CALIBRATION, "status": "off_target", "error_relative": 0.5}
+    row = single(tmp_path, behaviour=far, comm_calibration=off)
+    assert row["unreliable_reasons"] == ["communication size off target by 50 %", took[1]]
 
 
 def drift(comm: tuple[float | None, float | None], comp: tuple[float | None, float | None]) -> dict[str, Any]:
@@ -301,6 +329,84 @@ GIVEN = {**CALIBRATION, "status": "given"}
 def test_flags(tmp_path: Path, changes: dict[str, Any], flags: list[str]) -> None:
     row = single(tmp_path, **changes)
     assert (row["flags"], row["reliable"]) == (flags, True)
+
+
+def beside_basic(tmp_path: Path, own: Behaviour, **basic: Any) -> dict[Any, Any]:
+    """The row of an `async` beside a `basic` whose point has these changes."""
+    lines = [synthetic.header(), point(**basic), synthetic.footer(1)]
+    rows = table(tmp_path, lines, sweep(own, grid=(16,), configuration="async"))
+    row: dict[Any, Any] = rows.iloc[-1].to_dict()
+    return row
+
+
+SLOWED = Behaviour(1.0, reference_factor=1.15)
+
+
+@pytest.mark.parametrize(
+    ("basic", "reasons"),
+    [
+        (
+            {"behaviour": SLOWED},
+            [f"basic's {term} alone takes +15 % against the time that its size was calibrated for" for term in TERMS],
+        ),
+        (drift((0.11, 0.0), QUIET), ["basic's communication reference drifted by +11 % during the point"]),
+        (
+            {"comm_calibration": {**CALIBRATION, "status": "unreachable"}},
+            ["basic is not reliable here: no message size reaches this time"],
+        ),
+        (
+            {"behaviour": Behaviour(1.0, reference_factor=1.5), "reference_moved": {"comm": 0.0, "comp": None}},
+            [f"basic is not reliable here: {term} alone took 24 ms for a target of 16 ms" for term in TERMS],
+        ),
+        ({"reference_moved": {"comm": 0.1, "comp": -0.1}}, []),
+        (drift((0.1, 0.0), QUIET), []),
+        (
+            {
+                "comm_calibration": {**CALIBRATION, "status": "no_message", "error_relative": -0.99},
+                "reference_moved": {"comm": 0.5, "comp": 0.0},
+            },
+            [],
+        ),
+    ],
+)
+def test_nothing_is_held_against_a_disturbed_basic(tmp_path: Path, basic: dict[str, Any], reasons: list[str]) -> None:
+    row = beside_basic(tmp_path, Behaviour(0.1), **basic)
+    assert (row["reliable"], row["unreliable_reasons"], row["vs_basic_reason"]) == (not reasons, reasons, "")
+    assert (row["diagnosis"] == UNRELIABLE) == bool(reasons)
+    assert math.isfinite(row["r_overhead_vs_basic"])
+
+
+def test_a_disturbed_basic_makes_everything_else_look_better(tmp_path: Path) -> None:
+    """The numbers are shown as they are, and it is said why nobody should believe them."""
+    row = beside_basic(tmp_path, Behaviour(0.1), behaviour=SLOWED)
+    assert row["r_overhead_vs_basic"] == pytest.approx((1.1 - 1.15) / 1.15, abs=1e-6)
+    assert row["speedup_vs_basic"] == pytest.approx(2.3 / 1.1, abs=1e-6)
+    assert row["diagnosis_advice"].startswith("Cannot tell: basic's communication alone takes +15 %")
+    noisy = beside_basic(tmp_path, Behaviour(0.1), behaviour=synthetic.NOISY)
+    assert any(reason.startswith("basic is not reliable here: interval too") for reason in noisy["unreliable_reasons"])
+
+
+def test_a_ratio_that_is_below_0_for_sure_is_flagged_and_shown(tmp_path: Path) -> None:
+    row = beside_basic(tmp_path, synthetic.NEGATIVE)
+    assert row["r_overhead_vs_basic"] == pytest.approx(-0.2, abs=1e-6)
+    (flag,) = row["flags"]
+    ends = r"-0\.20 \[-0\.\d\d, -0\.\d\d\]"
+    assert re.fullmatch(
+        rf"r_overhead_vs_basic {ends} is below 0: a reference was disturbed, or is slower in basic", flag
+    )
+    assert row["reliable"]
+    assert beside_basic(tmp_path, synthetic.PERFECT)["flags"] == []
+    assert len(single(tmp_path, behaviour=synthetic.NEGATIVE)["flags"]) == 1
+    assert single(tmp_path, behaviour=synthetic.NEGATIVE, repetitions=5)["flags"] == []
+
+
+def test_mpi_test_that_was_never_called_is_flagged(tmp_path: Path) -> None:
+    lines = sweep(grid=(16,))
+    lines[0]["plan"]["test_interval_ns"] = 10**9
+    row = table(tmp_path, sweep(grid=(16,)), lines).iloc[-1]
+    assert row["flags"] == ["MPI_Test was never called: the computation is one piece"]
+    lines[1]["test_calls"] = 1
+    assert table(tmp_path, sweep(grid=(16,)), lines).iloc[-1]["flags"] == []
 
 
 @pytest.mark.parametrize(("change", "flagged"), [(0.02, False), (0.021, True), (-0.021, True)])
@@ -738,14 +844,59 @@ def test_break_even_is_predicted_and_measured(tmp_path: Path) -> None:
     assert list(found.columns) == BREAK_EVEN_COLUMNS
     assert list(found["configuration"]) == ["dedicated", "dedicated_unbound"] * 2
     assert list(found["cores_per_rank"]) == [2, 2, 16, 16]
-    assert list(found["pays"]) == ["no", "no", "yes", "no"]
+    assert list(found["pays"]) == ["likely no", "likely no", "likely yes", "likely no"]  # of one launch each
     assert list(found["pays_on_cores"]) == [[16], [], [16], []]
     assert list(found["does_not_pay_on_cores"]) == [[2], [2, 16], [2], [2, 16]]
     assert found["break_even_cores"][0] == pytest.approx(32 / 15.2, rel=1e-6)
     lines = break_even_text(points).splitlines()
     assert len(lines) == 5
-    assert re.search(r" 3 +\[3, 3\] +6 +no +pays on 16; not on 2$", lines[1])
-    assert re.search(r" never +\[never, never\] +never +no +not on 2, 16$", lines[2])
+    assert re.search(r" 3 +\[3, 3\] +6 +likely no +pays on 16; not on 2$", lines[1])
+    assert re.search(r" never +\[never, never\] +never +likely no +not on 2, 16$", lines[2])
+
+
+PAYS, PAYS_NOT, EVEN = Behaviour(0.05), Behaviour(1.2), Behaviour(0.875)
+"""On 15 of 16 cores, against a basic that serialises: 15 / 16 * 2 / 1.875 is exactly 1."""
+
+
+@pytest.mark.parametrize(
+    ("launches", "words", "pays", "does_not"),
+    [
+        ((PAYS, PAYS), ["yes", "yes"], [16], []),
+        ((PAYS_NOT, PAYS_NOT), ["no", "no"], [], [16]),
+        ((PAYS, EVEN), ["yes", "cannot tell"], [16], []),
+        ((PAYS, PAYS_NOT), ["yes", "no"], [], []),  # it cannot be told
+        ((PAYS,), ["likely yes"], [16], []),
+        ((EVEN,), ["cannot tell"], [], []),
+    ],
+)
+def test_launches_must_agree_on_what_pays(
+    tmp_path: Path, launches: tuple[Behaviour, ...], words: list[str], pays: list[int], does_not: list[int]
+) -> None:
+    basic = on_cores(16, 0, synthetic.SERIALISED, "basic")
+    found = break_even_table(table(tmp_path, basic, basic, *(on_cores(15, 1, one, "dedicated") for one in launches)))
+    assert list(found["pays"]) == words
+    assert list(found["pays_on_cores"]) == [pays] * len(launches)
+    assert list(found["does_not_pay_on_cores"]) == [does_not] * len(launches)
+
+
+def test_what_pays_is_told_by_good_points_alone(tmp_path: Path) -> None:
+    basic = on_cores(16, 0, synthetic.SERIALISED, "basic")
+    disturbed = on_cores(16, 0, synthetic.SERIALISED, "basic")
+    disturbed[1]["reference_moved"] = {"comm": 0.0, "comp": 0.18}
+    good = on_cores(15, 1, PAYS, "dedicated")
+    unreliable = on_cores(15, 1, PAYS, "dedicated")
+    unreliable[1]["comm_calibration"] = {**CALIBRATION, "status": "unreachable"}
+    crowded = on_cores(15, 1, PAYS, "dedicated", oversubscribed=True)
+    for first, own, counts in (
+        (basic, good, True),
+        (disturbed, good, False),
+        (basic, unreliable, False),
+        (basic, crowded, False),
+        (basic, good[:-1], False),  # cut off
+    ):
+        found = break_even_table(table(tmp_path, first, own))
+        assert list(found["pays"]) == ["likely yes"]
+        assert list(found["pays_on_cores"]) == [[16] if counts else []]
 
 
 def test_nobody_gave_up_a_core(tmp_path: Path) -> None:
