@@ -16,7 +16,7 @@ from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, CriteriaError, Result, judge, read_criteria
 from postprocess.impact import impact_of
 from postprocess.junit import FAILURE, SKIPPED, TestCase, junit
-from postprocess.load import Run
+from postprocess.load import Run, is_as_asked
 from postprocess.points import points_of
 from postprocess.table import aligned
 from postprocess.text import clean
@@ -42,7 +42,9 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
         print(f"campaign: {problem}", file=sys.stderr)
     runs = [_whole(folder) for folder in folders]
     troubles = [case for folder in folders for case in _troubles(folder)]
-    points, impacts = (_joined([table(one) for one in runs]) for table in (points_of, impact_of))
+    systems = [folder.system for folder in folders]  # under which they are kept, whatever their manifests say
+    points = _joined([points_of(one).assign(system=name) for one, name in zip(runs, systems, strict=True)])
+    impacts = _joined([impact_of(one) for one in runs])
     results = judge(criteria, points, impacts, [record for one in runs for record in one.records], troubles)
     names = ", ".join(folder.run for folder in folders)
     for kind, target in files.items():
@@ -67,9 +69,9 @@ def _whole(folder: RunFolder) -> Run:
 
 
 def _troubles(folder: RunFolder) -> list[dict[str, Any]]:
-    """The cases of a run that failed or are missing."""
+    """The cases of a run that were not what was asked for, or are missing; not those that missed a reference."""
     cases = archive.read_manifest(folder).get("cases") or []
-    return [case for case in cases if case.get("result") not in ("pass", "skip")]
+    return [case for case in cases if case.get("result") != "skip" and not is_as_asked(case)]
 
 
 def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -3,12 +3,11 @@
 import fcntl
 import functools
 import json
-import os
 import sys
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from mpi_campaign import archive, comparing, consistency, sides
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.sides import Side
-from postprocess.compare import METRICS
+from postprocess.compare import FASTER, METRICS
 from postprocess.compare_text import effect_words, names_of, target_words, value_words
 from postprocess.history import FEWEST, Change, Series, changes_of, manifest_changes, series_of, standing, with_changes
 from postprocess.launches import launch_table
@@ -46,6 +45,8 @@ class Alarm:
     @property
     def state(self) -> str:
         """In a word."""
+        if self.change.verdict == FASTER:
+            return "better"
         return "ALARM" if self.rings else "acknowledged" if self.acknowledged else "past"
 
 
@@ -190,14 +191,9 @@ def acknowledge(names: Sequence[str], because: str, asked: Asked, root: Path) ->
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Nobody else changes what is in a system's folder of the archive. Raises OSError."""
-    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)  # NFS locks what is open for writing
-    with suppress(PermissionError):  # of another member of a group
-        os.fchmod(handle, 0o666)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with archive.open_lock(folder / ".lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(handle)
 
 
 def as_text(alarms: Sequence[Alarm], series: Sequence[Series]) -> str:

@@ -7,6 +7,7 @@
 A run folder holds manifest.json, records/, logs/, points.parquet and samples.parquet.
 """
 
+import fcntl
 import hashlib
 import json
 import os
@@ -14,16 +15,19 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from mpi_campaign import ROOT, STATE
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
 
 RESULTS = ROOT / "results"
+EXAMPLE = "example"
+"""The system of RESULTS whose runs come with the campaign."""
 MANIFEST = "manifest.json"
 RUN = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 """Names of runs."""
@@ -103,7 +107,7 @@ def start(root: Path, system: str) -> RunFolder:
 
 
 def find(reference: str, root: Path) -> RunFolder:
-    """The run that a person names: its folder, its name, `last`, or `last~N`, the N-th before it.
+    """The run that a person names: its folder, its name, `last`, or `last~N`, the N-th before it of the same system.
 
     Raises CampaignError with the runs there are.
     """
@@ -113,8 +117,9 @@ def find(reference: str, root: Path) -> RunFolder:
         home = path.parent.parent if path.parent.name == ".partial" else path.parent
         return RunFolder(home.parent, home.name, path.name)
     known = list(runs(root))
-    if (back := LAST.fullmatch(reference)) and int(back[1] or 0) < len(known):
-        return known[-1 - int(back[1] or 0)]
+    of_system = [one for one in known if one.system == known[-1].system]
+    if (back := LAST.fullmatch(reference)) and int(back[1] or 0) < len(of_system):
+        return of_system[-1 - int(back[1] or 0)]
     named = [one for one in known if reference == one.run]
     if len(named) == 1:
         return named[0]
@@ -142,6 +147,53 @@ def later_than(folder: RunFolder) -> str:
     return max((name for name in names if name > folder.run), default="")
 
 
+@contextmanager
+def growing(folder: RunFolder) -> Iterator[None]:
+    """While a run grows, from whatever clone or machine: nobody else goes on with it, or throws it away.
+
+    Raises CampaignError where somebody else has it.
+    """
+    path = lock_of(folder)
+    with open_lock(path) as lock:
+        if not _locked(lock, path):
+            raise CampaignError(f"run '{folder.run}' grows already, in another campaign: wait until that has ended")
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def grows(folder: RunFolder) -> bool:
+    """Whether a campaign, of whatever clone, is measuring it."""
+    path = lock_of(folder)
+    if not path.exists():
+        return False
+    with open_lock(path) as lock:
+        return not _locked(lock, path)
+
+
+def lock_of(folder: RunFolder) -> Path:
+    """The file that is locked while a run grows: beside it, since what is in it is archived."""
+    return folder.archived.with_name(f".{folder.run}.lock")
+
+
+def open_lock(path: Path) -> TextIO:
+    """A file to be locked, for a whole group: NFS locks what is open for writing. Raises OSError."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    with suppress(PermissionError):  # of another member of the group, who has seen to it
+        os.fchmod(handle, 0o666)
+    return os.fdopen(handle, "r+")
+
+
+def _locked(lock: TextIO, path: Path) -> bool:
+    """Whether it could be locked, and is still the file of that name."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.fstat(lock.fileno()).st_ino == path.stat().st_ino
+    except (BlockingIOError, FileNotFoundError):
+        return False
+
+
 def check_outside(path: Path) -> None:
     """Nothing in the archive is ever overwritten, nor added to. Raises CampaignError for a path inside a run."""
     run = next((one for one in path.resolve().parents if RUN.fullmatch(one.name) and has_manifest(one)), None)
@@ -162,9 +214,18 @@ def runs(root: Path) -> Iterator[RunFolder]:
 
 def _folders(path: Path) -> list[Path]:
     try:
-        return [one for one in path.iterdir() if one.is_dir() and not one.name.startswith(".")]
+        there = list(path.iterdir())
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
+    return [one for one in there if not one.name.startswith(".") and _is_folder(one)]
+
+
+def _is_folder(path: Path) -> bool:
+    """Not where that cannot be seen, which hides nothing beside it."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def has_manifest(run: Path) -> bool:
@@ -210,12 +271,16 @@ def write_manifest(folder: RunFolder, manifest: Mapping[str, Any]) -> None:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    fresh = path.with_name(path.name + ".new")
-    with fresh.open("w", encoding="utf-8") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    fresh.replace(path)
+    """Write it whole or not at all, beside others that write the same; the last one stays. Raises OSError."""
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")  # a name of its own: another may be writing too
+    try:
+        with fresh.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def harvest(folder: RunFolder) -> dict[str, Case]:
@@ -236,6 +301,15 @@ def harvest(folder: RunFolder) -> dict[str, Case]:
     return found
 
 
+def keep_session(folder: RunFolder, number: int) -> None:
+    """What ReFrame says of its session number so much, from 1, into the run: `junit.xml`, then `junit.2.xml`, ..."""
+    for name in SESSION_FILES:
+        stem, _, suffix = name.partition(".")
+        if (folder.session / name).exists():
+            kept = folder.partial / (name if number == 1 else f"{stem}.{number}.{suffix}")
+            shutil.copyfile(folder.session / name, kept)
+
+
 def is_complete(record: Path) -> bool:
     """Whether a file ends with a record's footer that says complete."""
     try:
@@ -247,9 +321,6 @@ def is_complete(record: Path) -> bool:
 
 def finish(folder: RunFolder, manifest: dict[str, Any]) -> None:
     """Put the run in its place, complete, with checksums of everything in it."""
-    for name in SESSION_FILES:
-        if (folder.session / name).exists():
-            shutil.copyfile(folder.session / name, folder.partial / name)
     shutil.rmtree(folder.session, ignore_errors=True)
     manifest["checksums"] = {
         str(path.relative_to(folder.partial)): "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()

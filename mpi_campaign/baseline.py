@@ -24,7 +24,7 @@ from postprocess.fields import RecordError
 from postprocess.impact import highlighted, impact_metrics, impact_table
 from postprocess.impact_record import load_impact
 from postprocess.limits import LEAST_DIFFERENCE, LEAST_RATIO
-from postprocess.load import IMPACT_SCHEMA, load_record, schema_of
+from postprocess.load import IMPACT_SCHEMA, is_as_asked, load_record, schema_of
 from postprocess.points import record_metrics
 from postprocess.text import clean
 
@@ -139,14 +139,22 @@ def _reference(bound: Bound, values: Sequence[float]) -> list[Any]:
 
 
 def _records_of(run: RunFolder) -> Iterable[tuple[str, Mapping[str, float], str]]:
-    """Of every record of a run its key, its numbers, and why it can be no reference; empty where it can."""
+    """Of every record of a run its key, its numbers, and why it can be no reference; empty where it can.
+
+    A case that was worse than its reference was what was asked for all the same: without it, references would know only
+    what they let pass.
+    """
     manifest = archive.read_manifest(run)
     try:
         grid = suites.SUITES[manifest["suite"]].grid
-        cases = [Case(**{name: case[name] for name in Case.__dataclass_fields__ if name in case})
-                 for case in manifest["cases"] if case["result"] == "pass"]  # fmt: skip
+        judged = [case for case in manifest["cases"] if case["result"] != "skip"]
+        good = [case for case in judged if is_as_asked(case)]
+        cases = [Case(**{name: case[name] for name in Case.__dataclass_fields__ if name in case}) for case in good]
     except (KeyError, TypeError, ValueError) as error:
         raise CampaignError(f"{run.path / archive.MANIFEST} is not what a run writes: {error!r}") from error
+    for case in judged:
+        if case not in good:
+            yield str(case.get("case")), {}, "failed, or was not measured"
     for case in cases:
         path = run.records / f"{case.stem}.jsonl"
         try:

@@ -111,7 +111,11 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
 )
 @click.option("--cache", default="warm", show_default=True, help="Buffers of messages: warm or cold.")
 @click.option("--repeat", type=int, default=1, help="Launch every case this many times, on the sizes of the first.")
-@click.option("--interleave", is_flag=True, help="Toolchains take turns, A B B A ..., on the sizes of the first.")
+@click.option(
+    "--interleave",
+    is_flag=True,
+    help="Toolchains and configurations take turns, A B B A ..., on the sizes of the first launch.",
+)
 @click.option("--sizes-of", default="", metavar="RUN", help="Take message and work sizes from RUN; calibrate nothing.")
 @click.option("--ranks", type=int, default=2, show_default=True, help="MPI ranks.")
 @click.option("--threads-per-rank", type=int, default=0, help="Computing threads of each rank. Default: all cores.")
@@ -142,7 +146,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
 @output_option
 def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int:
     """Build, measure, archive and report."""
-    from mpi_campaign.plan import Options  # noqa: PLC0415
+    from mpi_campaign.plan import Options, check_turns  # noqa: PLC0415
     from mpi_campaign.run import Campaign  # noqa: PLC0415
 
     words = ["./campaign", *sys.argv[1:]]
@@ -157,6 +161,7 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
         by_folder = (Path(asked["sizes_of"]) / archive.MANIFEST).is_file()
         asked["sizes_of"] = str(other.path) if by_folder else other.run
     if resume is None:
+        check_turns(Options(**asked))
         return Campaign(Options(**asked), output.resolve(), words).run(dry_run=dry_run)
     flags = {one.name: max(one.opts, key=len) for one in click.get_current_context().command.params}
     times = {name: asked[name] for name in ("budget_seconds", "case_limit_seconds") if _was_given(name)}
@@ -323,7 +328,7 @@ def reproduce(run: str, output: Path) -> int:
 @click.option("--packages", type=click.Path(path_type=Path), help="A clone of Spack's packages to use from now on.")
 @click.option("--clone", is_flag=True, help="Clone Spack and its packages into this clone, and use them.")
 @click.option("--lock", type=click.Path(path_type=Path, dir_okay=False), help="A run's spack.lock: build just that.")
-@click.option("--fresh", is_flag=True, help="Concretize anew, although nothing has changed here.")
+@click.option("--fresh", is_flag=True, help="Concretize anew, and try again what could not be built.")
 def setup(
     spack: Path | None, packages: Path | None, lock: Path | None, *, clone: bool, fresh: bool, **asked: Any
 ) -> int:
@@ -478,7 +483,7 @@ def results_import(sources: tuple[Path, ...], system: str, output: Path) -> int:
 @click.option("--yes", is_flag=True, help="Delete them. Without it they are only named.")
 @output_option
 def results_prune(output: Path, system: str, keep: int | None, days: float | None, *, partial: bool, yes: bool) -> int:
-    """Delete old runs. Kept are those from which references were made, and whose sizes the newest run took over."""
+    """Delete old runs. Kept are those from which references were made, and whose sizes a run that stays took over."""
     from mpi_campaign import store  # noqa: PLC0415
 
     if days is not None and math.isnan(days):

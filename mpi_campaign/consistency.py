@@ -23,7 +23,7 @@ def together(runs: Iterable[RunFolder]) -> tuple[list[RunFolder], list[str]]:
     given = list(runs)
     manifests = {run: _manifest(run) for run in given}
     kept, problems = _without_copies(given, manifests)
-    return kept, [*problems, *_clocks(kept, manifests), *_machines(kept, manifests)]
+    return kept, [*problems, *_set_back(kept, manifests), *_clocks(kept, manifests), *_machines(kept, manifests)]
 
 
 def _manifest(run: RunFolder) -> dict[str, Any]:
@@ -56,6 +56,17 @@ def _without_copies(
         else:
             problems.append(f"run {_named(run)} is left out: it is a copy of {_named(original)}, record by record")
     return kept, problems
+
+
+def _set_back(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, Any]]) -> list[str]:
+    """Runs that found one of a later time when they began."""
+    names = {(run.system, run.run) for run in runs}
+    return [
+        f"run {_named(run)} began when {clean(later)}, of a later time, was there already: its clock was set back "
+        "between them; which of them is the newer is not certain"
+        for run in runs
+        if (run.system, str(later := manifests[run].get("later_run"))) in names
+    ]
 
 
 def _clocks(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, Any]]) -> list[str]:

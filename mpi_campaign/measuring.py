@@ -33,18 +33,6 @@ def alone(say: Callable[[str], None]) -> Iterator[None]:
         yield
 
 
-def going_on() -> bool:
-    """Whether somebody of this clone builds or measures now."""
-    try:
-        with (STATE / "measuring.lock").open("r+") as lock:  # NFS locks what is open for writing
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False
-
-
 @dataclass(frozen=True)
 class Ended:
     """A command that has ended; `output` is what it printed, standard error too, by lines. `hung`: it was ended."""

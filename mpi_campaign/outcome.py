@@ -1,7 +1,9 @@
 """What a finished run is turned into: tables, Parquet, the report."""
 
+import hashlib
 import json
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,9 @@ from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import CampaignError
 from postprocess import impact, peers
 from postprocess.fields import RecordError
+from postprocess.impact_record import Header as ImpactHeader
 from postprocess.impact_record import impacts_of
-from postprocess.load import Run, load_run
+from postprocess.load import Header, Run, load_run
 from postprocess.plot import Look
 from postprocess.points import points_as_json, points_of, write_parquet
 from postprocess.report import write_report as render
@@ -31,21 +34,39 @@ def load(folder: RunFolder) -> Run:
         raise CampaignError(str(error)) from error
 
 
+BUILT_WITH = ("compiler", "flags", "blas")
+
+
 def seen(folder: RunFolder) -> dict[str, Any]:
-    """What the records of a run say of where and how it ran, in short: hosts, and what each toolchain's environment
-    held, {toolchain: {variable: values in all of its cases}}."""
-    headers = [record.header for record in load(folder).records]
+    """What the records of a run say of where and how it ran, in short: hosts; what each toolchain's environment held,
+    {toolchain: {variable: values in all of its cases}}; alike, which library it is, and with what we were built."""
+    run = load(folder)
     variables: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    builds: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    headers: list[Header | ImpactHeader] = [record.header for record in run.records]
+    headers += [record.header for record in impacts_of(run)[0]]
     for header in headers:
-        for name, value in header.environment.items():
-            variables[header.toolchain][name].add(value)
+        for name, value in (header.raw.get("environment") or {}).items():
+            variables[header.toolchain][name].add(str(value))
+        builds[header.toolchain]["library"].add(_in_short(header.mpi_library_version))
+        for name in BUILT_WITH:
+            builds[header.toolchain][name].add(str((header.raw.get("build") or {}).get(name, "")))
     return {
         "nodes": sorted({place.host for header in headers for place in header.placement}),
-        "variables": {
-            toolchain: {name: sorted(values) for name, values in named.items()}
-            for toolchain, named in variables.items()
-        },
+        "variables": _sorted(variables),
+        "builds": _sorted(builds),
     }
+
+
+def _in_short(text: str) -> str:
+    """A text of many lines as one that differs where it does."""
+    return (
+        f"{' '.join(text.partition(chr(10))[0].split())[:80]} (sha256:{hashlib.sha256(text.encode()).hexdigest()[:8]})"
+    )
+
+
+def _sorted(named: Mapping[str, Mapping[str, set[str]]]) -> dict[str, dict[str, list[str]]]:
+    return {key: {name: sorted(values) for name, values in inside.items()} for key, inside in named.items()}
 
 
 def write_tables(folder: RunFolder) -> None:

@@ -36,6 +36,9 @@ IMB_TIME_SHARE = 4
 IMB_SHORTEST_SECONDS = 0.1
 # OSU's own numbers for large messages; fewer repetitions where the time does not suffice.
 OSU_REPETITIONS, OSU_FEWEST, OSU_WARMUPS = 100, 10, 10
+# What OSU allows a process for a buffer, unless it is told: it silently takes shorter messages where those of all ranks
+# are more.
+OSU_MEMORY_BYTES = 512 * 1024**2
 # Communication alone, then computation as long as that with communication beside it.
 OSU_TIMES_PER_REPETITION = 3
 # Without a budget: -time is IMB's own 10 s.
@@ -101,10 +104,13 @@ def _imb_launch(work: Work) -> Launch:
 def _osu_launch(work: Work) -> Launch:
     fitting = int(work.seconds / (OSU_TIMES_PER_REPETITION * max(1, work.time_ns) / 1e9)) - OSU_WARMUPS
     repetitions = min(OSU_REPETITIONS, max(OSU_FEWEST, fitting))
-    bounds = ("-m", f"{work.message_bytes}:{work.message_bytes}")  # between two, it takes powers of two
-    return Launch(
-        work.message_bytes, (*bounds, "-i", str(repetitions), "-x", str(OSU_WARMUPS)), repetitions=repetitions
+    words = (
+        *("-m", f"{work.message_bytes}:{work.message_bytes}"),  # between two, it takes powers of two
+        *("-M", str(max(OSU_MEMORY_BYTES, work.message_bytes * work.ranks))),
+        *("-i", str(repetitions)),
+        *("-x", str(OSU_WARMUPS)),
     )
+    return Launch(work.message_bytes, words, repetitions=repetitions)
 
 
 _SAME_SIZES = ("ibcast", "ireduce", "iallreduce", "iallgather", "ialltoall")

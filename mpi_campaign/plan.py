@@ -33,8 +33,10 @@ MANIFEST_VERSION = 1
 # The benchmarks refuse more: spinning ranks share a core by time slices of milliseconds.
 MOST_RANKS_PER_CORE = 16
 
-# What a run takes beside its measurements, and a case beside its points; they come off the budget.
+# What a run takes beside its measurements, a session after its first one, and a case beside its points; they come off
+# the budget.
 FIXED_SECONDS = 20.0
+ROUND_SECONDS = 4.0
 LAUNCH_SECONDS = 2.5
 SHORTEST_CASE_SECONDS = 2.0
 # A case is hung when it takes this much longer than its budget.
@@ -92,10 +94,21 @@ class Options:
 
 @dataclass(frozen=True)
 class Round:
-    """What one ReFrame session measures: the cases of one repeat, of these environments."""
+    """What one ReFrame session measures: the cases of one repeat, of these environments and configurations.
+
+    basic_repeat: the launch of `basic` whose sizes and references they take; 0: that of the same repeat, which is
+    measured in this very session unless it was before.
+    """
 
     repeat: int
     environments: tuple[str, ...]
+    configurations: tuple[str, ...]
+    basic_repeat: int = 0
+
+    def has(self, case: Case) -> bool:
+        """Whether it is one of the cases to judge, or the `basic` that is measured for them."""
+        wanted = case.configuration in self.configurations or (case == case.basic and not self.basic_repeat)
+        return case.repeat == self.repeat and case.environment in self.environments and wanted
 
 
 @dataclass(frozen=True)
@@ -116,15 +129,34 @@ class Plan:
         return list({case.stem: case for case in [*basics, *wanted]}.values())
 
     @property
+    def sides(self) -> list[tuple[str, str]]:
+        """(environment, configuration) of everything to judge, `basic` first: its sizes are those of the others."""
+        wanted = [case for case in self.cases if case.stem not in self.skipped]
+        wanted.sort(key=lambda case: case.configuration != "basic")
+        return list(dict.fromkeys((case.environment, case.configuration) for case in wanted))
+
+    @property
     def rounds(self) -> list[Round]:
-        """The sessions in their order. Interleaved, toolchains take turns, A B B A …: a machine that drifts does not
-        decide between them."""
-        all_ = tuple(dict.fromkeys(case.environment for case in self.to_measure))
+        """The sessions in their order. Interleaved, the sides take turns, A B B A …: a machine that drifts does not
+        decide between them. Where `basic` is one of them, and thus not measured for the others, these take what its
+        first launch found."""
         repeats = range(1, self.options.repeat + 1)
+        sides = self.sides
         if not self.options.interleave:
-            return [Round(repeat, all_) for repeat in repeats]
-        turns = (all_ if repeat % 2 else all_[::-1] for repeat in repeats)
-        return [Round(repeat, (one,)) for repeat, turn in zip(repeats, turns, strict=True) for one in turn]
+            environments = tuple(dict.fromkeys(environment for environment, _ in sides))
+            configurations = tuple(dict.fromkeys(configuration for _, configuration in sides))
+            return [Round(repeat, environments, configurations) for repeat in repeats]
+        own = {environment for environment, configuration in sides if configuration == "basic"}
+        return [
+            Round(repeat, (environment,), (configuration,), int(environment in own and configuration != "basic"))
+            for repeat in repeats
+            for environment, configuration in (sides if repeat % 2 else sides[::-1])
+        ]
+
+    @property
+    def overhead_seconds(self) -> float:
+        """What the run takes beside the cases' budgets."""
+        return FIXED_SECONDS + LAUNCH_SECONDS * len(self.to_measure) + ROUND_SECONDS * (len(self.rounds) - 1)
 
     @property
     def case_budget_seconds(self) -> float:
@@ -134,9 +166,8 @@ class Plan:
             budget = suites.SUITES[self.options.suite].budget_seconds
         if budget == 0:
             return 0.0
-        launching = LAUNCH_SECONDS * len(self.to_measure)
         shares = sum(BENCHMARKS[case.benchmark].share for case in self.to_measure)
-        return max(SHORTEST_CASE_SECONDS, (budget - FIXED_SECONDS - launching) / shares)
+        return max(SHORTEST_CASE_SECONDS, (budget - self.overhead_seconds) / shares)
 
     def too_short(self) -> str:
         """That the budget leaves cases less than their fewest repetitions take, and which one would not; or nothing."""
@@ -146,7 +177,7 @@ class Plan:
         if not own or not 0 < each < least:
             return ""
         shares = sum(BENCHMARKS[case.benchmark].share for case in self.to_measure)
-        enough = math.ceil(FIXED_SECONDS + LAUNCH_SECONDS * len(self.to_measure) + least * shares)
+        enough = math.ceil(self.overhead_seconds + least * shares)
         return (
             f"the budget leaves {each:.0f} s to a case, the fewest repetitions of its points take about {least:.0f} s: "
             f"some may not be measured; --budget-seconds {enough} is enough"
@@ -192,6 +223,14 @@ def check(options: Options) -> None:
     _check_numbers(options)
     _check_toolchains(options)
     peers.check_prefixes(options.peer_prefixes)
+
+
+def check_turns(options: Options) -> None:
+    """Refuse a new run in which nothing takes turns. Raises CampaignError."""
+    if options.interleave and options.repeat < 2:
+        raise CampaignError(
+            "--interleave lets toolchains and configurations take turns, A B B A: add --repeat 2, or more"
+        )
 
 
 def _check_toolchains(options: Options) -> None:
@@ -257,8 +296,6 @@ def _check_numbers(options: Options) -> None:
             raise CampaignError(message)
     for text in options.test_intervals:
         nanoseconds(text)
-    if options.interleave and len(set(options.toolchains)) < 2:
-        raise CampaignError("--interleave lets toolchains take turns: name at least two with --toolchain")
 
 
 def _alone(ranks: int) -> str:
@@ -394,6 +431,11 @@ def make_plan(
     if not plan.to_measure:
         reasons = "; ".join(dict.fromkeys(skipped.values()))
         raise CampaignError(f"nothing can run: {reasons} (what can: ./campaign list)")
+    if options.interleave and len(plan.sides) < 2:
+        raise CampaignError(
+            f"--interleave lets toolchains and configurations take turns, and there is {' '.join(plan.sides[0])} only: "
+            "name at least two with --toolchain or --configuration"
+        )
     return plan
 
 

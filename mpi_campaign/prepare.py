@@ -48,11 +48,12 @@ def setup(asked: Mapping[str, Any], wanted: SpackSetup, words: list[str]) -> int
 
 
 def _prepare(options: Options, wanted: SpackSetup) -> None:
-    """Locks that are to be made anew are forgotten, one that was given is put in place."""
+    """What is to be made anew, or tried again, is forgotten; a lock that was given is put in place."""
     beside = peers.packages_of(list(benchmarks_of(options)))
     if wanted.lock is not None:
         (name,) = options.toolchains
-        provider.of_lock(name, options.system, beside).prepare(tool.find().packages, lock=wanted.lock)
+        provider.of_lock(name, options.system, beside).take(wanted.lock, tool.find())
     if wanted.fresh:
         for one in provider.wanted(options.toolchains, options.system, beside):
-            one.lock.unlink(missing_ok=True)
+            one.forget()
+        provider.forget_failed()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from mpi_campaign.plan import Plan
 from mpi_campaign.progress import duration
 from mpi_campaign.reframe_session import Outcome
 from mpi_campaign.spack import tool
+from postprocess.load import PERFORMANCE
 
 LONGEST_QUOTE = 300
 # What a launcher says that tells why its ranks ended, among its banners and advice.
@@ -31,39 +33,50 @@ def results(
         outcomes = [one for one in outcomes if one.stem in whole]
     for case in plan.cases:
         record = _record(folder, case)
-        result, reason = _judge(folder, plan, case, outcomes)
+        result, reason, phase = _judge(folder, plan, case, outcomes)
         yield {
             **case.as_dict(),
             "case": case.label,
             "result": result,
             "reason": reason,
+            "fail_phase": phase,
             "record": str(record.relative_to(folder.partial)) if record.exists() else None,
         }
+
+
+def _basic(plan: Plan, case: Case) -> Case | None:
+    """The one that gave it its sizes; where sides take turns and `basic` is one, that is its first launch."""
+    own = case.basic
+    borrowed = plan.options.interleave and (case.environment, "basic") in plan.sides
+    return replace(own, repeat=1) if own is not None and borrowed else own
 
 
 def _record(folder: RunFolder, case: Case) -> Path:
     return folder.partial / "records" / f"{case.stem}.jsonl"
 
 
-def _judge(folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome]) -> tuple[str, str]:
+def _judge(folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome]) -> tuple[str, str, str]:
+    """Result, reason, and ReFrame's phase in which it failed: what did in `performance` was what was asked for."""
     if case.stem in plan.skipped:
-        return "skip", plan.skipped[case.stem]
+        return "skip", plan.skipped[case.stem], ""
     build = next((one for one in outcomes if one.failed and not one.stem and one.environment == case.environment), None)
     if build:
-        return "fail", f"the build failed: {build_error(build)}"
-    own = next((one for one in outcomes if one.failed and one.stem == case.stem), None)
+        return "fail", f"the build failed: {build_error(build)}", build.fail_phase
+    own = [one for one in outcomes if one.failed and one.stem == case.stem]
     if own:
-        return "fail", _why(folder, plan, case, own)
-    basic = case.basic
+        worst = next((one for one in own if one.fail_phase != PERFORMANCE), own[0])
+        return "fail", _why(folder, plan, case, worst), worst.fail_phase
+    if archive.is_complete(_record(folder, case)):
+        return "pass", "", ""
+    basic = _basic(plan, case)
     needed = next((one for one in outcomes if one.failed and basic is not None and one.stem == basic.stem), None)
     if basic is not None and needed is not None:
-        return "missing", f"basic, whose sizes it needs, failed: {_why(folder, plan, basic, needed)}"
-    if archive.is_complete(_record(folder, case)):
-        return "pass", ""
+        return "missing", f"basic, whose sizes it needs, failed: {_why(folder, plan, basic, needed)}", ""
     if any(one.result == "skip" and one.stem == case.stem for one in outcomes):
-        return "skip", "ReFrame skipped it when it was its turn: logs/reframe.log says why"
+        return "skip", "ReFrame skipped it when it was its turn: logs/reframe.log says why", ""
     begun = sum('"type":"point"' in line for line in lines(_record(folder, case)))
-    return "missing", f"the run was cut off {f'after {begun} of its points' if begun else 'before it was measured'}"
+    how_far = f"after {begun} of its points" if begun else "before it was measured"
+    return "missing", f"the run was cut off {how_far}", ""
 
 
 def _why(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:

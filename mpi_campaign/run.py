@@ -60,6 +60,7 @@ class Campaign:
         self.resume = resume
         self.progress = Progress(STEPS)
         self.sizes_of = archive.find(options.sizes_of, output) if options.sizes_of else None
+        self.later = ""
 
     def run(self, *, dry_run: bool) -> int:
         """All of it. Returns the exit code. Raises CampaignError where nothing could run."""
@@ -87,6 +88,7 @@ class Campaign:
                 return self._dry_run(archive.start(Path(scratch), self.options.system), plan)
         folder = self.resume or archive.start(self.output, self.options.system)
         if not self.resume and (later := archive.later_than(folder)):
+            self.later = later
             notes.append(f"the clock was set back: run {later} is of a later time than now, and stays the newest one")
             self._say(notes[-1])
         try:
@@ -95,7 +97,8 @@ class Campaign:
                     raise CampaignError(
                         f"run '{folder.run}' has been completed meanwhile: there is nothing to go on with"
                     )
-                return self._measure(folder, plan, resolved, notes)
+                with archive.growing(folder):
+                    return self._measure(folder, plan, resolved, notes)
         except OSError as error:
             self._say(
                 f"{error.filename or folder.path}: {error.strerror or error}; what was measured is kept: mend that, "
@@ -199,15 +202,21 @@ class Campaign:
             variables["oversubscribe"] = "yes"
         if self.options.peer_prefixes:
             variables["peer_prefix"] = ":".join(self.options.peer_prefixes)
-        if self.resume:
-            variables["resume_from"] = str(self.resume.partial / "records")
+        if self.resume or self.options.interleave:
+            variables["resume_from"] = str(folder.partial / "records")
         if turn.repeat > 1:
             variables["repeat"] = str(turn.repeat)
+        if turn.basic_repeat:
+            variables["basic_repeat"] = str(turn.basic_repeat)
         if self.options.sizes_of or self.resume or turn != plan.rounds[0]:
             variables["sizes_from"] = str(folder.session / sizes.FOLDER)
         tests, parameters = [], {}
         for name, benchmark in benchmarks_of(self.options).items():
-            wanted = [case for case in plan.cases if case.benchmark == name and case.stem not in plan.skipped]
+            wanted = [
+                case
+                for case in plan.cases
+                if case.benchmark == name and case.stem not in plan.skipped and turn.has(case)
+            ]
             if not wanted:
                 continue
             axes = {  # without what is skipped everywhere: ReFrame would measure its fixtures before it skips it
@@ -271,7 +280,7 @@ class Campaign:
         outcomes: list[Outcome] = []
         interrupted = False
         for turn in plan.rounds:
-            watch.repeat = turn.repeat
+            watch.turn = turn
             began = archive.now_utc()
             without = sizes.hand_over(folder, plan, turn, self.sizes_of)
             if self.sizes_of is not None or turn != plan.rounds[0]:
@@ -281,7 +290,8 @@ class Campaign:
                         f"{whose} has no sizes for {case.label}: it is calibrated, its times are compared with none"
                     )
             words = [*self._command(folder, plan, turn), "--run"]
-            (folder.session / archive.REPORT).unlink(missing_ok=True)
+            for name in archive.SESSION_FILES:
+                (folder.session / name).unlink(missing_ok=True)
             session = reframe_session.run(words, watch.on_event, watch.on_tick)
             said = reframe_session.outcomes(folder.session / archive.REPORT)
             outcomes += said
@@ -296,6 +306,7 @@ class Campaign:
             with (folder.partial / "logs" / "reframe.log").open("a", encoding="utf-8") as log:
                 log.write("\n".join(session.output) + "\n")
             archive.harvest(folder)
+            archive.keep_session(folder, len(manifest["sessions"]))
             interrupted = session.interrupted
             if interrupted or self._broken(session, said):
                 break
@@ -328,7 +339,7 @@ class Campaign:
 
     def _manifest(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]) -> dict[str, Any]:
         before = archive.read_manifest(folder) if self.resume else {}
-        kept = ("started_utc", "command_line", "campaign", "host")
+        kept = ("started_utc", "later_run", "command_line", "campaign", "host")
         began: dict[str, Any] = {name: before[name] for name in kept if name in before}
         now = self._provenance()
         moved = [name for name in ("campaign", "host") if name in began and began[name] != now[name]]
@@ -342,6 +353,7 @@ class Campaign:
             "suite": self.options.suite,
             "status": "incomplete",
             "started_utc": archive.now_utc(),
+            "later_run": self.later,  # which was there already: the clock was set back
             "finished_utc": None,
             **now,
             "reframe_command": reframe_session.typed([*self._command(folder, plan), "--run"]),

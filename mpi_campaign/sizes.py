@@ -17,15 +17,15 @@ def hand_over(folder: RunFolder, plan: Plan, turn: Round, of: RunFolder | None) 
     """Put the sizes that the launches of a round take over into the session's folder for them.
 
     Those of the run `of`, where that is given: of the same case, or else of the same case of another toolchain. Those
-    of the case's first launch; or, where toolchains take turns, of the first toolchain's that has it. Returns the cases
-    for which there are none: they are calibrated.
+    of the case's first launch; or, where sides take turns, of the first toolchain's that has it. Returns the cases for
+    which there are none: they are calibrated.
     """
     target = folder.session / FOLDER
     target.mkdir(exist_ok=True)
     first = plan.rounds[0].environments[0]
     without = []
     for case in plan.to_measure:
-        if case != case.basic or case.repeat != turn.repeat or case.environment not in turn.environments:
+        if case != case.basic or not turn.has(case):
             continue
         source = _first_launch(folder, case, first if plan.options.interleave else case.environment)
         if not source.is_file():  # the first toolchain may lack a collective

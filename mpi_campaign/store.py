@@ -16,7 +16,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from mpi_campaign import archive, libraries, measuring, references
+from mpi_campaign import archive, libraries, references
 from mpi_campaign.archive import MANIFEST, RUN, RunFolder
 from mpi_campaign.consistency import MACHINE
 from mpi_campaign.errors import CampaignError
@@ -212,13 +212,16 @@ def take_in(source: Path, root: Path, system: str) -> tuple[RunFolder, bool]:
             run = RunFolder(root, system or str(manifest["system"]), str(manifest["run"]))
             for fault in faults(RunFolder(incoming, "", folder.name)):
                 raise CampaignError(f"{source}: {fault}; nothing was imported")
-            if run.archived.is_dir() or run.partial.is_dir():
-                if run.archived.is_dir() and archive.read_manifest(run) == manifest:
-                    return run, False
-                raise CampaignError(f"{source}: another run is archived as {run.path}; nothing was imported")
+            if _is_there(run, manifest, source):
+                return run, False
             _same_machine(run, manifest, source)
             run.archived.parent.mkdir(parents=True, exist_ok=True)
-            folder.rename(run.archived)
+            try:
+                folder.rename(run.archived)
+            except OSError:
+                if _is_there(run, manifest, source):  # somebody else has just put it there
+                    return run, False
+                raise
     except OSError as error:
         raise CampaignError(f"{error.filename or root}: {error.strerror or error}; nothing was imported") from error
     return run, True
@@ -228,17 +231,38 @@ def take_in(source: Path, root: Path, system: str) -> tuple[RunFolder, bool]:
 def _incoming(root: Path) -> Iterator[Path]:
     """A folder of one's own in the archive, for what is on its way in or out; what was left there long ago goes."""
     home = root / INCOMING
-    home.mkdir(parents=True, exist_ok=True)
+    own = _own_folder(home)
     for left in home.iterdir():
-        if left.stat().st_mtime < time.time() - LEFT_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)
-    own = Path(tempfile.mkdtemp(dir=home))
+        with suppress(FileNotFoundError):  # another one has just ended
+            if left.stat().st_mtime < time.time() - LEFT_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
     try:
         yield own
     finally:
         shutil.rmtree(own, ignore_errors=True)
         with suppress(OSError):
             home.rmdir()  # unless another one is on its way
+
+
+def _is_there(run: RunFolder, manifest: dict[str, Any], source: Path) -> bool:
+    """Whether that run is in the archive already. Raises CampaignError where another one has its name."""
+    if not (run.archived.is_dir() or run.partial.is_dir()):
+        return False
+    if run.archived.is_dir() and archive.read_manifest(run) == manifest:
+        return True
+    raise CampaignError(f"{source}: another run is archived as {run.path}; nothing was imported")
+
+
+def _own_folder(home: Path) -> Path:
+    while True:
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+            return Path(tempfile.mkdtemp(dir=home))
+        except FileNotFoundError:  # another one has just taken its home away
+            continue
+        except FileExistsError:  # likewise, while this one looked at it
+            if home.exists():
+                raise
 
 
 def _copied(source: Path, target: Path, root: Path, system: str) -> Path:
@@ -339,21 +363,24 @@ def old_runs(root: Path, system: str, keep: int | None, days: float | None, *, p
     """The runs to throw away: all but the newest `keep` of each system, those older than so many days, or, with
     `partial`, of those that were never completed.
 
-    Kept, whatever their age, are references, and runs whose sizes the newest run of a system took over.
+    Kept, whatever their age, are references, and runs whose sizes a run that stays took over; the examples that come
+    with the campaign, unless their system is named.
     """
-    kept = references.runs_in_use(root)
+    in_use = references.runs_in_use(root)
     found: list[RunFolder] = []
-    known = [run for run in archive.runs(root) if system in ("", run.system)]
+    everything = list(archive.runs(root))
+    examples = archive.EXAMPLE if root.resolve() == archive.RESULTS.resolve() else None
+    known = [run for run in everything if (run.system == system if system else run.system != examples)]
     for name in dict.fromkeys(run.system for run in known):
-        of_system = [run for run in known if run.system == name]
-        sizes_of = _sizes_of(of_system[-1])
-        runs = [run for run in of_system if (run.path == run.partial) == partial]
+        runs = [run for run in known if run.system == name and (run.path == run.partial) == partial]
         if keep is not None:
             runs = runs[: max(len(runs) - keep, 0)]
         if days is not None:
             limit = (datetime.now(timezone.utc) - timedelta(days=days)).strftime("%Y%m%dT%H%M%SZ")
             runs = [run for run in runs if run.run < limit]
-        found += [run for run in runs if (run.system, run.run) not in kept and run.run != sizes_of]
+        found += [run for run in runs if (run.system, run.run) not in in_use]
+    while needed := {_sizes_of(run) for run in everything if run not in found} & {run.run for run in found}:
+        found = [run for run in found if run.run not in needed]
     return found
 
 
@@ -371,12 +398,14 @@ def throw_away(runs: Sequence[RunFolder]) -> None:
 
     Raises CampaignError where one cannot be deleted, or may be measuring now.
     """
-    if any(run.path == run.partial for run in runs) and measuring.going_on():
-        raise CampaignError("a campaign of this clone is measuring: wait until it has ended; nothing was deleted")
+    growing = next((run for run in runs if run.path == run.partial and archive.grows(run)), None)
+    if growing is not None:
+        raise CampaignError(f"a campaign is measuring {growing.run}: wait until it has ended; nothing was deleted")
     for run in runs:
         try:
             with _incoming(run.root) as away:
                 run.path.rename(away / run.run)
+            archive.lock_of(run).unlink(missing_ok=True)  # of one that was killed
             for beside in (run.report.parent, run.session):
                 shutil.rmtree(beside, ignore_errors=True)
         except OSError as error:

@@ -173,6 +173,7 @@ def _locked() -> Iterator[None]:
 def _remember(toolchain: Toolchain) -> None:
     others = [one for one in load() if one.environment != toolchain.environment]
     entries = sorted((asdict(one) for one in [*others, toolchain]), key=lambda entry: str(entry["toolchain"]))
+    # under the lock of the one who calls: no other writes it
     fresh = STORE.with_suffix(".json.new")
     fresh.write_text(json.dumps(entries, indent=1) + "\n")
     fresh.replace(STORE)

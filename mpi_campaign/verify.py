@@ -26,6 +26,9 @@ from postprocess.validity import invalid_reasons
 LEAST_WORK = 0.01
 """CPU time of a progress thread at work, relative to the time of communication alone. In the archived runs 11 % is the
 least, of one that sleeps while the network works; of threads that libraries start and leave idle 0.4 % is the most."""
+STARTING_NS = 20_000_000
+"""CPU time that threads which libraries leave idle may take nevertheless, to start: 8 ms at most in the archived runs,
+in those of 9 s as in that of 100 min."""
 
 
 def faults_of_file(
@@ -49,6 +52,8 @@ def faults(record: Record, case: Case, family: str, version: str, basic: Record 
     header = record.header
     found = [*_of_completeness(record), *_of_identity(header, case, family, version), *_of_plan(header, case)]
     found += _of_placement(header)
+    if header.configuration == case.configuration:
+        found += _of_idle_threads(record, family)
     if header.configuration == case.configuration != "basic":
         progresses = libraries.library(family).progresses
         found += _of_configuration(header, basic.header if basic else None, progresses=progresses)
@@ -243,6 +248,25 @@ def _of_work(record: Record, basic: Record | None) -> Iterator[str]:
             yield (
                 f"rank {number}'s progress thread did nothing: of the time of communication alone it was {worked:.1%} "
                 f"on the CPU{beyond}"
+            )
+
+
+def _of_idle_threads(record: Record, family: str) -> Iterator[str]:
+    """Where the library's progress thread was not asked for, its threads must not use the processor like one.
+
+    A share of the whole time, however short communication is: what polls uses all of it. Only where the campaign chose
+    the transport and knows how to switch the progress thread off: anything else that a library does by itself, a
+    network's own threads for example, is what its `basic` is.
+    """
+    header, footer, entry = record.header, record.footer, libraries.library(family)
+    known = "async" in entry.configurations and not entry.progresses and header.network != "native"
+    if footer is None or not known or CONFIGURATIONS[header.configuration].progress == "library":
+        return
+    for number, spent in enumerate(footer.mpi_thread_cpu_ns):
+        if sum(spent) > LEAST_WORK * footer.wall_seconds * 1e9 + STARTING_NS:
+            yield (
+                f"rank {number}'s threads of the library used {sum(spent) / 1e9:.1f} s of CPU in "
+                f"{footer.wall_seconds:.1f} s: they make progress, and were not to"
             )
 
 

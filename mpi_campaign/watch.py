@@ -20,7 +20,7 @@ class Watch:
         self.progress = progress
         self.folder = folder
         self.on_end = on_end
-        self.repeat = 1
+        self.turn = plan.rounds[0]
         self.cases = plan.to_measure
         self.plan = plan
         self.countdown = Countdown(len(plan.to_measure), plan.expected_measuring_seconds)
@@ -28,9 +28,10 @@ class Watch:
         self.running: Case | None = None
 
     def _case(self, event: Event) -> Case | None:
-        """The launch that an event is about; None for a build, or for `basic` judged after its fixture measured it."""
+        """The launch that an event is about; None for a build, or for `basic` judged after its fixture measured it, or
+        taken over from an earlier session."""
         for case in self.cases:
-            if (case.launched_by, case.environment, case.repeat) == (event.name, event.environment, self.repeat):
+            if (case.launched_by, case.environment) == (event.name, event.environment) and self.turn.has(case):
                 values = case.as_dict()
                 if all(str(values.get(name, value)) == value for name, value in event.parameters.items()):
                     return case
@@ -50,6 +51,7 @@ class Watch:
             return
         taken = self.countdown.end()
         self.running = None
+        self.cases.remove(case)
         self.on_end()
         reason = f" [{event.reason}]" if event.reason else ""
         self.progress.line(

@@ -83,6 +83,7 @@ class mpi_impact_basic(MpiImpact):
     """`basic`: the fixture that the others take their sizes from."""
 
     descr = "what an idle MPI library costs a computation, the library as it comes"
+    gives_sizes = True
     computation = parameter(list(COMPUTATIONS))
 
     def identify(self) -> dict[str, Any]:

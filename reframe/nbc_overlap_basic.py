@@ -58,6 +58,7 @@ class nbc_overlap_basic(NbcOverlap):
     """`basic`: the fixture that the others take their sizes and references from."""
 
     descr = "overlap of a nonblocking collective, the library as it comes"
+    gives_sizes = True
     collective = parameter(list(suites.loaded(os.environ.get(suites.LOADED, ""))))
     computation = parameter(list(COMPUTATIONS))
 

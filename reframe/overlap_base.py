@@ -47,8 +47,8 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
             return
         self.made_by = Build.from_json(extras["spack"])
         self.build_time_limit = "12h"  # of an MPI library and all below it
-        done = provider.is_built(self.made_by, builds.fingerprint(), self.made_by.hashes)
-        self.to_install = [] if done else self.made_by.hashes
+        self.fingerprint = builds.fingerprint()  # before they are read: what changes meanwhile is built the next time
+        self.to_install = provider.to_install(self.made_by, self.fingerprint)
         self.build_system = "Spack" if self.to_install else "CustomBuild"
 
     @run_before("compile")
@@ -66,25 +66,29 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         ours, *peers = self.to_install
         jobs = f"-j{machine.cores().physical}"
         spack = shlex.quote(build.spack_executable)
+        notes = {one: shlex.quote(str(provider.note(one, prefix))) for one, prefix in build.prefixes.items()}
         for name, value in provider.install_variables(build).items():
             self.env_vars[name] = shlex.quote(value)
         left = f"{shlex.quote(str(builds.SOURCES))}/build-*-{ours[:7]}"  # objects of sources that were newer then
         self.prebuild_cmds = [
             f'unset SPACK_ENV SPACK_ROOT PYTHONPATH; spack() {{ {spack} --color=never "$@"; }}',
             f'for old in {left}; do if [ -L "$old" ]; then rm -rf "$(readlink -f "$old")" "$old"; fi; done',
+            f"mkdir -p {shlex.quote(str(provider.note(ours, build.prefix).parent))}; rm -f {notes[ours]}",
         ]
         self.build_system.environment = build.environment
         # A cached build of ours has the hash of these sources, whatever they were when it was built.
         # One that is there is of other sources; Spack would go by the time that files were last written.
-        changed = not provider.is_built(build, builds.fingerprint(), [ours])
+        changed = not provider.is_built(build, self.fingerprint)
         again = ["--overwrite", "-y"] if changed and Path(build.prefix).is_dir() else []
         options = [jobs, "--only-concrete", "--use-buildcache=package:never,dependencies:auto", *again]
         self.build_system.install_opts = [*options, f"/{ours}"]
         install = f"spack -e {build.environment} install {jobs} --only-concrete"
         self.postbuild_cmds = [
-            f"installed={ours}",
-            *(f'{install} /{one} && installed="$installed {one}" || true' for one in peers),
-            f"{site.python_command()} -m mpi_campaign.spack.provider {build.environment} $installed",
+            f"echo {self.fingerprint} > {notes[ours]}",
+            *(
+                f"{install} /{one} && said={provider.INSTALLED} || said={provider.FAILED}; echo $said > {notes[one]}"
+                for one in peers
+            ),
         ]
 
     def configure_cmake(self) -> None:
@@ -133,12 +137,15 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     wire_rate = variable(str, value=site.WIRE_RATE)
     #: Facts about the run for the record's header: a JSON file.
     metadata_file = variable(str, value="")
-    #: A folder with records of an interrupted run: what is complete there is not measured again.
+    #: A folder with records of an interrupted run, or of a run's earlier sessions: what is complete there is not
+    #: measured again.
     resume_from = variable(str, value="")
     #: A folder with files of sizes, each named as the case of `basic` that takes them over instead of calibrating.
     sizes_from = variable(str, value="")
     #: Which of several repeats of the same cases this is.
     repeat = variable(int, value=1)
+    #: Which repeat of `basic` gives the others their sizes and references; 0: the same one.
+    basic_repeat = variable(int, value=0)
 
     #: Name of the case's files; in the report, so that results are matched by it.
     case_stem = variable(str, value="", loggable=True)
@@ -148,6 +155,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     sourcesdir = None
     time_limit = "10m"
     benchmark = ""
+    #: Whether it is the fixture `basic`, from which others take sizes and references.
+    gives_sizes = False
     build = fixture(BuildBenchmarks, scope="environment")
 
     def identify(self) -> dict[str, Any]:
@@ -162,6 +171,11 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     def measured_by_fixture(self) -> bool:
         """Whether this very case is what its fixture `basic` has measured already: then it is only judged."""
         return False
+
+    @property
+    def is_borrowed(self) -> bool:
+        """Whether an earlier session has measured this, and only gives it to others here."""
+        return bool(self.gives_sizes and self.basic_repeat)
 
     def basic_test(self) -> "MeasuredTest | None":
         """The test that measured `basic` of the identical case; None for `basic` itself."""
@@ -193,7 +207,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             environment=self.current_environ.name,
             network=self.network,
             benchmark=self.benchmark,
-            repeat=self.repeat,
+            repeat=self.basic_repeat if self.is_borrowed else self.repeat,
             cache=self.cache,
             **named,
         )
@@ -242,14 +256,19 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         else:
             self.launch = answer
 
+    @run_after("setup")
+    def is_there_to_borrow(self) -> None:
+        lacking = self.is_borrowed and self.finished_record() is None
+        self.skip_if(lacking, "the first launch of basic, whose sizes are needed, failed")
+
     @run_before("run")
     def prepare(self) -> None:
         """The command line: launcher, its environment, the benchmark and its options, all quoted."""
-        self.staged(archive.CASE).write_text(json.dumps(self.case.as_dict()) + "\n")
         finished = self.finished_record()
         if finished is not None:
             self.adopt(finished)
             return
+        self.staged(archive.CASE).write_text(json.dumps(self.case.as_dict()) + "\n")
         for name, value in self.launch.env.items():
             self.env_vars[name] = shlex.quote(value)
         self.env_vars["OMP_NUM_THREADS"] = str(self.computing_threads)
@@ -322,7 +341,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     def finished_record(self) -> dict[Path, str] | None:
         """Where a complete record of this very case is to be had without measuring: {file: its name here}.
 
-        On resuming, the interrupted run has it. None where it must be measured.
+        On resuming, the interrupted run has it; where sides take turns, an earlier session has that of `basic`. None
+        where it must be measured.
         """
         if self.measured_by_fixture:
             return {self.basic.staged(name): name for name in self.record_files()}

@@ -69,3 +69,12 @@ def archived(
     outcome.write_tables(folder)
     archive.finish(folder, made)
     return folder
+
+
+def fail(run: RunFolder, collective: str, phase: str) -> None:
+    """Have the manifest of a run say that the cases of a collective failed, in that phase of ReFrame's."""
+    manifest = archive.read_manifest(run)
+    for case in manifest["cases"]:
+        if case["collective"] == collective:
+            case |= {"result": "fail", "reason": "no progress thread", "fail_phase": phase}
+    archive.write_manifest(run, manifest)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     started = archive.start(tmp_path / "results", "local")
     archive.write_manifest(started, {"run": started.run, "cases": []})
     return started
+
+
+def test_many_may_write_one_file_at_once(tmp_path: Path) -> None:
+    """As campaigns that begin together do with what they share."""
+    path = tmp_path / "shared.yaml"
+    texts = {f"{number}\n" * 5000 for number in range(8)}
+
+    def write(text: str) -> None:
+        for _ in range(20):
+            archive.write_atomically(path, text)
+            assert path.read_text() in texts
+
+    with ThreadPoolExecutor(len(texts)) as pool:
+        for done in [pool.submit(write, text) for text in texts]:
+            done.result()
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_stems_tell_every_case_apart_and_suit_a_file_system() -> None:
@@ -70,6 +87,27 @@ def test_a_clock_that_was_set_back_is_seen_when_a_run_begins(folder: RunFolder) 
     (later.archived / archive.MANIFEST).write_text("{}")
     assert archive.later_than(folder) == later.run
     assert archive.later_than(RunFolder(folder.root, "another", folder.run)) == ""
+
+
+def test_a_run_grows_in_one_place_and_leaves_no_lock(folder: RunFolder) -> None:
+    assert not archive.grows(folder)
+    with archive.growing(folder):
+        assert archive.grows(folder)
+        with pytest.raises(CampaignError, match="grows already"), archive.growing(folder):
+            pass
+        assert archive.grows(folder)
+    assert not archive.grows(folder)
+    assert [path.name for path in folder.partial.parent.iterdir()] == [folder.run]
+
+
+def test_what_reframe_says_of_every_session_is_kept(folder: RunFolder) -> None:
+    for number in (1, 2):
+        for name in archive.SESSION_FILES:
+            (folder.session / name).write_text(f"session {number}")
+        archive.keep_session(folder, number)
+    kept = {path.name: path.read_text() for path in folder.partial.glob("*junit*")}
+    assert kept == {"junit.xml": "session 1", "junit.2.xml": "session 2"}
+    assert (folder.partial / "reframe-report.2.json").read_text() == "session 2"
 
 
 def test_finish_renames_once_with_checksums_and_leaves_no_stage(folder: RunFolder) -> None:

@@ -63,6 +63,7 @@ EXAMPLE = str(next((ROOT / "results" / "example").glob("*/manifest.json")).paren
         (["run", "--network", "wire:fast"], ["fast", "2gbit"]),
         (["run", "--network", "shm:2gbit"], ["only wire has a rate"]),
         (["run", "--repeat", "0"], ["--repeat 0"]),
+        (["run", "--interleave"], ["A B B A", "--repeat 2"]),
         (["run", "--repeat", "two"], ["two"]),
         (
             ["run", "--ranks", "1"],

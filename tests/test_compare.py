@@ -16,7 +16,7 @@ from mpi_campaign import archive, consistency, sides, store
 from mpi_campaign.errors import CampaignError
 from postprocess import effects
 from postprocess.history import manifest_changes
-from tests.archives import archived, name_of
+from tests.archives import archived, fail, name_of
 from tests.support import Command, refused
 
 TEXT = st.text(max_size=5)
@@ -209,6 +209,9 @@ def test_runs_that_do_not_fit_together_are_named_and_hide_nothing_else(tmp_path:
     ):
         assert said in done.stderr
         assert said in inside("results", "verify", "--output", str(tmp_path)).stdout
+    archived(tmp_path, name_of(10), manifest={"later_run": name_of(4)})
+    said = inside("compare", "..2026-11-03", "2026-11-04..", "--output", str(tmp_path)).stderr
+    assert f"run here/{name_of(10)} began when {name_of(4)}, of a later time, was there already" in said
     alone = inside("compare", name_of(1), name_of(9), "--output", str(tmp_path))
     refused(alone, f"side '{name_of(9)}' has no launches", "it is a copy of")
 
@@ -221,7 +224,8 @@ def test_a_manifest_of_anything_hides_no_run(tmp_path: Path, data: st.DataObject
         "checksums": {"records/a.jsonl": "sha256:0"}, "host": {"name": "a", "cpu": "b", "cores": 2},
         "sessions": [{"began_utc": "2026", "ended_utc": "2027"}], "cases": [{"result": "pass"}], "suite": "smoke",
         "status": "complete", "toolchains": [{"toolchain": "x@1", "packages": [{"name": "x", "version": "1"}]}],
-        "seen": {"nodes": ["a"], "variables": {"x@1": {"OMP_NUM_THREADS": ["1"]}}},
+        "seen": {"nodes": ["a"], "variables": {"x@1": {"OMP": ["1"]}}, "builds": {"x@1": {"flags": ["-O3"]}}},
+        "later_run": name_of(2),
     }  # fmt: skip
     name = data.draw(st.sampled_from(sorted(whole)))
     junk = data.draw(st.recursive(SCALAR, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner)))
@@ -262,6 +266,37 @@ def test_tables_of_two_runs_are_not_mixed(tmp_path: Path, inside: Command) -> No
     done = inside("compare", name_of(1), name_of(2), "--output", str(tmp_path))
     assert done.returncode == 2
     assert "are not of one run" in done.stderr
+
+
+@pytest.mark.parametrize("tables", [True, False])
+def test_what_was_not_what_was_asked_for_is_left_out_and_what_missed_a_reference_is_not(
+    tmp_path: Path, inside: Command, tables: bool
+) -> None:
+    runs = [archived(tmp_path, name_of(day), factor=1 + day / 10) for day in (1, 2)]
+    if not tables:
+        (runs[1].path / "points.parquet").unlink()
+    words = ("compare", name_of(1), name_of(2), "--json", "--output", str(tmp_path))
+    fail(runs[1], "ibcast", "performance")
+    done = inside(*words)
+    assert {case["collective"] for case in json.loads(done.stdout)["cases"]} == {"ibcast", "ireduce"}
+    fail(runs[1], "ibcast", "sanity")
+    done = inside(*words, "--junit", str(tmp_path / "a.xml"))
+    missing = [
+        case for case in ElementTree.parse(tmp_path / "a.xml").iter("testcase") if case.get("classname") == "missing"
+    ]
+    assert ["ibcast" in str(case.get("name")) and case.find("skipped") is not None for case in missing] == [True]
+    document = json.loads(done.stdout)
+    assert {case["collective"] for case in document["cases"]} == {"ireduce"}
+    assert {case["collective"] for case in document["only_in_a"]} == {"ibcast"}
+    assert done.stderr.count("is left out, it failed: no progress thread") == 3  # launches
+
+
+def test_last_is_of_one_system(root: Path) -> None:
+    assert [archive.find(name, root).run for name in ("last", "last~1", "last~4")] == [
+        name_of(day) for day in (5, 4, 1)
+    ]
+    with pytest.raises(CampaignError, match="there is no run 'last~5'"):
+        archive.find("last~5", root)  # the sixth run is of another system
 
 
 def test_words_of_a_side(root: Path) -> None:

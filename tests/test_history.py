@@ -2,10 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from mpi_campaign import outcome
+from postprocess.history import manifest_changes
 from tests.archives import archived, name_of
 from tests.support import Command, refused
 
@@ -28,6 +31,45 @@ def test_an_alarm_names_the_run_and_what_changed_in_it(root: Path, tmp_path: Pat
     assert f"changed after {name_of(7)}: host kernel: 6.1 -> 6.2" in done.stdout
     assert "16 changes, 16 alarms, 0 acknowledged" in done.stdout
     assert "host kernel: 6.1 -&gt; 6.2" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ({"host": {"firmware": "1"}}, {"host": {"firmware": "2"}}, "host firmware: 1 -> 2"),
+        ({"seen": {"nodes": ["a"]}}, {"seen": {"nodes": ["a", "b"]}}, "nodes: a -> a, b"),
+        *(
+            ({"seen": {part: {"x@1": {name: ["1"]}}}}, {"seen": {part: {"x@1": {name: ["2"]}}}}, f"x@1: {name}: 1 -> 2")
+            for part, name in (("variables", "UCX_TLS"), ("builds", "library"), ("builds", "compiler"))
+        ),
+        (
+            {"toolchains": [{"toolchain": "x@1", "packages": [{"name": "ucx", "version": "1"}]}]},
+            {"toolchains": [{"toolchain": "x@1", "packages": [{"name": "ucx", "version": "2"}]}]},
+            "x@1: ucx: 1 -> 2",
+        ),
+    ],
+)
+def test_what_changed_between_two_runs_is_told(before: dict[str, Any], after: dict[str, Any], said: str) -> None:
+    assert [line for line in manifest_changes(before, after) if said in line] == [said]
+
+
+def test_what_the_records_of_a_run_say_of_it_is_kept(tmp_path: Path) -> None:
+    run = archived(tmp_path, name_of(1))
+    seen = outcome.seen(run)
+    assert seen["nodes"]
+    (builds,) = seen["builds"].values()
+    assert set(builds) == {"library", *outcome.BUILT_WITH}
+    assert all(len(values) == 1 for values in builds.values())
+    assert set(seen["variables"]) == {"openmpi@5.0.11"}
+
+
+def test_what_became_faster_is_no_matter_of_the_past(tmp_path: Path, inside: Command) -> None:
+    for day in range(1, 15):
+        archived(tmp_path, name_of(day), factor=0.9 if day >= 8 else 1.0, launches=1)
+    done = inside("history", "--output", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("better ") == 16
+    assert "past " not in done.stdout
 
 
 def test_what_somebody_has_seen_to_stays_quiet(root: Path, inside: Command) -> None:
@@ -109,6 +151,9 @@ def test_a_run_that_is_not_whole_is_not_accepted(tmp_path: Path, inside: Command
     done = inside(*words)
     assert done.returncode == 1
     assert "one more: fail, it hung" in done.stdout
+    manifest["cases"][-1]["fail_phase"] = "performance"  # worse than a reference; what criteria say counts here
+    (run.path / "manifest.json").write_text(json.dumps(manifest))
+    assert inside(*words).returncode == 0
     record = next(iter(sorted(run.records.glob("*.jsonl"))))
     record.write_text(record.read_text().replace('"repetitions": 11', '"repetitions": 12', 1))
     refused(inside(*words), "checksum differs", "nothing is accepted")

@@ -152,6 +152,17 @@ def test_osu_gets_fewer_repetitions_where_time_is_short(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("message_bytes", "ranks", "memory"),
+    [(1000, 2, 512 * 2**20), (2**28, 2, 512 * 2**20), (20_000_000, 64, 1_280_000_000), (2**30, 8, 2**33)],
+)
+def test_osu_is_given_memory_enough_not_to_shorten_a_message(message_bytes: int, ranks: int, memory: int) -> None:
+    words = peers.PEERS["osu"].launch(peers.Work("ialltoall", ranks, message_bytes, 10**7, 20.0)).arguments
+    assert words == (
+        "-m", f"{message_bytes}:{message_bytes}", "-M", str(memory), "-i", "100", "-x", "10",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"collectives": {"ibcast": [{}]}}', '{"collectives": {"ibcast": []}}']
 )
 def test_sizes_that_say_nothing_are_refused(tmp_path: Path, text: str) -> None:

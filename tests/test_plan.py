@@ -237,21 +237,41 @@ def test_what_is_no_time_is_refused(text: str) -> None:
         plan.nanoseconds(text)
 
 
-def test_toolchains_take_turns() -> None:
-    found = planned(MPICH, OPENMPI, repeat=3, interleave=True, toolchains=("mpich@5.0.2", "openmpi@5.0.11"))
-    turns = [(one.repeat, *one.environments) for one in found.rounds]
+def test_toolchains_and_configurations_take_turns() -> None:
     mpich, openmpi = MPICH.environment, OPENMPI.environment
-    assert turns == [(1, mpich), (1, openmpi), (2, openmpi), (2, mpich), (3, mpich), (3, openmpi)]
+    turns = planned(MPICH, OPENMPI, repeat=3, interleave=True, configurations=("basic",)).rounds
+    order = [(1, mpich), (1, openmpi), (2, openmpi), (2, mpich), (3, mpich), (3, openmpi)]
+    assert [(one.repeat, *one.environments) for one in turns] == order
     plain = planned(MPICH, OPENMPI, repeat=2).rounds
     assert [(one.repeat, one.environments) for one in plain] == [(1, (mpich, openmpi)), (2, (mpich, openmpi))]
-    for named in ((), ("mpich@5.0.2",), ("mpich@5.0.2", "mpich@5.0.2")):
-        with pytest.raises(CampaignError, match="name at least two"):
-            plan.check(Options(interleave=True, toolchains=named))
+
+    both = planned(MPICH, OPENMPI, repeat=2, interleave=True, configurations=("async", "basic")).rounds
+    sides = [(mpich, "basic"), (openmpi, "basic"), (mpich, "async")]  # Open MPI has no async over shared memory
+    assert [(*one.environments, *one.configurations) for one in both] == [*sides, *sides[::-1]]
+
+    with pytest.raises(CampaignError, match=r"there is openmpi-5_0_11 basic only: name at least two"):
+        planned(OPENMPI, interleave=True, configurations=("async", "basic"))
+    with pytest.raises(CampaignError, match=r"--interleave .* add --repeat 2"):
+        plan.check_turns(Options(interleave=True))
+
+
+def test_a_session_measures_its_side_and_borrows_basic_where_that_is_a_side_of_its_own() -> None:
+    asked: dict[str, Any] = {"repeat": 2, "interleave": True, "collectives": ("ibcast",)}
+    found = planned(MPICH, configurations=("basic", "async"), **asked)
+    measured = [[(one.configuration, one.repeat) for one in found.to_measure if turn.has(one)] for turn in found.rounds]
+    assert measured == [[("basic", 1)], [("async", 1)], [("async", 2)], [("basic", 2)]]
+    assert [turn.basic_repeat for turn in found.rounds] == [0, 1, 1, 0]
+
+    hidden = planned(MPICH, OPENMPI, configurations=("async",), network="wire:2gbit", **asked)
+    mpich = [turn for turn in hidden.rounds if turn.environments == (MPICH.environment,)]
+    assert [turn.basic_repeat for turn in mpich] == [0, 0]
+    measured = [[(one.configuration, one.repeat) for one in hidden.to_measure if turn.has(one)] for turn in mpich]
+    assert measured == [[("basic", 1), ("async", 1)], [("basic", 2), ("async", 2)]]
 
 
 def test_launches_that_are_compared_take_over_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "STATE", tmp_path / "state")
-    asked: dict[str, Any] = {"collectives": ("ibcast",), "toolchains": ("mpich@5.0.2", "openmpi@5.0.11")}
+    asked: dict[str, Any] = {"collectives": ("ibcast",), "configurations": ("basic",)}
     found = planned(MPICH, OPENMPI, repeat=2, interleave=True, **asked)
     folder = archive.start(tmp_path / "results", "local")
     given = folder.session / sizes.FOLDER

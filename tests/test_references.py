@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from mpi_campaign import archive, references, sides
-from tests.archives import archived, name_of
+from tests.archives import archived, fail, name_of
 from tests.support import Command, refused
 
 KEY = "smoke.2x1.openmpi-5_0_11.wire_2gbit.basic.nbc_overlap"
@@ -76,6 +76,21 @@ def test_what_is_no_measure_of_the_machine_is_left_out(systems: Path, tmp_path: 
     (systems / "here").rmdir()
     good = [archived(root, name_of(day)).run for day in (5, 6, 7)]
     refused(inside("baseline", *good, *words), "there is no systems/here/", "systems init here")
+
+
+def test_what_was_worse_than_the_old_reference_makes_the_next_one(
+    systems: Path, tmp_path: Path, inside: Command
+) -> None:
+    """Else references would know only what they let pass; what was not what was asked for makes none."""
+    root = tmp_path / "results"
+    runs = [archived(root, name_of(day)) for day in (1, 2, 3)]
+    for run in runs:
+        fail(run, "ibcast", "performance")
+        fail(run, "ireduce", "sanity")
+    done = inside("baseline", *(run.run for run in runs), "--output", str(root))
+    assert done.returncode == 0, done.stderr
+    assert list(bounds(systems)) == [f"{KEY}.ibcast"]
+    assert "9 x failed, or was not measured" in done.stdout + done.stderr
 
 
 def test_runs_of_references_are_a_side_and_are_not_pruned(systems: Path, tmp_path: Path, inside: Command) -> None:

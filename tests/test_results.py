@@ -3,6 +3,7 @@
 import io
 import json
 import shutil
+import subprocess
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpi_campaign import archive, measuring
+from mpi_campaign import ROOT, archive, store
 from tests.archives import archived, name_of
 from tests.support import Command, refused
 
@@ -82,6 +83,21 @@ def test_a_whole_archive_is_taken_over_and_what_is_broken_keeps_nothing_else_out
         assert len(done.stdout.splitlines()) == 2
     assert done.stdout.count("was there already") == 2
     assert [run.run for run in archive.runs(elsewhere)] == [name_of(1), name_of(3)]
+
+
+def test_several_that_take_in_the_same_at_once_are_in_nobodys_way(root: Path, tmp_path: Path) -> None:
+    words = [str(ROOT / "campaign"), "results", "import", *(str(root / "here" / name_of(day)) for day in (1, 2, 3))]
+    target = tmp_path / "one archive"
+    at_once = [
+        subprocess.Popen([*words, "--output", str(target)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    said = [one.communicate() for one in at_once]
+    assert [one.returncode for one in at_once] == [0] * 4, said
+    assert sum(out.count("imported: ") for out, _ in said) == 3
+    assert [run.run for run in archive.runs(target)] == [name_of(day) for day in (1, 2, 3)]
+    assert not any(fault for run in archive.runs(target) for fault in store.faults(run))
+    assert not (target / store.INCOMING).exists()
 
 
 def test_a_run_of_another_machine_needs_a_name_of_its_own(root: Path, tmp_path: Path, inside: Command) -> None:
@@ -221,18 +237,22 @@ def test_a_name_that_two_runs_have_needs_a_folder(root: Path, inside: Command) -
 
 
 def test_what_is_in_use_is_not_thrown_away(root: Path, inside: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "STATE", root.parent)
-    options = {"options": {"sizes_of": name_of(1)}}
-    archived(root, name_of(4), launches=1, manifest=options)
+    monkeypatch.setattr(archive, "STATE", root.parent)
+    archived(root, name_of(4), launches=1, manifest={"options": {"sizes_of": name_of(1)}})
+    archived(root, name_of(5), launches=1)  # not of any run's sizes
     words = ("results", "prune", "--output", str(root))
-    done = inside(*words, "--keep", "0")
-    assert [line.split("/")[1] for line in done.stdout.splitlines() if "would" in line] == [
-        name_of(day) for day in (2, 3, 4)
-    ]
+
+    def named(keep: int) -> list[str]:
+        said = inside(*words, "--keep", str(keep)).stdout.splitlines()
+        return [line.split("/")[1] for line in said if "would" in line]
+
+    assert named(2) == [name_of(day) for day in (2, 3)]  # not 1, whose sizes 4 has
+    assert named(0) == [name_of(day) for day in range(1, 6)]  # nothing stays that has them
     refused(inside(*words, "--older-than-days", "nan"), "nan")
     refused(inside(*words, "--older-than-days", "1e9"), "36500")
-    archive.write_manifest(archive.start(root, "here"), {})
-    with measuring.alone(print):
+    grows = archive.start(root, "here")
+    archive.write_manifest(grows, {})
+    with archive.growing(grows):
         refused(inside(*words, "--partial", "--keep", "0", "--yes"), "is measuring")
     done = inside(*words, "--partial", "--keep", "0", "--yes")
     assert done.returncode == 0, done.stderr

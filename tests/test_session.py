@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,21 @@ def test_without_basic_a_configuration_is_missing(folder: RunFolder) -> None:
         "missing",
         "basic, whose sizes it needs, failed: no footer",
     )
+
+
+def test_a_whole_record_passes_whatever_basic_is_held_against(folder: RunFolder) -> None:
+    """`basic` was worse than its reference: its sizes were good all the same."""
+    assert CASE.basic is not None
+    record(folder, WHOLE)
+    assert judged(folder, failed("r_overhead is beyond its reference", CASE.basic.stem)) == ("pass", "")
+
+
+@pytest.mark.parametrize("phases", [("performance",), ("performance", "sanity")])
+def test_the_phase_in_which_a_case_failed_is_kept(folder: RunFolder, phases: tuple[str, ...]) -> None:
+    """Of the fixture and of the test that judges it; what was not what was asked for outweighs a reference."""
+    record(folder, WHOLE)
+    (found,) = results.results(folder, PLAN, [replace(failed("so it is"), fail_phase=phase) for phase in phases])
+    assert (found["result"], found["fail_phase"]) == ("fail", phases[-1])
 
 
 def test_a_build_that_failed_quotes_the_compiler(folder: RunFolder, tmp_path: Path) -> None:

@@ -249,10 +249,55 @@ def test_the_control_that_is_not_bound_is_not(tmp_path: Path) -> None:
 def test_the_control_without_progress_has_none(tmp_path: Path) -> None:
     lines = configured("basic_reduced")
     lines[0]["placement"][0]["mpi_threads"] = [{"name": "progress", "cpuset": "0-3"}]
-    lines[-1]["mpi_thread_cpu_ns"] = [[BUSY], []]
+    lines[-1]["mpi_thread_cpu_ns"] = [[0], []]
     assert judged(tmp_path, lines) == [
         "rank 0 has a progress thread, and was to have none: 1 threads of the library, 0 in basic"
     ]
+
+
+UNASKED = [name for name, one in CONFIGURATIONS.items() if one.progress != "library"]
+
+
+def with_idle_threads(configuration: str, cpu_ns: tuple[int, int], **changes: Any) -> list[dict[str, Any]]:
+    """Each rank has a thread of the library that nobody asked for, and that used so much of the 12.5 s."""
+    lines = configured(configuration, **changes)
+    for place, share in zip(lines[0]["placement"], SHARES, strict=True):
+        place["mpi_threads"] = [{"name": "idle", "cpuset": share}]
+    lines[-1]["mpi_thread_cpu_ns"] = [[spent] for spent in cpu_ns]
+    return lines
+
+
+@pytest.mark.parametrize("configuration", UNASKED)
+def test_threads_of_the_library_that_nobody_asked_for_make_no_progress(tmp_path: Path, configuration: str) -> None:
+    """Of 12.5 s they may use a hundredth, and what it takes to start them: 145 ms."""
+    basic = with_idle_threads("basic", (0, 0))
+    lines = with_idle_threads(configuration, (145_000_000, BUSY))
+    assert judge(tmp_path, lines, basic_lines=basic) == [
+        "rank 1's threads of the library used 3.0 s of CPU in 12.5 s: they make progress, and were not to"
+    ]
+    assert judge(tmp_path, with_idle_threads(configuration, (8_000_000, 145_000_000)), basic_lines=basic) == []
+    (fault,) = judge(tmp_path, with_idle_threads(configuration, (0, 146_000_000)), basic_lines=basic)
+    assert fault.startswith("rank 1's threads of the library used 0.1 s of CPU in 12.5 s: ")
+
+
+@pytest.mark.parametrize("configuration", UNASKED)
+@pytest.mark.parametrize(
+    "changes", [{"toolchain": "madmpi@2024"}, {"toolchain": "acme@1"}, {"network": "native"}], ids=str
+)
+def test_what_a_library_or_its_network_does_by_itself_is_no_fault(
+    tmp_path: Path, configuration: str, changes: dict[str, str]
+) -> None:
+    """MadMPI's basic progresses; of an unknown library, or of a network that it chose, nothing was promised."""
+    lines = with_idle_threads(configuration, (BUSY, BUSY), **changes)
+    assert judge(tmp_path, lines, basic_lines=with_idle_threads("basic", (0, 0))) == []
+
+
+def test_open_mpis_progress_thread_is_found_in_basic(tmp_path: Path) -> None:
+    """Over TCP it uses 2 to 8 % of the time where it is on; the thread that is always there 8 ms at most."""
+    lines = configured("basic")
+    lines[-1]["mpi_thread_cpu_ns"] = [[3_346_126, 1_000_000_000], [3_591_246]]
+    (fault,) = judged(tmp_path, lines)
+    assert fault.startswith("rank 0's threads of the library used 1.0 s of CPU in 12.5 s")
 
 
 @pytest.mark.parametrize("configuration", [name for name, one in CONFIGURATIONS.items() if one.gives_up_core])
