@@ -35,7 +35,7 @@ SCHEMA_FOLDER = Path(__file__).resolve().parents[1] / "results" / "schema"
 
 @dataclass(frozen=True)
 class Thread:
-    """A thread that appeared during MPI_Init, with the CPUs it may use as the kernel lists them (``0-3,8``)."""
+    """A thread that the MPI library started, with the CPUs it may use as the kernel lists them (``0-3,8``)."""
 
     name: str
     cpuset: str
@@ -253,7 +253,8 @@ class Point:
 
 @dataclass(frozen=True)
 class Footer:
-    """The last line: ``mpi_thread_cpu_ns`` is [rank][thread] CPU time of the threads that MPI started, nanoseconds.
+    """The last line: ``mpi_thread_cpu_ns`` is [rank][thread] CPU time of the threads that MPI started, nanoseconds;
+    those of the header's placement first, then any that it started later.
 
     ``helper_thread_cpu_ns`` is that of the application's progress threads; before version 3 there were none.
     ``tcp_bytes_sent`` is what each rank's TCP connections carried. ``clock_refusal`` says why there is no clock any

@@ -301,11 +301,12 @@ def _verified_of(name: str, records: Sequence[Record]) -> _Verified:
             (record.footer.mpi_thread_cpu_ns, record.footer.helper_thread_cpu_ns) if record.footer else ((), ())
         )
         for i, place in enumerate(record.header.placement):
-            known = cpu_ns.setdefault(place, [0] * len(_threads(place)))
+            known = cpu_ns.setdefault(place, [0] * (len(_threads(place)) + 1))
             own, its = (times[i] if i < len(times) else () for times in (spent, helpers))
-            for j, time in (*enumerate(own), *enumerate(its, start=len(place.mpi_threads))):
-                if j < len(known):
-                    known[j] += time
+            there = len(place.mpi_threads)
+            for j, time in (*enumerate(own[:there]), *enumerate(its[: len(place.helper_threads)], start=there)):
+                known[j] += time
+            known[-1] += sum(own[there:])
     wall = sum(record.footer.wall_seconds for record in records if record.footer)
     ranks = [
         _RankView(
@@ -317,8 +318,9 @@ def _verified_of(name: str, records: Sequence[Record]) -> _Verified:
             dedicated=place.dedicated_cpuset or "-",
             threads=[
                 f"{name} on {cpuset}: {duration(time)} of CPU in {wall:.1f} s"
-                for (name, cpuset), time in zip(_threads(place), times, strict=True)
-            ],
+                for (name, cpuset), time in zip(_threads(place), times[:-1], strict=True)
+            ]
+            + [f"started by the library while it was measured: {duration(time)} of CPU" for time in times[-1:] if time],
         )
         for place, times in sorted(cpu_ns.items(), key=lambda item: item[0].rank)
     ]

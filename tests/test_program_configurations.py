@@ -95,6 +95,27 @@ def test_the_record_says_whose_progress_thread_there_is(
     assert transports[toolchain.partition("@")[0]] in header_of(record.path)["mpi_variables"]
 
 
+@pytest.mark.parametrize(("call", "listed"), [("MPI_Comm_split_type", True), ("MPI_Ibcast", False)])
+def test_a_thread_that_the_library_starts_late_is_seen(
+    build_for: Build, tmp_path: Path, call: str, *, listed: bool
+) -> None:
+    """After MPI_Init, before or while it is measured: in basic, which was to have none that works."""
+    path = tmp_path / "record.jsonl"
+    built = build_for(MPICH)
+    done = launch(
+        built / "nbc_overlap", *ONE_POINT, "--sizes", str(sizes_file(tmp_path / "sizes.json")), "--record", str(path),
+        env={"LD_PRELOAD": str(built / "late_preload.so"), "LATE_CALL": call}, toolchain=MPICH,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    validate_record(path)
+    record = load_record(path)
+    assert record.footer is not None
+    for place, spent in zip(record.header.placement, record.footer.mpi_thread_cpu_ns, strict=True):
+        assert ("late" in [thread.name for thread in place.mpi_threads]) is listed
+        assert len(spent) == len(place.mpi_threads) + (not listed)
+        assert spent[-1] > 0
+
+
 @BOTH
 @pytest.mark.parametrize(("configuration", "by"), [("dedicated", ""), ("apphelper", "program")])
 def test_a_rank_with_one_core_shares_it_with_the_progress_thread_and_says_so(

@@ -300,6 +300,13 @@ def test_open_mpis_progress_thread_is_found_in_basic(tmp_path: Path) -> None:
     assert fault.startswith("rank 0's threads of the library used 1.0 s of CPU in 12.5 s")
 
 
+def test_a_thread_that_was_started_while_it_was_measured_counts_as_well(tmp_path: Path) -> None:
+    lines = with_idle_threads("basic", (0, 0))
+    lines[-1]["mpi_thread_cpu_ns"] = [[0], [0, BUSY]]
+    (fault,) = judged(tmp_path, lines)
+    assert fault.startswith("rank 1's threads of the library used 3.0 s of CPU in 12.5 s")
+
+
 @pytest.mark.parametrize("configuration", [name for name, one in CONFIGURATIONS.items() if one.gives_up_core])
 def test_a_core_is_given_up_and_one_thread_fewer_computes(tmp_path: Path, configuration: str) -> None:
     lines = configured(configuration)

@@ -16,8 +16,8 @@
 struct placement {
     char host[256];
     struct topology_cpus cpus;
-    struct topology_threads before; /* threads before MPI_Init */
-    struct topology_threads mpi_threads;
+    struct topology_threads others; /* threads that are not MPI's: those before MPI_Init, OpenMP's, the helper */
+    struct topology_threads mpi_threads; /* in the order in which they were seen */
     MPI_Comm node_comm;
     int rank;
     int ranks;
@@ -42,7 +42,7 @@ placement *placement_create(void) {
         strcpy(place->host, "unknown");
     }
     topology_own_cpus(&place->cpus);
-    topology_list_threads(&place->before);
+    topology_list_threads(&place->others);
     place->node_comm = MPI_COMM_NULL;
     place->configuration = &configuration_table[CONFIGURATION_BASIC];
     place->dedicated_cpu = -1;
@@ -95,9 +95,24 @@ static void find_twins(placement *place) {
     free(all);
 }
 
+/* The threads of the process that are neither known to be MPI's nor known not to be. Free with topology_free_threads. */
+static struct topology_threads unknown_threads(const placement *place) {
+    struct topology_threads found;
+    topology_list_threads(&found);
+    topology_new_threads(&place->others, &found);
+    topology_new_threads(&place->mpi_threads, &found);
+    return found;
+}
+
+/* Those are MPI's. */
+static void add_mpi_threads(placement *place) {
+    struct topology_threads found = unknown_threads(place);
+    topology_add_threads(&place->mpi_threads, &found);
+    topology_free_threads(&found);
+}
+
 void placement_complete(placement *place) {
-    topology_list_threads(&place->mpi_threads);
-    topology_new_threads(&place->before, &place->mpi_threads);
+    add_mpi_threads(place);
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &place->rank));
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &place->ranks));
     find_node(place);
@@ -113,7 +128,7 @@ void placement_disconnect(placement *place) {
 
 void placement_destroy(placement *place) {
     if (place != NULL) {
-        topology_free_threads(&place->before);
+        topology_free_threads(&place->others);
         topology_free_threads(&place->mpi_threads);
         free(place->compute_cpus);
         free(place);
@@ -298,6 +313,12 @@ bool placement_move_threads(placement *place, char *error, size_t error_size) {
     return true;
 }
 
+void placement_own_threads(placement *place) {
+    struct topology_threads found = unknown_threads(place);
+    topology_add_threads(&place->others, &found);
+    topology_free_threads(&found);
+}
+
 void placement_bind(placement *place, compute_team *team, int threads) {
     int *cpus = NULL;
     size_t cores = compute_share(place, &cpus);
@@ -313,6 +334,8 @@ void placement_bind(placement *place, compute_team *team, int threads) {
 void placement_add_helper(placement *place, const struct topology_thread *thread) {
     place->helper = *thread;
     place->has_helper = true;
+    const struct topology_threads one = {.threads = &place->helper, .count = 1};
+    topology_add_threads(&place->others, &one);
 }
 
 void placement_look_again(placement *place) {
@@ -322,6 +345,7 @@ void placement_look_again(placement *place) {
             place->mpi_threads.threads[i] = now; /* one that has ended stays as it was seen */
         }
     }
+    add_mpi_threads(place);
 }
 
 /* The cores on which this rank's threads may compute. */
@@ -374,14 +398,14 @@ void placement_verify(const placement *place, char *error, size_t error_size) {
     topology_cores(&place->dedicated, &dedicated);
     char *cpus = topology_cpus_format(&place->dedicated);
     if (c->source == PROGRESS_LIBRARY && place->mpi_threads.count == 0) {
-        snprintf(error, error_size, "rank %d: MPI_Init started no thread, so that there is none for configuration %s", place->rank, c->name);
+        snprintf(error, error_size, "rank %d: the MPI library started no thread, so that there is none for configuration %s", place->rank, c->name);
     } else if (c->gives_up_core && !place->crowded && meet(&computing, &dedicated)) {
         snprintf(error, error_size, "rank %d: a computing thread may run on CPUs %s, which configuration %s keeps free of computation%s",
                  place->rank, cpus, c->name,
                  getenv("OMP_PROC_BIND") != NULL ? ": unset OMP_PROC_BIND, so that the program binds its threads" : "");
     } else if (c->bound && c->source == PROGRESS_LIBRARY && threads_in_place(place) == 0) {
         snprintf(error, error_size,
-                 "rank %d: MPI_Init started %zu thread%s, none bound to the dedicated core (CPUs %s) as configuration %s needs it: bind the "
+                 "rank %d: the MPI library started %zu thread%s, none bound to the dedicated core (CPUs %s) as configuration %s needs it: bind the "
                  "library's progress thread with its own variable, or with --move-progress-threads",
                  place->rank, place->mpi_threads.count, place->mpi_threads.count == 1 ? "" : "s", cpus, c->name);
     } else if (c->bound && c->source == PROGRESS_APPLICATION && !(place->has_helper && in_place(place, &place->helper))) {

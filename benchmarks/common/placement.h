@@ -1,5 +1,5 @@
 /*
- * placement - where ranks and their threads run: which of them share a node, what each may use, and what MPI_Init started.
+ * placement - where ranks and their threads run: which of them share a node, what each may use, and which threads MPI started.
  */
 #ifndef CAMPAIGN_PLACEMENT_H
 #define CAMPAIGN_PLACEMENT_H
@@ -16,7 +16,7 @@ typedef struct placement placement;
 /* Before MPI_Init: the cpuset and the threads that main starts with. */
 placement *placement_create(void);
 
-/* After MPI_Init (collective): threads that appeared, nodes, the rank's share of cores. A node is a host name and a
+/* After MPI_Init (collective): threads that MPI started, nodes, the rank's share of cores. A node is a host name and a
  * boot of a kernel, not MPI_COMM_TYPE_SHARED: a library that was told to use the network within a node denies that memory is shared. */
 void placement_complete(placement *place);
 
@@ -59,10 +59,14 @@ bool placement_move_threads(placement *place, char *error, size_t error_size);
  */
 void placement_bind(placement *place, compute_team *team, int threads);
 
+/* The program has just started threads: what appeared since placement_look_again is its own, not MPI's. */
+void placement_own_threads(placement *place);
+
 /* The application's progress thread, read back. */
 void placement_add_helper(placement *place, const struct topology_thread *thread);
 
-/* Reads once more where the threads of MPI may run: a library binds its own when they have started, which may be after MPI_Init. */
+/* Reads once more where the threads of MPI may run, and finds those that it has started since: a library may start its own when it needs them,
+ * and binds them when they have started. New ones come last. */
 void placement_look_again(placement *place);
 
 /* Collective: what the configuration promised and is not there, in one line, the same on all ranks; "" where all is there. After

@@ -140,7 +140,9 @@ bool program_prepare(struct program *program, const char *error) {
         program->metadata = read_metadata(program->settings.metadata, own, sizeof own);
     }
     if (own[0] == '\0') {
+        placement_look_again(program->place);
         program->team = compute_create(program->computation, program->threads, own, sizeof own);
+        placement_own_threads(program->place);
     }
     if (!program_all_good(own)) {
         return false;

@@ -248,6 +248,14 @@ void topology_new_threads(const struct topology_threads *before, struct topology
     after->count = kept;
 }
 
+void topology_add_threads(struct topology_threads *list, const struct topology_threads *more) {
+    if (more->count > 0) {
+        list->threads = fail_realloc(list->threads, list->count + more->count, sizeof *list->threads);
+        memcpy(list->threads + list->count, more->threads, more->count * sizeof *more->threads);
+        list->count += more->count;
+    }
+}
+
 void topology_free_threads(struct topology_threads *list) {
     free(list->threads);
     *list = (struct topology_threads){0};

@@ -71,6 +71,8 @@ void topology_list_threads(struct topology_threads *list);
 
 /* Leaves in *after only those that are not in before. */
 void topology_new_threads(const struct topology_threads *before, struct topology_threads *after);
+/* Adds all of more to list. */
+void topology_add_threads(struct topology_threads *list, const struct topology_threads *more);
 void topology_free_threads(struct topology_threads *list);
 
 /* CPU time that a thread of this process has had, ns; 0 when it is gone or not known. */

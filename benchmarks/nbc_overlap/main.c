@@ -247,6 +247,7 @@ static bool write_footer(struct program *program, const struct engine_result *re
         clock = clock_quality_of(program->clock);
     }
     int64_t *own = NULL;
+    placement_look_again(program->place);
     size_t count = placement_mpi_thread_cpu(program->place, &own);
     int64_t **times = NULL;
     size_t *counts = NULL;

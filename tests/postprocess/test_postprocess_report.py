@@ -71,6 +71,13 @@ def report(run_dir: Path, output: Path) -> str:
     return paths[0].read_text(encoding="utf-8")
 
 
+def test_threads_that_a_library_started_while_it_was_measured_are_told(tmp_path: Path) -> None:
+    lines = synthetic.sweep(synthetic.SERIALISED, (8, 16))
+    lines[-1]["mpi_thread_cpu_ns"][1].append(500_000_000)
+    text = " ".join(Page(report(synthetic.run_folder(tmp_path / "run", [lines]), tmp_path / "out")).text.split())
+    assert text.count("started by the library while it was measured: 500 ms of CPU") == 1
+
+
 @pytest.fixture(scope="module", params=RECORD_VERSIONS, ids=lambda version: f"version {version}")
 def smoke(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("smoke")
