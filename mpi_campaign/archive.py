@@ -283,10 +283,15 @@ def write_atomically(path: Path, text: str) -> None:
         fresh.unlink(missing_ok=True)
 
 
+def staged(folder: RunFolder, name: str) -> list[Path]:
+    """The files of a name in the stage folders of a session, which may come and go meanwhile."""
+    return sorted(Path(place, name) for place, _, names in os.walk(folder.session / "stage") if name in names)
+
+
 def harvest(folder: RunFolder) -> dict[str, Case]:
     """Take records and logs out of the stage folders. Returns every case that got as far as a stage folder, by stem."""
     found: dict[str, Case] = {}
-    for description in sorted((folder.session / "stage").glob(f"**/{CASE}")):
+    for description in staged(folder, CASE):
         try:
             case = Case(**json.loads(description.read_text()))
         except (OSError, ValueError, TypeError):
@@ -297,7 +302,8 @@ def harvest(folder: RunFolder) -> dict[str, Case]:
                 source = description.parent / name
                 kept = folder.partial / target / f"{case.stem}{suffix}"
                 if source.exists() and not (name == RECORD and is_complete(kept)):
-                    shutil.copyfile(source, kept)
+                    with suppress(FileNotFoundError):  # ReFrame has just emptied the folder for the next launch
+                        shutil.copyfile(source, kept)
     return found
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import archive, peers
+from mpi_campaign import archive, peers, toolchains
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.plan import Options, benchmarks_of, check
 from mpi_campaign.run import Campaign
@@ -39,11 +39,12 @@ def setup(asked: Mapping[str, Any], wanted: SpackSetup, words: list[str]) -> int
         raise CampaignError("--fresh makes a lock anew, --lock takes one as it is: give one of them")
     if options.provider == "spack":
         check(options)
-        tool.remember(spack=wanted.spack, packages=wanted.packages)
-        if wanted.clone or not tool.is_there():
-            tool.clone(print)
-            tool.remember(spack=wanted.spack, packages=wanted.packages)  # what was given stays
-        _prepare(options, wanted)
+        with toolchains.locked():
+            tool.remember(spack=wanted.spack, packages=wanted.packages)
+            if wanted.clone or not tool.is_there():
+                tool.clone(print)
+                tool.remember(spack=wanted.spack, packages=wanted.packages)  # what was given stays
+            _prepare(options, wanted)
     return Campaign(options, archive.RESULTS, words).build()
 
 

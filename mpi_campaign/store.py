@@ -261,7 +261,7 @@ def _own_folder(home: Path) -> Path:
         except FileNotFoundError:  # another one has just taken its home away
             continue
         except FileExistsError:  # likewise, while this one looked at it
-            if home.exists():
+            if home.exists() and not home.is_dir():
                 raise
 
 

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import shlex
 import shutil
 import subprocess
@@ -106,7 +107,7 @@ def resolve(spec: Spec, say: Callable[[str], None]) -> Toolchain:
 
     Raises CampaignError where it does not exist or cannot be installed.
     """
-    with _locked():  # a second campaign waits here, and finds the work done
+    with locked():  # a second campaign waits here, and finds the work done
         known = next((one for one in load() if _answers(one, spec)), None)
         if known is not None and Path(known.mpicc).exists() and Path(known.mpiexec).exists():
             return known
@@ -129,7 +130,7 @@ def resolve_spack(
     """
     from mpi_campaign.spack import provider  # noqa: PLC0415 - it imports what is made of toolchains
 
-    with _locked():
+    with locked():
         resolved = []
         for found in provider.find(names, system, peers, say, on_tick):
             mpicc, mpiexec = (str(provider.program(found.prefix, found.family, name)) for name in ("mpicc", "mpiexec"))
@@ -163,7 +164,8 @@ def load() -> list[Toolchain]:
 
 
 @contextmanager
-def _locked() -> Iterator[None]:
+def locked() -> Iterator[None]:
+    """Alone with the toolchains of this clone: another campaign waits."""
     STATE.mkdir(exist_ok=True)
     with (STATE / "toolchains.lock").open("w") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)
@@ -332,6 +334,8 @@ def path_folder(toolchain: Toolchain) -> Path:
         shim = shims / name
         text = f'#!/bin/sh\nexec {shlex.quote(str(target))} "$@"\n'
         if not shim.exists() or shim.read_text() != text:
-            shim.write_text(text)
-            shim.chmod(0o755)
+            fresh = shim.with_name(f".{name}.{secrets.token_hex(4)}")  # it may be in use
+            fresh.write_text(text)
+            fresh.chmod(0o755)
+            fresh.replace(shim)
     return shims

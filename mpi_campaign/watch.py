@@ -1,6 +1,7 @@
 """Follows a ReFrame session: what runs, how far it is, how long still."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from mpi_campaign import archive, suites
 from mpi_campaign.archive import RunFolder
@@ -62,9 +63,11 @@ class Watch:
     def on_tick(self) -> None:
         if self.running is None or not self.progress.live:
             return
-        records = (self.folder.session / "stage").glob(f"**/{archive.RECORD}")
-        newest = max(records, key=lambda record: record.stat().st_mtime, default=None)
-        points = newest.read_bytes().count(b'"type":"point"') if newest else 0
+        points = 0
+        with suppress(FileNotFoundError):  # ReFrame has just emptied its folder for the next launch
+            records = archive.staged(self.folder, archive.RECORD)
+            newest = max(records, key=lambda record: record.stat().st_mtime, default=None)
+            points = newest.read_bytes().count(b'"type":"point"') if newest else 0
         planned = f" of {self.points}" if self.running.benchmark == "nbc_overlap" else ""
         self.progress.status(
             f"  {self.countdown.done + 1:3d}/{self.countdown.total} {self.running.label}: "

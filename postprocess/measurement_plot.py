@@ -7,6 +7,7 @@ and never alone: line, marker or place differ too.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -238,7 +239,7 @@ def _durations(axis: Any, scale: float = 1.0) -> None:
 
 
 def _save(figure: Figure, path: Path) -> Path:
-    partial = path.with_name(f".{path.name}.partial")
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         figure.savefig(partial, format="svg", metadata={"Date": None})
         partial.replace(path)

@@ -33,6 +33,14 @@ def refused(done: subprocess.CompletedProcess[str], *fragments: str) -> None:
         assert fragment in lines[0]
 
 
+def running(pid: int) -> bool:
+    """Whether a process is there and not over: whoever adopted it may not have asked for its exit code yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def succeed(*words: str) -> None:
     """Run a command that must end well."""
     done = subprocess.run(words, capture_output=True, text=True, check=False)

@@ -119,8 +119,8 @@ def test_given_sizes_are_used_and_nothing_is_calibrated(built: Path, tmp_path: P
 
 def slow_waits(built: Path, folder: Path, *words: str, wanted: tuple[int, int], **env: str) -> Point:
     """A point where MPI_Wait takes 5 ms longer at times; measured until it had the recalibrations and the discarded
-    repetitions that are wanted, at most four times: a machine that is busy moves references of its own."""
-    for attempt in range(4):
+    repetitions that are wanted, at most twelve times: a machine that is busy moves references of its own."""
+    for attempt in range(12):
         record, sizes = folder / f"{attempt}.jsonl", folder / f"{attempt}.json"
         given = {name: value.format(sizes=sizes) for name, value in env.items()}
         done = launch(

@@ -257,10 +257,12 @@ def test_a_peer_that_is_missing_killed_or_prints_something_else_fails_alone(
     assert theirs["iallgather"][0] == "fail"
     assert "bottles of beer" in theirs["iallgather"][1]
     assert theirs["iallreduce"][0] == "fail"
-    assert "1 of its 3 launches died" in theirs["iallreduce"][1]
     shown = json.loads(campaign("show", str(run), "--peers", "--json").stdout)
     reduced = [row for row in shown if row["collective"] == "iallreduce"]
-    assert [row["peer_overlap_percent"] for row in reduced if not row["peer_reason"]] == [80.0, 80.0]
+    assert 2 <= len(reduced) <= 3  # a launch for each size that was found: two times may have one size
+    assert f"1 of its {len(reduced)} launches died" in theirs["iallreduce"][1]
+    overlaps = [row["peer_overlap_percent"] for row in reduced if not row["peer_reason"]]
+    assert overlaps == [80.0] * (len(reduced) - 1)
     (died,) = [row["peer_reason"] for row in reduced if row["peer_reason"]]
     assert "exit code" in died
     assert theirs["ireduce"][0] == "skip"

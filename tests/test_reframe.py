@@ -13,7 +13,9 @@ from mpi_campaign.benchmarks import COMPUTATIONS
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.reframe_session import command, pattern
 
-SYSTEMS = sorted(path.parent.name for path in (ROOT / "systems").glob("*/settings.py"))
+SYSTEMS = sorted(
+    path.parent.name for path in (ROOT / "systems").glob("*/settings.py") if not path.parent.name.startswith("tmp-")
+)
 
 
 # The pattern of one test.

@@ -17,7 +17,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mpi_campaign import ROOT
-from tests.support import launch, launch_line
+from tests.support import launch, launch_line, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -249,7 +249,7 @@ def test_one_rank_measures_what_has_a_sense(built: Path, tmp_path: Path) -> None
 
 
 def test_more_ranks_than_cores_are_said_to_be(built: Path, tmp_path: Path) -> None:
-    ranks = 2 * (os.cpu_count() or 1)
+    ranks = 2 * len(os.sched_getaffinity(0))
     words = (
         "--hold",
         "0",
@@ -280,7 +280,7 @@ def test_ranks_with_clocks_of_their_own(built: Path, tmp_path: Path) -> None:
     assert len(clock["residuals"]) == 2
     for start in of(lines, "start"):
         assert len(start["imbalance_ns"]) + len(start["late_imbalance_ns"]) == STARTS
-        assert max(start["imbalance_ns"]) < 1e9  # not the 3 s between the clocks
+        assert max(start["imbalance_ns"], default=0) < 1e9  # not the 3 s between the clocks
 
 
 @pytest.mark.parametrize("fault", ["backwards_ns=5000", "offset_s=1,step_ns=1e8,step_after_s=1.5"])
@@ -384,6 +384,6 @@ def test_a_killed_rank_ends_the_run(built: Path, tmp_path: Path) -> None:
             launcher.kill()
     assert [line["type"] for line in read(record)] == ["header", "timer"]  # and no footer: it was cut off
     until = time.monotonic() + 30
-    while any(Path(f"/proc/{pid}").exists() for pid in ranks) and time.monotonic() < until:
+    while any(map(running, ranks)) and time.monotonic() < until:
         time.sleep(0.05)
-    assert not [pid for pid in ranks if Path(f"/proc/{pid}").exists()]
+    assert not any(map(running, ranks))

@@ -6,6 +6,8 @@ import json
 import os
 import platform
 import re
+import shutil
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -118,7 +120,8 @@ def test_a_suffix_tells_lines_of_one_version_apart_and_nothing_else() -> None:
 
 
 def scopes() -> list[Path]:
-    return sorted(path.parent for path in (ROOT / "systems").glob("*/spack/definitions.yaml"))
+    found = (ROOT / "systems").glob("*/spack/definitions.yaml")
+    return sorted(path.parent for path in found if not path.parts[-3].startswith("tmp-"))  # another test's
 
 
 @pytest.mark.parametrize("scope", scopes(), ids=lambda scope: scope.parent.name)
@@ -164,6 +167,34 @@ def test_a_toolchains_environment_is_the_matrix_with_one_library() -> None:
     assert made["repos"]["builtin"] == "/packages/repos/spack_repo/builtin"
     assert all(Path(path).is_absolute() for path in (*made["include"], *made["repos"].values()))
     assert made["develop"][matrix.PACKAGE]["path"] == str(ROOT / "benchmarks")
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (None, "has no `spack:`: see docs/spack.md"),
+        ({"repos": ["/mine"]}, "`repos` must have names, as it came"),
+        ({"develop": {"hwloc": ["/mine"]}}, "`hwloc` must have names, as it came"),
+    ],
+)
+def test_a_changed_matrix_that_cannot_be_used_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any] | None, says: str
+) -> None:
+    whole = yaml.safe_load(matrix.MANIFEST.read_text())["spack"]
+    monkeypatch.setattr(matrix, "MANIFEST", tmp_path / "spack.yaml")
+    matrix.MANIFEST.write_text(yaml.safe_dump({"spack": {**whole, **changed} if changed is not None else None}))
+    with pytest.raises(CampaignError, match=re.escape(says)):
+        environment.of("general", Line("openmpi@5.0"), ()).text(None)
+
+
+def test_what_is_developed_beside_ours_stays_as_it_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = yaml.safe_load(matrix.MANIFEST.read_text())["spack"]
+    monkeypatch.setattr(matrix, "MANIFEST", tmp_path / "spack.yaml")
+    whole["develop"] |= {"hwloc": None, "ucx": {"spec": "ucx@main", "path": "$HOME/ucx"}}
+    matrix.MANIFEST.write_text(yaml.safe_dump({"spack": whole}))
+    made = yaml.safe_load(environment.of("general", Line("openmpi@5.0"), ()).text(None))["spack"]["develop"]
+    assert made["hwloc"] == {}
+    assert made["ucx"] == {"spec": "ucx@main", "path": "$HOME/ucx"}
 
 
 def test_a_lock_is_made_anew_when_what_it_was_made_from_changes(
@@ -534,8 +565,9 @@ def test_what_is_cloned_is_used_from_then_on(alone: Path, monkeypatch: pytest.Mo
     assert found.packages == tool.HOME / "spack-packages"
 
 
-FINDS = """#!/usr/bin/env python3
-import sys, pathlib, json
+FINDS = (
+    f"#!{sys.executable}\n"
+    + """import sys, pathlib, json
 words = [word for word in sys.argv[1:] if word != "--color=never"]
 if words == ["--version"]:
     print("1.1.0")
@@ -550,6 +582,7 @@ if words[2:] == ["external", "find"]:
     }
     place.write_text(json.dumps({"spack": {"packages": found}}))
 """
+)
 
 
 @pytest.fixture
@@ -651,16 +684,19 @@ def test_the_recipe_is_python_and_names_the_programs() -> None:
     }
 
 
-def test_sources_have_a_fingerprint_that_what_spack_leaves_does_not_change() -> None:
+def test_sources_have_a_fingerprint_that_what_spack_leaves_does_not_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = builds.fingerprint()
-    left = builds.SOURCES / "build-linux-test"
-    left.mkdir()
-    try:
-        (left / "CMakeCache.txt").write_text("left")
-        assert builds.fingerprint() == before
-    finally:
-        (left / "CMakeCache.txt").unlink()
-        left.rmdir()
+    sources = tmp_path / "benchmarks"
+    shutil.copytree(builds.SOURCES, sources)
+    monkeypatch.setattr(builds, "SOURCES", sources)
+    assert builds.fingerprint() == before
+    (sources / "build-linux-test").mkdir()
+    (sources / "build-linux-test" / "CMakeCache.txt").write_text("left")
+    assert builds.fingerprint() == before
+    (sources / "common" / "timer.c").write_text("changed")
+    assert builds.fingerprint() != before
 
 
 def test_names_of_what_is_archived_come_from_the_environment() -> None:

@@ -73,10 +73,10 @@ class Environment:
         repositories = {name: _absolute(path) for name, path in _named(whole, "repos").items()}
         if packages is not None:
             repositories["builtin"] = str(packages / tool.BUILTIN)
-        develop = {
-            name: {**one, **({"path": _absolute(one["path"])} if "path" in one else {})}
-            for name, one in _named(whole, "develop").items()
-        }
+        sources = _named(whole, "develop")
+        develop = {name: dict(_named(sources, name)) for name in sources}
+        for one in develop.values():
+            one.update({"path": _absolute(one["path"])} if "path" in one else {})
         mine = {
             **whole,
             "include": [str(scope), str(tool.HOME / "defaults")],

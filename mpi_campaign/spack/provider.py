@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -159,8 +160,9 @@ def failed(build: Build) -> list[str]:
 def forget_failed() -> None:
     """What could not be built is tried again."""
     for path in (tool.HOME / "built").glob("*"):
-        if path.read_text().strip() == FAILED:
-            path.unlink()
+        with suppress(FileNotFoundError):  # a build that has just begun takes its own away
+            if path.read_text().strip() == FAILED:
+                path.unlink()
 
 
 def to_install(build: Build, sources: str) -> list[str]:

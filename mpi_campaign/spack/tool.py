@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpi_campaign import STATE, measuring
+from mpi_campaign import STATE, archive, measuring
 from mpi_campaign.errors import CampaignError
 
 HOME = STATE / "spack"
@@ -137,7 +137,7 @@ def remember(*, spack: Path | None, packages: Path | None) -> None:
         if not (packages / BUILTIN / "repo.yaml").is_file():
             raise CampaignError(f"{packages} is not a clone of Spack's packages: it has no {BUILTIN}/repo.yaml")
     HOME.mkdir(parents=True, exist_ok=True)
-    SETTINGS.write_text(json.dumps(told, indent=1) + "\n")
+    archive.write_atomically(SETTINGS, json.dumps(told, indent=1) + "\n")
 
 
 def clone(say: Callable[[str], None]) -> None:
