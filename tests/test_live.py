@@ -362,7 +362,7 @@ def _worse_than_its_reference(archive_: Path, earlier: Path, sizes: set[int], ca
     """On the sizes of an earlier run, with references of a library that overlaps: it fails, and says why."""
     name = f"tmp-reference-{os.getpid()}"
     folder = ROOT / "systems" / name
-    overlaps = {"toolchains": ("mpich@5.0.2",), "network": "shm", "overhead": 0.0, "launches": 1}
+    overlaps: dict[str, Any] = {"toolchains": ("mpich@5.0.2",), "network": "shm", "overhead": 0.0, "launches": 1}
     try:
         folder.mkdir()
         settings = (ROOT / "systems" / "local" / "settings.py").read_text()
