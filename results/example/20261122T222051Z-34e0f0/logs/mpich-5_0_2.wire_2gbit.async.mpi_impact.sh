@@ -1,0 +1,11 @@
+#!/bin/bash
+export PATH=/opt/mpi-overlap/.campaign/toolchains/mpich-5.0.2/bin:/opt/mpi-overlap/.venv/bin:$PATH
+export MPIR_CVAR_ASYNC_PROGRESS=1
+export MPIR_CVAR_NOLOCAL=1
+export MPIR_CVAR_CH4_NETMOD=ofi
+export FI_PROVIDER=tcp
+export UCX_TLS=tcp,self
+export UCX_NET_DEVICES=lo
+export OMP_NUM_THREADS=1
+export OPENBLAS_NUM_THREADS=1
+/opt/mpi-overlap/.venv/bin/python -m mpi_campaign.impact_launches --programs /opt/mpi-overlap/.campaign/build/mpich-5_0_2-a685ee --launcher '/opt/mpi-overlap/.venv/bin/python -m mpi_campaign.wire --rate 2gbit --report wire.json -- mpiexec -n 2 -bind-to core:1' --record record.jsonl --sizes /opt/mpi-overlap/.campaign/sessions/20261122T222051Z-34e0f0/stage/local/wire/mpich-5_0_2/mpi_impact_basic_c93068a6/sizes.json --limit-seconds 358.0 --budget-seconds 62.0 -- --toolchain mpich@5.0.2 --provider wheels --configuration async --network wire:2gbit --threads 1 --metadata metadata.json --computation dgemm
