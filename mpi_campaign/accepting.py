@@ -13,6 +13,7 @@ from mpi_campaign import archive, consistency, outcome, store
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.comparing import check_apart, write
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
+from mpi_campaign.progress import Progress
 from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, CriteriaError, Result, judge, read_criteria
 from postprocess.impact import impact_of
 from postprocess.junit import FAILURE, SKIPPED, TestCase, junit
@@ -40,11 +41,17 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
     folders, problems = consistency.together(dict.fromkeys(named))
     for problem in problems:
         print(f"campaign: {problem}", file=sys.stderr)
-    runs = [_whole(folder) for folder in folders]
+    progress = Progress(2 * len(folders), sys.stderr)
+    runs = []
+    for number, folder in enumerate(folders, 1):
+        progress.status(f"checking run {folder.run}, {number} of {len(folders)}")
+        runs.append(_whole(folder, progress))
     troubles = [case for folder in folders for case in _troubles(folder)]
     systems = [folder.system for folder in folders]  # under which they are kept, whatever their manifests say
+    progress.status("computing the ratios and their intervals")
     points = _joined([points_of(one).assign(system=name) for one, name in zip(runs, systems, strict=True)])
     impacts = _joined([impact_of(one) for one in runs])
+    progress.status("")
     results = judge(criteria, points, impacts, [record for one in runs for record in one.records], troubles)
     names = ", ".join(folder.run for folder in folders)
     for kind, target in files.items():
@@ -59,10 +66,14 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
     return EXIT_GOOD if all(one.verdict == PASS for one in results) else EXIT_FAILED
 
 
-def _whole(folder: RunFolder) -> Run:
+def _whole(folder: RunFolder, progress: Progress) -> Run:
     """A run whose every file is what was archived, and can be read. Raises CampaignError: this is to be signed."""
     run = outcome.load(folder)
-    wrong = next(store.faults(folder), "") if folder.archived.is_dir() else next(iter(run.problems), "")
+
+    def tell(done: int, total: int) -> None:
+        progress.status(f"checking run {folder.run}: {done} of {total} records")
+
+    wrong = next(store.faults(folder, tell), "") if folder.archived.is_dir() else next(iter(run.problems), "")
     if wrong:
         raise CampaignError(f"run {folder.run}: {wrong}; nothing is accepted of a run that is not whole")
     return run

@@ -88,7 +88,7 @@ def run(asked: Asked, root: Path, html: Path | None, *, as_json: bool) -> int:
     if html is not None:
         told = [(one.change, one.state, "; ".join(one.explained)) for one in alarms]
         title = f"Since when is it slower? {asked.words or 'all runs'}"
-        comparing.write(html, render(history_view(title, told, series, answer(alarms))))
+        comparing.write(html, render(history_view(title, told, series, answer(alarms), coverage(series))))
     print(as_json_text(alarms, series) if as_json else as_text(alarms, series))
     return EXIT_FAILED if any(alarm.rings for alarm in alarms) else EXIT_GOOD
 
@@ -198,11 +198,16 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def as_text(alarms: Sequence[Alarm], series: Sequence[Series]) -> str:
     """What `history` prints."""
-    looked = [one for one in series if one.values.size >= 2 * FEWEST]
-    runs = len({run_ for one in series for run_ in one.runs})
-    lines = [f"{len(looked)} of {len(series)} series have the {2 * FEWEST} runs that it takes, of {runs} runs in all"]
+    lines = [coverage(series)]
     lines += [line for alarm in alarms for line in ("", *_alarm_lines(alarm))]
     return "\n".join([*lines, "", answer(alarms)])
+
+
+def coverage(series: Sequence[Series]) -> str:
+    """In how many series a change could be found."""
+    looked = [one for one in series if one.values.size >= 2 * FEWEST]
+    runs = len({run_ for one in series for run_ in one.runs})
+    return f"{len(looked)} of {len(series)} series have the {2 * FEWEST} runs that it takes, of {runs} runs in all"
 
 
 def answer(alarms: Sequence[Alarm]) -> str:

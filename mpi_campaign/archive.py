@@ -13,6 +13,7 @@ import json
 import os
 import re
 import secrets
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -49,6 +50,12 @@ STDERR = "rfm_job.err"
 # Name in the stage folder -> suffix in the run folder's records/, after the case's stem.
 RECORD_FILES: Mapping[str, str] = {RECORD: ".jsonl", SIZES: ".sizes.json", WIRE_REPORT: ".wire.json"}
 LOG_FILES: Mapping[str, str] = {STDOUT: ".out", STDERR: ".err", "rfm_job.sh": ".sh"}
+
+
+def resume_words(folder: "RunFolder") -> str:
+    """The command that goes on with a run."""
+    elsewhere = "" if folder.root == RESULTS else f" --output {shlex.quote(str(folder.root))}"
+    return f"./campaign run --resume {folder.run}{elsewhere}"
 
 
 def now_utc() -> str:
@@ -120,7 +127,7 @@ def find(reference: str, root: Path) -> RunFolder:
     of_system = [one for one in known if one.system == known[-1].system]
     if (back := LAST.fullmatch(reference)) and int(back[1] or 0) < len(of_system):
         return of_system[-1 - int(back[1] or 0)]
-    named = [one for one in known if reference == one.run]
+    named = [one for one in known if reference in (one.run, f"{one.system}/{one.run}")]
     if len(named) == 1:
         return named[0]
     if named:
@@ -128,7 +135,7 @@ def find(reference: str, root: Path) -> RunFolder:
         raise CampaignError(f"there are {len(named)} runs '{reference}': give the folder, {where}")
     names = ", ".join(one.run for one in known[-5:]) or "none yet"
     raise CampaignError(
-        f"there is no run '{reference}' under {root}; give a run's folder, its name, `last` or `last~1` "
+        f"there is no run '{reference}' under {root}; give a run's folder, its name, SYSTEM/NAME, `last` or `last~1` "
         f"(newest: {names})"
     )
 

@@ -96,7 +96,9 @@ def make(runs: Sequence[RunFolder]) -> Made:
         left_out[f"fewer than {FEWEST_RUNS} runs have it"] += len(few)
     if not made_of:
         why = "; ".join(f"{times} x {reason}" for reason, times in left_out.items()) or "no records"
-        raise CampaignError(f"no reference can be made of these runs: {why}")
+        more = f"; it takes {FEWEST_RUNS} runs or more" if len(runs) < FEWEST_RUNS and not few else ""
+        todo = ": measure longer (--budget-seconds)" if "reliable" in why else ""
+        raise CampaignError(f"no reference can be made of these runs: {why}{todo}{more}")
     own = {
         "schema_version": VERSION,
         "made_utc": archive.now_utc(),

@@ -422,12 +422,20 @@ def results_verify(runs: tuple[str, ...], output: Path) -> int:
     Exit code 1 where one is not. Copies, clocks that were set back and systems of several machines are named too.
     """
     from mpi_campaign import consistency, store  # noqa: PLC0415
+    from mpi_campaign.progress import Progress  # noqa: PLC0415
 
     root = output.resolve()
     folders = [archive.find(run, root) for run in runs] or [one for one in archive.runs(root) if one.archived.is_dir()]
     bad = 0
-    for folder in folders:
-        found = list(store.faults(folder))
+    progress = Progress(len(folders))
+    for number, folder in enumerate(folders, 1):
+        name = f"{folder.system}/{folder.run}, {number} of {len(folders)}"
+
+        def tell(done: int, of: int, name: str = name) -> None:
+            progress.status(f"{name}: {done} of {of} records")
+
+        found = list(store.faults(folder, tell))
+        progress.status("")
         bad += bool(found)
         print(f"{'FAULT' if found else 'good '} {folder.system}/{folder.run}")
         for fault in found:
@@ -496,7 +504,9 @@ def results_prune(output: Path, system: str, keep: int | None, days: float | Non
     if yes:
         store.throw_away(found)
     elif found:
-        print(f"{len(found)} runs; nothing was deleted: add --yes")
+        print(f"{len(found)} run{'s' * (len(found) != 1)}; nothing was deleted: add --yes")
+    if not found:
+        print("there is nothing to delete")
     return EXIT_GOOD
 
 

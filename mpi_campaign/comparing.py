@@ -4,6 +4,7 @@ import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -73,8 +74,8 @@ def run(asked: Asked, root: Path, form: str, files: Mapping[str, Path]) -> int:
         raise CampaignError("--html: a page is of two sides; --json, --markdown and --junit are of any number")
     for kind, path in files.items():
         ((names, found), *_) = pairs.items()
-        write(path, render(comparison_view(found, names, facts)) if kind == "html" else in_form(kind, pairs))
-    shown = in_form(form, pairs) if form else as_text(asked, pairs)
+        write(path, render(comparison_view(found, names, facts)) if kind == "html" else in_form(kind, pairs, asked))
+    shown = in_form(form, pairs, asked) if form else as_text(asked, pairs)
     print(shown.removesuffix("\n"))
     return EXIT_FAILED if any(found.count(SLOWER) for found in pairs.values()) else EXIT_GOOD
 
@@ -140,9 +141,11 @@ def _runs(table: pd.DataFrame) -> set[tuple[str, str]]:
     return set(zip(table["system"], table["run"], strict=True))
 
 
-def in_form(form: str, pairs: Mapping[tuple[str, str], Comparison]) -> str:
+def in_form(form: str, pairs: Mapping[tuple[str, str], Comparison], asked: Asked) -> str:
     """The comparison, or all of them, in a form of AS_TEXT."""
-    parts = [AS_TEXT[form](found, names) for names, found in pairs.items()]
+    forms = dict(AS_TEXT)
+    forms["markdown"] = partial(compare_text.comparison_markdown, every=asked.every)
+    parts = [forms[form](found, names) for names, found in pairs.items()]
     return parts[0] if len(parts) == 1 else TOGETHER[form](parts)
 
 

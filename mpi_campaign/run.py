@@ -101,8 +101,8 @@ class Campaign:
                     return self._measure(folder, plan, resolved, notes)
         except OSError as error:
             self._say(
-                f"{error.filename or folder.path}: {error.strerror or error}; what was measured is kept: mend that, "
-                f"then ./campaign run --resume {folder.run}"
+                f"{error.filename2 or error.filename or folder.path}: {error.strerror or error}; what was measured is "
+                f"kept: mend that, then {archive.resume_words(folder)}"
             )
             print(f"run: {folder.path}")
             return EXIT_FAILED
@@ -412,7 +412,7 @@ class Campaign:
         for case in bad:
             self.progress.line(f"{case['result'].upper()} {case['case']}: {case['reason']}")
         if not complete:
-            self.progress.line(f"incomplete, what was measured is kept: ./campaign run --resume {folder.run}")
+            self.progress.line(f"incomplete, what was measured is kept: {archive.resume_words(folder)}")
         self.progress.line(where)
         self.progress.line(f"run: {folder.path}")
         if interrupted:

@@ -96,6 +96,8 @@ def _with(side: Side, word: str, root: Path) -> Side:
     if (dates := DATES.fullmatch(word)) and word != "..":
         for day in filter(None, dates.groups()):
             _check_day(day)
+        if dates["first"] and dates["last"] and dates["first"] > dates["last"]:
+            raise CampaignError(f"'{word}': the first date is after the last one")
         return _narrowed(side, word, first_day=dates["first"] or "", last_day=dates["last"] or "")
     if TOOLCHAIN.fullmatch(word):
         return _narrowed(side, word, toolchain=word)

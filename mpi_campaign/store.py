@@ -9,7 +9,7 @@ import tarfile
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta, timezone
@@ -84,8 +84,9 @@ def _entry(run: RunFolder) -> Entry:
             size_bytes,
         )
     except (CampaignError, OSError, KeyError, TypeError) as error:
+        lacking = f"it lacks {error}" if isinstance(error, KeyError) else "something in it is of another type"
         known = isinstance(error, (CampaignError, OSError))
-        what = str(error) if known else f"{MANIFEST} is not what a run writes: {error!r}"
+        what = str(error) if known else f"{MANIFEST} is not what a run writes: {lacking}"
         return Entry(run.system, run.run, "", "", "", (), 0, 0, size_bytes, what)
 
 
@@ -95,11 +96,12 @@ def list_text(found: Sequence[Entry]) -> str:
         return "no runs yet: ./campaign run makes one"
     heads = ["system", "run", "suite", "status", "host", "toolchains", "passed", "size"]
     lines = [
-        [one.system, one.run, one.suite, one.status or one.trouble, one.host, ", ".join(one.toolchains),
+        [one.system, one.run, one.suite, one.status or "unreadable", one.host, ", ".join(one.toolchains),
          f"{one.passed}/{one.cases}", size(one.bytes)]
         for one in found
     ]  # fmt: skip
-    return aligned(heads, lines, right={6, 7})
+    troubles = [f"{one.system}/{one.run}: {one.trouble}" for one in found if one.trouble]
+    return "\n".join([aligned(heads, lines, right={6, 7}), *troubles])
 
 
 def list_json(found: Sequence[Entry]) -> str:
@@ -107,9 +109,9 @@ def list_json(found: Sequence[Entry]) -> str:
     return json.dumps([asdict(one) for one in found], indent=1, ensure_ascii=False)
 
 
-def faults(run: RunFolder) -> Iterator[str]:
+def faults(run: RunFolder, tell: Callable[[int, int], None] = lambda _done, _total: None) -> Iterator[str]:
     """What is wrong with an archived run, a line each: files that changed, are missing or were added, and records that
-    are not as their schema says."""
+    are not as their schema says.  tell: how many of the records have been read."""
     try:
         manifest = archive.read_manifest(run)
     except CampaignError as error:
@@ -134,7 +136,9 @@ def faults(run: RunFolder) -> Iterator[str]:
                     yield f"{clean(name)}: not the file that was archived: its checksum differs"
             except OSError as error:
                 yield f"{clean(name)}: cannot be read: {error.strerror}"
-    for path in sorted(run.records.glob("*.jsonl")):
+    paths = sorted(run.records.glob("*.jsonl"))
+    for number, path in enumerate(paths):
+        tell(number, len(paths))
         try:
             _validate(path)
         except RecordError as error:
@@ -167,7 +171,7 @@ def export(run: RunFolder, target: Path) -> Path:
     """
     archive.check_outside(target)
     if not run.archived.is_dir():
-        raise CampaignError(f"run '{run.run}' is not complete: go on with ./campaign run --resume {run.run}")
+        raise CampaignError(f"run '{run.run}' is not complete: go on with {archive.resume_words(run)}")
     if target.exists():
         raise CampaignError(f"{target} is there already: give another file with -o")
     for fault in faults(run):

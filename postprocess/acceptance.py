@@ -119,10 +119,21 @@ class Result:
     evidence: tuple[str, ...]
 
 
+class _EachOnce(yaml.SafeLoader):
+    """Which of two bounds of one name is meant, nobody can tell: YAML forbids it, PyYAML takes the last one."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise yaml.constructor.ConstructorError(None, None, f"'{twice}' is there twice", node.start_mark)
+        return dict(super().construct_mapping(node, deep))
+
+
 def read_criteria(path: Path) -> Criteria:
     """Read an acceptance document. Raises CriteriaError for what cannot be meant, OSError where it cannot be read."""
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = yaml.load(path.read_text(encoding="utf-8"), Loader=_EachOnce)
         # Half a surrogate pair is no text.
         json.dumps(document, ensure_ascii=False, default=str, skipkeys=True).encode("utf-8")
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -164,26 +175,43 @@ def _criterion(given: Any, number: int) -> Criterion:
     for what, value, words in (("metric", metric, legal), ("points", points, POINTS), ("take", take, tuple(TAKE))):
         if value not in words:
             raise refuse(f"{what} '{clean(value)}': one of {', '.join(words)}")
-    where = given.get("where") or {}
     names = HOST_WHERE if by else IMPACT_WHERE if metric in IMPACT_METRICS else WHERE
-    if not isinstance(where, dict) or any(key not in names for key in where):
+    wanted, (most, least) = _wanted(given, names, refuse), _bounds(given, refuse)
+    named = str(given.get("name") or f"criterion {number}")
+    hosts = _hosts(given, refuse)
+    return Criterion(named, str(metric), wanted, str(points), str(take), by == "host", most, least, hosts)
+
+
+def _wanted(
+    given: Mapping[str, Any], names: Sequence[str], refuse: Callable[[str], CriteriaError]
+) -> dict[str, tuple[Any, ...]]:
+    """Which cases: column -> the values that it may have."""
+    where = given.get("where") or {}
+    if not isinstance(where, dict):
         raise refuse(f"where takes {', '.join(names)}, each with a value or a list of values")
+    foreign = next((key for key in where if key not in names), None)
+    if foreign is not None:
+        raise refuse(f"where: '{clean(foreign)}' is unknown; where takes {', '.join(names)}")
     wanted = {key: tuple(value) if isinstance(value, list) else (value,) for key, value in where.items()}
     for key, values in wanted.items():
         kinds = (int,) if key in NUMBERS else (str,)
         if not values or any(type(value) not in kinds for value in values):
             what = "whole numbers, such as 1000000" if key in NUMBERS else "words"
             raise refuse(f"where: {key} '{clean(where[key])}': it takes {what}")
-    bounds = [given.get(key) for key in ("at_most", "at_least")]
-    if all(bound is None for bound in bounds):
+    return wanted
+
+
+def _bounds(given: Mapping[str, Any], refuse: Callable[[str], CriteriaError]) -> tuple[float | None, float | None]:
+    """The upper and the lower bound."""
+    most, least = given.get("at_most"), given.get("at_least")
+    if most is None and least is None:
         raise refuse("it has neither at_most nor at_least")
-    for bound in bounds:
+    for bound in (most, least):
         if bound is not None and not _is_number(bound):
             raise refuse(f"'{clean(bound)}' is no bound: give a number")
-    named = str(given.get("name") or f"criterion {number}")
-    most, least = bounds
-    hosts = _hosts(given, refuse)
-    return Criterion(named, str(metric), wanted, str(points), str(take), by == "host", most, least, hosts)
+    if most is not None and least is not None and least > most:
+        raise refuse(f"at_least {least} is above at_most {most}: nothing can meet both")
+    return most, least
 
 
 def _hosts(given: Mapping[str, Any], refuse: Callable[[str], CriteriaError]) -> int | tuple[str, ...]:

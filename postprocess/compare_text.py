@@ -219,10 +219,10 @@ def _test_case(row: Mapping[Any, Any], wide: str) -> TestCase:
     return TestCase(row["metric"], name, *kinds.get(row["verdict"], ()))
 
 
-def comparison_markdown(found: Comparison, sides: Sequence[str]) -> str:
-    """For a pull request: the answer, then a table of what changed."""
+def comparison_markdown(found: Comparison, sides: Sequence[str], *, every: bool = False) -> str:
+    """For a pull request: the answer, then a table of what changed, or of every case."""
     heads = ["verdict", "case", "comm", "comp", "metric", "A", "B", "B against A", "95 %"]
-    changed = found.rows[found.rows["verdict"].isin([SLOWER, FASTER])]
+    changed = found.rows if every else found.rows[found.rows["verdict"].isin([SLOWER, FASTER])]
     lines = [
         [
             " ".join(filter(None, names_of(row))),

@@ -231,10 +231,11 @@ def history_view(
     changes: Sequence[tuple[Change, str, str]],
     series: Sequence[Series],
     answer: str,
+    coverage: str = "",
     facts: Sequence[tuple[str, str]] = (),
 ) -> View:
     """The page of a history: each change with its state (rings, acknowledged, past, better) and what explains it; its
-    case over the runs."""
+    case over the runs.  coverage: in how many series changes could be looked for."""
     filters = _Filters(["verdict", "toolchain", "configuration", "collective", "metric"])
     rows = []
     changed: dict[tuple[str, ...], list[Change]] = defaultdict(list)
@@ -258,7 +259,7 @@ def history_view(
         for number, (one, key) in enumerate((one, one.key) for one in series)
         if key in drawn
     ]
-    remarks = []
+    remarks = [coverage] if coverage else []
     if len(rows) < len(changes):
         remarks.append(f"the table has the last {len(rows)} of {len(changes)} changes; all are in --json")
     if len(drawn) < len(changed):
@@ -272,7 +273,7 @@ def history_view(
                "communication", "computation", "metric", "before", "since then", "change", "95 %", "runs",
                "what else changed"],
         rows=rows,
-        nothing="Nothing changed.",
+        nothing="No change was found.",
         remarks=remarks,
         series=plots,
         filters=filters.values,

@@ -128,6 +128,9 @@ def test_more_than_two_sides_make_a_matrix(root: Path, tmp_path: Path, inside: C
     assert [suite.get("failures") for suite in suites] == ["0", "16", "16"]
     marked = inside("compare", *names, "--markdown", "--output", str(root)).stdout
     assert marked.count("**slower**") == 32
+    every = inside("compare", *names, "--markdown", "--all", "--output", str(root)).stdout
+    assert every.count("**slower**") == 32
+    assert every.count("\n| ") == marked.count("\n| ") + 40 + 2  # 72 cases; a pair without a change has a head now
     page = ("--html", str(tmp_path / "page.html"))
     refused(inside("compare", *names, *page, "--output", str(root)), "a page is of two sides")
 
@@ -155,6 +158,7 @@ def test_a_build_server_gets_a_file(root: Path, tmp_path: Path, inside: Command)
         (["last"], ["two sides at least"]),
         (["last", "nothing"], ["there is no run 'nothing'", "configuration", "2026-11-01"]),
         (["last", "2026-13-01.."], ["'2026-13-01' is no date", "month"]),
+        (["last", "2026-11-05..2026-11-04"], ["the first date is after the last one"]),
         (["openmpi@5.0.11,mpich@5.0.2", "last"], ["names two of one kind", "mpich@5.0.2"]),
         (["openmpi@4.1.8", "mpich@5.0.2"], ["no run has launches of openmpi@4.1.8 and mpich@5.0.2", "--interleave"]),
         (["last", "last,mpich@5.0.2"], ["side 'last,mpich@5.0.2' has no launches"]),

@@ -278,7 +278,11 @@ def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
         cwd=ROOT, check=False,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "No space left on device" in done.stdout
+    (said,) = [
+        line.strip() for line in done.stdout.splitlines() if "No space left on device" in line and "--resume" in line
+    ]
+    assert said.startswith(f"{tmp_path}/")  # the full one, not where it was copied from
+    assert said.endswith(f"--output {tmp_path}")
     assert "Traceback" not in done.stdout + done.stderr
     assert '{"type":"header"' in done.stdout
 
