@@ -154,9 +154,16 @@ def _outcomes(document: dict[str, object]) -> Iterator[Outcome]:
                 fixture=bool(case["fixture"]),
                 result=str(case["result"]),
                 fail_phase=str(case.get("fail_phase") or ""),
-                fail_reason=str(case.get("fail_reason") or ""),
+                fail_reason=_one_line(str(case.get("fail_reason") or "")),
                 folder=str(case.get("stagedir") or ""),
             )
+
+
+def _one_line(reason: str) -> str:
+    """Several references that were missed are a line each in ReFrame's words, below an empty one."""
+    lines = [line.strip() for line in reason.splitlines() if line.strip()]
+    ends = [" " if line.endswith(":") else "; " for line in lines[:-1]]
+    return "".join(line + end for line, end in zip(lines, [*ends, ""], strict=False))
 
 
 def typed(words: list[str]) -> str:

@@ -64,6 +64,26 @@ def test_a_benchmark_without_axes_is_selected_by_its_name() -> None:
     assert not re.search(pattern("alone", {}), "alone_not")
 
 
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        (
+            "performance error: failed to meet reference(s): a=1 s",
+            "performance error: failed to meet reference(s): a=1 s",
+        ),
+        (
+            "performance error: \n      failed to meet reference(s): \n        a=1 s, expected 0\n        b=2 s, expected 0",
+            "performance error: failed to meet reference(s): a=1 s, expected 0; b=2 s, expected 0",
+        ),
+        (None, ""),
+    ],
+)
+def test_why_a_test_failed_is_one_line(tmp_path: Path, said: str | None, line: str) -> None:
+    case = {"environ": "mpich", "fixture": False, "result": "fail", "fail_reason": said}
+    (tmp_path / "report.json").write_text(json.dumps({"runs": [{"testcases": [case]}]}))
+    assert [one.fail_reason for one in outcomes(tmp_path / "report.json")] == [line]
+
+
 def test_a_report_that_was_never_written_has_no_outcomes(tmp_path: Path) -> None:
     assert outcomes(tmp_path / "report.json") == []
     (tmp_path / "report.json").write_text('{"runs": [')
