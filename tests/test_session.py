@@ -72,8 +72,8 @@ def test_a_benchmark_without_axes_is_selected_by_its_name() -> None:
             "performance error: failed to meet reference(s): a=1 s",
         ),
         (
-            "performance error: \n      failed to meet reference(s): \n        a=1 s, expected 0\n        b=2 s, expected 0",
-            "performance error: failed to meet reference(s): a=1 s, expected 0; b=2 s, expected 0",
+            "performance error: \n      failed to meet reference(s): \n        a=1 s, expected 0\n        b=2 s",
+            "performance error: failed to meet reference(s): a=1 s, expected 0; b=2 s",
         ),
         (None, ""),
     ],
