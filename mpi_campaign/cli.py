@@ -521,8 +521,9 @@ def systems() -> None:
 def systems_init(name: str, *, force: bool) -> int:
     """Write systems/NAME for the machine this stands on: its cores, its MPI libraries, what Spack finds installed."""
     from mpi_campaign import new_system  # noqa: PLC0415
+    from mpi_campaign.progress import Progress  # noqa: PLC0415
 
-    print(new_system.write(name, force=force))
+    print(new_system.write(name, force=force, say=Progress(0).line))
     return EXIT_GOOD
 
 

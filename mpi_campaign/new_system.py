@@ -4,7 +4,7 @@ import datetime
 import platform
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,8 @@ PACKAGES_HEADING = """\
 """
 
 
-def write(name: str, *, force: bool) -> str:
-    """Write systems/NAME. Returns what was found and what was not, for a person.
+def write(name: str, *, force: bool, say: Callable[[str], None]) -> str:
+    """Write systems/NAME. Returns what was found and what was not, for a person; say: is told what goes on till then.
 
     Raises CampaignError for a name that cannot be, or where that folder is there and `force` is not given.
     """
@@ -39,7 +39,7 @@ def write(name: str, *, force: bool) -> str:
     if folder.exists() and not force:
         raise CampaignError(f"{folder} is there already: choose another name, or write over it with --force")
     facts = _facts(name)
-    found, why_not = _externals()
+    found, why_not = _externals(say)
     files = {"settings.py": _render("settings.py.j2", facts)}
     if found is not None:
         mpis = [(spec, configurations(Line(spec))) for spec in found.libraries]
@@ -87,10 +87,10 @@ def _packages_yaml(name: str, packages: Mapping[str, Any]) -> str:
     return "".join(lines)
 
 
-def _externals() -> tuple[externals.Externals | None, str]:
+def _externals(say: Callable[[str], None]) -> tuple[externals.Externals | None, str]:
     """What Spack finds; None and why not where there is no Spack to ask, or it cannot look."""
     try:
-        return externals.find(tool.find()), ""
+        return externals.find(tool.find(), say), ""
     except CampaignError as error:
         return None, str(error)
 

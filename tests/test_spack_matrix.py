@@ -595,13 +595,18 @@ def described(alone: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], s
         monkeypatch.setenv("SPACK_ROOT", str(folder))
         monkeypatch.setattr(new_system, "ROOT", alone)
         monkeypatch.setattr(plan, "SYSTEMS", alone / "systems")
-        return new_system.write("here", force=False)
+        return new_system.write("here", force=False, say=print)
 
     return describe
 
 
-def test_a_system_is_described_by_what_spack_finds(alone: Path, described: Callable[[str], str]) -> None:
+def test_a_system_is_described_by_what_spack_finds(
+    alone: Path, described: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
     said = described(FINDS)
+    looked = re.findall(r"looking .* (\d+) of (\d+)", capsys.readouterr().out)  # each takes up to a minute
+    assert looked == [(str(number), str(len(looked))) for number in range(1, len(looked) + 1)]
+    assert len(looked) >= 2
     scope = alone / "systems" / "here" / "spack"
     packages = yaml.safe_load((scope / "packages.yaml").read_text())["packages"]
     assert [one["prefix"] for one in packages["mpich"]["externals"] if "3.9.9" in one["spec"]] == ["/a"]
@@ -615,7 +620,7 @@ def test_a_system_is_described_by_what_spack_finds(alone: Path, described: Calla
     assert "not found  MVAPICH2" in said
     compile((alone / "systems" / "here" / "settings.py").read_text(), "settings.py", "exec")
     with pytest.raises(CampaignError, match=r"is there already: .*--force"):
-        new_system.write("here", force=False)
+        new_system.write("here", force=False, say=print)
 
 
 def intel_mpi(home: Path) -> Path:

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,8 +45,8 @@ def _specs(entry: Mapping[str, Any]) -> Iterator[str]:
             yield f"{match['name']}@{match['version']}"
 
 
-def find(spack: tool.Spack) -> Externals:
-    """Ask Spack, in a folder of its own, and add what it does not know how to find.
+def find(spack: tool.Spack, say: Callable[[str], None]) -> Externals:
+    """Ask Spack, in a folder of its own, and add what it does not know how to find. say: is told what is looked for.
 
     Raises CampaignError where Spack cannot look.
     """
@@ -61,10 +61,14 @@ def find(spack: tool.Spack) -> Externals:
         why_not = tool.lacks_packages(spack, folder)
         if why_not is not None:
             raise CampaignError(why_not)
-        _look(spack, folder)
-        _look(spack, folder, *COMPILERS, *names)
-        for prefix in _wheel_prefixes():
-            _look(spack, folder, "--path", str(prefix / "bin"), *names)
+        looks: list[tuple[str, Sequence[str]]] = [
+            ("tools", ()),
+            ("compilers and MPI libraries", (*COMPILERS, *names)),
+            *((f"wheel in {prefix.name}", ("--path", str(prefix / "bin"), *names)) for prefix in _wheel_prefixes()),
+        ]
+        for number, (what, words) in enumerate(looks, 1):
+            say(f"  looking    {what}: spack external find, {number} of {len(looks)}, up to a minute")
+            _look(spack, folder, *words)
         whole = matrix.read_yaml(folder / "spack.yaml").get("spack", {})
         found = dict(whole.get("packages", {}))
     left_out = dict.fromkeys((*_add_installed(found), *_wheels_left_out()))
