@@ -107,11 +107,20 @@ class Diagnosis:
     alternatives: tuple[str, ...] = ()
     advice: str = ""
 
+    @classmethod
+    def of(cls, row: Mapping[Any, Any]) -> Diagnosis:
+        """From the columns of `points_of`."""
+        names = ("diagnosis", "diagnosis_confidence", "diagnosis_alternatives", "diagnosis_advice")
+        label, confidence, alternatives, advice = (row[name] for name in names)
+        return cls(label, confidence, tuple(alternatives), advice)
+
     @property
     def words(self) -> str:
-        """The label, with what else it may be: ``no progression (or partial progression)``; of `unreliable` no more."""
-        named = self.alternatives and self.label != UNRELIABLE
-        return f"{self.label} (or {', '.join(self.alternatives)})" if named else self.label
+        """The label, with what else it may be, ``no progression (or partial progression)``, or ``likely overlap`` where
+        no interval says what speaks against it; of `unreliable` no more."""
+        if self.label == UNRELIABLE or self.confidence == CLEAR:
+            return self.label
+        return f"{self.label} (or {', '.join(self.alternatives)})" if self.alternatives else f"{LIKELY} {self.label}"
 
 
 def is_reference(case: Mapping[Any, Any]) -> bool:
@@ -435,11 +444,20 @@ class MapDiagnosis:
     `label` is the one that at least three quarters of the diagnosed points share, `mixed`, or, where these are less
     than half of the valid ones and all together say nothing either, `unreliable`; `words` say what is where; `advice`
     is for the most frequent label.
+
+    `confidence` is `clear` where at least three quarters of the points that the label rests on, those that have it or,
+    of `mixed`, the diagnosed ones, are `clear` themselves; else `likely`, as is what only all points together say.
     """
 
     label: str
     words: str
     advice: str
+    confidence: str
+
+    @property
+    def title(self) -> str:
+        """The label, with `likely` where it is no more than that."""
+        return f"{LIKELY} {self.label}" if self.confidence == LIKELY else self.label
 
 
 @dataclass(frozen=True)
@@ -479,7 +497,7 @@ def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
     counts = Counter(str(row["diagnosis"]) for row in known)
     if not known:
         advice = Counter(row["diagnosis_advice"] for row in rows).most_common(1)[0][0]
-        return MapDiagnosis(UNRELIABLE, f"none of {len(rows)} points can be diagnosed", advice)
+        return MapDiagnosis(UNRELIABLE, f"none of {len(rows)} points can be diagnosed", advice, UNRELIABLE)
     main, number = max(counts.items(), key=lambda item: (item[1], -LABELS.index(item[0])))
     rules = _rules(known)
     where = {
@@ -494,11 +512,17 @@ def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
     advice = _map_advice(main, [row for row in known if row["diagnosis"] == main])
     if few:
         advice = _MEASURE_LONGER if main == OVERLAP else f"{_MEASURE_LONGER} {advice}"
-    return MapDiagnosis(
-        UNRELIABLE if few else main if number >= SHARE * len(known) else MIXED,
-        _sentences("; ".join(parts), reading, _apparent_words(known)),
-        advice,
-    )
+    label = UNRELIABLE if few else main if number >= SHARE * len(known) else MIXED
+    words = _sentences("; ".join(parts), reading, _apparent_words(known))
+    return MapDiagnosis(label, words, advice, _map_confidence(label, known))
+
+
+def _map_confidence(label: str, known: Sequence[Mapping[Any, Any]]) -> str:
+    if label == UNRELIABLE:
+        return UNRELIABLE
+    behind = [row for row in known if label in (MIXED, row["diagnosis"])]
+    clear = sum(row["diagnosis_confidence"] == CLEAR for row in behind)
+    return CLEAR if clear >= SHARE * len(behind) else LIKELY
 
 
 _MEASURE_LONGER = "Measure longer (--budget-seconds), or on a quieter machine."
@@ -540,8 +564,9 @@ def _together(rows: Sequence[Mapping[Any, Any]], valid: Sequence[Mapping[Any, An
                 else f"1 of {len(rows)} that is valid is"
             )
             few = f"most points are unreliable; the {number} too few to be taken together"
-        return MapDiagnosis(UNRELIABLE, few, _MEASURE_LONGER)
-    return MapDiagnosis(found.label, _sentences(few, _apparent_words(valid)), _map_advice(found.label, valid))
+        return MapDiagnosis(UNRELIABLE, few, _MEASURE_LONGER, UNRELIABLE)
+    words, advice = _sentences(few, _apparent_words(valid)), _map_advice(found.label, valid)
+    return MapDiagnosis(found.label, words, advice, LIKELY)
 
 
 def _reading(where: Mapping[str, _Rule | None], main: str) -> str:

@@ -97,7 +97,7 @@ class Cell:
 
     @property
     def diagnosis(self) -> str:
-        """What the point suffers from, one of `DIAGNOSES`; empty where that was not found out, or is not certain."""
+        """What the point suffers from, one of `DIAGNOSES`; empty where that was not found out."""
         found = "" if self.point is None or self.empty else str(self.point.get("diagnosis") or "")
         return found if found in DIAGNOSES else ""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from postprocess.colour import NO_VALUE, PALETTES, SCALES, Rgb, hexadecimal, text_colour
+from postprocess.diagnosis import UNRELIABLE, Diagnosis
 from postprocess.maps import DIAGNOSES, MARKS, METRICS, Cell, Metric, Panel, Sweep, launch_words
 from postprocess.plot import file_key
 from postprocess.points import NEVER
@@ -216,7 +217,7 @@ def _title(cell: Cell, metric: Metric, incomplete: str) -> str:
         return "the record ends before this point" + (f": {incomplete}" if incomplete else "")
     bounds = interval(*(float(point.get(f"{metric.name}_ci95_{end}", math.nan)) for end in ("low", "high")))
     facts = [f"95 % {bounds}"] if bounds != "-" else []
-    facts += [cell.diagnosis] if cell.diagnosis else []
+    facts += [Diagnosis.of(point).words] if cell.diagnosis else []
     facts += remarks(dict(point)) if metric.name == "r_overhead" else []
     return "; ".join(facts)
 
@@ -300,8 +301,11 @@ def _how_measured(point: Mapping[str, Any]) -> str:
 def _diagnosis(point: Mapping[str, Any]) -> str:
     found = str(point["diagnosis"] or "")
     letter = DIAGNOSES.get(found)
-    others = f", or {', '.join(point['diagnosis_alternatives'])}" if len(point["diagnosis_alternatives"]) else ""
-    return f"{letter}: {found}{others}" if letter else f"{found}{others}" or "-"
+    if found == UNRELIABLE:
+        others = f", or {', '.join(point['diagnosis_alternatives'])}" if len(point["diagnosis_alternatives"]) else ""
+        return f"{found}{others}"
+    words = Diagnosis.of(point).words if found else "-"
+    return f"{letter}: {words}" if letter else words
 
 
 def _cores(point: Mapping[str, Any]) -> str:

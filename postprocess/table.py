@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from postprocess.break_even import break_even_table, cores_words, measured_words, node_words
-from postprocess.diagnosis import Diagnosis, is_reference
+from postprocess.diagnosis import UNRELIABLE, Diagnosis, MapDiagnosis, is_reference
 from postprocess.load import Record
 from postprocess.points import configuration_words
 from postprocess.summary import summarise
@@ -42,7 +42,7 @@ def summary_table(points: pd.DataFrame) -> str:
                 "" if plain else ratio(s.speedup_vs_basic_per_work),
                 f"{s.reliable}/{s.valid}/{s.points}",
                 s.shown_verdict,
-                s.diagnosis.label,
+                s.diagnosis.title,
                 ", ".join(s.notes),
             ]
         )
@@ -58,7 +58,7 @@ def diagnosis_text(points: pd.DataFrame) -> str:
         lines.append(name)
         for advice in dict.fromkeys(s.diagnosis.advice for s in same):
             lines += [
-                f"  {clean(s.case['collective'])}: {clean(s.diagnosis.words)}"
+                f"  {clean(s.case['collective'])}{_confidence(s.diagnosis)}: {clean(s.diagnosis.words)}"
                 for s in same
                 if s.diagnosis.advice == advice
             ]
@@ -66,11 +66,15 @@ def diagnosis_text(points: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def _confidence(found: MapDiagnosis) -> str:
+    return f" ({found.confidence})" if found.confidence != UNRELIABLE else ""
+
+
 def points_table_text(points: pd.DataFrame) -> str:
     """One line per point of `points_of(run)`, without a final newline: sizes, medians, ratios, and what is wrong."""
     heads = [
         *("toolchain", "network", "configuration", "collective", "comm", "comp", "message", "work"),
-        *("t_comm_ref", "t_comp_ref", "t_measured", "r_overhead", "95 %", "vs basic", "speed-up"),
+        *("t_comm_ref", "t_comp_ref", "t_measured", "r_overhead", "95 %", "vs basic", "95 %", "speed-up"),
         *("r_comm", "r_comp", "reps", "width", "diagnosis", "remarks"),
     ]
     lines = [
@@ -84,15 +88,17 @@ def points_table_text(points: pd.DataFrame) -> str:
             *(duration(p[key]) for key in ("t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns")),
             ratio(p["r_overhead"]),
             interval(p["r_overhead_ci95_low"], p["r_overhead_ci95_high"]),
-            *(ratio(p[key]) for key in ("r_overhead_vs_basic", "speedup_vs_basic", "r_comm", "r_comp_slowdown")),
+            ratio(p["r_overhead_vs_basic"]),
+            interval(p["r_overhead_vs_basic_ci95_low"], p["r_overhead_vs_basic_ci95_high"]),
+            *(ratio(p[key]) for key in ("speedup_vs_basic", "r_comm", "r_comp_slowdown")),
             str(p["repetitions"]),
             percent(p["interval_relative_reached"]),
-            Diagnosis(p["diagnosis"], p["diagnosis_confidence"], tuple(p["diagnosis_alternatives"])).words,
+            Diagnosis.of(p).words,
             "; ".join(remarks(p)),
         ]
         for p in points.to_dict("records")
     ]
-    return aligned(heads, lines, right=set(range(4, 19)) - {12}) if lines else "no points"
+    return aligned(heads, lines, right=set(range(4, 20)) - {12, 14}) if lines else "no points"
 
 
 def measured_share(records: Iterable[Record]) -> str:

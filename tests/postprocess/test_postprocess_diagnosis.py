@@ -28,6 +28,7 @@ from postprocess.diagnosis import (
     SERIALISED,
     UNKNOWN,
     UNRELIABLE,
+    Diagnosis,
     Interval,
     diagnosed,
     label_of,
@@ -418,7 +419,7 @@ def grid(labels: dict[tuple[int, int], str], **row: Any) -> list[dict[str, Any]]
         library = {"given_up_cores": 0, "progresses_in": UNKNOWN}
         speedup = {f"speedup_vs_basic_per_work{end}": 1.0 for end in ("", "_ci95_low", "_ci95_high")}
         place = {"comm_target_ns": comm * MS, "comp_target_ns": comp * MS, "message_bytes": comm * MS // 4}
-        shown = {"diagnosis": label, "diagnosis_advice": f"advice for {label}"}
+        shown = {"diagnosis": label, "diagnosis_advice": f"advice for {label}", "diagnosis_confidence": CLEAR}
         rows.append(ratios | bounds | case | flags | library | speedup | place | shown | row)
     return rows
 
@@ -426,9 +427,47 @@ def grid(labels: dict[tuple[int, int], str], **row: Any) -> list[dict[str, Any]]
 SIX = (1, 2, 4, 8, 16, 32)
 
 
+@pytest.mark.parametrize(("likely", "confidence"), [(0, CLEAR), (9, CLEAR), (10, LIKELY), (36, LIKELY)])
+def test_a_map_is_as_sure_as_three_quarters_of_the_points_behind_its_label(likely: int, confidence: str) -> None:
+    rows = grid({(x, y): OVERLAP for x in SIX for y in SIX})
+    for row in rows[:likely]:
+        row["diagnosis_confidence"] = LIKELY
+    found = map_diagnosis(rows)
+    assert (found.label, found.confidence) == (OVERLAP, confidence)
+    assert found.title == (OVERLAP if confidence == CLEAR else "likely overlap")
+
+
+def test_how_sure_a_map_is_goes_by_the_points_that_have_its_label() -> None:
+    labels = {(x, y): OVERLAP if x < 32 else NONE for x in SIX for y in SIX}
+    rows = grid(labels)
+    for row in rows:
+        if row["diagnosis"] == NONE:
+            row["diagnosis_confidence"] = LIKELY
+    assert map_diagnosis(rows).confidence == CLEAR
+    half = grid({place: OVERLAP if place[0] < 8 else NONE for place in labels})
+    for row in half[:10]:
+        row["diagnosis_confidence"] = LIKELY
+    found = map_diagnosis(half)
+    assert (found.label, found.confidence) == (MIXED, LIKELY)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (Diagnosis(OVERLAP, CLEAR), "overlap"),
+        (Diagnosis(OVERLAP, LIKELY), "likely overlap"),  # one launch against one of basic
+        (Diagnosis(OVERLAP, LIKELY, (PARTIAL,)), "overlap (or partial progression)"),
+        (Diagnosis(UNRELIABLE, UNRELIABLE, (OVERLAP, NONE)), "unreliable"),
+    ],
+)
+def test_how_sure_a_point_is_stands_in_its_words(found: Diagnosis, words: str) -> None:
+    assert found.words == words
+
+
 def test_a_map_of_one_label() -> None:
     found = map_diagnosis(grid({(x, y): NONE for x in SIX for y in SIX}))
-    assert (found.label, found.words) == (NONE, "no progression at 36 of 36")
+    assert (found.label, found.confidence, found.words) == (NONE, CLEAR, "no progression at 36 of 36")
+    assert found.title == NONE
     assert "progresses only inside MPI calls" in found.advice
 
 
@@ -487,13 +526,13 @@ def test_unreliable_points_are_counted_and_do_not_decide() -> None:
 
 def test_points_that_say_too_little_alone_are_taken_together() -> None:
     found = map_diagnosis(grid({(x, y): UNRELIABLE for x in SIX for y in SIX}))
-    assert found.label == NONE
+    assert (found.label, found.confidence) == (NONE, LIKELY)
     assert found.words == "most points are unreliable; those that are valid, 36 of 36, taken together: no progression"
     rows = grid({(x, y): UNRELIABLE for x in SIX for y in SIX})
     rows[0]["r_overhead_vs_basic"] = rows[0]["r_overhead"] = math.nan  # a reference was 0
     assert map_diagnosis(rows).label == NONE
     few = map_diagnosis(grid({(16, y): UNRELIABLE for y in (1, 2, 4)}))
-    assert few.label == UNRELIABLE
+    assert (few.label, few.confidence, few.title) == (UNRELIABLE, UNRELIABLE, UNRELIABLE)
     assert few.words == "most points are unreliable; the 3 of 3 that are valid are too few to be taken together"
     assert few.advice.startswith("Measure longer")
 
@@ -535,14 +574,14 @@ def test_the_table_shows_the_diagnosis_and_what_to_do(tmp_path: Path) -> None:
     rows = table(tmp_path, sweep(grid=(16,)), sweep(slowed, grid=(16,), configuration="async"))
     shown = summary_table(rows).splitlines()
     assert "no progression" in shown[1]
-    assert "computation slowdown" in shown[2]
+    assert "likely computation slowdown" in shown[2]  # one launch of each
     words = diagnosis_text(rows).splitlines()
     assert [line for line in words if not line.startswith("    ")] == [
         "openmpi@5.0.11, wire:2gbit, basic",
-        "  ibcast: no progression at 1 of 1",
+        "  ibcast (clear): no progression at 1 of 1",
         "openmpi@5.0.11, wire:2gbit, async",
-        "  ibcast: computation slowdown at 1 of 1. Here it looks like overlap against its own references, because it "
-        "slows these down too",
+        "  ibcast (likely): computation slowdown at 1 of 1. Here it looks like overlap against its own references, "
+        "because it slows these down too",
     ]
     assert "leave one core free for it (dedicated)" in words[-1]
     assert [s.diagnosis.label for s in summarise(rows)] == [NONE, COMP]

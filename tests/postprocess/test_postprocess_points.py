@@ -685,7 +685,7 @@ def test_tables_for_the_terminal(tmp_path: Path) -> None:
     assert len(short) == 1 + 6
     assert short[3].split() == [
         *("openmpi@5.0.11", "wire:2gbit", "async", "ibcast", "0.18", "[-0.20,", "0.18]", "0.18", "1.38", "1.38"),
-        *("7/8/9", "overlaps", "overlap", "shared", "core"),
+        *("7/8/9", "overlaps", "likely", "overlap", "shared", "core"),
     ]
     full = points_table_text(points).splitlines()
     assert len(full) == 1 + len(points)
