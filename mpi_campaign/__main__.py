@@ -1,5 +1,6 @@
 """`python -m mpi_campaign`, which `./campaign` starts in its environment."""
 
+import errno
 import signal
 import sys
 
@@ -7,6 +8,9 @@ import click
 
 from mpi_campaign.cli import campaign
 from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
+from postprocess.text import clean
+
+NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def main() -> int:
@@ -23,7 +27,7 @@ def answer(words: list[str]) -> int:
     try:
         result = campaign.main(words, prog_name="campaign", standalone_mode=False)
     except CampaignError as error:
-        print(f"campaign: {error}", file=sys.stderr)
+        print(f"campaign: {clean(error)}", file=sys.stderr)  # it may quote a file from anywhere
         return error.exit_code
     except click.exceptions.Exit as done:
         return done.exit_code
@@ -39,7 +43,8 @@ def answer(words: list[str]) -> int:
         return EXIT_INTERRUPTED
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(f"campaign: {where}{error.strerror or error}", file=sys.stderr)
+        todo = ": this clone and its archive must be yours to read and to write" if error.errno in NOT_OURS else ""
+        print(f"campaign: {where}{error.strerror or error}{todo}", file=sys.stderr)
         return EXIT_WRONG_USE
     return result if isinstance(result, int) else EXIT_GOOD
 

@@ -99,6 +99,15 @@ def host_facts() -> dict[str, str | int]:
     }
 
 
+def os_release() -> str:
+    """Distribution and release, such as `debian 12`; empty where it does not say."""
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        return ""
+    return f"{release.get('ID', '')} {release.get('VERSION_ID', '')}".strip()
+
+
 def firmware() -> str:
     """Versions of the CPU's microcode, the mainboard's firmware and network adapters'; empty where none is told."""
     found = []

@@ -21,8 +21,9 @@ from postprocess.text import clean
 COMMIT = re.compile(r"[0-9a-f]{40}")
 DIGEST = re.compile(r"[0-9a-f]{64}")
 STEM = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+SYSTEM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 SPACK_FOLDER = "spack"
-SETTINGS = f"{SPACK_FOLDER}/system"
+SYSTEM_FOLDER = "system"  # systems/<system> as it was
 
 
 def lock_of(environment: str) -> str:
@@ -108,7 +109,9 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
     network = networks.pop() if len(networks) == 1 else options.network
     names = tuple(_name(folder, options, entry) for entry in toolchains)
     options = replace(options, toolchains=names, network=network)
-    plan.check(options)
+    system = _system_lines(folder, options)
+    foreign = system and options.system not in plan.available_systems()
+    plan.check(replace(options, system=Options.system) if foreign else options)
     if options.sizes_of and not (RUN.fullmatch(Path(options.sizes_of).name) and options.sizes_of.isprintable()):
         raise CampaignError(f"{folder.path / archive.MANIFEST}: '{clean(options.sizes_of)}' is no run to take sizes of")
     lines = ["# in a clone of this project:"]
@@ -118,14 +121,39 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
             lines.append("# the clone had changes that this commit does not have")
     else:
         lines.append("# which commit it was is not known")
-    if options.provider == "spack":
-        lines.append(f"# the system's spack/ was as it is kept in {shlex.quote(str(folder.path / SETTINGS))}")
-    lines += [line for entry in toolchains for line in _toolchain_steps(folder, options, entry)]
+    lines += system
+    made = dict.fromkeys(line for entry in toolchains if entry.get("spack") for line in _spack_notes(entry["spack"]))
+    lines += [*made, *(line for entry in toolchains for line in _toolchain_steps(folder, options, entry))]
     return [*lines, _run_line(options, run_command)]
 
 
+def _system_lines(folder: RunFolder, options: Options) -> list[str]:
+    """Where another clone takes the system's description from; nothing for the one that every clone has."""
+    kept = folder.path / SYSTEM_FOLDER
+    name = options.system
+    if name == Options.system or not SYSTEM_NAME.fullmatch(name) or not (kept / "settings.py").is_file():
+        return []
+    return [
+        f"# systems/{name} as it was, for a clone that has none; look at its settings.py before: ReFrame runs it",
+        f"test -d systems/{name} || cp -R {shlex.quote(str(kept))} systems/{name}",
+    ]
+
+
+def _spack_notes(build: Mapping[str, Any]) -> Iterator[str]:
+    """Which Spack and which recipes made a lock."""
+    version, commit = str(build.get("spack_version")), str(build.get("spack_commit"))
+    if VERSION.fullmatch(version):
+        yield f"# Spack {version}{f' at {commit}' if COMMIT.fullmatch(commit) else ''}"
+    for namespace, at in build.get("repositories", []):
+        if STEM.fullmatch(str(namespace)) and COMMIT.fullmatch(str(at)):
+            yield f"# Spack's packages {namespace} at {at}"
+
+
 def _entry(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A toolchain of a manifest, its packages read. Raises KeyError, TypeError or AttributeError for what is none."""
+    """A toolchain of a manifest, its packages read. Raises KeyError, TypeError, ValueError or AttributeError for what
+    is none."""
+    if given.get("spack"):
+        Build.from_json(given["spack"])
     packages = given.get("packages") or []
     read = [Package(*(str(one[field.name]) for field in fields(Package))) for one in packages]
     return {**given, "packages": read}

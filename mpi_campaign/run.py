@@ -256,7 +256,7 @@ class Campaign:
         manifest = self._manifest(folder, plan, resolved, notes)
         manifest["cases"] = list(results(folder, plan, []))
         archive.write_manifest(folder, manifest)
-        keep_locks(folder, resolved)
+        keep_sources(folder, resolved)
         folder.session.mkdir(parents=True, exist_ok=True)  # of another clone's run that is resumed, there is none
         facts = {name: manifest[name] for name in ("run", "system", "suite", "campaign")}
         archive.write_atomically(folder.session / "metadata.json", json.dumps(facts) + "\n")
@@ -427,14 +427,19 @@ def _all_built(resolved: list[Toolchain]) -> bool:
     return provider.all_built(by_spack) and all(one.provider == "wheels" and builds.is_built(one) for one in by_hand)
 
 
-def keep_locks(folder: RunFolder, resolved: list[Toolchain]) -> None:
-    """What Spack builds a run's toolchains from goes into the archive with it."""
+def keep_sources(folder: RunFolder, resolved: list[Toolchain]) -> None:
+    """The system's description, unless every clone has it, and what Spack builds a run's toolchains from go into the
+    archive with it."""
+    kept = folder.partial / provenance.SYSTEM_FOLDER
+    if folder.system != Options.system:
+        kept.mkdir(exist_ok=True)
+        shutil.copyfile(SYSTEMS / folder.system / "settings.py", kept / "settings.py")
     for one in resolved:
         if one.spack is not None:
             (folder.partial / provenance.SPACK_FOLDER).mkdir(exist_ok=True)
             shutil.copyfile(one.spack.folder / "spack.lock", folder.partial / provenance.lock_of(one.environment))
             shutil.copyfile(one.spack.folder / "spack.yaml", folder.partial / provenance.manifest_of(one.environment))
     if any(one.spack for one in resolved):
-        (folder.partial / provenance.SETTINGS).mkdir(exist_ok=True)
+        (kept / "spack").mkdir(parents=True, exist_ok=True)
         for path in matrix.scope_of(folder.system).glob("*.yaml"):
-            shutil.copyfile(path, folder.partial / provenance.SETTINGS / path.name)
+            shutil.copyfile(path, kept / "spack" / path.name)

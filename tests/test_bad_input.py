@@ -1,5 +1,6 @@
 """What a person gets wrong, or what a machine lacks: one line, the legal values, exit code 2."""
 
+import errno
 import json
 import os
 import re
@@ -11,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from mpi_campaign import ROOT, machine, plan
-from mpi_campaign.errors import CampaignError
+from mpi_campaign import ROOT, machine, plan, provenance
+from mpi_campaign.__main__ import answer
+from mpi_campaign.cli import campaign as campaign_command
+from mpi_campaign.errors import EXIT_WRONG_USE, CampaignError
+from mpi_campaign.spack.build import Build
 from tests.support import NOWHERE, Command, refused
 
 EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent)
@@ -226,6 +230,94 @@ def test_a_run_of_wheels_is_reproduced_from_what_its_manifest_says(campaign: Com
         assert f"--toolchain {one['toolchain']}" in lines[-1]
         assert any(package["sha256"] in line for package in one["packages"] for line in lines)
     assert f"--network {manifest['cases'][0]['network']}" in lines[-1]
+
+
+@pytest.fixture
+def of_spack(tmp_path: Path) -> Path:
+    """A run of a system that this clone does not have, its library by Spack."""
+    run = tmp_path / "faraway" / "20260101T000000Z-abcdef"
+    shutil.copytree(EXAMPLE, run)
+    (run / "system" / "spack").mkdir(parents=True)
+    (run / "system" / "settings.py").write_text("site_configuration = {}\n")
+    (run / "system" / "spack" / "definitions.yaml").write_text("definitions: [{mpis: [openmpi@5.0]}]\n")
+    lock = run / provenance.lock_of("openmpi-5_0_8-spack")
+    lock.parent.mkdir()
+    lock.write_text("{}")
+    build = Build(
+        environment="/far/away",
+        hash="a" * 32,
+        spec="mpi-overlap-benchmarks@main",
+        prefix="/opt/benchmarks",
+        mpi_hash="b" * 32,
+        mpi_spec="openmpi@5.0.8",
+        external=False,
+        compiler="gcc@12.2.0",
+        architecture="linux-debian12-zen3",
+        spack_version="1.1.0",
+        spack_commit="c" * 40,
+        spack_executable="/opt/spack/bin/spack",
+        repositories=(("builtin", "d" * 40), ("odd", "; rm -rf /")),
+        lock_sha256="e" * 64,
+    )
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["options"] |= {"system": "faraway", "provider": "spack", "toolchains": []}
+    manifest["toolchains"] = [
+        {
+            "toolchain": "openmpi@5.0.8",
+            "provider": "spack",
+            "environment": "openmpi-5_0_8-spack",
+            "packages": [],
+            "spack": asdict(build),
+        }
+    ]
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    return run
+
+
+def test_a_run_of_spack_is_reproduced_in_a_clone_that_lacks_its_system(
+    inside: Command, of_spack: Path, tmp_path: Path
+) -> None:
+    done = inside("reproduce", str(of_spack))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert f"# Spack 1.1.0 at {'c' * 40}" in lines
+    assert f"# Spack's packages builtin at {'d' * 40}" in lines
+    assert "rm -rf" not in done.stdout
+    (copy,) = (line for line in lines if "cp -R" in line)
+    clone = tmp_path / "clone"
+    (clone / "systems").mkdir(parents=True)
+    for _twice in range(2):  # what is there is left as it is
+        subprocess.run(["sh", "-ec", copy], cwd=clone, check=True)
+    kept, copied = of_spack / "system", clone / "systems" / "faraway"
+    names = [path.relative_to(kept) for path in sorted(kept.rglob("*"))]
+    assert [path.relative_to(copied) for path in sorted(copied.rglob("*"))] == names
+    assert "--lock" in lines[-2]
+    assert str(of_spack / provenance.lock_of("openmpi-5_0_8-spack")) in lines[-2]
+    assert lines[-2].endswith("--system faraway")
+    assert lines[-1].startswith("./campaign run --system faraway")
+
+
+@pytest.mark.parametrize("name", ["../x", "a b", "$(touch x)", "-rf", "", "x\x1b[2J"])
+def test_a_system_of_no_possible_name_is_not_copied(inside: Command, of_spack: Path, name: str) -> None:
+    manifest = json.loads((of_spack / "manifest.json").read_text())
+    manifest["options"]["system"] = name
+    (of_spack / "manifest.json").write_text(json.dumps(manifest))
+    done = inside("reproduce", str(of_spack))
+    refused(done, "system")
+    assert "\x1b" not in done.stderr
+
+
+def test_what_may_not_be_read_or_written_says_what_is_needed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/clone/.campaign/spack")
+
+    monkeypatch.setattr(campaign_command, "main", refuse)
+    assert answer(["setup"]) == EXIT_WRONG_USE
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "/clone/.campaign/spack: Permission denied" in line
+    assert "yours to read and to write" in line
 
 
 def test_a_system_whose_spack_settings_are_broken_hides_nothing_else(campaign: Command) -> None:

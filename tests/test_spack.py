@@ -68,10 +68,12 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
         lines = [line.spec for line in matrix.matrix(name).lines]
         matrix.matrix.cache_clear()
         assert wheel.toolchain in lines
-        others = [one for one in lines if one != wheel.toolchain and one.startswith(("mpich", "openmpi@4"))]
-        chosen = (wheel.toolchain, *sorted(others)[:1])
-        written = {"definitions": [{"mpis": list(chosen)}, {"peers": []}]}
         scope = ROOT / "systems" / name / "spack"
+        packages = yaml.safe_load((scope / "packages.yaml").read_text())["packages"]
+        externals = [one for entry in packages.values() for one in entry.get("externals", [])]
+        installed = {str(one["spec"]).partition(" ")[0] for one in externals if one["prefix"] == "/usr"}
+        chosen = (wheel.toolchain, *sorted(installed & set(lines))[:1])
+        written = {"definitions": [{"mpis": list(chosen)}, {"peers": []}]}
         (scope / "definitions.yaml").write_text(yaml.safe_dump(written))
         tree = {"config": {"install_tree": {"root": str(tmp_path_factory.mktemp("opt"))}}}
         (scope / "config.yaml").write_text(yaml.safe_dump(tree))
@@ -128,10 +130,19 @@ def test_it_says_what_it_concretized_before_it_builds(first: str, system: System
     assert re.search(rf"{WHEEL}: external: .*; to be built from source: .*{matrix.PACKAGE}@main", first)
 
 
+def programs(run: Path) -> dict[Path, int]:
+    """The benchmarks of a run's toolchains, and when they were written."""
+    manifest = json.loads((run / "manifest.json").read_text())
+    prefixes = [Path(one["spack"]["prefix"]) for one in manifest["toolchains"]]
+    return {path: path.stat().st_mtime_ns for prefix in prefixes for path in sorted((prefix / "bin").iterdir())}
+
+
 def test_a_second_run_concretizes_and_builds_nothing(first: str, system: System, tmp_path: Path) -> None:
+    before = programs(last_run(first))
     said = good("run", *QUICK, "--system", system.name, "--network", "shm", "--output", str(tmp_path))
     assert "concretizing" not in said
-    assert "to be built" not in said
+    assert "nothing has changed since they were built" in said
+    assert programs(last_run(said)) == before
 
 
 def test_the_archive_keeps_the_lock_and_says_where_the_numbers_come_from(first: str) -> None:
@@ -148,16 +159,29 @@ def test_the_archive_keeps_the_lock_and_says_where_the_numbers_come_from(first: 
     assert re.search(r"Spack +\d+\.\d+", text)
 
 
-def test_what_reproduce_prints_builds_it_again(first: str, system: System) -> None:
+def test_what_reproduce_prints_builds_it_again(first: str, system: System, tmp_path: Path) -> None:
     steps = good("reproduce", str(last_run(first))).splitlines()
     prepared = [shlex.split(line) for line in steps if line.startswith("./campaign setup")]
     assert len(prepared) == len(system.libraries)
     assert steps[-1].startswith(f"./campaign run --system {system.name}")
     assert all(f"--toolchain {name}" in steps[-1] for name in system.libraries)
+    manifest = json.loads((last_run(first) / "manifest.json").read_text())
+    build = next(one["spack"] for one in manifest["toolchains"] if one["toolchain"] == WHEEL)
+    folder = Path(build["environment"])
+    assert tool.find().call("uninstall", "-y", "--force", f"/{build['hash']}", folder=folder).returncode == 0
+    shutil.rmtree(folder)
     words = next(words for words in prepared if WHEEL in words)
     said = good(*words[1:])
     assert "concretizing" not in said
     assert "built for" in said
+    lock = provenance.lock_of(next(one["environment"] for one in manifest["toolchains"] if one["toolchain"] == WHEEL))
+    assert (folder / "spack.lock").read_bytes() == (last_run(first) / lock).read_bytes()
+    assert Path(build["prefix"], "bin", "nbc_overlap").is_file()
+    again = good(*shlex.split(steps[-1])[1:], "--output", str(tmp_path))
+    repeated = json.loads((last_run(again) / "manifest.json").read_text())
+    assert {one["spack"]["hash"] for one in repeated["toolchains"]} == {
+        one["spack"]["hash"] for one in manifest["toolchains"]
+    }
 
 
 def test_what_changed_is_built_again_however_old_it_says_it_is(first: str, system: System) -> None:

@@ -79,6 +79,50 @@ def test_a_name_means_a_line_of_the_matrix_or_refines_one(text: str, spec: str) 
     assert matrix.choose(text, ROWS).spec == spec
 
 
+RANGES = Matrix(
+    Path("systems/here/spack"),
+    (Line("openmpi@5: fabrics=ucx"), Line("openmpi@4.1:4.9 +cuda"), Line("mpich netmod=ucx"), Line("mpich@4.3 +vci")),
+    (),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("openmpi@5.0.8", "openmpi@5.0.8 fabrics=ucx"),
+        ("openmpi@4.1.8", "openmpi@4.1.8 +cuda"),
+        ("openmpi@4.0.7", "openmpi@4.0.7"),
+        ("openmpi@5:", "openmpi@5: fabrics=ucx"),
+        ("openmpi@3:4.0", "openmpi@3:4.0"),
+        ("mpich@5.0.2", "mpich@5.0.2 netmod=ucx"),
+        ("mpich", "mpich netmod=ucx"),
+        ("mpich@4.3.1", "mpich@4.3.1 +vci"),  # the line that says more
+    ],
+)
+def test_a_line_of_a_range_of_versions_or_of_any_is_refined_like_another(text: str, spec: str) -> None:
+    assert matrix.choose(text, RANGES).spec == spec
+    assert all(matrix.choose(RANGES.name(line), RANGES) == line for line in RANGES.lines)
+
+
+@pytest.mark.parametrize(
+    ("versions", "inside", "outside"),
+    [
+        ("5.0", ["5.0", "5.0.8", "5.0-1"], ["5.01", "5.1", "5", "4.9"]),
+        ("5.0.0", ["5.0.0"], ["5.0", "5.0.1"]),
+        ("4.1:4.9", ["4.1", "4.1.8", "4.9.3"], ["4.10", "4.0.9", "5"]),
+        ("5:", ["5", "5.0.8", "6.1"], ["4.1.8"]),
+        (":4", ["4.1.8", "3"], ["5", "5.0.8"]),
+        ("4.1.6,5.0", ["4.1.6", "5.0.2"], ["4.1.8", "5.1"]),
+        ("", ["5.0.8", "main"], []),
+        ("2.3.7", ["2.3.7", "2.3.7-1"], ["2.3.70"]),
+        ("2025-03-18", ["2025-03-18"], ["2025-03-19"]),
+    ],
+)
+def test_which_versions_a_spec_contains(versions: str, inside: list[str], outside: list[str]) -> None:
+    assert [one for one in inside if not matrix.contains(versions, one)] == []
+    assert [one for one in outside if matrix.contains(versions, one)] == []
+
+
 @pytest.mark.parametrize("text", ["mpich@5.0", "mpich@5.0+vci", "mpich@5.0.1+vci", "mpich@4.2.3+vci", "openmpi@4.1.6"])
 def test_a_variant_that_was_asked_for_stays_in_the_name(text: str) -> None:
     assert ROWS.name(matrix.choose(text, ROWS)) == text
@@ -236,6 +280,15 @@ def test_a_mirror_and_the_list_change_no_lock(here: Path) -> None:
         (here / name).write_text(name)
         assert one.digest(None) == before
     (here / "packages.yaml").write_text("packages: {}\n")
+    assert one.digest(None) != before
+
+
+def test_another_release_of_the_operating_system_has_a_lock_of_its_own(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = environment.Environment(here.parent, "here", Line("openmpi@5.0"), ())
+    before = one.digest(None)
+    monkeypatch.setattr(machine, "os_release", lambda: "debian 13")
     assert one.digest(None) != before
 
 
@@ -415,28 +468,54 @@ def test_another_benchmark_that_cannot_be_built_is_not_tried_again_until_that_is
     assert provider.to_install(build, "sources") == []
 
 
-def test_a_toolchain_has_its_other_benchmarks_and_says_once_which_it_lacks(
-    alone: Path, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def concretized(alone: Path, here: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Give the only line of the only system a lock and a description: of this architecture, with these nodes more."""
     monkeypatch.setenv("SPACK_ROOT", str(fake_spack(alone / "spack", "echo 1.1.0")))
     monkeypatch.setattr(environment, "ENVIRONMENTS", alone / "environments")
     (here / matrix.DEFINITIONS).write_text("definitions: [{mpis: [openmpi@5.0]}, {peers: [osu-micro-benchmarks@7.5]}]")
-    (one,) = provider.wanted((), "here", ["osu-micro-benchmarks"])
-    one.prepare(None)
-    one.lock.write_text("{}")
-    mpi = {"name": "openmpi", "version": "5.0.8", "hash": "m", "spec": "openmpi@5.0.8", "prefix": "/m"}
-    root = {"full": "x", "compiler": "gcc@12", "architecture": "linux", "mpi": "m", "mpi_home": "/m"}
-    description = {
-        "lock_sha256": hashlib.sha256(b"{}").hexdigest(),
-        "spack": {"version": "1.1.0", "commit": "c"},
-        "repositories": [{"namespace": "builtin", "root": "/x", "commit": "d"}],
-        "roots": [
-            {**root, "name": matrix.PACKAGE, "hash": "a", "prefix": str(alone)},
-            {**root, "name": "osu-micro-benchmarks", "hash": "o", "prefix": "/osu"},
-        ],
-        "nodes": [{**mpi, "external": False}],
-    }
-    (one.folder / "description.json").write_text(json.dumps(description))
+
+    def describe(architecture: str, *nodes: dict[str, Any]) -> None:
+        (one,) = provider.wanted((), "here", ["osu-micro-benchmarks"])
+        one.prepare(None)
+        one.lock.write_text("{}")
+        mpi = {"name": "openmpi", "version": "5.0.8", "hash": "m", "spec": "openmpi@5.0.8", "prefix": "/m"}
+        root = {"full": "x", "compiler": "gcc@12", "architecture": architecture, "mpi": "m", "mpi_home": "/m"}
+        description = {
+            "lock_sha256": hashlib.sha256(b"{}").hexdigest(),
+            "spack": {"version": "1.1.0", "commit": "c"},
+            "repositories": [{"namespace": "builtin", "root": "/x", "commit": "d"}],
+            "roots": [
+                {**root, "name": matrix.PACKAGE, "hash": "a", "prefix": str(alone)},
+                {**root, "name": "osu-micro-benchmarks", "hash": "o", "prefix": "/osu"},
+            ],
+            "nodes": [{**mpi, "external": False}, *nodes],
+        }
+        (one.folder / "description.json").write_text(json.dumps(description))
+
+    return describe
+
+
+HERE = f"linux-debian12-{platform.machine()}"
+
+
+def test_a_lock_of_a_shared_clone_is_refused_where_its_programs_cannot_run(concretized: Callable[..., None]) -> None:
+    concretized(f"linux-debian12-{OTHER}")
+    with pytest.raises(CampaignError, match=rf"openmpi@5.0.8 .*for {OTHER}, this machine is .*systems init.*--fresh"):
+        provider.find((), "here", ["osu-micro-benchmarks"], print)
+
+
+def test_every_external_must_still_be_there(concretized: Callable[..., None], alone: Path) -> None:
+    there = {"name": "openblas", "version": "0.3.34", "hash": "b", "external": True, "prefix": str(alone)}
+    concretized(HERE, there, {**there, "name": "module", "prefix": "None"})  # of a module alone: no prefix is known
+    assert provider.find((), "here", ["osu-micro-benchmarks"], print)
+    concretized(HERE, {**there, "prefix": str(alone / "gone")})
+    with pytest.raises(CampaignError, match=r"external openblas@0.3.34 is in .*/gone, which is not.*packages.yaml"):
+        provider.find((), "here", ["osu-micro-benchmarks"], print)
+
+
+def test_a_toolchain_has_its_other_benchmarks_and_says_once_which_it_lacks(concretized: Callable[..., None]) -> None:
+    concretized(HERE)
     noted("o", "/osu", provider.FAILED)
     said: list[str] = []
     (found,) = provider.find((), "here", ["osu-micro-benchmarks"], said.append)

@@ -15,7 +15,7 @@ import json
 import platform
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -92,7 +92,7 @@ class Environment:
     def digest(self, packages: Path | None) -> str:
         """Of everything that a lock depends on, and of the machine that it is for."""
         scope = matrix.scope_of(self.system)
-        found = hashlib.sha256(f"{platform.machine()}\n{self.text(packages)}".encode())
+        found = hashlib.sha256(f"{platform.machine()} {machine.os_release()}\n{self.text(packages)}".encode())
         settings = (path for path in sorted(scope.glob("*.yaml")) if path.name not in NOT_OF_THE_LOCK)
         for path in (*settings, RECIPE):
             found.update(path.read_bytes())
@@ -224,17 +224,15 @@ def _check_lock(lock: Path, line: matrix.Line, here: tuple[str, str]) -> None:
     if matrix.PACKAGE not in roots:
         raise CampaignError(f"{lock} has no {matrix.PACKAGE}: give the spack.lock of a run")
     has = versions.get(line.package)
-    if has is None or not re.match(rf"{re.escape(line.version)}($|[.-])", has if line.version else ""):
+    if has is None or not matrix.contains(line.version, has):
         there = f"{line.package}@{has}" if has else f"no {line.package}"
         raise CampaignError(f"{lock} has {there}, not {line.package}@{line.version}: say of which toolchain it is")
     for other in sorted(systems):
         if all(here) and other != here:
             raise CampaignError(f"{lock} is for {'-'.join(other)}, this machine is {'-'.join(here)}: {anew}")
-    host = archspec.cpu.host()
-    for name in sorted(targets):
-        target = archspec.cpu.TARGETS.get(name)
-        if target is not None and not target <= host:
-            raise CampaignError(f"{lock} is for {name}, this machine is {host.name}: {anew}")
+    foreign = foreign_target(targets)
+    if foreign is not None:
+        raise CampaignError(f"{lock} is for {foreign}: {anew}")
     sources = str(ROOT / "benchmarks")
     elsewhere = next((path for path in places if path not in (None, sources)), None)
     if elsewhere is not None:
@@ -245,6 +243,16 @@ def _check_lock(lock: Path, line: matrix.Line, here: tuple[str, str]) -> None:
     for spec, prefix in externals.items():
         if prefix and not Path(prefix).is_dir():
             raise CampaignError(f"{lock} takes {spec} from {prefix}, which is not there: install it there, or {anew}")
+
+
+def foreign_target(names: Iterable[str]) -> str | None:
+    """Of these microarchitectures the first whose programs this machine cannot run, and what this machine is."""
+    host = archspec.cpu.host()
+    for name in sorted(names):
+        target = archspec.cpu.TARGETS.get(name)
+        if target is not None and not target <= host:
+            return f"{name}, this machine is {host.name}"
+    return None
 
 
 def _target(target: Any) -> str:

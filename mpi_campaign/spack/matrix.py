@@ -18,7 +18,7 @@ GENERAL = SYSTEMS / "general" / "spack"
 DEFINITIONS = "definitions.yaml"
 PACKAGE = "mpi-overlap-benchmarks"
 
-SPEC = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)(?:@=?(?P<version>[\w.-]+))?(?P<rest>.*)", re.DOTALL)
+SPEC = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)(?:@=?(?P<version>[\w.,:-]+))?(?P<rest>.*)", re.DOTALL)
 VARIANT = re.compile(r"\s*[+~][\w-]+")
 
 
@@ -149,14 +149,35 @@ def _check_names(path: Path, found: Matrix) -> None:
             )
 
 
+def contains(versions: str, version: str) -> bool:
+    """Whether a version is among those that a spec says after `@`: `5.0`, `4.1:4.9`, `5:`, `4.1.6,5.0`; empty: any.
+
+    A bound stands for everything that begins with it, as in Spack: 4.9.3 is in `4.1:4.9`, and 2.3.7-1 in `2.3.7`.
+    """
+    asked = _components(version)
+    for part in versions.split(","):
+        low, colon, high = (one.strip() for one in part.partition(":"))
+        first, last = _components(low), _components(high if colon else low)
+        if asked >= first and asked[: len(last)] <= last:
+            return True
+    return False
+
+
+def _components(version: str) -> tuple[tuple[bool, int, str], ...]:
+    """For comparison; letters come before numbers: 5.0rc1 before 5.0.1."""
+    parts = re.findall(r"[0-9]+|[A-Za-z]+", version)
+    return tuple((part.isdecimal(), int(part) if part.isdecimal() else 0, part.lstrip("0")) for part in parts)
+
+
 def choose(text: str, matrix_: Matrix) -> Line:
     """The line that a person means by NAME@VERSION: one of the matrix, or one that it does not have.
 
-    One that it has not takes over the variants of the line whose version it refines, `5.0.8` of `openmpi@5.0`. The
-    end of a version that begins with a dash may be left out: `2.3.7` means `mvapich2@2.3.7-1`. A name is a library's as
-    this project calls it, or Spack's.  Raises CampaignError for what is neither.
+    One that it has not takes over the variants of the line whose version it refines, `5.0.8` of `openmpi@5.0`, of
+    `openmpi@5:` or of `openmpi`. The end of a version that begins with a dash may be left out: `2.3.7` means
+    `mvapich2@2.3.7-1`. A name is a library's as this project calls it, or Spack's.  Raises CampaignError for what is
+    neither.
     """
-    match = re.fullmatch(r"(?P<name>[a-z][a-z0-9-]*)(?:@(?P<version>[\w.-]+?))?(?P<suffix>(?:[+~][\w-]+)*)", text)
+    match = re.fullmatch(r"(?P<name>[a-z][a-z0-9-]*)(?:@(?P<version>[\w.,:-]+?))?(?P<suffix>(?:[+~][\w-]+)*)", text)
     if match is None:
         raise CampaignError(
             f"toolchain '{text}' is not of the form NAME[@VERSION][+VARIANT], such as openmpi@5.0.8 or mpich@5.0+vci"
@@ -173,10 +194,8 @@ def choose(text: str, matrix_: Matrix) -> Line:
     if not version and not same:
         known = ", ".join(map(matrix_.name, matrix_.lines))
         raise CampaignError(f"toolchain '{text}': the matrix of {matrix_.scope} has no {name}; it has: {known}")
-    model = next(
-        (one for one in same if version.startswith(f"{one.version}.") and matrix_.suffix(one) == suffix),
-        None,
-    )
-    if model is not None:
+    refines = [one for one in same if contains(one.version, version) and matrix_.suffix(one) == suffix]
+    if version and not re.search("[,:]", version) and refines:
+        model = max(refines, key=lambda one: len(one.version))  # of openmpi and openmpi@5.0 the latter
         return Line(f"{package}@{version}{' ' if model.rest else ''}{model.rest}", suffix)
     return Line(f"{package}{f'@{version}' if version else ''}{f' {suffix}' if suffix else ''}", suffix)

@@ -2,10 +2,11 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mpi_campaign import builds, libraries, machine, toolchains
 from mpi_campaign.errors import CampaignError
@@ -108,9 +109,26 @@ def _found(spack: tool.Spack, one: environment.Environment, rows: matrix.Matrix)
     family = libraries.family_of_package(mpi["name"])
     name = f"{family}@{mpi['version']}{rows.suffix(one.line)}"
     found = Found(name, family, mpi["version"], Path(ours["mpi_home"]), build)
+    _check_here(name, ours["architecture"], description["nodes"])
     if build.external:
         check_external(found)
     return found
+
+
+def _check_here(name: str, architecture: str, nodes: Sequence[Mapping[str, Any]]) -> None:
+    """A clone may be used on several machines, and what a lock was made with may go. Raises CampaignError."""
+    foreign = environment.foreign_target([architecture.rpartition("-")[2]])
+    if foreign is not None:
+        raise CampaignError(
+            f"{name} was concretized for {foreign}: give this machine a system of its own (./campaign systems init "
+            "NAME), or concretize for it with ./campaign setup --provider spack --fresh"
+        )
+    for node in nodes:
+        if node["external"] and node["prefix"] not in ("", "None") and not Path(node["prefix"]).is_dir():
+            raise CampaignError(
+                f"{name}: the external {node['name']}@{node['version']} is in {node['prefix']}, which is not there "
+                "(any more): correct it in the system's spack/packages.yaml"
+            )
 
 
 def check_external(found: Found) -> None:

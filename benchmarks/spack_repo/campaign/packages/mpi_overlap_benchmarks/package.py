@@ -63,11 +63,13 @@ class MpiOverlapBenchmarks(CMakePackage):
         ]
 
     def mpi_program(self, name):
-        """Debian keeps several MPI libraries in one prefix: mpicc.openmpi, mpicc.mpich."""
+        """Debian keeps several MPI libraries in one prefix: mpicc.openmpi, mpicc.mpich. Others call theirs as they
+        like, as MadMPI its mpicc.madmpi: the recipe of the library says so."""
         mpi = self.spec["mpi"]
-        usual = join_path(os.path.dirname(mpi.mpicc), name)
-        own = f"{usual}.{mpi.name}"
-        return own if os.path.isfile(own) else usual
+        folder, told = os.path.split(mpi.mpicc)
+        usual = join_path(folder, name)
+        names = (f"{usual}.{mpi.name}", join_path(folder, told.replace("mpicc", name)))
+        return next((own for own in names if os.path.isfile(own)), usual)
 
     def launch(self, program, *options):
         """Two ranks, wherever there is room. Returns what they print."""
