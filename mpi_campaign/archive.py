@@ -244,6 +244,7 @@ def has_manifest(run: Path) -> bool:
 
 
 # What else may stand there is as well null, from a version that did not know it.
+OWN_DIGEST = "sha256"  # key of a manifest; older runs have none
 OBJECTS, LISTS = ("host", "campaign", "options", "checksums"), ("toolchains", "cases", "sessions")
 
 
@@ -332,13 +333,20 @@ def is_complete(record: Path) -> bool:
     return isinstance(footer, dict) and footer.get("type") == "footer" and footer.get("complete") is True
 
 
+def manifest_digest(manifest: Mapping[str, Any]) -> str:
+    """SHA-256 of what a manifest says, itself left out, however it is laid out."""
+    told = json.loads(json.dumps({key: value for key, value in manifest.items() if key != OWN_DIGEST}))
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
 def finish(folder: RunFolder, manifest: dict[str, Any]) -> None:
-    """Put the run in its place, complete, with checksums of everything in it."""
+    """Put the run in its place, complete, with checksums of everything in it, the manifest included."""
     shutil.rmtree(folder.session, ignore_errors=True)
     manifest["checksums"] = {
         str(path.relative_to(folder.partial)): "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.partial.rglob("*"))
         if path.is_file() and path.name != MANIFEST
     }
+    manifest[OWN_DIGEST] = manifest_digest(manifest)
     write_manifest(folder, manifest)
     folder.partial.rename(folder.archived)

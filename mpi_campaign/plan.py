@@ -76,8 +76,9 @@ class Options:
     @classmethod
     def from_manifest(cls, manifest: Mapping[str, Any]) -> "Options":
         """What a run was asked for. Raises KeyError, TypeError or ValueError where the manifest does not say it."""
-        if manifest["schema_version"] != MANIFEST_VERSION:
-            raise ValueError(f"schema version {manifest['schema_version']}, not {MANIFEST_VERSION}")
+        version = manifest["schema_version"]
+        if type(version) is not int or not 1 <= version <= MANIFEST_VERSION:
+            raise ValueError(f"schema version {version}; this campaign reads up to {MANIFEST_VERSION}")
         asked: dict[str, Any] = {}
         for name, one in manifest["options"].items():
             asked[name] = tuple(one) if isinstance(one, list) else one
@@ -161,13 +162,14 @@ class Plan:
     @property
     def case_budget_seconds(self) -> float:
         """The run's budget, divided among the launches by their benchmarks' shares; 0 where there is none."""
-        budget = self.options.budget_seconds
-        if budget < 0:
-            budget = suites.SUITES[self.options.suite].budget_seconds
+        suite = suites.SUITES[self.options.suite]
+        own = self.options.budget_seconds < 0
+        budget = suite.budget_seconds if own else self.options.budget_seconds
         if budget == 0:
             return 0.0
         shares = sum(BENCHMARKS[case.benchmark].share for case in self.to_measure)
-        return max(SHORTEST_CASE_SECONDS, (budget - self.overhead_seconds) / shares)
+        least = suite.least_case_seconds if own and suite.grows else SHORTEST_CASE_SECONDS
+        return max(least, (budget - self.overhead_seconds) / shares)
 
     def too_short(self) -> str:
         """That the budget leaves cases less than their fewest repetitions take, and which one would not; or nothing."""

@@ -118,11 +118,13 @@ def faults(run: RunFolder, tell: Callable[[int, int], None] = lambda _done, _tot
         yield str(error)
         return
     version = manifest.get("schema_version")
-    if version != MANIFEST_VERSION:
-        yield f"{MANIFEST}: schema version {clean(version)}; this campaign reads {MANIFEST_VERSION}"
+    if type(version) is not int or not 1 <= version <= MANIFEST_VERSION:
+        yield f"{MANIFEST}: schema version {clean(version)}; this campaign reads up to {MANIFEST_VERSION}"
     checksums = manifest.get("checksums") or {}
     if not checksums:
         yield f"{MANIFEST}: no checksums: the run was never completed"
+    if archive.OWN_DIGEST in manifest and manifest[archive.OWN_DIGEST] != archive.manifest_digest(manifest):
+        yield f"{MANIFEST}: not what was archived: its checksum differs"
     there = {str(path.relative_to(run.path)): path for path in sorted(run.path.rglob("*")) if path.is_file()}
     there.pop(MANIFEST, None)
     for name in sorted(set(checksums) | set(there) if checksums else []):

@@ -39,6 +39,8 @@ class Suite:
     case_seconds, limit: what a ReFrame mode gives a case when it is started by hand: its budget, and its time limit.
     toolchains, benchmarks, configurations, collectives, computations: what it measures where nothing else is asked for.
     whole: all of that, whatever it takes; else the last collectives are left out where the budget has no room for them.
+    grows: takes longer than its budget where that leaves a case less than `least_case_seconds`: on more cores there are
+    more configurations, and each of their points has to be measured.
     """
 
     purpose: str
@@ -54,6 +56,7 @@ class Suite:
     collectives: tuple[str, ...] = FIVE
     computations: tuple[str, ...] = ("dgemm",)
     whole: bool = True
+    grows: bool = False
 
     def measures(self, benchmark: str, axes: Mapping[str, object]) -> bool:
         """Whether a case of a benchmark, with these values of its axes, belongs to it."""
@@ -112,6 +115,7 @@ SUITES: Mapping[str, Suite] = {
         limit="3h",
         least_case_seconds=960,
         toolchains=THREE_LIBRARIES,
+        grows=True,
     ),
     "full": Suite(
         purpose="the paper's map: 12 x 12 points, as long as the intervals take",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mpi_campaign import archive
+from mpi_campaign import archive, store
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
@@ -124,6 +124,21 @@ def test_finish_renames_once_with_checksums_and_leaves_no_stage(folder: RunFolde
     assert set(sums) == {str(path.relative_to(folder.archived)) for path in folder.archived.rglob("*.*")} - {
         "manifest.json"
     }
+
+
+def test_a_manifest_that_was_changed_after_the_run_is_found_out(folder: RunFolder) -> None:
+    stage(folder, case(), WHOLE)
+    archive.harvest(folder)
+    archive.finish(folder, {**archive.read_manifest(folder), "host": {"cpu": "Größe", "cores": 2, "load": 0.1}})
+    path = folder.archived / archive.MANIFEST
+    own = [fault for fault in store.faults(folder) if fault.startswith(f"{archive.MANIFEST}: not what was archived")]
+    assert own == []
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps(dict(reversed(manifest.items()))))  # laid out otherwise
+    assert not any("not what was archived" in fault for fault in store.faults(folder))
+    manifest["host"]["cores"] = 64
+    path.write_text(json.dumps(manifest))
+    assert f"{archive.MANIFEST}: not what was archived: its checksum differs" in list(store.faults(folder))
 
 
 def test_a_run_is_found_by_folder_by_name_and_as_the_last(folder: RunFolder, tmp_path: Path) -> None:

@@ -149,6 +149,20 @@ def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, net
     assert bool(given_up) is (cores > 2)
 
 
+@pytest.mark.parametrize("network", ["shm", "wire:2gbit"])
+@pytest.mark.parametrize(("cores", "hours"), [(2, 12.5), (4, 28), (16, 28)])
+def test_an_acceptance_measures_each_of_its_points_and_takes_longer_for_more_configurations(
+    cores: int, hours: float, network: str
+) -> None:
+    placement = libraries.Placement.on(cores, 2, 0, tuple(range(cores)))
+    found = make_plan(Options(suite="acceptance"), [OPENMPI, MPICH, INTEL], network, placement)
+    assert found.too_short() == ""
+    assert found.case_budget_seconds >= suites.SUITES["acceptance"].least_case_seconds
+    assert found.expected_measuring_seconds <= 3600 * hours
+    asked = make_plan(Options(suite="acceptance", budget_seconds=43200), [OPENMPI, MPICH, INTEL], network, placement)
+    assert asked.expected_measuring_seconds <= 43200  # what was asked for stays
+
+
 def test_what_an_idle_library_costs_can_be_measured_with_one_rank_on_all_cores() -> None:
     options = Options(benchmarks=("mpi_impact",), ranks=1)
     plan.check(options)
