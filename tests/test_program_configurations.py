@@ -157,6 +157,11 @@ def test_a_rank_with_more_cores_gives_one_up(
         assert not header["shared_core"]
     assert bool(rank["dedicated_cpuset"]) is bound
     assert bool(rank["helper_threads"]) is (configuration == "apphelper")
+    footer = json.loads(path.read_text().splitlines()[-1])
+    (helpers,) = footer["helper_thread_cpu_ns"]
+    assert len(helpers) == (configuration == "apphelper")
+    # no request is open: a helper that polled all the same would take as long as the computation
+    assert sum(helpers) < 0.5 * 50_000_000
 
 
 def test_the_dedicated_cpu_can_be_chosen(build_for: Build, tmp_path: Path) -> None:

@@ -32,7 +32,14 @@ from postprocess.points import (
     write_parquet,
 )
 from postprocess.summary import point_verdict, summarise
-from postprocess.table import break_even_text, diagnosis_text, points_table_text, summary_table
+from postprocess.table import (
+    break_even_text,
+    diagnosis_text,
+    measured_share,
+    measured_share_text,
+    points_table_text,
+    summary_table,
+)
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import MS, Behaviour, point, sweep
 
@@ -690,6 +697,20 @@ def test_tables_for_the_terminal(tmp_path: Path) -> None:
     full = points_table_text(points).splitlines()
     assert len(full) == 1 + len(points)
     assert "not valid: not measured" in full[20]
+
+
+def test_the_share_of_the_time_that_counts_is_of_all_whole_records(tmp_path: Path) -> None:
+    def took(wall_seconds: float, measured_seconds: float) -> list[dict[str, Any]]:
+        lines = sweep(grid=(16,))
+        lines[-1] |= {"wall_seconds": wall_seconds, "measured_seconds": measured_seconds}
+        return lines
+
+    paths = [synthetic.write(tmp_path / f"{n}.jsonl", lines) for n, lines in enumerate((took(30, 27.5), took(10, 9)))]
+    cut = synthetic.write(tmp_path / "cut.jsonl", took(1000, 1)[:-1])
+    records = [load_record(path) for path in (*paths, cut)]
+    assert measured_share(records) == "91.2 % of 40 s"
+    assert measured_share_text(records).startswith("91.2 % of 40 s were spent in repetitions that count")
+    assert measured_share([load_record(cut)]) == measured_share_text([load_record(cut)]) == ""
 
 
 def test_hostile_names_cannot_reach_the_terminal(tmp_path: Path) -> None:
