@@ -251,6 +251,37 @@ def test_spacks_stand_alone_tests_launch_two_ranks(first: str, system: System) -
     assert "1 passed of 1 spec" in done.stdout
 
 
+EXPAND = """
+import json
+import spack.environment
+print(json.dumps([str(one) for one in spack.environment.active_environment().user_specs]))
+"""
+
+
+def test_plain_spack_reads_the_matrix_that_we_read(tmp_path: Path) -> None:
+    """The clone's own spack.yaml and general list, which Spack holds against its schemas as it reads them."""
+    spack = tool.find()
+    general = tmp_path / matrix.GENERAL.relative_to(ROOT)
+    shutil.copytree(matrix.GENERAL, general)
+    shutil.copytree(environment.REPOSITORY.parent, tmp_path / environment.REPOSITORY.parent.relative_to(ROOT))
+    shutil.copy(matrix.MANIFEST, tmp_path)
+    builtin = {"builtin": str(spack.packages / tool.BUILTIN)} if spack.packages else {}
+    (general / "repos.yaml").write_text(yaml.safe_dump({"repos": builtin}))  # the clone's is fetched
+    script = tmp_path / "expand.py"
+    script.write_text(EXPAND)
+    done = spack.call("python", str(script), folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = matrix.matrix("general")
+    libraries = [f"{line.package}@{line.version}" if line.version else line.package for line in rows.lines]
+    expected = {(name, library) for name in (f"{matrix.PACKAGE}@main", *rows.peers) for library in libraries}
+    read = {tuple(spec.split(" ^")) for spec in json.loads(done.stdout.strip().splitlines()[-1])}
+    assert len(read) == (1 + len(rows.peers)) * len(rows.lines)
+    assert {(name, re.split(r"[ +~]", mpi)[0]) for name, mpi in read} == expected
+    bad = matrix.MANIFEST.read_text().replace("unify:", "unfy:")
+    (tmp_path / "spack.yaml").write_text(bad)
+    assert "unfy" in (said := spack.call("python", str(script), folder=tmp_path)).stdout + said.stderr
+
+
 def test_a_folder_of_a_system_is_not_written_over(system: System, campaign: Command) -> None:
     refused(campaign("systems", "init", system.name), "is there already", "--force")
 
