@@ -10,7 +10,17 @@ from mpi_campaign import ROOT
 
 @pytest.mark.parametrize(
     ("folder", "words"),
-    [(".", "ruff check ."), (".", "ruff format --check ."), (".", "mypy"), ("reframe", "mypy --config-file mypy.ini")],
+    [
+        (".", "ruff check ."),
+        (".", "ruff format --check ."),
+        (".", "mypy"),
+        ("reframe", "mypy --config-file mypy.ini"),
+        (
+            "benchmarks/spack_repo",
+            "ruff check --isolated --line-length 99 --select E,F,W .",
+        ),  # as `spack style` wants it
+        ("benchmarks/spack_repo", "ruff format --isolated --line-length 99 --check ."),
+    ],
 )
 def test_clean(folder: str, words: str) -> None:
     command = [sys.executable, "-m", *words.split()]

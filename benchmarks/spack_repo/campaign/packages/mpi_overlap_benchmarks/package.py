@@ -63,8 +63,8 @@ class MpiOverlapBenchmarks(CMakePackage):
         ]
 
     def mpi_program(self, name):
-        """Debian keeps several MPI libraries in one prefix: mpicc.openmpi, mpicc.mpich. Others call theirs as they
-        like, as MadMPI its mpicc.madmpi: the recipe of the library says so."""
+        """Debian keeps several MPI libraries in one prefix: mpicc.openmpi, mpicc.mpich. Others
+        call theirs as they like, as MadMPI its mpicc.madmpi: the recipe of the library says so."""
         mpi = self.spec["mpi"]
         folder, told = os.path.split(mpi.mpicc)
         usual = join_path(folder, name)
