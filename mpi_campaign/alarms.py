@@ -2,6 +2,7 @@
 
 import fcntl
 import functools
+import itertools
 import json
 import sys
 from bisect import bisect_left
@@ -52,7 +53,8 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Seen:
-    """An alarm that somebody has seen to: its case and metric, its run, how much it was, and why it may be quiet."""
+    """An alarm that somebody has seen to: its case and metric (`Change.own_key`), its run, how much it was, and why it
+    may be quiet."""
 
     name: str
     case: tuple[str, ...]
@@ -61,13 +63,13 @@ class Seen:
     because: str
 
     def is_of(self, change: Change, runs: Sequence[str], limits: Limits) -> bool:
-        """Whether a change is that one: it may move by a few runs when more of them are known, but not grow."""
+        """Whether a change of its series is that one: it may move by a few runs when more are known, but not grow."""
         ratio = METRICS[change.metric].ratio
         most = self.effect * (1 + limits.least_ratio) if ratio else self.effect + limits.least_difference
         if change.effect >= most:
             return False
         away = abs(bisect_left(runs, self.run) - bisect_left(runs, change.run))
-        return self.case == change.key and away < FEWEST
+        return away < FEWEST
 
 
 @dataclass(frozen=True)
@@ -113,19 +115,19 @@ def find(asked: Asked, root: Path) -> tuple[list[Alarm], list[Series]]:
     changes = changes_of(series, asked.limits)
     still = {one.name for one in standing(changes, series, asked.limits)}
     known = {system: _by_case(acknowledged(root, system)) for system in {one.system for one in runs}}
-    ordered = {one.key: one.runs for one in series}
+    by_key = {one.key: one for one in series}
 
     @functools.cache
-    def explained(system: str, before: str, after: str) -> tuple[str, ...]:
-        """A night in which many cases change is read once."""
-        manifests = [_manifest(RunFolder(root, system, name)) for name in (before, after)]
-        return tuple(manifest_changes(*manifests)) if all(manifests) else ("a manifest cannot be read",)
+    def explained(system: str, before: str, after: str, toolchains: tuple[str, str]) -> tuple[str, ...]:
+        """A night in which many cases of a toolchain change is read once."""
+        old, new = (_manifest(RunFolder(root, system, name)) for name in (before, after))
+        return tuple(manifest_changes(old, new, toolchains)) if old and new else ("a manifest cannot be read",)
 
     def alarm(change: Change) -> Alarm:
-        system, runs_of = str(change.case["system"]), ordered[change.key]
-        seen = known[system].get(change.key, [])
-        because = next((one.because for one in seen if one.is_of(change, runs_of, asked.limits)), "")
-        why = explained(system, change.before, change.run)
+        system, its = str(change.case["system"]), by_key[change.key]
+        seen = itertools.chain.from_iterable(known[system].get(key, []) for key in its.own_keys)
+        because = next((one.because for one in seen if one.is_of(change, its.runs, asked.limits)), "")
+        why = explained(system, change.before, change.run, change.toolchains)
         return Alarm(change, system, why, because, stands=change.name in still)
 
     return [alarm(one) for one in changes], series
@@ -180,7 +182,7 @@ def acknowledge(names: Sequence[str], because: str, asked: Asked, root: Path) ->
                 for one in chosen:
                     if one.system == system:
                         change = one.change
-                        known[change.name] = Seen(change.name, change.key, change.run, change.effect, because)
+                        known[change.name] = Seen(change.name, change.own_key, change.run, change.effect, because)
                 kept = {one.pop("name"): one for one in map(asdict, known.values())}
                 archive.write_atomically(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
         except OSError as error:
@@ -247,6 +249,8 @@ def as_json_text(alarms: Sequence[Alarm], series: Sequence[Series]) -> str:
             "verdict": alarm.change.verdict,
             "first_run": alarm.change.run,
             "last_run_before": alarm.change.before,
+            "toolchain": alarm.change.toolchains[1],
+            "toolchain_before": alarm.change.toolchains[0],
             "case": {name: _plain(value) for name, value in alarm.change.case.items()},
             "metric": alarm.change.metric,
             "value_before": alarm.change.value_before,

