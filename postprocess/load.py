@@ -12,8 +12,10 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from postprocess.fields import Fields, Json, Nanoseconds, RecordError, fail, json_object, lines_of
 from postprocess.text import clean
@@ -28,8 +30,12 @@ MANIFEST_SCHEMA = "mpi-campaign.manifest"
 MANIFEST_VERSION = 1
 PERFORMANCE = "performance"
 """ReFrame's name of the phase in which numbers are held against references."""
-MOST_TIMES_FASTER = 800
-"""Than when it was calibrated, a size can be; units are a thousand apart."""
+MOST_TIMES_OFF = 800
+"""What a time can be of another measurement of what it should take; units are a thousand apart."""
+MOST_TIMES_APART = 400
+"""Two accounts of one measurement can be, by less than 2 where both are of one unit."""
+GIVEN = "given"
+"""Status of a calibration that there was none of: the size came from a file."""
 SCHEMA_FOLDER = Path(__file__).resolve().parents[1] / "results" / "schema"
 
 
@@ -590,15 +596,48 @@ def is_as_asked(case: Json) -> bool:
     return case.get("result") == "pass" or case.get("fail_phase") == PERFORMANCE
 
 
-def _check_unit(where: str, term: str, calibration: Calibration, reference: Nanoseconds) -> None:
-    """No size is so many times faster than when it was calibrated: one of the two times is in another unit."""
-    measured_ns = float(np.median(reference)) if reference.size else 0.0
-    if calibration.status != "given" and 0 < measured_ns < calibration.time_ns / MOST_TIMES_FASTER:
-        fail(
-            where,
-            f"samples.t_{term}_ref_ns are about {measured_ns:.0f}, {term}_calibration.time_ns is "
-            f"{calibration.time_ns}: they are not of one unit",
-        )
+def _check_units(where: str, point: Point) -> None:
+    """Fail where a series is of another unit than what its line says of it elsewhere, or than the other series."""
+    references_ns = 0.0
+    for term, calibration, moved, samples, ranks in (
+        ("comm", point.comm_calibration, point.comm_reference, point.t_comm_ref_ns, point.rank_comm_ref_ns),
+        ("comp", point.comp_calibration, point.comp_reference, point.t_comp_ref_ns, point.rank_comp_ref_ns),
+    ):
+        name, chosen = f"t_{term}_ref_ns", f"{term}_calibration.time_ns"
+        # A given size may be of another network. Where it says so itself, it can be any times faster.
+        if calibration.status != GIVEN or moved.moved_relative is None:
+            _check_unit(where, name, samples, f"{chosen} is", calibration.time_ns, MOST_TIMES_OFF, np.inf)
+        if moved.moved_relative is not None:
+            stood_for = calibration.time_ns * (1 + moved.moved_relative)
+            _check_unit(where, name, samples, f"by {chosen} and reference_moved.{term} they are", stood_for)
+        # Of many ranks the slowest one can be another every time, and be slow although none is in the median.
+        _check_unit(where, name, samples, f"rank_medians.{name} are up to", float(np.max(ranks)), times_more=np.inf)
+        references_ns += _median(samples)
+    parts = point.t_call_ns.max.astype(np.float64)
+    for part in (point.t_comp_ns.max, point.t_test_ns.max, point.t_wait_ns.max, point.start_imbalance_ns):
+        parts += part if part.size else 0
+    name, samples, most = "t_measured_ns", point.t_measured_ns, MOST_TIMES_OFF
+    _check_unit(where, name, samples, "their parts together", _median(parts))
+    _check_unit(where, name, samples, "t_comm_ref_ns and t_comp_ref_ns together", references_ns, most, most)
+
+
+def _check_unit(
+    where: str,
+    name: str,
+    samples: Nanoseconds,
+    other: str,
+    other_ns: float,
+    times_less: float = MOST_TIMES_APART,
+    times_more: float = MOST_TIMES_APART,
+) -> None:
+    """Fail where the median of a series is so many times less or more than another time. 0 is not known."""
+    median_ns = _median(samples)
+    if min(median_ns, other_ns) > 0 and not other_ns / times_less <= median_ns <= other_ns * times_more:
+        fail(where, f"samples.{name} are about {median_ns:.0f}, {other} {other_ns:.0f}: they are not of one unit")
+
+
+def _median(samples: NDArray[Any]) -> float:
+    return float(np.median(samples)) if samples.size else 0.0
 
 
 def _point(line: Fields, header: Header) -> Point:
@@ -655,8 +694,7 @@ def _point(line: Fields, header: Header) -> Point:
         rank_samples=_rank_samples(line, ranks, n, version),
         thread_medians=_thread_medians(line, header),
     )
-    _check_unit(line.where, "comm", point.comm_calibration, point.t_comm_ref_ns)
-    _check_unit(line.where, "comp", point.comp_calibration, point.t_comp_ref_ns)
+    _check_units(line.where, point)
     return point
 
 

@@ -26,7 +26,7 @@ from postprocess.diagnosis import (
     is_reference,
     only_faster,
 )
-from postprocess.load import Header, Point, Record, Reference, Run, load_record, load_run
+from postprocess.load import GIVEN, Header, Point, Record, Reference, Run, load_record, load_run
 from postprocess.metrics import Estimate, as_float, median_estimate
 from postprocess.text import duration, work
 
@@ -70,8 +70,6 @@ apart: whether a reference moved against that of `basic`.
 """
 
 NEVER = "never"
-GIVEN = "given"
-"""Status of a calibration that there was none of: the size came from a file."""
 
 _NAN = np.array(math.nan)
 _NOTHING = Estimate(_NAN, _NAN, _NAN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import itertools
 import json
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -306,9 +307,93 @@ def test_damaged_bytes_are_an_error_of_one_line_or_load(tmp_path: Path, content:
     loads_or_says_why(load_record, path)
 
 
-def in_microseconds(point: dict[str, Any]) -> dict[str, Any]:
-    samples = {**point["samples"], "t_comm_ref_ns": [time // 1000 for time in point["samples"]["t_comm_ref_ns"]]}
-    return {**point, "samples": samples}
+def rescaled(value: Any, names: tuple[str, ...], factor: float) -> Any:
+    """A line of a record of which the series of these names are `factor` times what they were, wherever they stand."""
+
+    def scaled(series: Any) -> Any:
+        if isinstance(series, list):
+            return [scaled(one) for one in series]
+        return {k: scaled(v) for k, v in series.items()} if isinstance(series, dict) else int(series * factor)
+
+    if not isinstance(value, dict):
+        return value
+    return {k: scaled(v) if k in names else rescaled(v, names, factor) for k, v in value.items()}
+
+
+def sampled(point: dict[str, Any], name: str, factor: float) -> dict[str, Any]:
+    """A point of which one series over all ranks is `factor` times what it was."""
+    return {**point, "samples": rescaled(point["samples"], (name,), factor)}
+
+
+PARTS = ("t_call_ns", "t_comp_ns", "t_test_ns", "t_wait_ns", "t_mpi_ns")
+SERIES = ("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns")
+UNITS = {"microseconds as nanoseconds": 0.001, "nanoseconds as microseconds": 1000.0}
+BEHAVIOURS = (synthetic.SERIALISED, synthetic.PERFECT, synthetic.CONTENTION, synthetic.Behaviour(30.0, 20.0, 12.0))
+
+
+@pytest.mark.parametrize("version", RECORD_VERSIONS)
+@pytest.mark.parametrize("given", [False, True], ids=["calibrated", "given"])
+@pytest.mark.parametrize("name", SERIES)
+@pytest.mark.parametrize("factor", UNITS.values(), ids=UNITS)
+def test_no_series_is_of_another_unit_than_the_rest_of_its_line(
+    tmp_path: Path, version: int, given: bool, name: str, factor: float
+) -> None:
+    """However much it is slowed down, and whatever was found of the sizes.
+
+    What version 1 says of a reference elsewhere is no more than that it is not so short.
+    """
+    if version == 1 and name != "t_measured_ns" and factor > 1:
+        return
+    older = (synthetic.version_1, synthetic.version_2, list[dict[str, Any]])[version - 1]
+    for behaviour in BEHAVIOURS:
+        point = synthetic.point(0, behaviour, given=given)
+        load_record(synthetic.write(tmp_path / "r.jsonl", older([LINES[0], point])))
+        path = synthetic.write(tmp_path / "r.jsonl", older([LINES[0], sampled(point, name, factor)]))
+        for read in (load_record, validate_record):
+            with pytest.raises(RecordError, match=rf"^r\.jsonl:2: samples\.{name} are about .* not of one unit$"):
+                read(path)
+
+
+@pytest.mark.parametrize(
+    ("names", "factor", "says"),
+    [
+        (("t_comm_ref_ns",), 0.001, "reference_moved.comm"),
+        (("t_comm_ref_ns",), 1000.0, "reference_moved.comm"),
+        (("t_comp_ref_ns",), 0.001, "reference_moved.comp"),
+        (("t_comp_ref_ns",), 1000.0, "reference_moved.comp"),
+        (("t_measured_ns", *PARTS), 0.001, "t_comm_ref_ns and t_comp_ref_ns together"),
+        (("t_measured_ns", *PARTS), 1000.0, "t_comm_ref_ns and t_comp_ref_ns together"),
+    ],
+)
+def test_a_time_of_another_unit_wherever_it_is_written(
+    tmp_path: Path, names: tuple[str, ...], factor: float, says: str
+) -> None:
+    point = rescaled(synthetic.point(given=True), names, factor)
+    path = synthetic.write(tmp_path / "r.jsonl", [LINES[0], point])
+    with pytest.raises(RecordError, match=rf"^r\.jsonl:2: samples\.{names[0]} .*{says} .*not of one unit$"):
+        load_record(path)
+
+
+def test_what_only_a_size_of_another_network_explains_is_read(tmp_path: Path) -> None:
+    """By hand, sizes of a wire of 10 Mbit/s in shared memory; the line itself says that they are as fast."""
+    point = synthetic.point(given=True, behaviour=synthetic.Behaviour(1.0, reference_factor=0.0005))
+    load_record(synthetic.write(tmp_path / "r.jsonl", [LINES[0], point]))
+    unknown = {**point, "reference_moved": {"comm": None, "comp": None}}
+    with pytest.raises(RecordError, match=r"r\.jsonl:2: .*comm_calibration\.time_ns is 16000000: they are not of one"):
+        load_record(synthetic.write(tmp_path / "r.jsonl", [LINES[0], unknown]))
+
+
+def test_no_series_of_a_real_record_may_be_of_another_unit(tmp_path: Path) -> None:
+    """Every point by itself, of basic and of async."""
+    folder = ROOT / "results" / "example" / "20261122T222051Z-34e0f0" / "records"
+    for configuration in ("basic", "async"):
+        text = (folder / f"openmpi-5_0_11.wire_2gbit.{configuration}.nbc_overlap.ibcast.jsonl").read_text()
+        header, *points, _ = map(json.loads, text.splitlines())
+        assert points[0]["comm_calibration"]["status"] == ("given" if configuration == "async" else "converged")
+        for point, name, factor in itertools.product(points[::5], SERIES, UNITS.values()):
+            path = synthetic.write(tmp_path / "r.jsonl", [header, sampled(point, name, factor)])
+            with pytest.raises(RecordError, match=rf"^r\.jsonl:2: samples\.{name} .*not of one unit$"):
+                load_record(path)
 
 
 @pytest.mark.parametrize(
@@ -348,7 +433,7 @@ def in_microseconds(point: dict[str, Any]) -> dict[str, Any]:
             "r.jsonl:1: threads_per_rank is not a whole number from 1",
         ),
         (
-            synthetic.text([LINES[0], in_microseconds(LINES[1])]),
+            synthetic.text([LINES[0], sampled(LINES[1], "t_comm_ref_ns", 0.001)]),
             "r.jsonl:2: samples.t_comm_ref_ns are about 8",
         ),
         (synthetic.text([{**LINES[0], "toolchain": "\ud800"}]), "r.jsonl:1: not JSON"),
