@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import yaml
@@ -19,12 +19,12 @@ from mpi_campaign import archive, consistency, store, suites
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.references import INDEX, OWN, VERSION, key, path_of
+from mpi_campaign.references import INDEX, OF_SIZES, OWN, VERSION, key, path_of
 from postprocess.fields import RecordError
 from postprocess.impact import highlighted, impact_metrics, impact_table
 from postprocess.impact_record import load_impact
 from postprocess.limits import LEAST_DIFFERENCE, LEAST_RATIO
-from postprocess.load import IMPACT_SCHEMA, is_as_asked, load_record, schema_of
+from postprocess.load import IMPACT_SCHEMA, is_as_asked, load_record, message_sizes, schema_of
 from postprocess.points import record_metrics
 from postprocess.text import clean
 
@@ -48,9 +48,12 @@ class Bound:
 BOUNDS = (
     Bound("r_overhead", "nbc_overlap", absolute=True, margin=LEAST_DIFFERENCE),
     Bound("r_overhead_vs_basic", "nbc_overlap", absolute=True, margin=LEAST_DIFFERENCE),
-    Bound("t_comm_ref_ratio_to_sizes", "nbc_overlap", absolute=False, margin=LEAST_RATIO),
+    Bound(OF_SIZES, "nbc_overlap", absolute=False, margin=LEAST_RATIO),
     Bound("r_mpi_impact", "mpi_impact", absolute=False, margin=LEAST_RATIO),
 )
+
+
+Values: TypeAlias = dict[tuple[Bound, str, str], dict[str, list[float]]]
 
 
 @dataclass(frozen=True)
@@ -71,24 +74,26 @@ def make(runs: Sequence[RunFolder]) -> Made:
     if unfinished is not None:
         raise CampaignError(f"run '{unfinished.run}' is incomplete: references are made of whole runs")
     runs = _good(runs)
-    values: dict[tuple[Bound, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    left_out: dict[str, int] = defaultdict(int)
-    for run in runs:
-        for name, numbers, why in _records_of(run):
-            if why:
-                left_out[why] += 1
-            for bound in BOUNDS:
-                if not why and bound.metric in numbers and bound.test == numbers_test(name):
-                    values[bound, name][run.run].append(numbers[bound.metric])
+    values, left_out = _values_of(runs)
     document: dict[str, Any] = {}
     few: dict[str, int] = defaultdict(int)
     made_of: dict[str, int] = {}
-    for (bound, name), by_run in sorted(
-        values.items(), key=lambda item: (item[0][0].test, item[0][1], item[0][0].metric)
+    sizes_of: dict[str, str] = {}
+    # Of several sizes those that most runs have.
+    for (bound, name, sizes), by_run in sorted(
+        values.items(), key=lambda item: (item[0][0].test, item[0][1], item[0][0].metric, -len(item[1]))
     ):
-        if len(by_run) < FEWEST_RUNS:
-            few[name] += 1
+        if name in sizes_of and sizes:
+            left_out[f"{OF_SIZES} on other sizes than most runs have"] += sum(map(len, by_run.values()))
             continue
+        if len(by_run) < FEWEST_RUNS:
+            if sizes:
+                left_out[f"{OF_SIZES}: fewer than {FEWEST_RUNS} runs have the same sizes (--sizes-of)"] += 1
+            else:
+                few[name] += 1
+            continue
+        if sizes:
+            sizes_of[name] = sizes
         entry = document.setdefault(bound.test, {"$index": [INDEX]}).setdefault(name, {})
         entry[bound.metric] = _reference(bound, [float(np.median(launches)) for launches in by_run.values()])
         made_of[f"{name} {bound.metric}"] = len(by_run)
@@ -109,9 +114,27 @@ def make(runs: Sequence[RunFolder]) -> Made:
         "quantile": QUANTILE,
         "margins": {bound.metric: bound.margin for bound in BOUNDS},
         "runs_of": made_of,
+        "sizes": sizes_of,
     }
     without = tuple(f"{times} x {reason}" for reason, times in left_out.items())
     return Made({OWN: own, **document}, len(made_of), without)
+
+
+def _values_of(runs: Sequence[RunFolder]) -> tuple[Values, dict[str, int]]:
+    """What becomes references, by bound, key and, where only runs on the same sizes have it in common, sizes; and how
+    many records do not, by reason.
+    """
+    values: Values = defaultdict(lambda: defaultdict(list))
+    left_out: dict[str, int] = defaultdict(int)
+    for run in runs:
+        for name, numbers, sizes, why in _records_of(run):
+            if why:
+                left_out[why] += 1
+            for bound in BOUNDS:
+                if not why and bound.metric in numbers and bound.test == numbers_test(name):
+                    same = sizes if bound.metric == OF_SIZES else ""
+                    values[bound, name, same][run.run].append(numbers[bound.metric])
+    return values, left_out
 
 
 def _good(runs: Sequence[RunFolder]) -> list[RunFolder]:
@@ -140,8 +163,8 @@ def _reference(bound: Bound, values: Sequence[float]) -> list[Any]:
     return [round(middle, 4), None, round(high * (1 + bound.margin) / middle - 1, 4), "ratio"]
 
 
-def _records_of(run: RunFolder) -> Iterable[tuple[str, Mapping[str, float], str]]:
-    """Of every record of a run its key, its numbers, and why it can be no reference; empty where it can.
+def _records_of(run: RunFolder) -> Iterable[tuple[str, Mapping[str, float], str, str]]:
+    """Of every record of a run its key, its numbers, a digest of its sizes, and why it can be no reference; or "".
 
     A case that was worse than its reference was what was asked for all the same: without it, references would know only
     what they let pass.
@@ -156,7 +179,7 @@ def _records_of(run: RunFolder) -> Iterable[tuple[str, Mapping[str, float], str]
         raise CampaignError(f"{run.path / archive.MANIFEST} is not what a run writes: {error!r}") from error
     for case in judged:
         if case not in good:
-            yield str(case.get("case")), {}, "failed, or was not measured"
+            yield str(case.get("case")), {}, "", "failed, or was not measured"
     for case in cases:
         path = run.records / f"{case.stem}.jsonl"
         try:
@@ -168,7 +191,7 @@ def _records_of(run: RunFolder) -> Iterable[tuple[str, Mapping[str, float], str]
             raise CampaignError(f"{run.run}: {error}") from error
 
 
-def _impact_numbers(case: Case, path: Path, grid: str) -> tuple[str, Mapping[str, float], str]:
+def _impact_numbers(case: Case, path: Path, grid: str) -> tuple[str, Mapping[str, float], str, str]:
     record = load_impact(path)
     header = record.header
     named = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
@@ -176,23 +199,24 @@ def _impact_numbers(case: Case, path: Path, grid: str) -> tuple[str, Mapping[str
     why = "oversubscribed" if header.oversubscribed else "" if record.complete else "incomplete"
     if not why and not shown["reliable"].all():
         why = "the impact of an idle library is not reliable"
-    return named, impact_metrics(record), why
+    return named, impact_metrics(record), "", why
 
 
-def _overlap_numbers(run: RunFolder, case: Case, path: Path, grid: str) -> tuple[str, Mapping[str, float], str]:
+def _overlap_numbers(run: RunFolder, case: Case, path: Path, grid: str) -> tuple[str, Mapping[str, float], str, str]:
     record = load_record(path)
     header = record.header
     basic = case.basic
     beside = None if basic in (None, case) else run.records / f"{basic.stem}.jsonl"
     numbers = record_metrics(path, beside if beside is not None and beside.is_file() else None)
     named = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
+    sizes = message_sizes(path)
     if header.oversubscribed:
-        return named, numbers, "oversubscribed"
+        return named, numbers, sizes, "oversubscribed"
     if not record.complete:
-        return named, numbers, "incomplete"
+        return named, numbers, sizes, "incomplete"
     if not 2 * numbers.get("points_reliable", 0.0) >= numbers.get("points_valid", math.inf):
-        return named, numbers, "less than half of its points are reliable"
-    return named, numbers, ""
+        return named, numbers, sizes, "less than half of its points are reliable"
+    return named, numbers, sizes, ""
 
 
 def write(system: str, made: Made) -> Path:

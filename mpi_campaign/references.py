@@ -20,6 +20,10 @@ INDEX = "reference_key"
 """The attribute of a ReFrame test under which its references are found."""
 
 
+OF_SIZES = "t_comm_ref_ratio_to_sizes"
+"""The number that only runs on the same sizes have in common."""
+
+
 def path_of(system: str) -> Path:
     """Where a system's references are."""
     return ROOT / "systems" / system / FILE
@@ -37,6 +41,15 @@ def runs_in_use(root: Path) -> set[tuple[str, str]]:
         if path.is_file() and root.is_dir():
             found |= {(path.parent.name, run) for run in runs_of(path.parent.name)}
     return found
+
+
+def is_of_sizes(system: str, named: str, sizes: str) -> bool:
+    """Whether the reference of OF_SIZES of a case was made on these sizes; where the file does not tell, it was not."""
+    try:
+        own = yaml.safe_load(path_of(system).read_text(encoding="utf-8"))[OWN]
+        return bool(own["sizes"][named] == sizes)
+    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError):
+        return False
 
 
 def runs_of(system: str) -> list[str]:

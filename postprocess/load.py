@@ -384,6 +384,18 @@ def load_run(path: Path | str) -> Run:
     return Run(path, manifest, tuple(records), tuple(problems), tuple(others))
 
 
+def message_sizes(path: Path | str) -> str:
+    """A digest of a record's messages and of the times that they stand for: equal where they are the same.
+
+    Raises RecordError where the record cannot be read.
+    """
+    cells = sorted(
+        (p.collective, p.comm_target_ns, p.comp_target_ns, p.message_bytes, p.comm_calibration.time_ns)
+        for p in load_record(path).points
+    )
+    return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:16]
+
+
 def schema_of(path: Path) -> str:
     """The schema that a record file's first line names; empty where it names none, for whatever reason."""
     try:

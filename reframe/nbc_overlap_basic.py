@@ -6,8 +6,9 @@ from typing import Any
 import reframe.utility.sanity as sn
 from overlap_base import MeasuredTest
 from reframe.core.builtins import parameter, run_after, run_before
+from reframe.core.logging import getlogger
 
-from mpi_campaign import archive, builds, suites, wire
+from mpi_campaign import archive, builds, references, suites, wire
 from mpi_campaign.benchmarks import COMPUTATIONS
 
 
@@ -36,12 +37,19 @@ class NbcOverlap(MeasuredTest):
     @run_before("performance")
     def metrics(self) -> None:
         """Everything that `postprocess` makes of the record, as performance variables."""
+        from postprocess.load import message_sizes  # noqa: PLC0415
         from postprocess.points import record_metrics  # noqa: PLC0415
 
         if self.is_dry_run():
             return
         basic = self.basic_test()
         found = record_metrics(self.staged(archive.RECORD), None if basic is None else basic.staged(archive.RECORD))
+        key, name = self.reference_key, references.OF_SIZES
+        bounds = getattr(self.reference, "data", {}).get(key, {})
+        sizes = message_sizes(self.staged(archive.RECORD))
+        if name in bounds and not references.is_of_sizes(self.current_system.name, key, sizes):
+            del bounds[name]
+            getlogger().warning(f"{name} is not held against its reference, which is of other sizes (--sizes-of)")
         self.perf_variables = {
             name: sn.make_performance_function(sn.defer(value), unit_of(name)) for name, value in found.items()
         }

@@ -1,5 +1,6 @@
 """Archives of synthetic runs, put in place by the archive's own code."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 from mpi_campaign import archive, outcome
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.cases import Case
-from tests.postprocess import synthetic
+from tests.postprocess import synthetic, synthetic_impact
 
 COLLECTIVES = ("ibcast", "ireduce")
 
@@ -30,11 +31,15 @@ def archived(
     slower: dict[str, float] | None = None,
     overhead: float = synthetic.SERIALISED.overhead,
     manifest: dict[str, Any] | None = None,
+    change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] = list,
+    impact: float = 0.0,
     **header: Any,
 ) -> RunFolder:
     """A complete run of `launches` launches of each case of 2 x 2 points, whose times are `factor` longer.
 
     slower: further factors by toolchain.  header: changes of the records' first lines.
+    change: of all lines of each record.  impact: how many times slower an idle library makes a computation; 0: not
+    measured.
     """
     folder = RunFolder(root, system, run)
     rng = np.random.default_rng(list(map(ord, run + system)))
@@ -54,7 +59,7 @@ def archived(
                     toolchain, first["provider"], environment, first["network"], first["configuration"],
                     "nbc_overlap", collective, repeat,
                 )  # fmt: skip
-                records.append(lines)
+                records.append(change(lines))
                 stems.append(case.stem)
                 cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": ""})
     synthetic.run_folder(folder.partial, records, run=run, system=system)
@@ -62,6 +67,16 @@ def archived(
     for number, (stem, case_) in enumerate(zip(stems, cases, strict=True)):
         (folder.partial / "records" / f"{number:03}.jsonl").rename(folder.partial / "records" / f"{stem}.jsonl")
         case_["record"] = f"records/{stem}.jsonl"
+    if impact:
+        first = synthetic_impact.HEADER
+        case = Case(
+            first["toolchain"], first["provider"], "mpich-5_0_2", first["network"], first["configuration"],
+            "mpi_impact", "",
+        )  # fmt: skip
+        lines = synthetic_impact.synthetic(16, synthetic_impact.slowed(impact))
+        synthetic_impact.write(folder.partial / "records" / f"{case.stem}.jsonl", lines)
+        record = f"records/{case.stem}.jsonl"
+        cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": "", "record": record})
     made["cases"] = cases
     del made["checksums"]
     made |= manifest or {}

@@ -1,12 +1,15 @@
 """`campaign baseline`: of which runs references are made, what they are, and what then uses them."""
 
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from mpi_campaign import archive, references, sides
+from mpi_campaign import ROOT, archive, references, sides
+from postprocess.load import message_sizes
 from tests.archives import archived, fail, name_of
 from tests.support import Command, refused
 
@@ -109,3 +112,135 @@ def test_runs_of_references_are_a_side_and_are_not_pruned(systems: Path, tmp_pat
     assert [day for day in range(1, 8) if name_of(day) in pruned] == [5, 6, 7]
     (systems / "here" / references.FILE).write_text("mpi-campaign: {schema_version: 9, runs: []}")
     refused(inside("compare", "baseline", "last", *words), "schema version 9")
+
+
+Lines = list[dict[str, Any]]
+IMPACT_KEY = "smoke.2x1.mpich-5_0_2.shm.async.mpi_impact"
+
+
+def given(ratio: float, larger: int = 1) -> Callable[[Lines], Lines]:
+    """Records on sizes of another run, `larger` times as large; `ratio`: of communication to what they stood for."""
+
+    def change(lines: Lines) -> Lines:
+        points = [
+            {
+                **point,
+                "message_bytes": larger * point["message_bytes"],
+                "comm_calibration": {**point["comm_calibration"], "status": "given"},
+                "reference_moved": {"comm": ratio - 1, "comp": 0.0},
+                "samples": {**point["samples"], "t_comm_ref_ns": [round(ratio * point["comm_target_ns"])] * 11},
+            }
+            for point in lines[1:-1]
+        ]
+        return [lines[0], *points, lines[-1]]
+
+    return change
+
+
+def unreliable(lines: Lines) -> Lines:
+    """The clocks of three of four points disagree by 5 ms."""
+    apart = [{**point, "clock": {**point["clock"], "residual_ns": 5e6}} for point in lines[1:4]]
+    return [lines[0], *apart, *lines[4:]]
+
+
+def cut(lines: Lines) -> Lines:
+    return lines[:-1]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [(unreliable, "12 x less than half of its points are reliable"), (cut, "12 x incomplete")],
+)
+def test_what_is_unreliable_or_cut_is_left_out(
+    systems: Path, tmp_path: Path, inside: Command, change: Callable[[Lines], Lines], says: str
+) -> None:
+    root = tmp_path / "results"
+    bad = [archived(root, name_of(day), overhead=3.0, launches=2, change=change).run for day in (1, 2, 3)]
+    refused(inside("baseline", *bad, "--output", str(root)), "no reference can be made", says)
+    good = [archived(root, name_of(day), launches=1).run for day in (4, 5, 6)]
+    done = inside("baseline", *bad, *good, "--output", str(root))
+    assert done.returncode == 0, done.stderr
+    assert f"left out: {says}" in done.stdout
+    assert bounds(systems)[f"{KEY}.ibcast"]["r_overhead"][2] < 1.25
+
+
+def test_times_are_held_against_those_of_the_same_sizes(systems: Path, tmp_path: Path, inside: Command) -> None:
+    root = tmp_path / "results"
+    same = [
+        archived(root, name_of(day), launches=1, noise=0.0, change=given(ratio)).run
+        for day, ratio in ((1, 1.0), (2, 1.1), (3, 1.2))
+    ]
+    other = [archived(root, name_of(day), launches=1, noise=0.0, change=given(9.0, larger=2)).run for day in (4, 5)]
+    done = inside("baseline", *other, *same, "--output", str(root))
+    assert done.returncode == 0, done.stderr
+    assert f"left out: 4 x {references.OF_SIZES} on other sizes than most runs have" in done.stdout
+    # The 95 % quantile of 1, 1.1 and 1.2 is 1.19; 3 % more counts.
+    assert bounds(systems)[f"{KEY}.ibcast"][references.OF_SIZES] == [
+        1.1, None, pytest.approx(1.19 * 1.03 / 1.1 - 1, abs=1e-4), "ratio",
+    ]  # fmt: skip
+    for run, of_these in ((same[0], True), (other[0], False)):
+        (record,) = (root / "here" / run / "records").glob("*ibcast.jsonl")
+        assert references.is_of_sizes("here", f"{KEY}.ibcast", message_sizes(record)) is of_these
+    assert not references.is_of_sizes("there", f"{KEY}.ibcast", "")
+    one_each = [archived(root, name_of(day), launches=1, change=given(1.0, day)).run for day in (6, 7, 8)]
+    done = inside("baseline", *one_each, "--output", str(root))
+    assert f"{references.OF_SIZES}: fewer than 3 runs have the same sizes (--sizes-of)" in done.stdout
+    assert set(bounds(systems)[f"{KEY}.ibcast"]) == {"r_overhead", "r_overhead_vs_basic"}
+
+
+CHECK = """
+import reframe as rfm
+import reframe.utility.sanity as sn
+
+class Held(rfm.RunOnlyRegressionTest):
+    valid_systems, valid_prog_environs, executable = ["*"], ["*"], "true"
+    value = parameter({values})
+
+    @run_after("setup")
+    def held_against(self):
+        self.reference_key = "{key}"
+        self.reference = {{"$ref": "{file}"}}
+
+    @run_before("performance")
+    def numbers(self):
+        self.perf_variables = {{"{metric}": sn.make_performance_function(sn.defer(self.value), "ratio")}}
+
+    @sanity_function
+    def good(self):
+        return True
+
+@rfm.simple_test
+class {test}(Held):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "key", "metric", "bound"),
+    [
+        ("nbc_overlap", f"{KEY}.ibcast", references.OF_SIZES, 1.03),
+        ("mpi_impact", IMPACT_KEY, "r_mpi_impact", 1.2 * 1.03),
+    ],
+)
+def test_reframe_asserts_the_bound(
+    systems: Path, tmp_path: Path, inside: Command, test: str, key: str, metric: str, bound: float
+) -> None:
+    root = tmp_path / "results"
+    names = [
+        archived(root, name_of(day), launches=1, noise=0.0, change=given(1.0), impact=1.2).run for day in (1, 2, 3)
+    ]
+    assert inside("baseline", *names, "--output", str(root)).returncode == 0
+    file = systems / "here" / references.FILE
+    value, lower, fraction, _ = yaml.safe_load(file.read_text())[test][key][metric]
+    assert value * (1 + fraction) == pytest.approx(bound, rel=2e-3)
+    assert lower is None
+    words = {"values": [bound - 0.01, bound + 0.01], "key": key, "file": file, "metric": metric, "test": test}
+    (tmp_path / "check.py").write_text(CHECK.format(**words))
+    done = subprocess.run(
+        [ROOT / ".venv" / "bin" / "reframe", "-c", tmp_path / "check.py", "-r", "--nocolor", "--prefix", tmp_path,
+         "--report-file", tmp_path / "report.json"],
+        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120,
+    )  # fmt: skip
+    assert "Ran 2/2 test case(s)" in done.stdout, done.stdout + done.stderr
+    assert "1 failure(s)" in done.stdout, done.stdout
+    assert f"{metric}={bound + 0.01}" in done.stdout
