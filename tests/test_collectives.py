@@ -153,3 +153,33 @@ def test_every_collective_is_an_mpi_function() -> None:
     assert builds.mpi_function("ibcast") == "MPI_Ibcast"
     assert builds.mpi_function("reduce_scatter_block_init") == "MPI_Reduce_scatter_block_init"
     assert len(suites.COLLECTIVES) == len(set(suites.COLLECTIVES)) == 44
+
+
+@both_libraries
+@pytest.mark.parametrize(
+    ("completion", "chosen"),
+    [("wait", ()), ("test", ("MPI_Ialltoall", "MPI_Start", "MPI_Test"))],
+    ids=["usual", "three"],
+)
+def test_the_slow_library_slows_the_calls_that_are_chosen_and_no_other(
+    build_for: Build, toolchain: str, completion: str, chosen: tuple[str, ...]
+) -> None:
+    build = build_for(toolchain)
+    slow = {"LD_PRELOAD": str(build / "slow_preload.so"), "SLOW_PERCENT": "300", "SLOW_COUNTS": "1"}
+    wanted = {"SLOW_CALLS": ",".join(chosen)} if chosen else {}
+    done = launch(build / "exchange_truth", "40", "3", completion, env={**slow, **wanted}, toolchain=toolchain)
+    assert done.returncode == 0, done.stderr
+    said = re.findall(r"slow_preload: (\w+): (\d+) calls, (\d+) ns, (\d+) ns longer", done.stderr)
+    calls = [(name, *map(int, numbers)) for name, *numbers in said]
+    started = {f"MPI_{name.capitalize()}" for name in suites.COLLECTIVES if not name.endswith("_init")}
+    assert {name for name, *_ in calls} == {*started, "MPI_Start", "MPI_Wait", f"MPI_{completion.capitalize()}"}
+    for name, count, took, longer in calls:
+        assert count >= 3
+        assert longer >= 3 * took - count if name in (chosen or ("MPI_Wait",)) else longer == 0, name
+
+
+def test_the_slow_library_refuses_a_call_that_it_does_not_know(built: Path) -> None:
+    slow = {"LD_PRELOAD": str(built / "slow_preload.so"), "SLOW_CALLS": "MPI_Wait,MPI_Weight"}
+    done = launch(built / "exchange_truth", "40", "1", "wait", env=slow)
+    assert done.returncode != 0
+    assert "slow_preload: SLOW_CALLS has 'MPI_Weight': MPI_Wait, MPI_Test, MPI_Start or a" in done.stderr

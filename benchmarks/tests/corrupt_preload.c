@@ -6,6 +6,8 @@
  * of the receive buffer), CORRUPT_ELEMENTS (default 1: that byte only; n: a byte in each of n elements from there on).
  * CORRUPT_BARRIER=1: a barrier is one of the calling rank alone: it waits for nobody.
  */
+#include "nonblocking.h"
+
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -54,8 +56,6 @@ static struct known *recall(MPI_Request request) {
     return NULL;
 }
 
-#define LIST(...) __VA_ARGS__
-
 #define NONBLOCKING(name, receive, parameters, arguments)                   \
     int name(LIST parameters, MPI_Request *request) {                       \
         int (*next)(LIST parameters, MPI_Request *);                        \
@@ -73,26 +73,11 @@ static struct known *recall(MPI_Request request) {
         return code;                                                        \
     }
 
-/* receive: where the rank receives, NULL where it does not. Open MPI 4 has the persistent forms as MPIX_. */
+/* Open MPI 4 has the persistent forms as MPIX_. */
 #define FORMS(name, Name, receive, parameters, arguments)         \
     NONBLOCKING(MPI_I##name, receive, parameters, arguments)      \
     PERSISTENT(MPI_##Name##_init, receive, parameters, arguments) \
     PERSISTENT(MPIX_##Name##_init, receive, parameters, arguments)
-
-#define BLOCKS const void *send, int count, MPI_Datatype type, void *receive, int receive_count, MPI_Datatype receive_type
-#define BLOCKS_GIVEN send, count, type, receive, receive_count, receive_type
-#define GATHERED const void *send, int count, MPI_Datatype type, void *receive, const int counts[], const int places[], MPI_Datatype receive_type
-#define GATHERED_GIVEN send, count, type, receive, counts, places, receive_type
-#define EXCHANGED                                                                                                           \
-    const void *send, const int counts[], const int places[], MPI_Datatype type, void *receive, const int receive_counts[], \
-        const int receive_places[], MPI_Datatype receive_type
-#define EXCHANGED_GIVEN send, counts, places, type, receive, receive_counts, receive_places, receive_type
-#define TYPED(PLACE)                                                                                                                 \
-    const void *send, const int counts[], const PLACE places[], const MPI_Datatype types[], void *receive, const int receive_counts[], \
-        const PLACE receive_places[], const MPI_Datatype receive_types[]
-#define TYPED_GIVEN send, counts, places, types, receive, receive_counts, receive_places, receive_types
-#define SUMMED const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op
-#define SUMMED_GIVEN send, receive, count, type, op
 
 static void *off_root(void *buffer, int root, MPI_Comm comm) {
     int rank = -1;
@@ -105,33 +90,7 @@ static MPI_Comm barrier_comm(MPI_Comm comm) {
 }
 
 FORMS(barrier, Barrier, NULL, (MPI_Comm comm), (barrier_comm(comm)))
-FORMS(bcast, Bcast, off_root(buffer, root, comm), (void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm),
-      (buffer, count, type, root, comm))
-FORMS(gather, Gather, receive, (BLOCKS, int root, MPI_Comm comm), (BLOCKS_GIVEN, root, comm))
-FORMS(gatherv, Gatherv, receive, (GATHERED, int root, MPI_Comm comm), (GATHERED_GIVEN, root, comm))
-FORMS(scatter, Scatter, receive, (BLOCKS, int root, MPI_Comm comm), (BLOCKS_GIVEN, root, comm))
-FORMS(scatterv, Scatterv, receive,
-      (const void *send, const int counts[], const int places[], MPI_Datatype type, void *receive, int receive_count, MPI_Datatype receive_type,
-       int root, MPI_Comm comm),
-      (send, counts, places, type, receive, receive_count, receive_type, root, comm))
-FORMS(allgather, Allgather, receive, (BLOCKS, MPI_Comm comm), (BLOCKS_GIVEN, comm))
-FORMS(allgatherv, Allgatherv, receive, (GATHERED, MPI_Comm comm), (GATHERED_GIVEN, comm))
-FORMS(alltoall, Alltoall, receive, (BLOCKS, MPI_Comm comm), (BLOCKS_GIVEN, comm))
-FORMS(alltoallv, Alltoallv, receive, (EXCHANGED, MPI_Comm comm), (EXCHANGED_GIVEN, comm))
-FORMS(alltoallw, Alltoallw, receive, (TYPED(int), MPI_Comm comm), (TYPED_GIVEN, comm))
-FORMS(reduce, Reduce, receive, (SUMMED, int root, MPI_Comm comm), (SUMMED_GIVEN, root, comm))
-FORMS(allreduce, Allreduce, receive, (SUMMED, MPI_Comm comm), (SUMMED_GIVEN, comm))
-FORMS(reduce_scatter_block, Reduce_scatter_block, receive, (SUMMED, MPI_Comm comm), (SUMMED_GIVEN, comm))
-FORMS(reduce_scatter, Reduce_scatter, receive,
-      (const void *send, void *receive, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-      (send, receive, counts, type, op, comm))
-FORMS(scan, Scan, receive, (SUMMED, MPI_Comm comm), (SUMMED_GIVEN, comm))
-FORMS(exscan, Exscan, receive, (SUMMED, MPI_Comm comm), (SUMMED_GIVEN, comm))
-FORMS(neighbor_allgather, Neighbor_allgather, receive, (BLOCKS, MPI_Comm comm), (BLOCKS_GIVEN, comm))
-FORMS(neighbor_allgatherv, Neighbor_allgatherv, receive, (GATHERED, MPI_Comm comm), (GATHERED_GIVEN, comm))
-FORMS(neighbor_alltoall, Neighbor_alltoall, receive, (BLOCKS, MPI_Comm comm), (BLOCKS_GIVEN, comm))
-FORMS(neighbor_alltoallv, Neighbor_alltoallv, receive, (EXCHANGED, MPI_Comm comm), (EXCHANGED_GIVEN, comm))
-FORMS(neighbor_alltoallw, Neighbor_alltoallw, receive, (TYPED(MPI_Aint), MPI_Comm comm), (TYPED_GIVEN, comm))
+NONBLOCKING_COLLECTIVES(FORMS)
 
 int MPI_Start(MPI_Request *request) {
     const struct known *found = recall(*request);
