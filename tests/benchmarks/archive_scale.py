@@ -3,8 +3,10 @@
     .venv/bin/python -m tests.benchmarks.archive_scale [--points 1000000] [--nights 365] [--cases 500]
 
 What is timed is what `campaign compare` and `campaign history` do, all metrics that are usual, with a page; without the
-start of Python. Each is a process of its own, whose memory is the most that it had itself (VmHWM). The table ends with
-what is promised, and whether it was kept; exit code 1 where not.
+start of Python. What is read from the archive, a perflog and ReFrame's sessions is the same table: every repetition's
+times with the names of its point; of the perflog also what reading its lines takes, without those names. Each is a
+process of its own, whose memory is the most that it had itself (VmHWM). The table ends with what is promised, and
+whether it was kept; exit code 1 where not.
 """
 
 import argparse
@@ -41,6 +43,7 @@ MAP = 36
 """Points of a collective, as in a nightly run."""
 MISSING = 0.02
 """Of the points, those that are not valid: sides do not have as many launches everywhere."""
+POINT = ["system", "toolchain", "configuration", "collective", "comm_target_ns", "comp_target_ns"]
 STEP = 1.1
 """Of the times of every tenth case, in the second half of the archive."""
 
@@ -140,42 +143,71 @@ def measured(function: Callable[..., Any], words: Any) -> Measured:
     return found
 
 
-def samples_of_parquet(folders: list[Path]) -> int:
-    """The names of every point, and every repetition's times, from the archive."""
+def told(table: pd.DataFrame) -> str:
+    """What a table of samples has: the same whatever it was read from."""
+    points = table.loc[:, POINT].iloc[[0, -1]].astype(str).agg(" ".join, axis=1)
+    return f"{len(table)} samples of {int(table[TIMES].sum().sum())} ns, {' to '.join(points)}"
+
+
+def samples_of_parquet(folders: list[Path]) -> str:
+    """Every repetition's times with the names of its point, from the archive, where samples have the points' order."""
     words = ["system", "toolchain", "configuration", "collective"]
-    names = [*words, "comm_target_ns", "comp_target_ns", "repetitions"]
-    rows = 0
+    parts = []
     for folder in folders:
-        pq.read_table(folder / "points.parquet", columns=names, read_dictionary=words).to_pandas()
-        rows += len(pq.read_table(folder / "samples.parquet", columns=TIMES).to_pandas())
-    return rows
+        points = pq.read_table(
+            folder / "points.parquet", columns=[*POINT, "repetitions"], read_dictionary=words
+        ).to_pandas()
+        samples = pq.read_table(folder / "samples.parquet", columns=TIMES).to_pandas()
+        named = points[POINT].iloc[np.repeat(np.arange(len(points)), points["repetitions"])]
+        parts.append(samples.join(named.reset_index(drop=True)))
+    return told(pd.concat(parts, ignore_index=True))
 
 
-def samples_of_perflog(path: Path) -> int:
-    """The same from a performance log of ReFrame, with pandas: the point is in the test's name there."""
-    return len(_with_points(pd.read_csv(path, sep="|"), "display_name"))
+def table_of_perflog(path: Path) -> pd.DataFrame:
+    """What is needed of a performance log of ReFrame, with pandas: the point is in the test's name there."""
+    wanted = ["display_name", "system", "environ", *(f"{name}_value" for name in TIMES)]
+    return pd.read_csv(path, sep="|", usecols=wanted)
+
+
+def lines_of_perflog(path: Path) -> str:
+    """Without the names of points."""
+    return f"{len(table_of_perflog(path))} lines"
+
+
+def samples_of_perflog(path: Path) -> str:
+    """The same as from the archive."""
+    table = table_of_perflog(path).rename(columns={f"{name}_value": name for name in TIMES})
+    return told(_with_points(table, "display_name"))
 
 
 def _with_points(table: pd.DataFrame, names: str) -> pd.DataFrame:
-    """With the columns that a point has in the archive, out of the names of tests."""
-    pattern = "".join(rf".*%{name}=(?P<{name}>\S+)" for name in ("configuration", "collective", "comm", "comp"))
-    whole: pd.DataFrame = table.join(table[names].str.extract(pattern))
+    """With the columns that a point has in the archive, out of the names of tests, each different one once."""
+    parts = {
+        "configuration": "configuration",
+        "collective": "collective",
+        "comm_target_ns": "comm",
+        "comp_target_ns": "comp",
+    }
+    pattern = " ".join(rf"%{short}=(?P<{name}>\S+)" for name, short in parts.items())
+    codes, different = pd.factorize(table[names])
+    found = pd.Series(different).str.extract(pattern).astype({"comm_target_ns": int, "comp_target_ns": int})
+    whole: pd.DataFrame = table.rename(columns={"environ": "toolchain"}).join(found.iloc[codes].reset_index(drop=True))
     return whole
 
 
-def samples_of_sessions(path: Path) -> int:
+def samples_of_sessions(path: Path) -> str:
     """The same from sessions as ReFrame's database keeps them: JSON in SQLite."""
     import sqlite3  # noqa: PLC0415
 
     with sqlite3.connect(path) as connection:
         sessions = [json.loads(text) for (text,) in connection.execute("SELECT json_blob FROM sessions")]
     rows = [
-        {**{name: case[name] for name in ("name", "system", "partition", "environ")}, **_values(case)}
+        {**{name: case[name] for name in ("name", "system", "environ")}, **_values(case)}
         for session in sessions
         for run in session["runs"]
         for case in run["testcases"]
     ]
-    return len(_with_points(pd.DataFrame(rows), "name"))
+    return told(_with_points(pd.DataFrame(rows), "name"))
 
 
 def _values(case: dict[str, Any]) -> dict[str, float]:
@@ -229,13 +261,13 @@ def write_sessions(path: Path, folders: list[Path]) -> None:
             connection.execute("INSERT INTO sessions VALUES (?, ?)", (folder.name, json.dumps(document)))
 
 
-def main() -> int:
+def main(words: list[str] | None = None) -> int:
     """Generate, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--nights", type=int, default=365)
     parser.add_argument("--cases", type=int, default=500)
-    asked = parser.parse_args()
+    asked = parser.parse_args(words)
     scratch = Path(tempfile.mkdtemp(prefix="scale-"))
     lines: list[list[str]] = []
 
@@ -256,6 +288,9 @@ def main() -> int:
         write_sessions(scratch / "sessions.db", folders)
         of = f"read {read} points of {REPETITIONS} samples"
         own = tell(f"{of}: archive", measured(samples_of_parquet, folders))
+        lines_alone = tell(
+            f"{of}: perflog with pandas, read_csv alone", measured(lines_of_perflog, scratch / "perf.log")
+        )
         log = tell(f"{of}: perflog with pandas", measured(samples_of_perflog, scratch / "perf.log"))
         database = tell(f"{of}: ReFrame's sessions", measured(samples_of_sessions, scratch / "sessions.db"))
         sizes = [asked.points // 4, asked.points // 2, asked.points]
@@ -269,6 +304,9 @@ def main() -> int:
     finally:
         shutil.rmtree(scratch)
     print("\n" + aligned(["what", "seconds", "MiB", "found"], lines, right={1, 2}))
+    if not own[2] == log[2] == database[2]:
+        sys.exit("what was read is not the same")
+    print(f"\nread_csv alone takes {lines_alone[0] / own[0]:.1f} times as long as the archive with the names of points")
     growth = math.log(taken[-1][0] / taken[0][0]) / math.log(sizes[-1] / sizes[0])
     promises = [
         (f"compare within 10 s: {taken[-1][0]:.1f} s", taken[-1][0] <= 10),

@@ -13,7 +13,8 @@ first 0 % against the second, and against each of the slower ones. Each rule is 
     reference   ReFrame's check: the median of one side is the reference, the first launch of the other may be 5 % above
 
 Where nothing differs, `slower` and `faster` are both false. Synthetic launches have about as many cases as a nightly
-run, and noise of four kinds, its width another in every case; nothing differs, or every tenth case is slower.
+run, and noise of four kinds, its width another in every case; nothing differs, or every tenth case is slower. With
+`--turns 0` nothing is launched: only these.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from mpi_campaign import toolchains
 from postprocess.compare import FASTER, SLOWER, compare
@@ -34,6 +36,7 @@ from postprocess.load import Record, load_record
 from postprocess.metrics import Floats
 from postprocess.points import points_table
 from postprocess.table import aligned
+from tests.archives import archived, name_of
 from tests.support import build_benchmarks, launch_line
 
 SLOWDOWNS = (0, 3, 5, 10, 20)
@@ -61,6 +64,8 @@ class Asked:
     network: str
     turns: int
     seconds: float
+    cases: int
+    pairs: int
 
 
 def measured(folder: Path, asked: Asked) -> list[Turn]:
@@ -145,21 +150,22 @@ NOISES: dict[str, Callable[[np.random.Generator, tuple[int, int]], Floats]] = {
 }
 
 
-def synthetic(seed: pd.DataFrame) -> list[list[str]]:
+def synthetic(seed: pd.DataFrame, cases: int, most: int) -> list[list[str]]:
     """Of each noise and number of launches: of cases in which nothing differs, those called slower or faster, and the
     comparisons that have any; of those that are slower by 5, 10, 20 %, those called slower."""
     lines = []
     for (kind, noise), launches in itertools.product(NOISES.items(), (3, 5, 10)):
         words = []
-        for percent, pairs in PAIRS.items():
+        for percent, usual in PAIRS.items():
+            pairs = min(usual, most)
             false = found = some = 0
             for pair in range(pairs):
                 rng = np.random.default_rng([pair, percent, launches])
-                width = 0.01 * np.exp(0.5 * rng.standard_normal(CASES))[:, None]
-                slower = np.where(np.arange(CASES) % 10 == 0, 1 + percent / 100, 1.0)
+                width = 0.01 * np.exp(0.5 * rng.standard_normal(cases))[:, None]
+                slower = np.where(np.arange(cases) % 10 == 0, 1 + percent / 100, 1.0)
                 a, b = (
-                    sides_of(seed, factor[:, None] * np.exp(width * noise(rng, (CASES, launches))))
-                    for factor in (np.ones(CASES), slower)
+                    sides_of(seed, factor[:, None] * np.exp(width * noise(rng, (cases, launches))))
+                    for factor in (np.ones(cases), slower)
                 )
                 rows = compare(a, b, metrics=[METRIC]).rows
                 truly = rows["comm_target_ns"].to_numpy() % 10 == 0 if percent else np.zeros(len(rows), bool)
@@ -168,9 +174,9 @@ def synthetic(seed: pd.DataFrame) -> list[list[str]]:
                 some += bool(told[~truly].any())
                 found += int((rows["verdict"] == SLOWER).to_numpy()[truly].sum())
             if percent:
-                words.append(f"{1000 * found / (pairs * CASES):.0f} %")
+                words.append(f"{1000 * found / (pairs * cases):.0f} %")
             else:
-                words += [f"{100 * false / (pairs * CASES):.2f} %", f"{some} of {pairs}"]
+                words += [f"{100 * false / (pairs * cases):.2f} %", f"{some} of {pairs}"]
         lines.append([kind, f"{launches}, {launches}", *words])
     return lines
 
@@ -188,18 +194,38 @@ def sides_of(seed: pd.DataFrame, times: Floats) -> pd.DataFrame:
     return found
 
 
-def main() -> None:
+def main(words: list[str] | None = None) -> None:
     """Measure, draw, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--turns", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--toolchain", default=toolchains.DEFAULT_TOOLCHAINS[1])
     parser.add_argument("--network", default="wire:2gbit")
-    asked = Asked(**vars(parser.parse_args()))
-    if asked.turns < 6:
-        parser.error("--turns: 6 at least, sides of five are drawn")
+    parser.add_argument("--cases", type=int, default=CASES, help="synthetic ones")
+    parser.add_argument("--pairs", type=int, default=max(PAIRS.values()), help="of synthetic sides, at most")
+    asked = Asked(**vars(parser.parse_args(words)))
+    if 0 < asked.turns < 6:
+        parser.error("--turns: 6 at least, sides of five are drawn; 0: no launches")
     with tempfile.TemporaryDirectory(prefix="trust-") as scratch:
-        turns = measured(Path(scratch), asked)
+        if asked.turns:
+            turns = measured(Path(scratch), asked)
+            tell(turns)
+            seed = turns[0]["same"]
+        else:
+            folder = archived(Path(scratch), name_of(1), launches=1).path
+            seed = pq.read_table(folder / "points.parquet").to_pandas().assign(run="r")
+    heads = [
+        "synthetic noise",
+        "launches",
+        "same",
+        "any alarm",
+        *(f"slower by {percent} %" for percent in list(PAIRS)[1:]),
+    ]
+    print("\n" + aligned(heads, synthetic(seed.iloc[:1], asked.cases, asked.pairs), right=set(range(2, 7))))
+
+
+def tell(turns: list[Turn]) -> None:
+    """What the rules say of real launches."""
     times = {side: np.array([turn[side][METRIC] for turn in turns]) for side in SIDE}
     cv = [several.std(axis=0, ddof=1) / several.mean(axis=0) for several in times.values()]
     print(f"launches differ by {100 * np.median(cv):.1f} % (median over cases), {100 * np.max(cv):.0f} % at most")
@@ -211,14 +237,6 @@ def main() -> None:
                       *(f"{100 * cases:.1f} %" for cases, _ in found.values())])  # fmt: skip
     percents = [f"slower by {percent} %" for percent in SLOWDOWNS[1:]]
     print(aligned(["rule", "launches", "same, any alarm", "same", *percents], lines, right=set(range(2, 8))))
-    heads = [
-        "synthetic noise",
-        "launches",
-        "same",
-        "any alarm",
-        *(f"slower by {percent} %" for percent in list(PAIRS)[1:]),
-    ]
-    print("\n" + aligned(heads, synthetic(turns[0]["same"].iloc[:1]), right=set(range(2, 7))))
 
 
 if __name__ == "__main__":
