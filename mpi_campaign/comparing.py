@@ -11,23 +11,11 @@ import pandas as pd
 
 from mpi_campaign import archive, sides
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
-from postprocess import compare_text, junit, page
-from postprocess.compare import FASTER, METRICS, SLOWER, USUAL, Comparison, compare, over_all
+from postprocess import compare_text, page
+from postprocess.compare import METRICS, SLOWER, USUAL, compare, over_all
+from postprocess.compare_text import Pairs
 from postprocess.limits import Limits
-from postprocess.table import aligned
-from postprocess.verdict_page import comparison_view, render
-
-AS_TEXT: Mapping[str, Callable[[Comparison, Sequence[str]], str]] = {
-    "json": compare_text.comparison_json,
-    "markdown": compare_text.comparison_markdown,
-    "junit": compare_text.comparison_junit,
-}
-TOGETHER: Mapping[str, Callable[[Sequence[str]], str]] = {
-    "json": lambda parts: "[\n{}\n]".format(",\n".join(parts)),
-    "markdown": "\n".join,
-    "junit": junit.suites,
-}
-"""Of several pairs of sides, one file: a list of objects, one table below the other, a test suite each."""
+from postprocess.verdict_page import comparisons_view, render
 
 MOST_LINES = 4
 
@@ -62,7 +50,9 @@ def metrics(names: Sequence[str]) -> Sequence[str]:
 
 
 def run(asked: Asked, root: Path, form: str, files: Mapping[str, Path]) -> int:
-    """Print the comparison, as text or in a form of AS_TEXT, and write it to files, as such or as a page (`html`).
+    """Print the comparison of all pairs of sides, as text or in a form, and write it to files in others.
+
+    form: `json`, `markdown` or empty.  files: of `junit`, `html`.
 
     Returns 1 where anything is slower. Raises CampaignError.
     """
@@ -70,17 +60,20 @@ def run(asked: Asked, root: Path, form: str, files: Mapping[str, Path]) -> int:
     pairs, facts = _compare(asked, root)
     if all(found.rows.empty for found in pairs.values()):
         raise CampaignError(_nothing(asked, pairs))
-    if "html" in files and len(pairs) > 1:
-        raise CampaignError("--html: a page is of two sides; --json, --markdown and --junit are of any number")
+    forms: Mapping[str, Callable[[Pairs], str]] = {
+        "": partial(compare_text.comparisons_text, every=asked.every),
+        "json": compare_text.comparisons_json,
+        "markdown": partial(compare_text.comparisons_markdown, every=asked.every),
+        "junit": compare_text.comparisons_junit,
+        "html": lambda pairs: render(comparisons_view(pairs, facts)),
+    }
     for kind, path in files.items():
-        ((names, found), *_) = pairs.items()
-        write(path, render(comparison_view(found, names, facts)) if kind == "html" else in_form(kind, pairs, asked))
-    shown = in_form(form, pairs, asked) if form else as_text(asked, pairs)
-    print(shown.removesuffix("\n"))
+        write(path, forms[kind](pairs))
+    print(forms[form](pairs).removesuffix("\n"))
     return EXIT_FAILED if any(found.count(SLOWER) for found in pairs.values()) else EXIT_GOOD
 
 
-def _nothing(asked: Asked, pairs: Mapping[tuple[str, str], Comparison]) -> str:
+def _nothing(asked: Asked, pairs: Pairs) -> str:
     """Why nothing could be compared, in a line."""
     alone = [line for names, found in pairs.items() for line in compare_text.missing_lines(found, names)]
     if not alone:
@@ -110,7 +103,7 @@ def write(path: Path, text: str) -> None:
         raise CampaignError(f"{path} cannot be written ({error.strerror}): give another file") from error
 
 
-def _compare(asked: Asked, root: Path) -> tuple[dict[tuple[str, str], Comparison], list[tuple[str, str]]]:
+def _compare(asked: Asked, root: Path) -> tuple[Pairs, list[tuple[str, str]]]:
     """Every pair of sides, each with those after it; and which runs they are of."""
     if len(asked.words) < 2:
         raise CampaignError("two sides at least: ./campaign compare A B, such as last~1 and last, or two toolchains")
@@ -139,32 +132,3 @@ def _compare(asked: Asked, root: Path) -> tuple[dict[tuple[str, str], Comparison
 
 def _runs(table: pd.DataFrame) -> set[tuple[str, str]]:
     return set(zip(table["system"], table["run"], strict=True))
-
-
-def in_form(form: str, pairs: Mapping[tuple[str, str], Comparison], asked: Asked) -> str:
-    """The comparison, or all of them, in a form of AS_TEXT."""
-    forms = dict(AS_TEXT)
-    forms["markdown"] = partial(compare_text.comparison_markdown, every=asked.every)
-    parts = [forms[form](found, names) for names, found in pairs.items()]
-    return parts[0] if len(parts) == 1 else TOGETHER[form](parts)
-
-
-def as_text(asked: Asked, pairs: Mapping[tuple[str, str], Comparison]) -> str:
-    """What is printed: of two sides all that is known, of more a matrix, and what changed in each pair."""
-    several = len(pairs) > 1
-    told = [
-        compare_text.comparison_text(found, names, every=asked.every, maps=not several)
-        for names, found in pairs.items()
-    ]
-    return "\n\n".join([*([matrix_text(asked.words, pairs)] if several else []), *told])
-
-
-def matrix_text(words: Sequence[str], pairs: Mapping[tuple[str, str], Comparison]) -> str:
-    """More than two sides: how the one in the column does against the one in the row."""
-    lines = [[one, *(_cell(pairs[one, two]) if (one, two) in pairs else "" for two in words[1:])] for one in words[:-1]]
-    key = "each cell: cases slower / faster / compared, of the column's side against the row's"
-    return f"{aligned(['against', *words[1:]], lines, right=set())}\n{key}"
-
-
-def _cell(found: Comparison) -> str:
-    return f"{found.count(SLOWER)} / {found.count(FASTER)} / {len(found.rows)}"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from postprocess.compare import FASTER, LAUNCH, METRICS, SLOWER, UNKNOWN, VERDICTS, Comparison, group_columns, numbered
-from postprocess.junit import FAILURE, SKIPPED, TestCase, junit
+from postprocess.junit import FAILURE, SKIPPED, TestCase, junit, suites
 from postprocess.points import configuration_words, points_as_json
 from postprocess.table import aligned
 from postprocess.text import clean, duration, ratio
@@ -22,6 +22,40 @@ MOST_RUNS = 3
 """That are named one by one."""
 MOST_LINES = 1000
 """Of a table in the terminal: nobody reads more."""
+MATRIX_KEY = "each cell: cases slower / faster / compared, of the column's side against the row's"
+
+Pairs = Mapping[tuple[str, str], Comparison]
+"""Comparisons by the words of their sides, each side with those after it."""
+
+
+def sides_of(pairs: Pairs) -> list[str]:
+    """The words of all sides, in their order."""
+    return list(dict.fromkeys(words for names in pairs for words in names))
+
+
+def cell_words(found: Comparison) -> str:
+    """A cell of the matrix: see MATRIX_KEY."""
+    return f"{found.count(SLOWER)} / {found.count(FASTER)} / {len(found.rows)}"
+
+
+def _matrix_lines(pairs: Pairs) -> list[list[str]]:
+    """The matrix of several pairs, heads first."""
+    words = sides_of(pairs)
+    cells = {names: cell_words(found) for names, found in pairs.items()}
+    return [
+        ["against", *words[1:]],
+        *([one, *(cells.get((one, two), "") for two in words[1:])] for one in words[:-1]),
+    ]
+
+
+def comparisons_text(pairs: Pairs, *, every: bool = False) -> str:
+    """What `compare` prints: of two sides all that is known, of more a matrix, and what changed in each pair."""
+    several = len(pairs) > 1
+    told = [comparison_text(found, names, every=every, maps=not several) for names, found in pairs.items()]
+    if several:
+        heads, *lines = _matrix_lines(pairs)
+        told.insert(0, f"{aligned(heads, lines, right=set())}\n{MATRIX_KEY}")
+    return "\n\n".join(told)
 
 
 def comparison_text(found: Comparison, sides: Sequence[str], *, every: bool = False, maps: bool = True) -> str:
@@ -37,6 +71,7 @@ def comparison_text(found: Comparison, sides: Sequence[str], *, every: bool = Fa
 
 def summary(found: Comparison, sides: Sequence[str]) -> str:
     """The answer in one line, and what to do about it in another where there is something."""
+    sides = list(map(clean, sides))
     total = len(found.rows)
     if not total:
         return f"nothing was compared: {sides[0]} and {sides[1]} have no case in common"
@@ -180,9 +215,30 @@ def missing_lines(found: Comparison, sides: Sequence[str]) -> list[str]:
     return lines
 
 
+def comparisons_json(pairs: Pairs) -> str:
+    """One object: of two sides their comparison; of more the sides, the matrix (row's side, column's side, how often
+    each verdict of the column's against the row's), and the comparison of each pair."""
+    parts = [_document(found, names) for names, found in pairs.items()]
+    if len(parts) == 1:
+        return _dumped(parts[0])
+    matrix: dict[str, dict[str, Any]] = {one: {} for one in sides_of(pairs)[:-1]}
+    for part in parts:
+        matrix[part["a"]][part["b"]] = {**part["verdicts"], "compared": len(part["cases"])}
+    head = {"schema": "mpi-campaign.comparisons", "schema_version": 1, "sides": sides_of(pairs), "matrix": matrix}
+    return _dumped({**head, "pairs": parts})
+
+
 def comparison_json(found: Comparison, sides: Sequence[str]) -> str:
     """One object: the sides, the limits, how often each verdict, every case, and those of one side alone."""
-    document = {
+    return _dumped(_document(found, sides))
+
+
+def _dumped(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _document(found: Comparison, sides: Sequence[str]) -> dict[str, Any]:
+    return {
         "schema": "mpi-campaign.comparison",
         "schema_version": 1,
         "a": sides[0],
@@ -200,7 +256,12 @@ def comparison_json(found: Comparison, sides: Sequence[str]) -> str:
         "only_in_a": points_as_json(found.only_a.drop(columns="placement")),
         "only_in_b": points_as_json(found.only_b.drop(columns="placement")),
     }
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def comparisons_junit(pairs: Pairs) -> str:
+    """A test suite per pair."""
+    parts = [comparison_junit(found, names) for names, found in pairs.items()]
+    return parts[0] if len(parts) == 1 else suites(parts)
 
 
 def comparison_junit(found: Comparison, sides: Sequence[str]) -> str:
@@ -219,11 +280,20 @@ def _test_case(row: Mapping[Any, Any], wide: str) -> TestCase:
     return TestCase(row["metric"], name, *kinds.get(row["verdict"], ()))
 
 
+def comparisons_markdown(pairs: Pairs, *, every: bool = False) -> str:
+    """For a pull request: of more than two sides the matrix as a table, then each pair."""
+    parts = [comparison_markdown(found, names, every=every) for names, found in pairs.items()]
+    if len(parts) > 1:
+        heads, *lines = (list(map(_escaped, line)) for line in _matrix_lines(pairs))
+        parts.insert(0, f"{_table(heads, lines)}\n\n{MATRIX_KEY}\n")
+    return "\n".join(parts)
+
+
 def comparison_markdown(found: Comparison, sides: Sequence[str], *, every: bool = False) -> str:
     """For a pull request: the answer, then a table of what changed, or of every case."""
     heads = ["verdict", "case", "comm", "comp", "metric", "A", "B", "B against A", "95 %"]
     changed = found.rows if every else found.rows[found.rows["verdict"].isin([SLOWER, FASTER])]
-    lines = [
+    cells = [
         [
             " ".join(filter(None, names_of(row))),
             *target_words(row),
@@ -235,11 +305,15 @@ def comparison_markdown(found: Comparison, sides: Sequence[str], *, every: bool 
         for row in changed.to_dict("records")
     ]
     marked = [f"**{verdict}**" if verdict == SLOWER else verdict for verdict in changed["verdict"]]
+    lines = [[mark, *map(_escaped, line)] for mark, line in zip(marked, cells, strict=True)]
     answer = "\n".join(f"- {_escaped(line.strip())}" for line in summary(found, sides).splitlines())
-    table = [f"| {' | '.join(line)} |" for line in (heads, ["---"] * len(heads))]
-    table += [f"| {' | '.join([mark, *map(_escaped, line)])} |" for mark, line in zip(marked, lines, strict=True)]
     missing = [f"- {_escaped(line)}" for line in missing_lines(found, sides)]
-    return "\n\n".join(filter(None, [answer, "\n".join(table) if lines else "", "\n".join(missing)])) + "\n"
+    return "\n\n".join(filter(None, [answer, _table(heads, lines) if lines else "", "\n".join(missing)])) + "\n"
+
+
+def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A table of Markdown, of cells that are escaped."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in (heads, ["---"] * len(heads), *lines))
 
 
 def _escaped(text: str) -> str:

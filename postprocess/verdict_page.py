@@ -6,7 +6,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,16 @@ import numpy as np
 from postprocess import compare_text, page
 from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, Result
 from postprocess.compare import FASTER, METRICS, SAME, SLOWER, UNKNOWN, Comparison, group_columns, numbered
-from postprocess.compare_text import effect_words, interval_words, names_of, target_words, value_words
+from postprocess.compare_text import (
+    MATRIX_KEY,
+    Pairs,
+    cell_words,
+    effect_words,
+    interval_words,
+    names_of,
+    target_words,
+    value_words,
+)
 from postprocess.history import Change, Series
 from postprocess.text import duration
 
@@ -32,6 +41,9 @@ CSS = {
     PASS: "good",
     NOT_TESTED: "unknown",
 }
+_ORDER = (SLOWER, FASTER, UNKNOWN, SAME)
+"""In which a comparison's table has its lines."""
+_FILTERS = ("verdict", "toolchain", "configuration", "collective", "metric")
 _WIDTH, _HEIGHT, _LEFT = 760, 150, 70
 
 
@@ -77,8 +89,17 @@ class Plot:
 
 
 @dataclass(frozen=True)
+class Matrix:
+    """Every side against every other one: each cell the part of the page that it leads to, its class, words and title;
+    None where there is no such pair."""
+
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[tuple[str, str, str, str] | None]]]
+
+
+@dataclass(frozen=True)
 class View:
-    """All that a page says."""
+    """All that a page says, or a part of one, which has an `id` of its own."""
 
     title: str
     subtitle: str
@@ -93,6 +114,9 @@ class View:
     series: Sequence[Plot] = ()
     facts: Sequence[tuple[str, str]] = ()
     signatures: Sequence[str] = ()
+    id: str = ""
+    matrix: Matrix | None = None
+    parts: Sequence[View] = ()
 
 
 def render(view: View) -> str:
@@ -100,7 +124,7 @@ def render(view: View) -> str:
     environment = page.environment()
     style = environment.get_template("verdicts.css").render()
     embedded = page.embedded(style, page.script("verdicts.js"))
-    return environment.get_template("verdicts.html").render(view=view, **embedded)
+    return environment.get_template("verdicts.html").render(view=view, matrix_key=MATRIX_KEY, **embedded)
 
 
 def write(view: View, output: Path) -> Path:
@@ -129,31 +153,81 @@ class _Filters:
 
 def comparison_view(found: Comparison, sides: Sequence[str], facts: Sequence[tuple[str, str]] = ()) -> View:
     """The page of a comparison: maps of every case and metric, then a line per comparison, what changed first."""
-    filters = _Filters(["verdict", "toolchain", "configuration", "collective", "metric"])
-    order = {SLOWER: 0, FASTER: 1, UNKNOWN: 2, SAME: 3}
+    return replace(_pair_view(found, sides, _Filters(_FILTERS)), facts=facts)
+
+
+def comparisons_view(pairs: Pairs, facts: Sequence[tuple[str, str]] = ()) -> View:
+    """The page of all pairs of sides: of more than one pair a matrix, then a part for each as `comparison_view` has it.
+
+    What a page has room for is shared out among the pairs.
+    """
+    if len(pairs) == 1:
+        ((sides, found),) = pairs.items()
+        return comparison_view(found, sides, facts)
+    words = compare_text.sides_of(pairs)
+    filters = _Filters(_FILTERS)
+    parts = {
+        sides: _pair_view(found, sides, filters, share=len(pairs), id=f"pair-{number}")
+        for number, (sides, found) in enumerate(pairs.items(), 1)
+    }
+    cells = {
+        sides: (parts[sides].id, _cell_css(found), cell_words(found), parts[sides].answer)
+        for sides, found in pairs.items()
+    }
+    slower = sum(found.count(SLOWER) > 0 for found in pairs.values())
+    return View(
+        title=f"Which of {', '.join(words)} is slower?",
+        subtitle=_limits_words(next(iter(pairs.values()))),
+        answer=f"something is slower in {slower} of {len(pairs)} pairs",
+        table_title="",
+        heads=(),
+        rows=(),
+        nothing="",
+        filters=filters.values,
+        facts=facts,
+        matrix=Matrix(words[1:], [(one, [cells.get((one, two)) for two in words[1:]]) for one in words[:-1]]),
+        parts=list(parts.values()),
+    )
+
+
+def _cell_css(found: Comparison) -> str:
+    """How a pair looks in the matrix: as the verdict that comes first in its table."""
+    return next((CSS[verdict] for verdict in _ORDER if found.count(verdict)), CSS[UNKNOWN])
+
+
+def _limits_words(found: Comparison) -> str:
+    return (
+        f"a time counts from {100 * found.limits.least_ratio:g} %, a ratio from {found.limits.least_difference:g}; "
+        f"false-discovery rate {found.limits.rate:g}"
+    )
+
+
+def _pair_view(found: Comparison, sides: Sequence[str], filters: _Filters, share: int = 1, id: str = "") -> View:
+    """A pair of sides.  share: of how many pairs the page is."""
+    most_rows, most_drawn = (max(1, most // share) for most in (MOST_ROWS, MOST_DRAWN))
     rows = found.rows
-    shown = rows.iloc[np.argsort(rows["verdict"].map(order).to_numpy(), kind="stable")[:MOST_ROWS]]
+    order = {verdict: place for place, verdict in enumerate(_ORDER)}
+    shown = rows.iloc[np.argsort(rows["verdict"].map(order).to_numpy(), kind="stable")[:most_rows]]
     answer, *remarks = compare_text.summary(found, sides).splitlines()
     if len(shown) < len(rows):
         remarks.append(f"the table has {len(shown)} of {len(rows)} comparisons; all are in --json")
     table = [_comparison_row(row, filters, found) for row in shown.to_dict("records")]
-    grids, maps = _grids(found, filters)
+    grids, maps = _grids(found, filters, most_drawn)
     if len(grids) < maps:
         remarks.append(f"of {maps} maps the {len(grids)} with most changes are drawn")
     return View(
         title=f"Is {sides[1]} slower than {sides[0]}?",
-        subtitle=f"A: {sides[0]} · B: {sides[1]} · a time counts from {100 * found.limits.least_ratio:g} %, a ratio "
-        f"from {found.limits.least_difference:g}; false-discovery rate {found.limits.rate:g}",
+        subtitle=f"A: {sides[0]} · B: {sides[1]} · {_limits_words(found)}",
         answer=answer,
         remarks=[line.strip() for line in remarks] + compare_text.missing_lines(found, sides),
-        table_title="All comparisons",
+        table_title=f"All comparisons{f' of {sides[1]} against {sides[0]}' * (share > 1)}",
         heads=["verdict", "toolchain", "network", "configuration", "collective", "communication", "computation",
                "metric", "A", "B", "B against A", "95 %", found.units, "why it cannot be told", "interval"],
         rows=table,
         nothing="Nothing was compared.",
         grids=grids,
         filters=filters.values,
-        facts=facts,
+        id=id,
     )  # fmt: skip
 
 
@@ -197,12 +271,12 @@ def _bar(row: Mapping[Any, Any], found: Comparison) -> tuple[float, float, float
     return ends[0], ends[1], ends[2]
 
 
-def _grids(found: Comparison, filters: _Filters) -> tuple[list[Grid], int]:
-    """A map of each case and metric, those with most changes first where they are too many; and how many there are."""
+def _grids(found: Comparison, filters: _Filters, most: int) -> tuple[list[Grid], int]:
+    """A map of each case and metric, of those with most changes where they are too many; and how many there are."""
     grids = []
     number, maps = numbered(found.rows, [*group_columns(found.rows), "metric"])
     changed = np.bincount(number, found.rows["verdict"].isin([SLOWER, FASTER]), len(maps))
-    drawn = np.isin(number, np.argsort(-changed, kind="stable")[:MOST_DRAWN])
+    drawn = np.isin(number, np.argsort(-changed, kind="stable")[:most])
     for _, rows in found.rows[drawn].groupby(number[drawn]):
         first = rows.iloc[0].to_dict()
         cells = {(row["comm_target_ns"], row["comp_target_ns"]): row for row in rows.to_dict("records")}
@@ -236,7 +310,7 @@ def history_view(
 ) -> View:
     """The page of a history: each change with its state (rings, acknowledged, past, better) and what explains it; its
     case over the runs.  coverage: in how many series changes could be looked for."""
-    filters = _Filters(["verdict", "toolchain", "configuration", "collective", "metric"])
+    filters = _Filters(_FILTERS)
     rows = []
     changed: dict[tuple[str, ...], list[Change]] = defaultdict(list)
     for change, _, _ in changes:

@@ -17,6 +17,7 @@ from mpi_campaign.errors import CampaignError
 from postprocess import effects
 from postprocess.history import manifest_changes
 from tests.archives import archived, fail, name_of
+from tests.postprocess.test_postprocess_report import Page
 from tests.support import Command, refused
 
 TEXT = st.text(max_size=5)
@@ -121,24 +122,61 @@ def test_more_than_two_sides_make_a_matrix(root: Path, tmp_path: Path, inside: C
     assert done.stdout.count("\nslower") == 32
     assert f"{names[2]} against {names[0]}: 16 slower" in done.stdout
     found = json.loads(inside("compare", *names, "--json", "--output", str(root)).stdout)
-    assert [(one["a"], one["b"]) for one in found] == list(itertools.combinations(names, 2))
+    pairs = list(itertools.combinations(names, 2))
+    assert [(one["a"], one["b"]) for one in found["pairs"]] == pairs
+    assert found["sides"] == names
+    cells = {(one, two): cell for one, row in found["matrix"].items() for two, cell in row.items()}
+    assert list(cells) == pairs
+    assert cells[names[1], names[2]] == {"slower": 16, "faster": 0, "same": 8, "cannot tell": 0, "compared": 24}
     target = tmp_path / "matrix.xml"
-    inside("compare", *names, "--junit", str(target), "--output", str(root))
+    assert inside("compare", *names, "--junit", str(target), "--output", str(root)).returncode == 1
     suites = ElementTree.parse(target).getroot()
-    assert [suite.get("failures") for suite in suites] == ["0", "16", "16"]
+    assert [suite.get("name") for suite in suites] == [f"{b} against {a}" for a, b in pairs]
+    assert [(suite.get("tests"), suite.get("failures")) for suite in suites] == [
+        ("24", "0"),
+        ("24", "16"),
+        ("24", "16"),
+    ]
     marked = inside("compare", *names, "--markdown", "--output", str(root)).stdout
+    assert marked.splitlines()[:4] == [
+        f"| against | {names[1]} | {names[2]} |",
+        "| --- | --- | --- |",
+        f"| {names[0]} | 0 / 0 / 24 | 16 / 0 / 24 |",
+        f"| {names[1]} |  | 16 / 0 / 24 |",
+    ]
     assert marked.count("**slower**") == 32
     every = inside("compare", *names, "--markdown", "--all", "--output", str(root)).stdout
     assert every.count("**slower**") == 32
     assert every.count("\n| ") == marked.count("\n| ") + 40 + 2  # 72 cases; a pair without a change has a head now
-    page = ("--html", str(tmp_path / "page.html"))
-    refused(inside("compare", *names, *page, "--output", str(root)), "a page is of two sides")
+
+
+def test_a_page_of_more_than_two_sides_has_the_matrix_and_every_pair(
+    root: Path, tmp_path: Path, inside: Command
+) -> None:
+    names = [name_of(day) for day in (1, 3, 4)]
+    target = tmp_path / "page.html"
+    done = inside("compare", *names, "--html", str(target), "--output", str(root))
+    assert done.returncode == 1, done.stderr
+    page = Page(target.read_text())
+    assert page.open == []
+    cells = [link for link in page.all("a") if "chip" in link.get("class", "")]
+    assert [(link["class"], link["href"]) for link in cells] == [
+        ("chip same", "#pair-1"), ("chip bad", "#pair-2"), ("chip bad", "#pair-3"),
+    ]  # fmt: skip
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {link["href"].removeprefix("#") for link in cells} <= set(ids)
+    for one, two in itertools.combinations(names, 2):
+        assert f"Is {two} slower than {one}?" in page.text
+    assert page.text.count("16 / 0 / 24") == 2
+    assert "something is slower in 2 of 3 pairs" in page.text
+    assert len([row for row in page.all("tr") if "data-k" in row]) == 3 * 24
 
 
 def test_the_false_discovery_rate_is_that_of_all_pairs(root: Path, inside: Command) -> None:
     names = [name_of(day) for day in (1, 3, 4)]
     found = json.loads(inside("compare", *names, "--json", "--output", str(root)).stdout)
-    rows = [case for one in found for case in one["cases"] if case["p_value"] is not None]
+    rows = [case for one in found["pairs"] for case in one["cases"] if case["p_value"] is not None]
     adjusted = effects.false_discovery_adjusted([case["p_value"] for case in rows])
     assert [case["q_value"] for case in rows] == pytest.approx(list(adjusted))
 

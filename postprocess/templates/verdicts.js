@@ -53,6 +53,7 @@
     apply();
     remember();
   });
-  addEventListener("hashchange", recall);
+  // A link to a part of the page is no choice.
+  addEventListener("hashchange", () => { if (!location.hash || location.hash.includes("=")) recall(); });
   recall();
 })();

@@ -1,5 +1,6 @@
 """Verdicts on two sides: each word where it belongs, cases matched, sizes respected, and said in every form."""
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -12,13 +13,14 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from postprocess import compare_text, impact
+from postprocess import compare_text, impact, verdict_page
 from postprocess.compare import FASTER, KEY, SAME, SLOWER, UNKNOWN, USUAL, Comparison, compare
 from postprocess.launches import launch_table
 from postprocess.limits import Limits
 from postprocess.load import load_run
 from postprocess.points import write_parquet
 from tests.postprocess import synthetic, synthetic_impact
+from tests.postprocess.test_postprocess_report import Page
 
 SIDES = ("before", "after")
 
@@ -183,6 +185,32 @@ def test_hostile_names_stay_text() -> None:
     assert "<b>" not in markdown
     assert "\x1b" not in markdown + compare_text.comparison_text(found, SIDES)
     ElementTree.fromstring(compare_text.comparison_junit(found, SIDES))
+
+
+def test_hostile_names_of_several_sides_stay_text() -> None:
+    words = ("a", "b|<img src=x onerror=alert(1)>`c_d`", "</script><b>\n\x1b[31m")
+    tables = [launches(factor, seed=seed) for seed, factor in enumerate((1.0, 1.0, 1.2), 1)]
+    pairs = {(words[i], words[j]): compare(tables[i], tables[j]) for i, j in itertools.combinations(range(3), 2)}
+    page = Page(verdict_page.render(verdict_page.comparisons_view(pairs, [("runs of A", "<b>r1")])))
+    assert page.open == []
+    assert page.all("img") == page.all("b") == []
+    assert "b|<img src=x onerror=alert(1)>`c_d`" in page.text
+    markdown = compare_text.comparisons_markdown(pairs)
+    heads, _, *lines = markdown.splitlines()[:4]
+    assert [line.replace("\\|", "").count("|") for line in (heads, *lines)] == [4] * 3
+    assert "<" not in markdown
+    assert "\x1b" not in markdown + compare_text.comparisons_text(pairs)
+    assert json.loads(compare_text.comparisons_json(pairs))["matrix"][words[0]][words[2]]["slower"] == 24
+    assert len(ElementTree.fromstring(compare_text.comparisons_junit(pairs))) == 3
+
+
+def test_what_a_page_has_room_for_is_shared_out_among_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdict_page, "MOST_ROWS", 30)
+    monkeypatch.setattr(verdict_page, "MOST_DRAWN", 2)
+    found = compare(launches(), launches(1.1, seed=2))
+    view = verdict_page.comparisons_view({("a", "b"): found, ("a", "c"): found, ("b", "c"): found})
+    assert [(len(part.rows), len(part.grids)) for part in view.parts] == [(10, 1)] * 3
+    assert "the table has 10 of 36 comparisons; all are in --json" in view.parts[0].remarks
 
 
 @pytest.mark.parametrize(

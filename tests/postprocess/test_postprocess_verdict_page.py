@@ -46,6 +46,13 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "hostile": verdict_page.comparison_view(
             compare(launches(**hostile), launches(1.2, seed=2, **hostile)), (HOSTILE, HOSTILE)
         ),
+        "matrix": verdict_page.comparisons_view(
+            {
+                ("before", "after"): compare(before, after),
+                ("before", HOSTILE): compare(before, before),
+                ("after", HOSTILE): compare(after, before),
+            }
+        ),
         "history": verdict_page.history_view("Since when?", told, series, "1 change"),
         "acceptance": verdict_page.acceptance_view(asked, accepted, "r1"),
     }
@@ -56,7 +63,7 @@ def shown(browser: webdriver.Chrome, css: str = "tbody tr[data-k]") -> int:
     return sum(row.is_displayed() for row in browser.find_elements(By.CSS_SELECTOR, css))
 
 
-@pytest.mark.parametrize("name", ["comparison", "hostile", "history", "acceptance"])
+@pytest.mark.parametrize("name", ["comparison", "hostile", "matrix", "history", "acceptance"])
 def test_a_page_asks_nothing_of_anyone_and_complains_of_nothing(
     pages: dict[str, Path], browser: webdriver.Chrome, name: str
 ) -> None:
@@ -84,6 +91,20 @@ def test_a_comparison_is_filtered_and_its_address_keeps_the_choice(
     browser.find_element(By.ID, "reset").click()
     assert shown(browser) == 72
     assert "#" not in browser.current_url
+
+
+def test_a_cell_of_the_matrix_leads_to_its_pair_and_keeps_the_choice(
+    pages: dict[str, Path], browser: webdriver.Chrome
+) -> None:
+    open_at(browser, pages["matrix"])
+    assert shown(browser) == 3 * 72
+    browser.find_element(By.CSS_SELECTOR, "fieldset[data-name=verdict] input[value=same]").click()
+    changed = shown(browser)
+    assert 0 < changed < 3 * 72
+    browser.find_element(By.CSS_SELECTOR, "#matrix a[href='#pair-3']").click()
+    assert browser.current_url.endswith("#pair-3")
+    assert browser.find_element(By.CSS_SELECTOR, "#pair-3:target").is_displayed()
+    assert shown(browser) == changed
 
 
 def test_maps_are_hidden_with_what_they_show(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
@@ -130,7 +151,11 @@ def test_verdicts_are_readable_by_day_and_in_the_dark(
 ) -> None:
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-    for name, css in (("comparison", ".grid td.bad, .chip.bad"), ("acceptance", ".chip.bad, .chip.good")):
+    for name, css in (
+        ("comparison", ".grid td.bad, .chip.bad"),
+        ("matrix", "#matrix .bad, #matrix .good, #matrix .same"),
+        ("acceptance", ".chip.bad, .chip.good"),
+    ):
         open_at(browser, pages[name])
         coloured = browser.find_elements(By.CSS_SELECTOR, css)
         assert coloured
