@@ -151,7 +151,8 @@ def upgraded(launches: pd.DataFrame) -> pd.Series[str]:
     spans = measured.groupby("number")["run"].agg(["min", "max"])
     first, last = (spans[end].tolist() for end in ("min", "max"))
     toolchains = names["toolchain"].astype(str).tolist()
-    libraries, versions = zip(*map(library_and_version, toolchains), strict=True)
+    split = [library_and_version(one) for one in toolchains]
+    libraries, versions = [one[0] for one in split], [one[1] for one in split]
     series: dict[tuple[str, str, str], list[list[int]]] = defaultdict(list)
 
     def fits(before: int, after: int) -> tuple[str, int]:
