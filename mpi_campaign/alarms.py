@@ -64,9 +64,7 @@ class Seen:
 
     def is_of(self, change: Change, runs: Sequence[str], limits: Limits) -> bool:
         """Whether a change of its series is that one: it may move by a few runs when more are known, but not grow."""
-        ratio = METRICS[change.metric].ratio
-        most = self.effect * (1 + limits.least_ratio) if ratio else self.effect + limits.least_difference
-        if change.effect >= most:
+        if METRICS[change.metric].is_worse(change.effect, self.effect, limits):
             return False
         away = abs(bisect_left(runs, self.run) - bisect_left(runs, change.run))
         return away < FEWEST

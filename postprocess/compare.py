@@ -10,7 +10,7 @@ import os
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,7 @@ class Metric:
     """What can be compared.
 
     ratio: its effect is a ratio, else a difference.  same: those of SIZES that must be the same on both sides.
-    state: the column that a launch must have true to count.  All are the better, the smaller they are.
+    state: the column that a launch must have true to count.  better: which values are, the smaller or the larger ones.
     """
 
     name: str
@@ -53,6 +53,12 @@ class Metric:
     ratio: bool
     same: tuple[str, ...] = ()
     state: str = "valid"
+    better: Literal["smaller", "larger"] = "smaller"
+
+    def is_worse(self, value: float, other: float, limits: Limits) -> bool:
+        """Whether a value is worse than another one by so much that it matters."""
+        low, high = (other, value) if self.better == "smaller" else (value, other)
+        return high >= (low * (1 + limits.least_ratio) if self.ratio else low + limits.least_difference)
 
 
 METRICS = {
@@ -65,6 +71,7 @@ METRICS = {
         Metric("r_overhead_vs_basic", "overhead ratio against basic", ratio=False, state="reliable"),
         Metric("r_comm", "communication concurrency ratio", ratio=False, state="reliable"),
         Metric("r_comp_slowdown", "computation slowdown ratio", ratio=False, state="reliable"),
+        Metric("speedup_vs_basic", "speed-up over basic", ratio=True, state="reliable", better="larger"),
         Metric("r_mpi_impact", "impact of an idle library", ratio=True, same=("work_size",), state="reliable"),
     )
 }
@@ -130,7 +137,9 @@ def compare(
         )
     if "given_up_cores" in differ and both["given_up_cores"].any():
         both = _of_the_same_work(both)
-        remarks.append("what gives up a core computes less: its times are those of as much work as on all cores")
+        remarks.append(
+            "what gives up a core computes less: its times and speed-up are those of as much work as on all cores"
+        )
     number, names = numbered(both, key)
     names["placement"] = placements(names)
     there = np.zeros((len(names), 2), dtype=bool)
@@ -163,7 +172,7 @@ def over_all(found: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _of_the_same_work(both: pd.DataFrame) -> pd.DataFrame:
-    """With times of as much work as on all cores of a rank's share, which is what `threads_per_rank` then is.
+    """With times and speed-up of as much work as on all cores of a rank's share, which `threads_per_rank` then is.
 
     Work is the same per thread; what gives up a core does less of it in all.
     """
@@ -171,6 +180,7 @@ def _of_the_same_work(both: pd.DataFrame) -> pd.DataFrame:
     share = threads + both["given_up_cores"].to_numpy(np.float64)
     table: pd.DataFrame = both.assign(
         threads_per_rank=share.astype(np.int64),
+        speedup_vs_basic=both["speedup_vs_basic"] * (threads / share),
         **{name: both[name] * (share / threads) for name in ("t_measured_ns", "t_comp_ref_ns")},
     )
     return table
@@ -312,8 +322,12 @@ def _judged(rows: pd.DataFrame, limits: Limits) -> pd.DataFrame:
     less = np.where(ratio, 1 / (1 + limits.least_ratio), -limits.least_difference)
     effect, low, high = (rows[name].to_numpy(np.float64) for name in ("effect", "effect_ci95_low", "effect_ci95_high"))
     found = rows["q_value"].to_numpy(np.float64) <= limits.rate
+    larger_is_better = (
+        rows["metric"].map({name: one.better == "larger" for name, one in METRICS.items()}).to_numpy(bool)
+    )
+    up, down = found & (effect >= more), found & (effect <= less)
     verdict = np.select(
-        [found & (effect >= more), found & (effect <= less), (low >= less) & (high <= more)],
+        [np.where(larger_is_better, down, up), np.where(larger_is_better, up, down), (low >= less) & (high <= more)],
         [SLOWER, FASTER, SAME],
         UNKNOWN,
     )

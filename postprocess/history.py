@@ -265,8 +265,8 @@ def _effect(before: Floats, after: Floats, metric: Metric) -> tuple[float, float
 
 def _verdict(effect: float, metric: Metric, limits: Limits) -> str:
     """Empty where the effect is too small to matter."""
-    least = 1 + limits.least_ratio if metric.ratio else limits.least_difference
-    return SLOWER if effect >= least else FASTER if effect <= (1 / least if metric.ratio else -least) else ""
+    none = 1.0 if metric.ratio else 0.0
+    return SLOWER if metric.is_worse(effect, none, limits) else FASTER if metric.is_worse(none, effect, limits) else ""
 
 
 def _scaled(values: Floats, metric: Metric) -> Floats:
@@ -278,13 +278,11 @@ def standing(changes: Sequence[Change], found: Sequence[Series], limits: Limits 
     limits = limits or Limits(rate=HISTORY_RATE)
     now = {one.key: float(np.median(one.values[(0, *one.changes)[-1] :])) for one in found if one.values.size}
 
-    def worse(one: Change) -> bool:
-        metric, last = METRICS[one.metric], now[one.key]
-        if metric.ratio:
-            return last >= one.value_before * (1 + limits.least_ratio)
-        return last - one.value_before >= limits.least_difference
-
-    return [one for one in changes if one.verdict == SLOWER and worse(one)]
+    return [
+        one
+        for one in changes
+        if one.verdict == SLOWER and METRICS[one.metric].is_worse(now[one.key], one.value_before, limits)
+    ]
 
 
 def manifest_changes(

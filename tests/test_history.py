@@ -1,6 +1,7 @@
 """`campaign history` and `campaign accept`, as they are typed, on archives whose truth is known."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -8,8 +9,12 @@ from xml.etree import ElementTree
 import pytest
 
 from mpi_campaign import outcome
-from postprocess.history import manifest_changes
+from mpi_campaign.alarms import Seen
+from postprocess.compare import METRICS
+from postprocess.history import changes_of, manifest_changes, with_changes
+from postprocess.limits import Limits
 from tests.archives import archived, name_of, rewrite
+from tests.postprocess.test_postprocess_history import nights
 from tests.support import Command, refused
 
 
@@ -140,6 +145,22 @@ def test_what_became_faster_is_no_matter_of_the_past(tmp_path: Path, inside: Com
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("better ") == 16
     assert "past " not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("metric", "level", "worse", "better"),
+    [("t_measured_ns", 1.2, 1.3, 1.1), ("r_overhead", 1.4, 1.6, 1.2), ("speedup_vs_basic", 0.8, 0.7, 0.9)],
+)
+def test_what_somebody_has_seen_to_rings_again_where_it_grows_to_the_worse(
+    metric: str, level: float, worse: float, better: float
+) -> None:
+    series = with_changes(nights({0: 1.0, 30: level}, metric=metric))
+    (change,) = changes_of([series])
+    seen = Seen(change.name, change.key, change.run, change.effect, "a new switch")
+    none = 1.0 if METRICS[metric].ratio else 0.0
+    effects = [one - 1.0 + none for one in (level, better, worse)]
+    grown = [seen.is_of(replace(change, effect=effect), series.runs, Limits()) for effect in effects]
+    assert grown == [True, True, False]
 
 
 def test_what_somebody_has_seen_to_stays_quiet(root: Path, inside: Command) -> None:

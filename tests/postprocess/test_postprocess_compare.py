@@ -14,7 +14,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from postprocess import compare_text, impact, verdict_page
-from postprocess.compare import FASTER, KEY, SAME, SLOWER, UNKNOWN, USUAL, Comparison, compare
+from postprocess.compare import FASTER, KEY, METRICS, SAME, SLOWER, UNKNOWN, USUAL, Comparison, compare
 from postprocess.launches import launch_table
 from postprocess.limits import Limits
 from postprocess.load import load_run
@@ -42,7 +42,7 @@ def launches(
             own = factor * np.exp(spread * rng.standard_normal(3))
             row |= dict(zip(("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns"), 1e7 * (case + 1) * own, strict=True))
             row |= {"r_overhead": 0.5 + spread * rng.standard_normal()}
-            row |= {"r_overhead_vs_basic": math.nan, "r_mpi_impact": math.nan}
+            row |= {"r_overhead_vs_basic": math.nan, "speedup_vs_basic": math.nan, "r_mpi_impact": math.nan}
             row |= {"valid": True, "reliable": True, "complete": True, "oversubscribed": False, "run": "r"}
             rows.append(row | columns)
     table: pd.DataFrame = pd.DataFrame(rows)
@@ -89,6 +89,57 @@ def test_less_overhead_is_better_and_its_change_is_a_difference() -> None:
     found = compare(launches(), after, metrics=["r_overhead"])
     assert verdicts(found, "r_overhead") == {FASTER}
     assert found.rows["effect"].to_numpy() == pytest.approx(-0.4, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(1.0, SAME), (1.1, FASTER), (1 / 1.1, SLOWER), (1.01, SAME), (1 / 1.01, SAME)]
+)
+def test_more_speed_up_is_better(factor: float, verdict: str) -> None:
+    before, after = (
+        launches(seed=seed).assign(
+            speedup_vs_basic=lambda table: 1.3e7 * table["message_bytes"] / table["t_measured_ns"]
+        )
+        for seed in (1, 2)
+    )
+    after["speedup_vs_basic"] *= factor
+    found = compare(before, after, metrics=["speedup_vs_basic"])
+    assert verdicts(found, "speedup_vs_basic") == {verdict}
+    assert found.rows["effect"].to_numpy() == pytest.approx(factor, rel=0.02)
+    assert f'failures="{12 * (verdict == SLOWER)}"' in compare_text.comparison_junit(found, SIDES)
+
+
+def test_a_time_and_a_speed_up_that_grow_together_are_slower_and_faster() -> None:
+    """Each by its own direction, in one comparison."""
+    before, after = (
+        launches(factor, seed=seed).assign(speedup_vs_basic=lambda table: table["t_measured_ns"] / 1e7)
+        for seed, factor in ((1, 1.0), (2, 1.1))
+    )
+    found = compare(before, after, metrics=["t_measured_ns", "speedup_vs_basic"])
+    assert verdicts(found, "t_measured_ns") == {SLOWER}
+    assert verdicts(found, "speedup_vs_basic") == {FASTER}
+
+
+def test_beside_what_computes_on_all_cores_a_speed_up_is_that_of_as_much_work() -> None:
+    """1.6 times as fast with 3 of 4 cores is 1.2 times by the work done."""
+    on_all, on_less = (
+        launches(seed=seed, speedup_vs_basic=speedup, threads_per_rank=threads, given_up_cores=4 - threads)
+        for seed, speedup, threads in ((1, 1.2, 4), (2, 1.6, 3))
+    )
+    rows = compare(on_all, on_less, ["given_up_cores"], ["speedup_vs_basic"]).rows
+    assert rows["value_b"].tolist() == pytest.approx([1.2] * 12)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "other", "worse"),
+    [
+        ("t_measured_ns", 103.1, 100.0, True), ("t_measured_ns", 102.9, 100.0, False),
+        ("t_measured_ns", 90.0, 100.0, False), ("r_overhead", 0.61, 0.5, True), ("r_overhead", 0.4, 0.5, False),
+        ("r_overhead", 0.59, 0.5, False), ("speedup_vs_basic", 1.0, 1.031, True),
+        ("speedup_vs_basic", 1.0, 1.029, False), ("speedup_vs_basic", 2.0, 1.0, False),
+    ],
+)  # fmt: skip
+def test_worse_is_what_the_metric_says(name: str, value: float, other: float, worse: bool) -> None:
+    assert METRICS[name].is_worse(value, other, Limits()) is worse
 
 
 def test_overhead_below_zero_can_be_compared() -> None:

@@ -120,6 +120,18 @@ def test_a_ratio_changes_by_a_difference() -> None:
     assert changes_of([with_changes(nights({0: 0.4, 30: 0.45}, noise=0.001, metric="r_overhead"))]) == []
 
 
+def test_more_speed_up_is_better_and_its_loss_stands_until_it_is_undone() -> None:
+    lost, undone, gained = (
+        with_changes(nights(levels, seed=seed, metric="speedup_vs_basic"))
+        for seed, levels in enumerate(({0: 1.5, 30: 1.2}, {0: 1.5, 20: 1.2, 40: 1.5}, {0: 1.2, 30: 1.5}), 1)
+    )
+    told = {series.key: changes_of([series]) for series in (lost, undone, gained)}
+    assert [[one.verdict for one in of_one] for of_one in told.values()] == [[SLOWER], [SLOWER, FASTER], [FASTER]]
+    (change,) = told[lost.key]
+    assert change.effect == pytest.approx(1.2 / 1.5, rel=0.02)
+    assert [standing(told[series.key], [series]) for series in (lost, undone, gained)] == [[change], [], []]
+
+
 def test_a_change_too_small_to_matter_is_none() -> None:
     assert changes_of([with_changes(nights({0: 1e7, 30: 1.02e7}, noise=0.002))]) == []
 
