@@ -175,10 +175,12 @@ def comparisons_view(pairs: Pairs, facts: Sequence[tuple[str, str]] = ()) -> Vie
         for sides, found in pairs.items()
     }
     slower = sum(found.count(SLOWER) > 0 for found in pairs.values())
+    silent = sum(found.count(UNKNOWN) == len(found.rows) for found in pairs.values())
+    unknown = f"; of {silent} nothing can be told" if silent else ""
     return View(
         title=f"Which of {', '.join(words)} is slower?",
         subtitle=_limits_words(next(iter(pairs.values()))),
-        answer=f"something is slower in {slower} of {len(pairs)} pairs",
+        answer=f"something is slower in {slower} of {len(pairs)} pairs{unknown}",
         table_title="",
         heads=(),
         rows=(),

@@ -364,3 +364,10 @@ def test_records_stand_in_for_tables_that_are_not_there_and_say_what_is_wrong_wi
     (folder / "manifest.json").write_text(json.dumps({**manifest, "schema_version": 99}))
     _, (newer,) = launch_table([folder])
     assert "schema version 99 is newer" in newer
+
+
+def test_a_page_of_pairs_of_which_nothing_can_be_told_says_so() -> None:
+    good, few = compare(launches(), launches(seed=2)), compare(launches(count=1), launches(count=1, seed=2))
+    view = verdict_page.comparisons_view({("a", "b"): good, ("a", "c"): few, ("b", "c"): few})
+    assert view.answer == "something is slower in 0 of 3 pairs; of 2 nothing can be told"
+    assert verdict_page.comparisons_view({("a", "b"): good, ("a", "c"): good}).answer.endswith("0 of 2 pairs")
