@@ -154,6 +154,7 @@ def test_verdicts_are_readable_by_day_and_in_the_dark(
     for name, css in (
         ("comparison", ".grid td.bad, .chip.bad"),
         ("matrix", "#matrix .bad, #matrix .good, #matrix .same"),
+        ("history", ".chip.bad"),
         ("acceptance", ".chip.bad, .chip.good"),
     ):
         open_at(browser, pages[name])
@@ -194,6 +195,40 @@ def test_on_paper_all_is_there_but_the_filters(pages: dict[str, Path], browser: 
     region = browser.find_element(By.CSS_SELECTOR, ".tall")
     assert browser.execute_script("return arguments[0].scrollHeight - arguments[0].clientHeight", region) <= 1
     assert len(browser.print_page()) > 10_000
+
+
+@pytest.mark.parametrize("name", ["comparison", "hostile", "matrix", "history", "acceptance"])
+def test_every_page_fits_a_sheet_of_paper(pages: dict[str, Path], browser: webdriver.Chrome, name: str) -> None:
+    """A4 less margins of 1 cm; long tables lie across it, but for the one that is signed."""
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    open_at(browser, pages[name])
+    broad = browser.find_elements(By.CLASS_NAME, "broad")
+    assert bool(broad) is (name != "acceptance")
+    assert all(browser.execute_script("return getComputedStyle(arguments[0]).page", one) == "broad" for one in broad)
+    for width, hidden in ((1047, "none"), (718, ".broad")):
+        a4 = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", a4)
+        browser.execute_script("document.querySelectorAll(arguments[0]).forEach(one => one.remove())", hidden)
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    for choose in browser.find_elements(By.ID, "choose"):
+        assert not choose.is_displayed()
+    cut = (
+        "return [...document.querySelectorAll('.tall, .wide')].filter(e => e.scrollHeight > e.clientHeight + 1).length"
+    )
+    assert browser.execute_script(cut) == 0
+
+
+@pytest.mark.parametrize("name", ["comparison", "hostile", "matrix", "history", "acceptance"])
+def test_a_screen_reader_has_a_name_for_whatever_can_be_used(
+    pages: dict[str, Path], browser: webdriver.Chrome, name: str
+) -> None:
+    open_at(browser, pages[name])
+    nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    told = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]]
+    used = [one for one in told if one[0] in ("link", "button", "checkbox", "searchbox", "region", "heading", "Figure")]
+    assert used
+    assert [role for role, words in used if not words.strip()] == []
+    assert len(browser.find_elements(By.TAG_NAME, "h1")) == 1
 
 
 def test_a_large_history_draws_the_largest_changes_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
