@@ -91,7 +91,8 @@ def effects(case: ArrayLike, side: ArrayLike, value: ArrayLike, cases: int, bloc
     numbers, sides, values = np.asarray(case, np.int64), np.asarray(side, np.int64), np.asarray(value, np.float64)
     finite = np.isfinite(values)
     group = 2 * numbers[finite] + sides[finite]
-    order = np.lexsort((values[finite], group))
+    by_value = np.argsort(values[finite])
+    order = by_value[np.argsort(group[by_value], kind="stable")]  # np.lexsort takes twice as long
     group, values = group[order], values[finite][order]
     count = np.bincount(group, minlength=2 * cases)
     first = np.cumsum(count) - count
@@ -236,7 +237,7 @@ def _row_medians(table: NDArray[Any]) -> Floats:
     """Of each row, in which nothing is NaN."""
     n = table.shape[1]
     low, high = (n - 1) // 2, n // 2
-    ordered = np.partition(table, sorted({low, high}), axis=1)
+    ordered = np.sort(table, axis=1)  # of short rows faster than np.partition
     found: Floats = (ordered[:, low].astype(np.float64) + ordered[:, high]) / 2
     return found
 

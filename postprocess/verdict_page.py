@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -279,9 +279,12 @@ def _grids(found: Comparison, filters: _Filters, most: int) -> tuple[list[Grid],
     number, maps = numbered(found.rows, [*group_columns(found.rows), "metric"])
     changed = np.bincount(number, found.rows["verdict"].isin([SLOWER, FASTER]), len(maps))
     drawn = np.isin(number, np.argsort(-changed, kind="stable")[:most])
-    for _, rows in found.rows[drawn].groupby(number[drawn]):
-        first = rows.iloc[0].to_dict()
-        cells = {(row["comm_target_ns"], row["comp_target_ns"]): row for row in rows.to_dict("records")}
+    rows_of: dict[int, list[dict[Hashable, Any]]] = defaultdict(list)
+    for of, row in zip(number[drawn], found.rows[drawn].to_dict("records"), strict=True):
+        rows_of[int(of)].append(row)
+    for _, rows in sorted(rows_of.items()):
+        first = rows[0]
+        cells = {(row["comm_target_ns"], row["comp_target_ns"]): row for row in rows}
         columns = sorted({comm for comm, _ in cells})
         metric = METRICS[first["metric"]]
         title = ", ".join(filter(None, [*names_of(first), f"{metric.title}{', %' * metric.ratio}"]))
