@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from postprocess import metrics
@@ -47,6 +48,18 @@ _IMPACT = "r_mpi_impact"
 COLUMNS = [*CASE, *CELL, *SIZES, *TIMES, "r_overhead", *ARCHIVED, _IMPACT, *_STATE, "run"]
 
 
+def _type_of(name: str) -> Any:
+    """The Arrow type of one of COLUMNS."""
+    if name in (*WORDS, "run"):
+        return pa.dictionary(pa.int32(), pa.string())
+    if name in _STATE:
+        return pa.bool_()
+    return pa.float64() if name in (*TIMES, "r_overhead", *ARCHIVED, _IMPACT) else pa.int64()
+
+
+_SCHEMA = pa.schema([(name, _type_of(name)) for name in COLUMNS])
+
+
 def launch_table(chosen: Iterable[Path]) -> tuple[pd.DataFrame, list[str]]:
     """The launches of run folders, columns COLUMNS, texts as categories; and what could not be read, a line each.
 
@@ -59,18 +72,28 @@ def launch_table(chosen: Iterable[Path]) -> tuple[pd.DataFrame, list[str]]:
         for folder, (table, unread) in zip(folders, pool.map(_run_or_why_not, folders), strict=True):
             tables.append(table)
             problems += [f"{clean(folder.name)}: {problem}" for problem in unread]
-    return joined(tables), problems
+    return _as_launches(tables), problems
 
 
-def _run_or_why_not(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _run_or_why_not(folder: Path) -> tuple[pa.Table, tuple[str, ...]]:
     try:
-        return run_launches(folder)
+        return _run_launches(folder)
     except RecordError as error:
-        return joined([]), (str(error),)
+        return _SCHEMA.empty_table(), (str(error),)
 
 
-def run_launches(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """`launch_table` of one run, and which of its records could not be read.
+def _as_launches(tables: list[pa.Table]) -> pd.DataFrame:
+    """Tables of _SCHEMA one below the other. The list is emptied: a year of nights need not be there twice."""
+    whole = pa.concat_tables([_SCHEMA.empty_table(), *tables]).unify_dictionaries()
+    tables.clear()
+    table: pd.DataFrame = whole.to_pandas(split_blocks=True, self_destruct=True)
+    itself = (table["configuration"] == "basic") & (table["test_interval_ns"] == 0)
+    table.loc[itself, AGAINST_BASIC] = np.nan  # it would be said twice, or that 1 is 1
+    return table
+
+
+def _run_launches(folder: Path) -> tuple[pa.Table, tuple[str, ...]]:
+    """`launch_table` of one run, of _SCHEMA, and which of its records could not be read.
 
     Its tables are what was archived, by their checksums; where they lack something, because an older version made them,
     or the run is not complete, its records say the same. Without cases that were not what was asked for, which is said.
@@ -87,12 +110,40 @@ def run_launches(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
         run = load_run(folder)
         impacts, unread = impacts_of(run)
         problems = (*problems, *run.problems, *unread)
-        parts = [points_of(run), _in_columns(impact_table(impacts))]
+        parts = [_arrow(points_of(run)), _of_impacts(impact_table(impacts))]
     else:
         parts = [_from_tables(folder, *kept), _impacts(folder)]
-    if refused:
-        parts = [part[~part["record"].isin(list(refused))] for part in parts]
-    return joined([_as_launches(part.assign(system=system, run=folder.name)) for part in parts]), problems
+    named_so = {"system": system, "run": folder.name}
+    return pa.concat_tables([_in_schema(part, refused, named_so) for part in parts if part.num_rows]), problems
+
+
+def _in_schema(part: pa.Table, refused: Iterable[str], named: Mapping[str, str]) -> pa.Table:
+    """Rows with _SCHEMA, without those of refused records, with these values everywhere. Raises RecordError."""
+    try:
+        if refused:
+            part = part.filter(pc.invert(pc.is_in(part["record"].cast(pa.string()), pa.array(refused, pa.string()))))
+        columns = []
+        for field in _SCHEMA:
+            if field.name in named:
+                everywhere = pa.array(np.zeros(part.num_rows, np.int32))
+                column = pa.DictionaryArray.from_arrays(everywhere, pa.array([named[field.name]]))
+            elif field.name not in part.column_names:
+                column = pa.nulls(part.num_rows, field.type)
+            else:
+                column = part[field.name]
+                if column.type != field.type and field.name in WORDS:
+                    column = column.cast(pa.string()).dictionary_encode()
+                column = column.cast(field.type)
+            columns.append(column)
+        return pa.table(columns, schema=_SCHEMA)
+    except pa.ArrowException as error:
+        fail("points.parquet", clean(" ".join(str(error).split()))[:200])
+
+
+def _arrow(rows: pd.DataFrame) -> pa.Table:
+    """Those columns of a table that a launch has."""
+    wanted = [name for name in (*COLUMNS, "record") if name in rows]
+    return pa.Table.from_pandas(rows[wanted], preserve_index=False)
 
 
 def _refused(folder: Path) -> dict[str, tuple[str, str]]:
@@ -115,30 +166,20 @@ def _refused(folder: Path) -> dict[str, tuple[str, str]]:
     }
 
 
-def _as_launches(found: pd.DataFrame) -> pd.DataFrame:
-    table: pd.DataFrame = found.reindex(columns=COLUMNS)
-    for name in (*WORDS, "run"):
-        table[name] = table[name].astype("category")
-    itself = (table["configuration"] == "basic") & (table["test_interval_ns"] == 0)
-    table.loc[itself, AGAINST_BASIC] = np.nan  # it would be said twice, or that 1 is 1
-    return table
-
-
-def _impacts(folder: Path) -> pd.DataFrame:
+def _impacts(folder: Path) -> pa.Table:
     """What an idle library cost, of a run whose points are in tables. Raises RecordError."""
     there = (folder / "impact.parquet").exists() or any((folder / "records").glob("*mpi_impact*.jsonl"))
     if not there:
-        return _in_columns(impact_table([]))
+        return _SCHEMA.empty_table()
     kept = _tables(folder, (("impact.parquet", [*_OF_IMPACT, "record"]),))
-    return _in_columns(impact_of(load_run(folder)) if kept is None else kept[0].to_pandas())
+    return _of_impacts(impact_of(load_run(folder)) if kept is None else kept[0].to_pandas())
 
 
-def _in_columns(impacts: pd.DataFrame) -> pd.DataFrame:
+def _of_impacts(impacts: pd.DataFrame) -> pa.Table:
     """Rows of `impact_table` with those of COLUMNS that they have; they have no place on a map."""
     nowhere = {"comm_target_ns": 0, "message_bytes": 0, "test_interval_ns": 0}
     table: pd.DataFrame = impacts[[*_OF_IMPACT, "record"]].rename(columns={"repeat": "launch"})
-    whole: pd.DataFrame = table.assign(benchmark="mpi_impact", collective="", cache="warm", **nowhere)
-    return whole
+    return _arrow(table.assign(benchmark="mpi_impact", collective="", cache="warm", **nowhere))
 
 
 _OF_IMPACT = [*IMPACT_CASE, "comp_target_ns", "work_size", _IMPACT, *_STATE]
@@ -146,16 +187,16 @@ _OF_POINTS = [*CASE, *CELL, *SIZES, *ARCHIVED, *_STATE, "repetitions"]
 _OF_SAMPLES = ["repetition", *TIMES]
 
 
-def _from_tables(folder: Path, points: pa.Table, samples: pa.Table) -> pd.DataFrame:
+def _from_tables(folder: Path, points: pa.Table, samples: pa.Table) -> pa.Table:
     """The points, with what is made of their samples."""
-    found: pd.DataFrame = points.to_pandas()
-    counts = found["repetitions"].to_numpy(np.int64)
+    counts = points["repetitions"].to_numpy().astype(np.int64)
     _check(folder, counts, samples["repetition"].to_numpy())
     series = (samples[name].to_numpy() for name in TIMES)
     medians = dict(zip(TIMES, repetition_medians(series, counts), strict=True))
     overhead = metrics.r_overhead(medians["t_measured_ns"], medians["t_comp_ref_ns"], medians["t_comm_ref_ns"])
-    table: pd.DataFrame = found.assign(**medians, r_overhead=overhead)
-    return table
+    for name, values in (*medians.items(), ("r_overhead", overhead)):
+        points = points.append_column(name, pa.array(values))
+    return points
 
 
 def _tables(folder: Path, wanted: Iterable[tuple[str, Sequence[str]]]) -> list[pa.Table] | None:
@@ -172,7 +213,8 @@ def _tables(folder: Path, wanted: Iterable[tuple[str, Sequence[str]]]) -> list[p
             if expected not in (None, "sha256:" + hashlib.sha256(data).hexdigest()):
                 fail(name, "not the file that was archived: its checksum differs")
             source = pa.BufferReader(data)
-            schema = pq.read_schema(source)
+            metadata = pq.read_metadata(source)
+            schema = metadata.schema.to_arrow_schema()
             if set(columns) - set(schema.names):
                 return None
             _check_types(name, schema, columns)
@@ -180,7 +222,8 @@ def _tables(folder: Path, wanted: Iterable[tuple[str, Sequence[str]]]) -> list[p
             words = [
                 column for column in columns if column in WORDS and not pa.types.is_null(schema.field(column).type)
             ]
-            found.append(pq.read_table(source, columns=list(columns), read_dictionary=words))
+            file = pq.ParquetFile(source, metadata=metadata, read_dictionary=words)
+            found.append(file.read(list(columns), use_threads=False))  # runs are read in threads
             for column in columns:
                 if found[-1][column].null_count and column not in (*ARCHIVED, _IMPACT, *TIMES):
                     fail(name, f"{column} has no value somewhere")
@@ -227,23 +270,6 @@ def _check_types(name: str, schema: pa.Schema, columns: Sequence[str]) -> None:
         right = text if named else pa.types.is_boolean(kind) if column in _STATE else number
         if not right and not pa.types.is_null(kind):  # of no rows
             fail(name, f"{column} is of type {clean(kind)}, which is not that of a run's tables")
-
-
-def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Tables of launches one below the other, their categories made the same."""
-    some = [table for table in tables if len(table)]
-    if not some:
-        empty: pd.DataFrame = pd.DataFrame(columns=COLUMNS)
-        return empty
-    whole: dict[str, Any] = {}
-    for name in COLUMNS:
-        columns = [table[name] for table in some]
-        if name in WORDS or name == "run":
-            whole[name] = pd.api.types.union_categoricals(columns) if len(columns) > 1 else columns[0]
-        else:
-            whole[name] = np.concatenate([column.to_numpy() for column in columns])
-    table: pd.DataFrame = pd.DataFrame(whole)
-    return table
 
 
 def _check(folder: Path, counts: Integers, repetition: Integers) -> None:

@@ -3,10 +3,10 @@
     .venv/bin/python -m tests.benchmarks.archive_scale [--points 1000000] [--nights 365] [--cases 500]
 
 What is timed is what `campaign compare` and `campaign history` do, all metrics that are usual, with a page; without the
-start of Python. What is read from the archive, a perflog and ReFrame's sessions is the same table: every repetition's
-times with the names of its point; of the perflog also what reading its lines takes, without those names. Each is a
-process of its own, whose memory is the most that it had itself (VmHWM). The table ends with what is promised, and
-whether it was kept; exit code 1 where not.
+start of Python. What is made of the archive, of a perflog and of ReFrame's sessions is the same table, that from which
+every verdict starts: of each launch its names, sizes, states and the medians of its repetitions. Each is a process of
+its own, whose memory is the most that it had itself (VmHWM). The table ends with what is promised, and whether it was
+kept; exit code 1 where not.
 """
 
 import argparse
@@ -17,10 +17,11 @@ import json
 import math
 import multiprocessing
 import shutil
+import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ import pandas as pd
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from mpi_campaign import alarms, comparing
-from postprocess.launches import TIMES
+from postprocess import metrics
+from postprocess.launches import TIMES, WORDS, launch_table
 from postprocess.limits import HISTORY_RATE, Limits
 from postprocess.points import write_table
 from postprocess.table import aligned
@@ -43,7 +45,27 @@ MAP = 36
 """Points of a collective, as in a nightly run."""
 MISSING = 0.02
 """Of the points, those that are not valid: sides do not have as many launches everywhere."""
-POINT = ["system", "toolchain", "configuration", "collective", "comm_target_ns", "comp_target_ns"]
+STATES = ["valid", "reliable", "complete", "oversubscribed"]
+OF_POINT = [
+    "message_bytes",
+    "work_size",
+    "r_overhead_vs_basic",
+    "speedup_vs_basic",
+    "r_comm",
+    "r_comp_slowdown",
+    *STATES,
+]
+VARIABLES = [*TIMES, *OF_POINT]
+"""What a verdict needs of a point beside its name: to ReFrame, a test's performance variables."""
+PARAMETERS = {
+    "provider": "provider", "configuration": "configuration", "network": "network", "ranks": "ranks",
+    "nodes": "nodes", "threads_per_rank": "threads", "given_up_cores": "given_up", "cache": "cache",
+    "computation": "computation", "test_interval_ns": "test", "launch": "launch", "collective": "collective",
+    "comm_target_ns": "comm", "comp_target_ns": "comp",
+}  # fmt: skip
+"""What names a point, and how it is called in a test's name."""
+WHOLE = [name for name in PARAMETERS if name not in WORDS]
+POINT = ["system", "toolchain", *PARAMETERS]
 STEP = 1.1
 """Of the times of every tenth case, in the second half of the archive."""
 
@@ -143,75 +165,55 @@ def measured(function: Callable[..., Any], words: Any) -> Measured:
     return found
 
 
-def told(table: pd.DataFrame) -> str:
-    """What a table of samples has: the same whatever it was read from."""
-    points = table.loc[:, POINT].iloc[[0, -1]].astype(str).agg(" ".join, axis=1)
-    return f"{len(table)} samples of {int(table[TIMES].sum().sum())} ns, {' to '.join(points)}"
+def told(launches: pd.DataFrame) -> str:
+    """What a table of launches has: the same whatever it was read from."""
+    ends = launches.loc[:, POINT].iloc[[0, -1]].astype(str).agg(" ".join, axis=1)
+    times, ratio = (launches[names].sum().sum() for names in (TIMES, ["r_overhead"]))
+    counted = launches[STATES].sum().sum()
+    return f"{len(launches)} launches of {times:.0f} ns, r_overhead {ratio:.3f}, {counted} states, {' to '.join(ends)}"
 
 
-def samples_of_parquet(folders: list[Path]) -> str:
-    """Every repetition's times with the names of its point, from the archive, where samples have the points' order."""
-    words = ["system", "toolchain", "configuration", "collective"]
-    parts = []
-    for folder in folders:
-        points = pq.read_table(
-            folder / "points.parquet", columns=[*POINT, "repetitions"], read_dictionary=words
-        ).to_pandas()
-        samples = pq.read_table(folder / "samples.parquet", columns=TIMES).to_pandas()
-        named = points[POINT].iloc[np.repeat(np.arange(len(points)), points["repetitions"])]
-        parts.append(samples.join(named.reset_index(drop=True)))
-    return told(pd.concat(parts, ignore_index=True))
+def launches_of_archive(folders: list[Path]) -> str:
+    """What every verdict starts from: of each launch its names, sizes, states and medians. Checksums included."""
+    return told(launch_table(folders)[0])
 
 
-def table_of_perflog(path: Path) -> pd.DataFrame:
-    """What is needed of a performance log of ReFrame, with pandas: the point is in the test's name there."""
-    wanted = ["display_name", "system", "environ", *(f"{name}_value" for name in TIMES)]
-    return pd.read_csv(path, sep="|", usecols=wanted)
+def launches_of_perflog(path: Path) -> str:
+    """The same with pandas from a performance log of ReFrame, where the point is in the test's name."""
+    values = {f"{name}_value": name for name in VARIABLES}
+    table = pd.read_csv(path, sep="|", usecols=["display_name", "system", "environ", "run", *values])
+    return told(_medians(table.rename(columns=values), "display_name"))
 
 
-def lines_of_perflog(path: Path) -> str:
-    """Without the names of points."""
-    return f"{len(table_of_perflog(path))} lines"
-
-
-def samples_of_perflog(path: Path) -> str:
-    """The same as from the archive."""
-    table = table_of_perflog(path).rename(columns={f"{name}_value": name for name in TIMES})
-    return told(_with_points(table, "display_name"))
-
-
-def _with_points(table: pd.DataFrame, names: str) -> pd.DataFrame:
-    """With the columns that a point has in the archive, out of the names of tests, each different one once."""
-    parts = {
-        "configuration": "configuration",
-        "collective": "collective",
-        "comm_target_ns": "comm",
-        "comp_target_ns": "comp",
-    }
-    pattern = " ".join(rf"%{short}=(?P<{name}>\S+)" for name, short in parts.items())
-    codes, different = pd.factorize(table[names])
-    found = pd.Series(different).str.extract(pattern).astype({"comm_target_ns": int, "comp_target_ns": int})
-    whole: pd.DataFrame = table.rename(columns={"environ": "toolchain"}).join(found.iloc[codes].reset_index(drop=True))
-    return whole
-
-
-def samples_of_sessions(path: Path) -> str:
+def launches_of_sessions(path: Path) -> str:
     """The same from sessions as ReFrame's database keeps them: JSON in SQLite."""
-    import sqlite3  # noqa: PLC0415
-
-    with sqlite3.connect(path) as connection:
-        sessions = [json.loads(text) for (text,) in connection.execute("SELECT json_blob FROM sessions")]
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        sessions = [(run, json.loads(text)) for run, text in connection.execute("SELECT uuid, json_blob FROM sessions")]
     rows = [
-        {**{name: case[name] for name in ("name", "system", "environ")}, **_values(case)}
-        for session in sessions
-        for run in session["runs"]
-        for case in run["testcases"]
+        {**{name: case[name] for name in ("name", "system", "environ")}, **_values(case), "run": run}
+        for run, session in sessions
+        for once in session["runs"]
+        for case in once["testcases"]
     ]
-    return told(_with_points(pd.DataFrame(rows), "name"))
+    return told(_medians(pd.DataFrame(rows), "name"))
 
 
 def _values(case: dict[str, Any]) -> dict[str, float]:
     return {key.rpartition(":")[2]: entry[0] for key, entry in case["perfvalues"].items()}
+
+
+def _medians(table: pd.DataFrame, names: str) -> pd.DataFrame:
+    """Launches out of repetitions; each different name of a test is taken apart once."""
+    ways: dict[str, Any] = {name: "median" if name in TIMES else "first" for name in VARIABLES}
+    of = ["run", "system", "environ", names]
+    launches = table.groupby(of, sort=False, observed=True).agg(ways).reset_index()
+    codes, different = pd.factorize(launches[names])
+    pattern = " ".join(rf"%{short}=(?P<{name}>\S*)" for name, short in PARAMETERS.items())
+    parts = pd.Series(different).str.extract(pattern).astype(dict.fromkeys(WHOLE, np.int64))
+    whole = launches.rename(columns={"environ": "toolchain"}).join(parts.iloc[codes].reset_index(drop=True))
+    medians = (whole[name].to_numpy(np.float64) for name in ("t_measured_ns", "t_comp_ref_ns", "t_comm_ref_ns"))
+    found: pd.DataFrame = whole.assign(r_overhead=metrics.r_overhead(*medians))
+    return found
 
 
 def repetitions(folder: Path) -> Iterator[tuple[Any, Any]]:
@@ -222,38 +224,39 @@ def repetitions(folder: Path) -> Iterator[tuple[Any, Any]]:
         yield points[row[0]], row[1:]
 
 
+def logged(row: Any, times: Sequence[Any]) -> dict[str, float]:
+    """The performance variables of a repetition."""
+    return {**dict(zip(TIMES, map(int, times), strict=True)), **{name: +getattr(row, name) for name in OF_POINT}}
+
+
 def write_perflog(path: Path, folders: list[Path]) -> None:
     """One line per repetition, as ReFrame's file logger writes them."""
-    own = "job_completion_time|version|display_name|system|partition|environ|jobid|result"
-    numbers = [f"{name}_{part}" for name in TIMES for part in ("value", "unit", "ref", "lower", "upper")]
+    own = "job_completion_time|version|display_name|system|partition|environ|jobid|result|run"
+    numbers = [f"{name}_{part}" for name in VARIABLES for part in ("value", "unit", "ref", "lower", "upper")]
     with path.open("w") as stream:
         stream.write("|".join([own, *numbers]) + "\n")
         for folder in folders:
             for row, times in repetitions(folder):
-                values = "|".join(f"{time}|ns|0|None|None" for time in times)
-                stream.write(
-                    f"2026-11-22T00:00:00+00:00|4.10.4|{_name(row)}|{row.system}|wire|{row.toolchain}|1|pass|{values}\n"
-                )
+                values = "|".join(f"{value}|ns|0|None|None" for value in logged(row, times).values())
+                place = f"{_name(row)}|{row.system}|wire|{row.toolchain}"
+                stream.write(f"2026-11-22T00:00:00+00:00|4.10.4|{place}|1|pass|{folder.name}|{values}\n")
 
 
 def _name(row: Any) -> str:
-    where = f"%collective={row.collective} %comm={row.comm_target_ns} %comp={row.comp_target_ns}"
-    return f"nbc_overlap %configuration={row.configuration} {where}"
+    return f"{row.benchmark} {' '.join(f'%{short}={getattr(row, name)}' for name, short in PARAMETERS.items())}"
 
 
 def write_sessions(path: Path, folders: list[Path]) -> None:
     """One session per run, one test case per repetition, in the table of ReFrame's database."""
-    import sqlite3  # noqa: PLC0415
-
-    with sqlite3.connect(path) as connection:
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE sessions(uuid TEXT PRIMARY KEY, json_blob TEXT)")
         for folder in folders:
             cases = [
                 {
                     "name": _name(row), "system": row.system, "partition": "wire", "environ": row.toolchain,
                     "result": "pass",
-                    "perfvalues": {f"{row.system}:wire:{name}": [int(time), 0, None, None, "ns", "pass"]
-                                   for name, time in zip(TIMES, times, strict=True)},
+                    "perfvalues": {f"{row.system}:wire:{name}": [value, 0, None, None, "ns", "pass"]
+                                   for name, value in logged(row, times).items()},
                 }
                 for row, times in repetitions(folder)
             ]  # fmt: skip
@@ -287,12 +290,9 @@ def main(words: list[str] | None = None) -> int:
         write_perflog(scratch / "perf.log", folders)
         write_sessions(scratch / "sessions.db", folders)
         of = f"read {read} points of {REPETITIONS} samples"
-        own = tell(f"{of}: archive", measured(samples_of_parquet, folders))
-        lines_alone = tell(
-            f"{of}: perflog with pandas, read_csv alone", measured(lines_of_perflog, scratch / "perf.log")
-        )
-        log = tell(f"{of}: perflog with pandas", measured(samples_of_perflog, scratch / "perf.log"))
-        database = tell(f"{of}: ReFrame's sessions", measured(samples_of_sessions, scratch / "sessions.db"))
+        own = tell(f"{of}: archive", measured(launches_of_archive, folders))
+        log = tell(f"{of}: perflog with pandas", measured(launches_of_perflog, scratch / "perf.log"))
+        database = tell(f"{of}: ReFrame's sessions", measured(launches_of_sessions, scratch / "sessions.db"))
         sizes = [asked.points // 4, asked.points // 2, asked.points]
         taken = []
         for points in sizes:
@@ -306,7 +306,6 @@ def main(words: list[str] | None = None) -> int:
     print("\n" + aligned(["what", "seconds", "MiB", "found"], lines, right={1, 2}))
     if not own[2] == log[2] == database[2]:
         sys.exit("what was read is not the same")
-    print(f"\nread_csv alone takes {lines_alone[0] / own[0]:.1f} times as long as the archive with the names of points")
     growth = math.log(taken[-1][0] / taken[0][0]) / math.log(sizes[-1] / sizes[0])
     promises = [
         (f"compare within 10 s: {taken[-1][0]:.1f} s", taken[-1][0] <= 10),
