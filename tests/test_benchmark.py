@@ -18,7 +18,7 @@ from tests.support import launch
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
-ONE_POINT = ("--comm-times", "2ms", "--comp-times", "2ms", "--budget-seconds", "3", "--threads", "1")
+ONE_POINT = ("--comm-times", "2ms", "--comp-times", "2ms", "--max-repetitions", "9", "--threads", "1")
 
 
 def test_help_is_printed_once_and_names_every_collective(built: Path) -> None:
