@@ -25,8 +25,9 @@ class MpiOverlapBenchmarks(CMakePackage):
     timing_selfcheck. Each writes one record, which the campaign archives and analyses.
     """
 
-    # The clone that this recipe lies in. A spack.yaml of the campaign builds its sources as they
-    # are (develop:); a release is a version with a tag and a commit.
+    # The clone that this recipe lies in: no release is public yet. The first one puts its address
+    # here, and below main a version with its tag and commit; nothing else names either. A
+    # spack.yaml of the campaign builds the clone's sources as they are (develop:) all the same.
     git = "file://" + os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 5))
     homepage = git
 
