@@ -311,8 +311,9 @@ def _is_installed(node: Mapping[str, Any]) -> bool:
 
 def overview(description: Mapping[str, Any]) -> list[str]:
     """What is installed already, what has a prefix of its own, and what will be built: lines for a person."""
-    kinds: dict[str, list[str]] = {"external": [], "installed": [], "to be built from source": []}
+    ahead = "to be built, unless a binary cache has it"
+    kinds: dict[str, list[str]] = {"external": [], "installed": [], ahead: []}
     for node in description["nodes"]:
-        kind = "external" if node["external"] else "installed" if _is_installed(node) else "to be built from source"
+        kind = "external" if node["external"] else "installed" if _is_installed(node) else ahead
         kinds[kind].append(f"{node['name']}@{node['version']}")
     return [f"{kind}: {', '.join(sorted(found))}" for kind, found in kinds.items() if found]
