@@ -1,5 +1,7 @@
 """With a real Spack: describe the machine, concretize, build, run, run again, say where it came from, do it again."""
 
+import ctypes
+import hashlib
 import json
 import os
 import re
@@ -7,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -302,3 +304,129 @@ def test_an_external_that_is_gone_is_one_line(system: System, campaign: Command)
         refused(done, f"{wheel.prefix}-gone", "packages.yaml")
     finally:
         path.write_text(before)
+
+
+# A BLAS of a site's own, with its prefix compiled into it as MPI libraries have theirs.
+BLAS_HEADER = """
+enum layout { CblasRowMajor = 101, CblasColMajor };
+enum transpose { CblasNoTrans = 111, CblasTrans };
+void cblas_dgemm(enum layout layout, enum transpose a_is, enum transpose b_is, int m, int n, int k, double alpha,
+                 const double *a, int lda, const double *b, int ldb, double beta, double *c, int ldc);
+"""
+BLAS = """
+#include "cblas.h"
+const char *cblas_home(void) { return HOME; }
+void cblas_dgemm(enum layout layout, enum transpose a_is, enum transpose b_is, int m, int n, int k, double alpha,
+                 const double *a, int lda, const double *b, int ldb, double beta, double *c, int ldc) {
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) {
+            double sum = 0;
+            for (int l = 0; l < k; l++) sum += a[i + l * lda] * b[l + j * ldb];
+            c[i + j * ldc] = alpha * sum + beta * c[i + j * ldc];
+        }
+}
+"""
+BLAS_RECIPE = """
+from spack_repo.builtin.build_systems.generic import Package
+
+from spack.package import *
+
+
+class SiteBlas(Package):
+    version("1.0", sha256="{digest}", url="file://{sources}")
+    provides("blas")
+    depends_on("c", type="build")
+
+    def install(self, spec, prefix):
+        mkdirp(prefix.lib, prefix.include)
+        home = '-DHOME="%s"' % prefix
+        Executable(spack_cc)("-O2", "-shared", "-fPIC", home, "-o", join_path(prefix.lib, "libcblas.so"), "cblas.c")
+        install("cblas.h", prefix.include)
+"""
+
+
+def site_blas(folder: Path) -> tuple[Path, Path]:
+    """A repository of packages with that BLAS, and the archive of its sources."""
+    sources = folder / "site-blas-1.0"
+    sources.mkdir()
+    (sources / "cblas.h").write_text(BLAS_HEADER)
+    (sources / "cblas.c").write_text(BLAS)
+    archive = Path(shutil.make_archive(str(sources), "gztar", folder, sources.name))
+    repository = folder / "spack_repo" / "site"
+    recipe = repository / "packages" / "site_blas" / "package.py"
+    recipe.parent.mkdir(parents=True)
+    (repository / "repo.yaml").write_text(yaml.safe_dump({"repo": {"namespace": "site", "api": "v2.0"}}))
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    recipe.write_text(BLAS_RECIPE.format(digest=digest, sources=archive))
+    return repository, archive
+
+
+Describe = Callable[[Path, Path, str], str]
+
+
+@pytest.fixture
+def describe(system: System) -> Iterator[Describe]:
+    """Describes the system again, with a repository of that BLAS, installing to another folder; returns its name."""
+    names: list[str] = []
+
+    def described(tree: Path, repository: Path, config: str) -> str:
+        names.append(f"{system.name}-{len(names)}")
+        folder = ROOT / "systems" / names[-1]
+        shutil.copytree(system.scope.parent, folder)
+        settings = folder / "settings.py"
+        settings.write_text(settings.read_text().replace(system.name, names[-1]))
+        places = yaml.safe_load(config)["config"]
+        places["install_tree"]["root"] = str(tree)
+        written = {
+            "definitions": [{"mpis": [WHEEL]}, {"peers": []}],
+            "packages": {**system.packages, "blas": {"require": ["site-blas"]}},
+            "repos": {"site": str(repository)},
+            "config": {**places, "source_cache": str(tree / "sources")},
+        }
+        for section, value in written.items():
+            (folder / "spack" / f"{section}.yaml").write_text(yaml.safe_dump({section: value}))
+        return names[-1]
+
+    yield described
+    matrix.matrix.cache_clear()
+    for name in names:
+        shutil.rmtree(ROOT / "systems" / name, ignore_errors=True)
+        shutil.rmtree(environment.ENVIRONMENTS / name, ignore_errors=True)
+
+
+def test_another_place_takes_libraries_from_a_binary_cache(describe: Describe, tmp_path: Path) -> None:
+    """In the words of docs/spack.md: pushed from one place, installed in another one with a longer path when nothing is
+    left to build them from, and called by two ranks."""
+    page = (ROOT / "docs" / "spack.md").read_text().replace("/path/to/cache", str(tmp_path / "cache"))
+    section = page.partition("## A binary cache")[2].partition("\n## ")[0]
+    config, push, mirrors = re.findall(r"```(?:yaml)?\n(.*?)```", section, re.DOTALL)
+    repository, sources = site_blas(tmp_path)
+    here, there = tmp_path / "here", tmp_path / "there-in-a-longer-path"
+
+    one = describe(here, repository, config)
+    good("setup", "--provider", "spack", "--system", one)
+    typed = push.replace("NAME/LIBRARY", f"{one}/{environment.of(one, Line(WHEEL), ()).folder.name}")
+    spack = tool.find()
+    variables = {**spack.environment(), "PATH": f"{spack.executable.parent}:{os.environ['PATH']}"}
+    shell = ["sh", "-c", typed]
+    done = subprocess.run(shell, capture_output=True, text=True, cwd=ROOT, env=variables, check=False, timeout=FOREVER)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    sources.unlink()
+    other = describe(there, repository, config)
+    (ROOT / "systems" / other / "spack" / "mirrors.yaml").write_text(mirrors)
+    archived = ("--network", "shm", "--output", str(tmp_path / "archive"))
+    run = last_run(good("run", *QUICK, "--system", other, *archived))
+    (record,) = (run / "records").glob("*.nbc_overlap.ibcast.jsonl")
+    validate_record(record)
+    assert json.loads(record.read_text().partition("\n")[0])["ranks"] == 2
+    (program,) = (path for path in programs(run) if path.name == "nbc_overlap")
+    linked = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
+    (library,) = (Path(found) for found in re.findall(r"=> (\S+/libcblas\.so)", linked))
+    assert library.is_relative_to(there)
+    # Spack's note in what it unpacks: the library is from the cache, and the benchmarks are never.
+    assert (library.parents[1] / ".spack" / "binary_distribution").is_file()
+    assert not (program.parents[1] / ".spack" / "binary_distribution").exists()
+    home = ctypes.CDLL(str(library)).cblas_home
+    home.restype = ctypes.c_char_p
+    assert Path(home().decode()) == library.parents[1]
