@@ -1,5 +1,6 @@
 """Pages of verdicts in a real browser: they ask nothing of anyone, are filtered, and keep their state."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,16 @@ from tests.postprocess import synthetic
 from tests.postprocess.pages import contrast_of, log, open_at, requests
 from tests.postprocess.test_postprocess_compare import launches
 from tests.postprocess.test_postprocess_history import nights
+from tests.postprocess.test_postprocess_report import hostile_run
 
 pytestmark = [pytest.mark.needs("browser")]
+PLACE = {"comm_target_ns": 1, "comp_target_ns": 5, "test_interval_ns": 0, "oversubscribed": False}
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028 & \x1b[31m"
+FACTS = [(HOSTILE, HOSTILE)]
+PAGES = [
+    "comparison", "matrix", "history", "acceptance",
+    "hostile comparison", "hostile history", "hostile acceptance",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +49,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     run = load_run(synthetic.run_folder(folder / "run", [synthetic.sweep()]))
     asked = read_criteria(criteria)
     accepted = judge(asked, points_of(run), pd.DataFrame(), run.records)
+    stranger = replace(series[0], case=dict.fromkeys(series[0].case, HOSTILE) | PLACE)
+    foreign = load_run(hostile_run(folder / "foreign"))
+    evidence = judge(replace(asked, title=HOSTILE), points_of(foreign), pd.DataFrame(), foreign.records)
     views = {
         "comparison": verdict_page.comparison_view(compare(before, after), ("before", "after"), [("runs of A", "r1")]),
-        "hostile": verdict_page.comparison_view(
+        "hostile comparison": verdict_page.comparison_view(
             compare(launches(**hostile), launches(1.2, seed=2, **hostile)), (HOSTILE, HOSTILE)
         ),
         "matrix": verdict_page.comparisons_view(
@@ -55,6 +66,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ),
         "history": verdict_page.history_view("Since when?", told, series, "1 change"),
         "acceptance": verdict_page.acceptance_view(asked, accepted, "r1"),
+        "hostile history": verdict_page.history_view(
+            HOSTILE, [(one, HOSTILE, HOSTILE) for one in changes_of([stranger])], [stranger], HOSTILE, HOSTILE, FACTS
+        ),
+        "hostile acceptance": verdict_page.acceptance_view(
+            replace(asked, title=HOSTILE),
+            [*evidence, replace(accepted[0], evidence=(HOSTILE,))],
+            HOSTILE,
+            FACTS,
+        ),
     }
     return {name: verdict_page.write(view, folder / f"{name}.html") for name, view in views.items()}
 
@@ -63,7 +83,7 @@ def shown(browser: webdriver.Chrome, css: str = "tbody tr[data-k]") -> int:
     return sum(row.is_displayed() for row in browser.find_elements(By.CSS_SELECTOR, css))
 
 
-@pytest.mark.parametrize("name", ["comparison", "hostile", "matrix", "history", "acceptance"])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_asks_nothing_of_anyone_and_complains_of_nothing(
     pages: dict[str, Path], browser: webdriver.Chrome, name: str
 ) -> None:
@@ -197,7 +217,7 @@ def test_on_paper_all_is_there_but_the_filters(pages: dict[str, Path], browser: 
     assert len(browser.print_page()) > 10_000
 
 
-@pytest.mark.parametrize("name", ["comparison", "hostile", "matrix", "history", "acceptance"])
+@pytest.mark.parametrize("name", ["comparison", "hostile comparison", "matrix", "history", "acceptance"])
 def test_every_page_fits_a_sheet_of_paper(pages: dict[str, Path], browser: webdriver.Chrome, name: str) -> None:
     """A4 less margins of 1 cm; long tables lie across it, but for the one that is signed."""
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
@@ -218,7 +238,7 @@ def test_every_page_fits_a_sheet_of_paper(pages: dict[str, Path], browser: webdr
     assert browser.execute_script(cut) == 0
 
 
-@pytest.mark.parametrize("name", ["comparison", "hostile", "matrix", "history", "acceptance"])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_screen_reader_has_a_name_for_whatever_can_be_used(
     pages: dict[str, Path], browser: webdriver.Chrome, name: str
 ) -> None:
