@@ -1,10 +1,15 @@
-"""What pages share: templates whose values are escaped and cleaned, a policy that lets nothing in from outside."""
+"""What pages share: templates whose values are escaped and cleaned, data for a page's script, a policy that lets
+nothing in from outside."""
 
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
+import json
 import os
+from collections.abc import Mapping
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +46,25 @@ def embedded(style: str, script: str) -> dict[str, Any]:
 def script(name: str) -> str:
     """A page's own script."""
     return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def packed(value: object) -> str:
+    """Data for a page's script: JSON, of a dataclass its fields, every text cleaned as in a template.
+
+    Packed with gzip it is a tenth as large, and in base64 no name from outside can be markup.
+    """
+    text = json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return _plain(vars(value)) if is_dataclass(value) else value
 
 
 def write(output: Path, page: str) -> Path:
