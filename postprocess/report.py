@@ -1,7 +1,8 @@
 """The report of a run: one HTML file that needs nothing else, and the maps as pictures beside it.
 
-Without a script all of it is there to be read. The page's own script (templates/report.js) lets a reader choose what is
-shown, and shows a point's row of the table beside its cell.
+Without a script all of it is there to be read; of a large run (`report_points.Room`) the first page of its table and of
+its maps. The page's own script (templates/report.js) lets a reader choose what is shown, turns such pages, and shows a
+point's row of the table beside its cell.
 """
 
 from __future__ import annotations
@@ -33,13 +34,16 @@ from postprocess.plot import PLAIN, Look, write_maps
 from postprocess.points import configuration_words, header_case, points_of
 from postprocess.report_charts import chart_view
 from postprocess.report_points import (
+    ROOM,
     Filters,
+    Room,
     clock_name,
     glance_of,
     gradients,
     level_class,
     level_classes,
     level_styles,
+    pages_of,
     panel_views,
     row_filters,
     table_of,
@@ -98,7 +102,11 @@ def write_report(
 
 
 def render_report(
-    run: Run, points: pd.DataFrame, files: Mapping[str, Sequence[str]] | None = None, look: Look = PLAIN
+    run: Run,
+    points: pd.DataFrame,
+    files: Mapping[str, Sequence[str]] | None = None,
+    look: Look = PLAIN,
+    room: Room = ROOM,
 ) -> str:
     """The report as HTML text, in the palette of the look at first.
 
@@ -116,6 +124,13 @@ def render_report(
     views = views_of(sweeps)
     style = _style(environment, level_classes(groups), views)
     heads, cells = table_of(rows)
+    table = [(row_filters(filters, row), told) for row, told in zip(rows, cells, strict=True)]
+    maps = {panel.number: panel.maps for same in groups.values() for panels in same.values() for panel in panels}
+    pages = pages_of(groups, len(table), room)
+    rest = {
+        "maps": {number: views for number, views in maps.items() if number > pages["maps"].size},
+        "rows": table[pages["points"].size :],
+    }
     return environment.get_template("report.html").render(
         **page.embedded(style, page.script("report.js")),
         look=look,
@@ -142,10 +157,10 @@ def render_report(
         peers=peers_view(run, points),
         verified=_verified(run.records),
         heads=heads,
-        rows=[
-            (number, row_filters(filters, row), told)
-            for number, (row, told) in enumerate(zip(rows, cells, strict=True), 1)
-        ],
+        rows=table[: pages["points"].size],
+        pages=pages,
+        rest=page.packed(rest) if any(rest.values()) else "",
+        has_table=(run.path / "points.parquet").is_file(),
         provenance=_provenance(run),
         commands=_commands(run),
         toolchains=_toolchains(run),

@@ -64,6 +64,33 @@ class PanelView:
     skipped: bool
 
 
+@dataclass(frozen=True)
+class Room:
+    """How much a browser lays out without a reader's waiting for it: of a run of more than `whole` points the table has
+    `rows` of them at a time, and the maps are of cases with `drawn` at most."""
+
+    whole: int = 1500
+    rows: int = 250
+    drawn: int = 600
+
+
+ROOM = Room()
+
+
+@dataclass(frozen=True)
+class Pages:
+    """A list of `total` things of which `size` are shown at a time."""
+
+    things: str
+    total: int
+    size: int
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one page."""
+        return self.total > self.size
+
+
 class Filters:
     """The names that a reader can choose by: libraries with their network, configurations, collectives.
 
@@ -173,6 +200,17 @@ def glance_of(
     places = {(panel.collective, panel.library, panel.configuration): panel for panel in panels}
     collectives = dict.fromkeys(panel.collective for panel in panels)
     return columns, {name: [places.get((name, *column)) for column in columns] for name in collectives}
+
+
+def pages_of(groups: Mapping[str, Mapping[str, Sequence[PanelView]]], points: int, room: Room) -> dict[str, Pages]:
+    """Of the maps and of the table of so many points. A page of maps has one case at least, however large."""
+    panels = [panel for collectives in groups.values() for same in collectives.values() for panel in same]
+    cases = max(1, room.drawn // max([1, *(panel.across * panel.up for panel in panels)]))
+    few = points <= room.whole
+    return {
+        "maps": Pages("cases", len(panels), len(panels) if few else cases),
+        "points": Pages("points", points, points if few else room.rows),
+    }
 
 
 def row_filters(filters: Filters, point: Mapping[str, Any]) -> str:

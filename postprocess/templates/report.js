@@ -1,15 +1,139 @@
 "use strict";
 // What a reader chose is in attributes of <html>, in `hidden`, and in the URL's fragment. Names from the run are only
-// ever compared, or set as text.
-(() => {
+// ever compared, or set as text. All of it waits for the rest of a large run, which is packed; without it the page is as
+// without a script.
+(async () => {
   const root = document.documentElement;
   const find = (selector, from = document) => [...from.querySelectorAll(selector)];
   const byId = (id) => document.getElementById(id);
   const view = byId("view"), palette = byId("palette"), dim = byId("dim"), tip = byId("tip");
   const kinds = ["library", "configuration", "collective"];
   const boxes = kinds.map((kind) => find(`fieldset[data-kind=${kind}] input`));
-  const filtered = find("[data-k]").map((element) => [element, element.dataset.k.split(" ")]);
   const usual = { view: "overhead", palette: root.dataset.palette, dim: root.hasAttribute("data-dim") };
+  const packed = byId("rest");
+  if (packed && !window.DecompressionStream) return;
+  const rest = packed ? await unpacked(packed.textContent) : { maps: {}, rows: [] };
+
+  function unpacked(text) {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  }
+
+  function element(name, text, parent) {
+    const made = parent.appendChild(document.createElement(name));
+    made.textContent = text;
+    return made;
+  }
+
+  // What can be chosen: cases with their maps, and points. Those of the rest get their elements when they are shown.
+  const numbered = (text) => text.split(" ");
+  const panels = find(".panel").map((element) => {
+    const number = element.id.slice(1), views = rest.maps[number];
+    const names = views ? views.map((one) => one.names) : find("[data-views]", element).map((one) => one.dataset.views);
+    return { element, number, numbers: numbered(element.dataset.k), views, names: names.flatMap(numbered) };
+  });
+  const others = find("#maps [data-k]:not(.panel)").map((element) => ({ element, numbers: numbered(element.dataset.k) }));
+  const body = document.querySelector("#points tbody"), model = body.rows[0];
+  const points = find("tr", body).map((element) => ({ element, numbers: numbered(element.dataset.k) }));
+  for (const [numbers, words] of rest.rows) points.push({ words, numbers: numbered(numbers) });
+  points.forEach((point, i) => { point.number = i + 1; });
+
+  function draw(panel) {
+    panel.views?.forEach((one, i) => drawMap(one, `m${panel.number}-${i + 1}-`, panel.element.querySelector(".maps")));
+    delete panel.views;
+  }
+
+  // As the template's macro `map` has it.
+  function drawMap(one, id, parent) {
+    const wide = element("div", "", parent), table = element("table", "", wide);
+    wide.className = "wide";
+    wide.dataset.views = one.names;
+    table.className = one.columns.length > 6 ? "map dense" : "map";
+    element("caption", one.title, table);
+    const lines = element("tbody", "", table), foot = element("tr", "", element("tfoot", "", table));
+    one.rows.forEach(([name, cells], i) => {
+      const line = element("tr", "", lines), head = element("th", name, line);
+      head.scope = "row";
+      head.id = `${id}y${i + 1}`;
+      cells.forEach((cell, j) => {
+        const place = element("td", "", line), link = element("a", "", place);
+        place.setAttribute("headers", `${id}x${j + 1} ${head.id}`);
+        if (cell.row) link.href = `#p${cell.row}`;
+        link.className = cell.css;
+        if (cell.title) link.title = cell.title;
+        element("b", cell.label, link);
+        if (cell.signs) element("small", cell.signs, link).setAttribute("aria-hidden", "true");
+        if (cell.spoken) element("span", `, ${cell.spoken}`, link).className = "spoken";
+      });
+    });
+    const axes = element("th", "", foot);
+    axes.className = "axis";
+    axes.append("comp. ↑", document.createElement("br"), "comm. →");
+    one.columns.forEach((name, j) => {
+      const head = element("th", name, foot);
+      head.scope = "col";
+      head.id = `${id}x${j + 1}`;
+    });
+    oneStop(table);
+  }
+
+  // One stop of the Tab key per map, arrows within it.
+  function oneStop(table) {
+    find("td > a", table).forEach((cell, i) => { cell.tabIndex = i ? -1 : 0; });
+  }
+
+  // A point's row, made like the first one.
+  function rowOf(point) {
+    if (!point.element) {
+      point.element = model.cloneNode(true);
+      point.element.id = `p${point.number}`;
+      point.element.dataset.k = point.numbers.join(" ");
+      [point.number, ...point.words].forEach((words, i) => { point.element.cells[i].textContent = words; });
+    }
+    return point.element;
+  }
+
+  // Of a long list a page is shown at a time. What is chosen of it, and the number of the page, by the list's name.
+  const chosen = { maps: panels, points }, at = { maps: 1, points: 1 };
+  const controls = (name) => find(`[data-pages=${name}]`);
+
+  function pageOf(name, all) {
+    const list = chosen[name], size = Number(controls(name)[0]?.dataset.size ?? Infinity);
+    const count = Math.max(1, Math.ceil(list.length / size));
+    at[name] = Math.min(Math.max(1, Math.trunc(at[name]) || 1), count);
+    const from = count > 1 ? (at[name] - 1) * size : 0, page = list.slice(from, from + size);
+    for (const nav of controls(name)) {
+      const [back, onward] = find("button", nav), number = nav.querySelector("input");
+      nav.hidden = count === 1;
+      number.max = count;
+      number.value = at[name];
+      nav.querySelector("span").textContent = count;
+      back.setAttribute("aria-disabled", at[name] === 1);
+      onward.setAttribute("aria-disabled", at[name] === count);
+      const of = list.length < all.length ? `${list.length} chosen ${nav.dataset.things}, of ${all.length},` : `${all.length} ${nav.dataset.things}`;
+      byId(`${name}-shown`).textContent = `${page.length ? from + 1 : 0} to ${from + page.length} of ${of} are ${name === "maps" ? "drawn" : "shown"}.`;
+    }
+    return page;
+  }
+
+  function turn(name, to) {
+    at[name] = to;
+    apply();
+    remember();
+    if (name === "points") body.closest(".tall").scrollTop = 0;
+  }
+
+  // A link to a point or a case that are chosen leads to their page.
+  function reveal(hash) {
+    const [, letter, number] = /^#([ps])(\d+)$/.exec(hash) ?? [];
+    if (!letter) return false;
+    const name = letter === "p" ? "points" : "maps";
+    const place = chosen[name].indexOf(letter === "p" ? points[number - 1] : panels.find((panel) => panel.number === number));
+    if (place < 0 || !controls(name).length) return false;
+    at[name] = 1 + Math.floor(place / controls(name)[0].dataset.size);
+    apply();
+    return true;
+  }
 
   // What is shown.
   function apply() {
@@ -17,16 +141,19 @@
     root.dataset.palette = palette.value;
     root.toggleAttribute("data-dim", dim.checked);
     const unwanted = boxes.map((same) => new Set(same.flatMap((box, i) => (box.checked ? [] : [String(i)]))));
-    for (const [element, numbers] of filtered) element.hidden = numbers.some((number, i) => unwanted[i].has(number));
-    const panels = find(".panel");
-    for (const panel of panels) {
-      const maps = find("[data-views]", panel);
-      const none = maps.length && !maps.some((map) => view.value === "everything" || map.matches(`[data-views~=${view.value}]`));
-      if (none) panel.hidden = true;
-    }
+    const wanted = ({ numbers }) => !numbers.some((number, i) => unwanted[i].has(number));
+    const viewed = ({ names }) => !names.length || view.value === "everything" || names.includes(view.value);
+    for (const other of others) other.element.hidden = !wanted(other);
+    chosen.maps = panels.filter((panel) => wanted(panel) && viewed(panel));
+    chosen.points = points.filter(wanted);
+    const page = new Set(pageOf("maps", panels));
+    for (const panel of page) draw(panel);
+    for (const panel of panels) panel.element.hidden = !page.has(panel);
     for (const part of find(".collective, .group")) part.hidden = !part.querySelector(".panel:not([hidden])");
+    const rows = pageOf("points", points).map(rowOf);
+    if (rows.length !== body.rows.length || rows.some((row, i) => row !== body.rows[i])) body.replaceChildren(...rows);
     for (const scale of find("[data-scale]")) scale.hidden = !scales().has(scale.dataset.scale);
-    byId("shown").textContent = `${panels.filter((panel) => !panel.hidden).length} of ${panels.length} cases shown.`;
+    byId("shown").textContent = `${chosen.maps.length} of ${panels.length} cases ${controls("maps").length ? "chosen" : "shown"}.`;
     hide();
   }
 
@@ -48,6 +175,7 @@
         for (const box of boxes[i]) if (box.checked) state.append(kind, box.value);
       if (boxes[i].length && boxes[i].every((box) => !box.checked)) state.append(kind, "");
     });
+    for (const [name, number] of Object.entries(at)) if (number > 1) state.set(name, number);
     const text = state.toString();
     history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
   }
@@ -66,6 +194,7 @@
       const wanted = state.getAll(kind);
       for (const box of boxes[i]) box.checked = !state.has(kind) || wanted.includes(box.value);
     });
+    for (const name in at) at[name] = state.get(name);
     return true;
   }
 
@@ -74,17 +203,12 @@
     palette.value = usual.palette;
     dim.checked = usual.dim;
     for (const box of boxes.flat()) box.checked = true;
+    at.maps = at.points = 1;
   }
 
   // The details of a point are its row of the table, told beside the cell.
   const heads = find("#points thead th").slice(1).map((head) => head.textContent);
   let pinned = null, told = null;
-
-  function element(name, text, parent) {
-    const made = parent.appendChild(document.createElement(name));
-    made.textContent = text;
-    return made;
-  }
 
   function tell(cell) {
     if (cell === told) return;
@@ -99,8 +223,8 @@
     dismiss.addEventListener("click", () => { const from = pinned; hide(); if (from) from.focus(); });
     const label = `${cell.querySelector("b").textContent}, ${map.caption.textContent}`;
     element("strong", `${label}, communication ${comm}, computation ${comp}`, tip);
-    const row = cell.hash ? byId(cell.hash.slice(1)) : null;
-    if (row) {
+    if (cell.hash) {
+      const row = rowOf(points[cell.hash.slice(2) - 1]);
       const list = element("dl", "", tip);
       heads.forEach((head, i) => {
         const words = row.cells[i + 1];
@@ -141,7 +265,11 @@
       event.preventDefault();
       tell(cell);
       pinned = cell;
-    } else if (!tip.contains(event.target) || event.target.closest("a")) hide();
+      return;
+    }
+    const link = event.target.closest?.("a");
+    if (link || !tip.contains(event.target)) hide();
+    if (link) reveal(link.hash);
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
@@ -163,13 +291,32 @@
     next.focus();
   });
 
-  // One stop of the Tab key per map, arrows within it.
-  for (const map of find(".map")) find("td > a", map).forEach((cell, i) => { cell.tabIndex = i ? -1 : 0; });
-  byId("choose").addEventListener("change", () => { apply(); remember(); });
+  find(".map").forEach(oneStop);
+  for (const cell of find("[data-href]")) { // to rows that are in the rest
+    cell.href = cell.dataset.href;
+    delete cell.dataset.href;
+  }
+  for (const words of find("[data-unscripted]")) words.hidden = true;
+  for (const nav of find("[data-pages]")) {
+    const name = nav.dataset.pages;
+    nav.addEventListener("change", (event) => turn(name, event.target.value));
+    nav.addEventListener("click", (event) => {
+      const button = event.target.closest("button");
+      if (!button || button.getAttribute("aria-disabled") === "true") return;
+      turn(name, at[name] + Number(button.dataset.step));
+      if (nav !== controls(name)[0]) controls(name)[0].scrollIntoView();
+    });
+  }
+  byId("choose").addEventListener("change", (event) => {
+    if (event.target !== palette && event.target !== dim) at.maps = at.points = 1;
+    apply();
+    remember();
+  });
   byId("reset").addEventListener("click", () => { reset(); apply(); remember(); });
-  addEventListener("hashchange", () => { if (recall()) apply(); });
+  addEventListener("hashchange", () => { if (recall()) apply(); else if (reveal(location.hash)) location.replace(location.hash); });
   byId("choose").hidden = false;
   reset();
   recall();
   apply();
+  if (reveal(location.hash)) location.replace(location.hash); // what is only now there is looked for again
 })();
