@@ -126,7 +126,9 @@ def compare(
     """
     limits = limits or Limits()
     key = [name for name in KEY if name not in differ]
-    both = pd.concat([a.assign(side=0), b.assign(side=1)], ignore_index=True)
+    of_metrics = {word for name in metrics for word in (name, METRICS[name].state, *METRICS[name].same)}
+    needed = [name for name in a if name in {*KEY, RUN, *of_metrics}]
+    both = pd.concat([a[needed].assign(side=0), b[needed].assign(side=1)], ignore_index=True)
     runs = [set(one["run"].unique()) for one in (a, b)]
     unit = RUN if max(map(len, runs)) > 1 else LAUNCH
     remarks = []
@@ -178,10 +180,11 @@ def _of_the_same_work(both: pd.DataFrame) -> pd.DataFrame:
     """
     threads = both["threads_per_rank"].to_numpy(np.float64)
     share = threads + both["given_up_cores"].to_numpy(np.float64)
+    longer = share / threads
+    scales = {"t_measured_ns": longer, "t_comp_ref_ns": longer, "speedup_vs_basic": 1 / longer}
     table: pd.DataFrame = both.assign(
         threads_per_rank=share.astype(np.int64),
-        speedup_vs_basic=both["speedup_vs_basic"] * (threads / share),
-        **{name: both[name] * (share / threads) for name in ("t_measured_ns", "t_comp_ref_ns")},
+        **{name: both[name] * scale for name, scale in scales.items() if name in both},
     )
     return table
 
@@ -189,10 +192,7 @@ def _of_the_same_work(both: pd.DataFrame) -> pd.DataFrame:
 def placements(cases: pd.DataFrame) -> pd.Series[str]:
     """Of each row in words what is not the same everywhere, of PLACEMENT, and whether it is oversubscribed."""
     varying = [name for name in PLACEMENT if name in cases and cases[name].nunique(dropna=False) > 1]
-    told = [*varying, "oversubscribed"]
-    groups = cases.groupby(told, observed=True, sort=False, dropna=False)
-    number = groups.ngroup().to_numpy(np.int64)
-    first = cases.iloc[np.unique(number, return_index=True)[1]]
+    number, first = numbered(cases, [*varying, "oversubscribed"])
 
     def said(row: Mapping[Hashable, Any]) -> str:
         parts = [PLACEMENT[name].format(row[name]) for name in varying]
@@ -205,10 +205,13 @@ def placements(cases: pd.DataFrame) -> pd.Series[str]:
 
 def numbered(table: pd.DataFrame, key: Sequence[str]) -> tuple[effects.Integers, pd.DataFrame]:
     """Each row's number of its key, in the order in which they come, and the keys by number."""
-    groups = table.groupby(list(key), observed=True, sort=False, dropna=False)
-    number = groups.ngroup().to_numpy(np.int64)
+    number = np.zeros(len(table), np.int64)
+    for name in key:  # one after the other: pd.groupby holds the codes of all of them at once
+        codes, values = pd.factorize(table[name], use_na_sentinel=False)
+        if len(values) > 1:
+            number = pd.factorize(number * len(values) + codes)[0]
     first = np.unique(number, return_index=True)[1]
-    return number, table.iloc[first][list(key)].reset_index(drop=True)
+    return number, table[list(key)].iloc[first].reset_index(drop=True)
 
 
 def group_columns(table: pd.DataFrame) -> list[str]:
