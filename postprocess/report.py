@@ -31,7 +31,7 @@ from postprocess.load import Header, Placement, Progress, Record, Run, load_run
 from postprocess.maps import METRICS, RESULT_WORDS, cases_of, legend, panels_of, run_name, sweeps_of
 from postprocess.peers import peers_view
 from postprocess.plot import PLAIN, Look, write_maps
-from postprocess.points import configuration_words, header_case, points_of
+from postprocess.points import configuration_words, expected_wire_bytes, header_case, points_of
 from postprocess.report_charts import chart_view
 from postprocess.report_points import (
     ROOM,
@@ -358,12 +358,17 @@ def _progress_words(progress: Progress) -> str:
 
 
 def _carried(records: Sequence[Record]) -> str:
-    """Over all ranks and records; empty where some do not say."""
+    """Over all ranks and records, and whether that is what went between nodes; empty where some do not say."""
     ends = [record.footer.tcp_bytes_sent if record.footer else None for record in records]
     ranks = [rank for sent in ends if sent is not None for rank in sent]
     known = [rank for rank in ranks if rank is not None]
     whole = len(known) == len(ranks) and None not in ends and known
-    return size(sum(known)) if whole else ""
+    if not whole:
+        return ""
+    between = sum(map(expected_wire_bytes, records))
+    over = "over TCP" if sum(known) >= between else "over something else"
+    went = f", and at least {size(between)} had to go between nodes: they went {over}" if between else ""
+    return f"{size(sum(known))}{went}"
 
 
 def _variables(headers: Sequence[Header]) -> str:

@@ -434,3 +434,27 @@ def test_sizes_and_ratios() -> None:
     assert [text.size(n) for n in (0, 12, 1024, 1536 * 1024, 3 << 30)] == ["0 B", "12 B", "1 KiB", "1.5 MiB", "3 GiB"]
     assert [text.ratio(x) for x in (-0.001, 0.184, 1.0, 123.4, math.nan)] == ["0.00", "0.18", "1.00", "123", "-"]
     assert text.clean("a\x00b\nc\u202e") == "a\ufffdb c\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("network", "nodes", "sent", "says"),
+    [
+        ("native", 2, 2_400_000_000, "had to go between nodes: they went over TCP"),
+        ("native", 2, 4_000, "had to go between nodes: they went over something else"),
+        ("native", 1, 4_000, ""),
+        ("native", 2, None, ""),
+        ("wire:2gbit", 1, 2_400_000_000, "they went over TCP"),
+        ("shm", 1, 4_000, ""),
+    ],
+)
+def test_what_went_between_nodes_is_held_against_what_tcp_carried(
+    tmp_path: Path, network: str, nodes: int, sent: int | None, says: str
+) -> None:
+    """A fast network that the library did not use is seen, where nobody knows which one it should have been."""
+    lines = sweep(grid=(8,), network=network, nodes=nodes)
+    for rank in lines[0]["placement"]:
+        rank["node"] = rank["rank"] % nodes
+    lines[-1]["tcp_bytes_sent"] = [sent, sent]
+    told = Page(report(synthetic.run_folder(tmp_path / "run", [lines]), tmp_path / "out")).text
+    assert ("had to go between nodes" in told) is bool(says)
+    assert says in told
