@@ -12,9 +12,9 @@ first 0 % against the second, and against each of the slower ones. Each rule is 
     threshold   a ratio of the means of all repetitions beyond 5 %: what a script over two logs does
     reference   ReFrame's check: the median of one side is the reference, the first launch of the other may be 5 % above
 
-Where nothing differs, `slower` and `faster` are both false. Synthetic launches have about as many cases as a nightly
-run, and noise of four kinds, its width another in every case; nothing differs, or every tenth case is slower. With
-`--turns 0` nothing is launched: only these.
+Where nothing differs, `slower` and `faster` are both false; of that, verdicts on all that one launch tells. Synthetic
+launches have about as many cases as a nightly run, and noise of four kinds, its width another in every case; nothing
+differs, or every tenth case is slower. With `--turns 0` nothing is launched: only these.
 """
 
 import argparse
@@ -31,7 +31,7 @@ import pandas as pd
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from mpi_campaign import toolchains
-from postprocess.compare import FASTER, SLOWER, compare
+from postprocess.compare import FASTER, METRICS, SLOWER, compare
 from postprocess.load import Record, load_record
 from postprocess.metrics import Floats
 from postprocess.points import points_table
@@ -41,6 +41,8 @@ from tests.support import build_benchmarks, launch_line
 
 SLOWDOWNS = (0, 3, 5, 10, 20)
 METRIC = "t_comm_ref_ns"
+METRICS_OF_A_RECORD = ("t_measured_ns", METRIC, "t_comp_ref_ns", "r_overhead", "r_comm", "r_comp_slowdown")
+"""What one launch tells without another configuration."""
 COLLECTIVES = ("ibcast", "ialltoall")
 GRID = ("--comm-times", "1ms,4ms,16ms", "--comp-times", "1ms,4ms")
 MOST_DRAWS = 60
@@ -110,10 +112,12 @@ def table_of(records: list[Record]) -> pd.DataFrame:
     return found
 
 
-def alarms(rule: str, a: list[pd.DataFrame], b: list[pd.DataFrame], *, either: bool) -> tuple[int, int]:
-    """How many cases a rule calls slower, or `either` slower or faster, of how many."""
+def alarms(
+    rule: str, a: list[pd.DataFrame], b: list[pd.DataFrame], *, either: bool, metric: str = METRIC
+) -> tuple[int, int]:
+    """How many cases a rule calls slower, or `either` slower or faster, of how many. The verdict can be on a metric."""
     if rule == "verdict":
-        found = compare(pd.concat(a), pd.concat(b), metrics=[METRIC])
+        found = compare(pd.concat(a), pd.concat(b), metrics=[metric])
         return found.count(SLOWER) + either * found.count(FASTER), len(found.rows)
     if rule == "threshold":
         ratio = np.nanmean([t["mean"] for t in b], axis=0) / np.nanmean([t["mean"] for t in a], axis=0)
@@ -123,7 +127,7 @@ def alarms(rule: str, a: list[pd.DataFrame], b: list[pd.DataFrame], *, either: b
     return int(told.sum()), len(ratio)
 
 
-def shares(rule: str, turns: list[Turn], side: str, launches: int) -> tuple[float, float]:
+def shares(rule: str, turns: list[Turn], side: str, launches: int, metric: str = METRIC) -> tuple[float, float]:
     """The share of cases that a rule calls slower, over sides made of so many turns; where nothing differs, slower or
     faster. And the share of comparisons in which there is any."""
     all_ = np.array(list(itertools.combinations(range(len(turns)), launches)))
@@ -131,7 +135,7 @@ def shares(rule: str, turns: list[Turn], side: str, launches: int) -> tuple[floa
     found = total = some = 0
     for chosen in drawn:
         a, b = ([turns[i][name] for i in chosen] for name in ("same", side))
-        told, cases = alarms(rule, a, b, either=not SIDE[side])
+        told, cases = alarms(rule, a, b, either=not SIDE[side], metric=metric)
         found, total, some = found + told, total + cases, some + (told > 0)
     return found / total, some / len(drawn)
 
@@ -238,6 +242,11 @@ def tell(turns: list[Turn]) -> None:
                       *(f"{100 * cases:.1f} %" for cases, _ in found.values())])  # fmt: skip
     percents = [f"slower by {percent} %" for percent in SLOWDOWNS[1:]]
     print(aligned(["rule", "launches", "same, any alarm", "same", *percents], lines, right=set(range(2, 8))))
+    lines = []
+    for metric, launches in itertools.product(METRICS_OF_A_RECORD, (3, 5)):
+        cases, some = shares("verdict", turns, "0 %", launches, metric)
+        lines.append([METRICS[metric].title, f"{launches}, {launches}", f"{100 * some:.0f} %", f"{100 * cases:.1f} %"])
+    print("\n" + aligned(["verdict on", "launches", "same, any alarm", "same"], lines, right={2, 3}))
 
 
 if __name__ == "__main__":
