@@ -21,7 +21,7 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from mpi_campaign import alarms, comparing
 from postprocess import metrics
+from postprocess.effects import Integers
 from postprocess.launches import TIMES, WORDS, launch_table
 from postprocess.limits import HISTORY_RATE, Limits
 from postprocess.points import write_table
@@ -216,17 +217,16 @@ def _medians(table: pd.DataFrame, names: str) -> pd.DataFrame:
     return found
 
 
-def repetitions(folder: Path) -> Iterator[tuple[Any, Any]]:
-    """Of every repetition its point and its times. To ReFrame a repetition is a run of the test."""
-    points = list(pq.read_table(folder / "points.parquet").to_pandas().itertuples())
-    samples = pq.read_table(folder / "samples.parquet", columns=["index", *TIMES]).to_pandas()
-    for row in samples.itertuples(index=False):
-        yield points[row[0]], row[1:]
+def points_of(folder: Path) -> Iterator[tuple[Any, Integers]]:
+    """Of every point what the archive has, and its times: (repetitions, TIMES). To ReFrame a repetition is a run."""
+    points = pq.read_table(folder / "points.parquet").to_pandas()
+    samples = pq.read_table(folder / "samples.parquet", columns=TIMES).to_pandas().to_numpy()
+    yield from zip(points.itertuples(), samples.reshape(len(points), REPETITIONS, len(TIMES)), strict=True)
 
 
-def logged(row: Any, times: Sequence[Any]) -> dict[str, float]:
-    """The performance variables of a repetition."""
-    return {**dict(zip(TIMES, map(int, times), strict=True)), **{name: +getattr(row, name) for name in OF_POINT}}
+def logged(row: Any) -> dict[str, float]:
+    """The performance variables of a point that are the same in all of its repetitions."""
+    return {name: +getattr(row, name) for name in OF_POINT}
 
 
 def write_perflog(path: Path, folders: list[Path]) -> None:
@@ -236,10 +236,12 @@ def write_perflog(path: Path, folders: list[Path]) -> None:
     with path.open("w") as stream:
         stream.write("|".join([own, *numbers]) + "\n")
         for folder in folders:
-            for row, times in repetitions(folder):
-                values = "|".join(f"{value}|ns|0|None|None" for value in logged(row, times).values())
+            for row, samples in points_of(folder):
                 place = f"{_name(row)}|{row.system}|wire|{row.toolchain}"
-                stream.write(f"2026-11-22T00:00:00+00:00|4.10.4|{place}|1|pass|{folder.name}|{values}\n")
+                first = f"2026-11-22T00:00:00+00:00|4.10.4|{place}|1|pass|{folder.name}"
+                same = "".join(f"|{value}|ns|0|None|None" for value in logged(row).values())
+                for times in samples.tolist():
+                    stream.write(f"{first}{''.join(f'|{time}|ns|0|None|None' for time in times)}{same}\n")
 
 
 def _name(row: Any) -> str:
@@ -256,9 +258,10 @@ def write_sessions(path: Path, folders: list[Path]) -> None:
                     "name": _name(row), "system": row.system, "partition": "wire", "environ": row.toolchain,
                     "result": "pass",
                     "perfvalues": {f"{row.system}:wire:{name}": [value, 0, None, None, "ns", "pass"]
-                                   for name, value in logged(row, times).items()},
+                                   for name, value in (*zip(TIMES, times, strict=True), *logged(row).items())},
                 }
-                for row, times in repetitions(folder)
+                for row, samples in points_of(folder)
+                for times in samples.tolist()
             ]  # fmt: skip
             document = {"session_info": {}, "runs": [{"testcases": cases}]}
             connection.execute("INSERT INTO sessions VALUES (?, ?)", (folder.name, json.dumps(document)))
