@@ -302,11 +302,16 @@ def _unless_it_does_not_end(rule: Rule) -> Rule:
     return checked
 
 
+# Where wheels and installers put Intel MPI's library and its fabrics.
+_INTEL_FOLDERS = ("lib", "lib/release", "opt/mpi/libfabric/lib", "libfabric/lib")
+
+
+def _intel_library_path(prefix: Path, *before: str) -> str:
+    return ":".join(f"{prefix}/{folder}" for folder in (*before, *_INTEL_FOLDERS))
+
+
 def _intel_always(request: Request) -> Settings:
-    # Where wheels and installers put the library and its fabrics.
-    folders = ("lib", "lib/release", "opt/mpi/libfabric/lib", "libfabric/lib")
-    library_path = ":".join(f"{request.prefix}/{folder}" for folder in folders)
-    root = {"I_MPI_ROOT": str(request.prefix), "LD_LIBRARY_PATH": library_path}
+    root = {"I_MPI_ROOT": str(request.prefix), "LD_LIBRARY_PATH": _intel_library_path(request.prefix)}
     return Settings({**root, "I_MPI_ASYNC_PROGRESS": "0"})
 
 
@@ -333,7 +338,21 @@ def _intel_across(request: Request, agent: str, hosts: Sequence[str]) -> Answer:
     return settings + Settings(options=(*starter, *_hydra_hosts(request, hosts)))
 
 
-_intel_async = _same(I_MPI_ASYNC_PROGRESS="1")
+def _intel_async(request: Request) -> Settings:
+    env = {"I_MPI_ASYNC_PROGRESS": "1"}
+    # From 2019 to the first of 2021 only this build of the library had progress threads; later ones have but one build.
+    if (request.prefix / "lib" / "release_mt").is_dir():
+        env["LD_LIBRARY_PATH"] = _intel_library_path(request.prefix, "lib/release_mt")
+    return Settings(env)
+
+
+def _intel_unbound(request: Request) -> Answer:
+    if 0 < request.major < 2019:
+        return _intel_async(request)  # not bound without I_MPI_ASYNC_PROGRESS_PIN
+    return Impossible(
+        "Intel MPI always binds its progress threads since 2019, without a list to the last CPUs of the node: there is "
+        "none that is not bound"
+    )
 
 
 def _intel_dedicated(request: Request) -> Answer:
@@ -343,7 +362,7 @@ def _intel_dedicated(request: Request) -> Answer:
         return _moved_by_the_program(_intel_async)(request)
     pinned = ",".join(map(str, cpus))
     one_each = {"I_MPI_ASYNC_PROGRESS_THREADS": "1", "I_MPI_ASYNC_PROGRESS_PIN": pinned}
-    return Settings({"I_MPI_ASYNC_PROGRESS": "1", **one_each})
+    return _intel_async(request) + Settings(one_each)
 
 
 # MVAPICH2 2.3 binds each rank to one core by itself and then provides no more than MPI_THREAD_SINGLE. Switched off,
@@ -438,13 +457,10 @@ LIBRARIES: Mapping[str, Library] = {
             "async": _intel_async,
             "dedicated": _intel_dedicated,
             "apphelper": _nothing,
+            "dedicated_unbound": _intel_unbound,
             "basic_reduced": _nothing,
         },
         across=_intel_across,
-        without={
-            "dedicated_unbound": "Intel MPI always binds its progress threads, without a list to the last CPUs of the "
-            "node: there is none that is not bound"
-        },
     ),
     "mvapich2": Library(
         title="MVAPICH2",
@@ -652,11 +668,15 @@ def same_version(asked: str, reported: str) -> bool:
     return asked == reported or asked.startswith(f"{reported}.")
 
 
+# Intel MPI counts years.
+_NEWER_THAN_ALL = "9999"
+
+
 def limits(family: str, configuration: str, placement: Placement) -> dict[str, str]:
     """Over which networks a family cannot give a configuration: reason by network."""
     found = {}
     for network in NETWORKS:
-        answer = launch(family, Request(Path("/"), "999", configuration, network, placement))
+        answer = launch(family, Request(Path("/"), _NEWER_THAN_ALL, configuration, network, placement))
         if isinstance(answer, Impossible):
             found[network] = answer.reason
     return found

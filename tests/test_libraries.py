@@ -12,16 +12,17 @@ TWO_CORES = Placement(ranks=2, threads_per_rank=1, cpus=(0, 1))
 EIGHT_CORES = Placement(ranks=2, threads_per_rank=4, cpus=(0, 2, 4, 6, 1, 3, 5, 7))
 WIRE = "wire:2gbit"
 MPICH_LIKE = ("mpich", "mvapich")
+NEWEST = "9999.1"  # of any library; Intel MPI counts years
 
 
 def asked(
-    family: str, configuration: str, network: str = WIRE, placement: Placement = EIGHT_CORES, version: str = "5.0.0"
+    family: str, configuration: str, network: str = WIRE, placement: Placement = EIGHT_CORES, version: str = NEWEST
 ) -> libraries.Answer:
     return libraries.launch(family, Request(Path("/opt/mpi"), version, configuration, network, placement))
 
 
 def launched(
-    family: str, configuration: str, network: str = WIRE, placement: Placement = EIGHT_CORES, version: str = "5.0.0"
+    family: str, configuration: str, network: str = WIRE, placement: Placement = EIGHT_CORES, version: str = NEWEST
 ) -> Settings:
     answer = asked(family, configuration, network, placement, version)
     assert isinstance(answer, Settings), answer
@@ -29,7 +30,7 @@ def launched(
 
 
 def refused(
-    family: str, configuration: str, network: str = WIRE, placement: Placement = EIGHT_CORES, version: str = "5.0.0"
+    family: str, configuration: str, network: str = WIRE, placement: Placement = EIGHT_CORES, version: str = NEWEST
 ) -> str:
     answer = asked(family, configuration, network, placement, version)
     assert isinstance(answer, Impossible)
@@ -213,6 +214,22 @@ def test_intel_binds_its_thread_and_always_does() -> None:
         "I_MPI_ASYNC_PROGRESS_PIN": "6,7",
     }
     assert "always binds" in refused("intel", "dedicated_unbound")
+    assert "always binds" in refused("intel", "dedicated_unbound", version="")
+
+
+def test_intel_before_2019_bound_it_only_where_it_was_told_to() -> None:
+    unbound = beside_basic("intel", "dedicated_unbound", version="2018.4.274")
+    assert unbound == Settings({"I_MPI_ASYNC_PROGRESS": "1"}, program=("--dedicated-cpus", "6,7"))
+    assert beside_basic("intel", "dedicated", version="2018.4.274").env["I_MPI_ASYNC_PROGRESS_PIN"] == "6,7"
+
+
+@pytest.mark.parametrize("configuration", ["basic", "async", "dedicated", "apphelper"])
+def test_intel_of_two_builds_has_progress_threads_in_one_of_them(tmp_path: Path, configuration: str) -> None:
+    (tmp_path / "lib" / "release_mt").mkdir(parents=True)
+    answer = libraries.launch("intel", Request(tmp_path, "2019.7.217", configuration, WIRE, EIGHT_CORES))
+    assert isinstance(answer, Settings)
+    first = answer.env["LD_LIBRARY_PATH"].split(":")[0]
+    assert (first == f"{tmp_path}/lib/release_mt") is (CONFIGURATIONS[configuration].progress == "library")
 
 
 def test_mvapich2_leaves_binding_to_its_launcher() -> None:
@@ -251,7 +268,7 @@ def test_madmpi_progresses_in_every_configuration() -> None:
 )
 def test_what_a_library_has_to_offer_is_known(family: str, network: str, configurations: tuple[str, ...]) -> None:
     """Whatever the machine has: what is advised may be had on another one."""
-    assert libraries.progresses_in(family, Path("/opt/mpi"), "5.0.0", network) == configurations
+    assert libraries.progresses_in(family, Path("/opt/mpi"), NEWEST, network) == configurations
 
 
 @pytest.mark.parametrize(
