@@ -15,10 +15,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import yaml
 
-from mpi_campaign import archive, consistency, store, suites
+from mpi_campaign import archive, consistency, store
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.plan import Options, grid_of
 from mpi_campaign.references import INDEX, OF_SIZES, OWN, VERSION, key, path_of
 from postprocess.fields import RecordError
 from postprocess.impact import highlighted, impact_metrics, impact_table
@@ -171,7 +172,9 @@ def _records_of(run: RunFolder) -> Iterable[tuple[str, Mapping[str, float], str,
     """
     manifest = archive.read_manifest(run)
     try:
-        grid = suites.SUITES[manifest["suite"]].grid
+        asked = manifest.get("options", {})
+        comm, comp = (tuple(asked.get(name, ())) for name in ("comm_times", "comp_times"))
+        grid = grid_of(Options(suite=manifest["suite"], comm_times=comm, comp_times=comp)).name
         judged = [case for case in manifest["cases"] if case["result"] != "skip"]
         good = [case for case in judged if is_as_asked(case)]
         cases = [Case(**{name: case[name] for name in Case.__dataclass_fields__ if name in case}) for case in good]

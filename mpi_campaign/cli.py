@@ -104,6 +104,20 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     help="Also measure with MPI_Test called this often while computing, e.g. 100us. May be repeated.",
 )
 @click.option(
+    "--comm-time",
+    "comm_times",
+    multiple=True,
+    metavar="DURATION",
+    help="Communication times of the map instead of the suite's, e.g. 500us. May be repeated.",
+)
+@click.option(
+    "--comp-time",
+    "comp_times",
+    multiple=True,
+    metavar="DURATION",
+    help="Computation times of the map instead of the suite's. May be repeated.",
+)
+@click.option(
     "--network",
     default="",
     metavar="shm|wire[:RATE]|native",

@@ -46,6 +46,9 @@ LIMIT_WITHOUT_BUDGET_SECONDS = 12 * 3600.0
 # More than anybody waits for.
 LONGEST_SECONDS = 30 * 86400.0
 MOST_REPEATS = 1000
+# Target times: below, a start is as late as they are long; above, nine repetitions of a point take minutes.
+SHORTEST_TARGET_NS = 1_000
+LONGEST_TARGET_NS = 10_000_000_000
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ class Options:
     collectives: tuple[str, ...] = ()
     computations: tuple[str, ...] = ()
     test_intervals: tuple[str, ...] = ()
+    comm_times: tuple[str, ...] = ()
+    comp_times: tuple[str, ...] = ()
     network: str = ""
     cache: str = "warm"
     repeat: int = 1
@@ -155,6 +160,11 @@ class Plan:
         ]
 
     @property
+    def grid(self) -> suites.Grid:
+        """What the overlap is measured on."""
+        return grid_of(self.options)
+
+    @property
     def overhead_seconds(self) -> float:
         """What the run takes beside the cases' budgets."""
         return FIXED_SECONDS + LAUNCH_SECONDS * len(self.to_measure) + ROUND_SECONDS * (len(self.rounds) - 1)
@@ -168,13 +178,13 @@ class Plan:
         if budget == 0:
             return 0.0
         shares = sum(BENCHMARKS[case.benchmark].share for case in self.to_measure)
-        least = suite.least_case_seconds if own and suite.grows else SHORTEST_CASE_SECONDS
+        least = self.grid.least_case_seconds if own and suite.grows else SHORTEST_CASE_SECONDS
         return max(least, (budget - self.overhead_seconds) / shares)
 
     def too_short(self) -> str:
         """That the budget leaves cases less than their fewest repetitions take, and which one would not; or nothing."""
         each = self.case_budget_seconds
-        least = suites.SUITES[self.options.suite].least_case_seconds
+        least = self.grid.least_case_seconds
         own = [case for case in self.to_measure if case.benchmark == "nbc_overlap"]
         if not own or not 0 < each < least:
             return ""
@@ -297,7 +307,12 @@ def _check_numbers(options: Options) -> None:
         if applies:
             raise CampaignError(message)
     for text in options.test_intervals:
-        nanoseconds(text)
+        suites.nanoseconds("--test-interval", text)
+    grid_of(options)
+    for option in ("comm_times", "comp_times"):
+        if getattr(options, option) and not any("collective" in benchmark.axes for benchmark in asked.values()):
+            name = f"--{option.removesuffix('s').replace('_', '-')}"
+            raise CampaignError(f"{name} is of the overlap's map: add --benchmark nbc_overlap, or leave it out")
 
 
 def _alone(ranks: int) -> str:
@@ -306,18 +321,17 @@ def _alone(ranks: int) -> str:
     return f"; {ranks} may be asked for with --benchmark {' or '.join(enough)} alone" if enough else ""
 
 
-_NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
-
-
-def nanoseconds(text: str) -> int:
-    """A duration as the benchmarks read it: a number and a unit, or 0. Raises CampaignError."""
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(ns|us|ms|s)", text)
-    found = round(float(match[1]) * _NANOSECONDS[match[2]]) if match else 0
-    if found < 1 and text != "0":
-        raise CampaignError(
-            f"--test-interval {text}: a time with a unit (ns, us, ms, s), such as 100us; 0 is measured in any case"
-        )
-    return found
+def grid_of(options: Options) -> suites.Grid:
+    """What was asked for, else the suite's. Raises CampaignError for a time that is none, or out of bounds."""
+    axes = []
+    for option, texts in (("--comm-time", options.comm_times), ("--comp-time", options.comp_times)):
+        axes.append([suites.nanoseconds(option, text, zero=False) for text in texts])
+        for text, time in zip(texts, axes[-1], strict=True):
+            if not SHORTEST_TARGET_NS <= time <= LONGEST_TARGET_NS:
+                raise CampaignError(
+                    f"{option} {text}: from {SHORTEST_TARGET_NS // 1000} us to {LONGEST_TARGET_NS // 10**9} s"
+                )
+    return suites.grid_with(suites.SUITES[options.suite].grid.name, *axes)
 
 
 def place(options: Options) -> libraries.Placement:
@@ -470,7 +484,9 @@ def axes_of(options: Options, benchmark: Benchmark) -> dict[str, Sequence[Any]]:
         "configuration": options.configurations or usual,
         "collective": options.collectives or suite.collectives,
         "computation": options.computations or suite.computations,
-        "test_interval_ns": sorted({0, *map(nanoseconds, options.test_intervals)}),
+        "test_interval_ns": sorted(
+            {0, *(suites.nanoseconds("--test-interval", text) for text in options.test_intervals)}
+        ),
     }
     return {axis: values[axis] for axis in benchmark.axes}
 

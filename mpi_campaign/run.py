@@ -196,6 +196,10 @@ class Campaign:
             "cache": self.options.cache,
             "metadata_file": str(folder.session / "metadata.json"),
         }
+        for name in ("comm_times", "comp_times"):
+            if getattr(self.options, name):
+                times = getattr(plan.grid, f"{name}_ns")
+                variables[name] = ",".join(f"{time}ns" for time in times)
         if rate:
             variables["wire_rate"] = rate
         if self.options.oversubscribe:
@@ -272,7 +276,7 @@ class Campaign:
         watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
         launches = len(plan.to_measure)
         alike = all(case.benchmark == "nbc_overlap" for case in plan.to_measure)
-        cells = f" of {suites.SUITES[self.options.suite].points} points" if alike else ""
+        cells = f" of {plan.grid.points} point{'s' * (plan.grid.points != 1)}" if alike else ""
         seconds = plan.expected_measuring_seconds
         time = f", about {duration(seconds)}" if seconds else ""
         self.progress.step(f"measuring {launches} case{'s' * (launches != 1)}{cells}{time}")

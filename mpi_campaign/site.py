@@ -90,7 +90,7 @@ def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> d
             {
                 "name": suite,
                 "options": [
-                    f"--setvar=grid={entry.grid}",
+                    f"--setvar=grid={entry.grid.name}",
                     f"--setvar=budget_seconds={entry.case_seconds}",
                     f"--setvar=time_limit={entry.limit}",
                 ],

@@ -4,7 +4,8 @@ A suite is a ReFrame mode, which sets grid, budget and time limit, and a tag, wh
 `reframe --mode=smoke --tag=smoke`. `campaign run` divides the budget of the whole suite among its cases itself.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from mpi_campaign import libraries, toolchains
@@ -31,25 +32,83 @@ LOADED = "CAMPAIGN_COLLECTIVES"
 
 
 @dataclass(frozen=True)
-class Suite:
-    """grid: name of the benchmark's grid of communication x computation times.
+class Grid:
+    """Target times of communication and of computation, ns, ascending; each with each is a point of the map.
 
-    points: its cells.  least_case_seconds: what calibration and nine repetitions of all of them take.
+    name: the benchmark's name of it, or what one of a user's own is called where references of its points are kept.
+    """
+
+    name: str
+    comm_times_ns: tuple[int, ...]
+    comp_times_ns: tuple[int, ...]
+
+    @property
+    def points(self) -> int:
+        return len(self.comm_times_ns) * len(self.comp_times_ns)
+
+    @property
+    def least_case_seconds(self) -> float:
+        """About what calibration and nine repetitions of all points take: of one, what is measured and its references
+        are twice both times at the most; a size is found within some eighteen tries."""
+        axes = sum(self.comm_times_ns) + sum(self.comp_times_ns)
+        points = sum(comm + comp for comm in self.comm_times_ns for comp in self.comp_times_ns)
+        return 18e-9 * (points + axes) + 0.03 * self.points
+
+
+_NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def nanoseconds(option: str, text: str, *, zero: bool = True) -> int:
+    """A duration as the benchmarks read it: a number and a unit, or 0 where that means something. Raises
+    CampaignError."""
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(ns|us|ms|s)", text)
+    found = round(float(match[1]) * _NANOSECONDS[match[2]]) if match else 0
+    if found < 1 and not (zero and text == "0"):
+        none = "; 0 is measured in any case" if zero else ""
+        raise CampaignError(f"{option} {text}: a time with a unit (ns, us, ms, s), such as 100us{none}")
+    return found
+
+
+def _square(name: str, first_ns: int, count: int) -> Grid:
+    times = tuple(first_ns << power for power in range(count))
+    return Grid(name, times, times)
+
+
+# As the benchmark has them (--grid).
+GRIDS: Mapping[str, Grid] = {
+    one.name: one
+    for one in (_square("smoke", 8_000_000, 3), _square("nightly", 1_000_000, 6), _square("full", 500_000, 12))
+}
+
+
+def grid_with(name: str, comm_times_ns: Iterable[int] = (), comp_times_ns: Iterable[int] = ()) -> Grid:
+    """A grid, or one with times of a user's own instead of those of an axis, which may come in any order."""
+    grid = GRIDS[name]
+    comm, comp = (tuple(sorted(set(times))) for times in (comm_times_ns, comp_times_ns))
+    if not comm and not comp:
+        return grid
+    comm, comp = comm or grid.comm_times_ns, comp or grid.comp_times_ns
+    named = ("-".join(map(str, times)) for times in (comm, comp))
+    return Grid("comm_{}_comp_{}_ns".format(*named), comm, comp)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """grid: communication x computation times, where a run is given no others.
+
     budget_seconds: wall time of the whole suite, 0 where only the repetitions bound it.
     case_seconds, limit: what a ReFrame mode gives a case when it is started by hand: its budget, and its time limit.
     toolchains, benchmarks, configurations, collectives, computations: what it measures where nothing else is asked for.
     whole: all of that, whatever it takes; else the last collectives are left out where the budget has no room for them.
-    grows: takes longer than its budget where that leaves a case less than `least_case_seconds`: on more cores there are
-    more configurations, and each of their points has to be measured.
+    grows: takes longer than its budget where that leaves a case less than the grid's `least_case_seconds`: on more
+    cores there are more configurations, and each of their points has to be measured.
     """
 
     purpose: str
-    grid: str
-    points: int
+    grid: Grid
     budget_seconds: float
     case_seconds: float
     limit: str
-    least_case_seconds: float
     toolchains: tuple[str, ...] = toolchains.DEFAULT_TOOLCHAINS
     benchmarks: tuple[str, ...] = ("nbc_overlap",)
     configurations: tuple[str, ...] = tuple(libraries.CONFIGURATIONS)
@@ -84,12 +143,10 @@ def loaded(named: str) -> tuple[str, ...]:
 SUITES: Mapping[str, Suite] = {
     "smoke": Suite(
         purpose="a first look: 3 x 3 points around 16 ms",
-        grid="smoke",
-        points=9,
+        grid=GRIDS["smoke"],
         budget_seconds=220,
         case_seconds=12,
         limit="5m",
-        least_case_seconds=8,
         configurations=("basic", "async", "dedicated", "apphelper"),
         collectives=PAPERS_FOUR,
         whole=False,
@@ -97,35 +154,29 @@ SUITES: Mapping[str, Suite] = {
     "nightly": Suite(
         purpose="regressions: 6 x 6 points from 1 to 32 ms",
         benchmarks=("nbc_overlap", "mpi_impact", *PEERS),
-        grid="nightly",
-        points=36,
+        grid=GRIDS["nightly"],
         budget_seconds=2700,  # of an hour, in which libraries are fetched, benchmarks built and the report written too
         case_seconds=130,
         limit="20m",
-        least_case_seconds=17,
         toolchains=THREE_LIBRARIES,
     ),
     "acceptance": Suite(
         purpose="acceptance: 12 x 12 points from 500 us to 1 s",
         benchmarks=("nbc_overlap", "mpi_impact", *PEERS),
-        grid="full",
-        points=144,
+        grid=GRIDS["full"],
         budget_seconds=43200,
         case_seconds=2100,
         limit="3h",
-        least_case_seconds=960,
         toolchains=THREE_LIBRARIES,
         grows=True,
     ),
     "full": Suite(
         purpose="the paper's map: 12 x 12 points, as long as the intervals take",
         benchmarks=("nbc_overlap", "mpi_impact"),
-        grid="full",
-        points=144,
+        grid=GRIDS["full"],
         budget_seconds=0,
         case_seconds=0,
         limit="12h",
-        least_case_seconds=960,
         toolchains=THREE_LIBRARIES,
     ),
 }

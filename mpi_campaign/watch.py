@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 
-from mpi_campaign import archive, suites
+from mpi_campaign import archive
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.cases import Case
 from mpi_campaign.plan import Plan
@@ -25,7 +25,7 @@ class Watch:
         self.cases = plan.to_measure
         self.plan = plan
         self.countdown = Countdown(len(plan.to_measure), plan.expected_measuring_seconds)
-        self.points = suites.SUITES[plan.options.suite].points
+        self.points = plan.grid.points
         self.running: Case | None = None
 
     def _case(self, event: Event) -> Case | None:

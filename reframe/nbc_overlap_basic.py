@@ -20,6 +20,9 @@ class NbcOverlap(MeasuredTest):
     def benchmark_options(self) -> list[str]:
         case = self.case
         options = ["--grid", self.grid, "--cache", case.cache, "--computation", case.computation]
+        for option, times in (("--comm-times", self.comm_times), ("--comp-times", self.comp_times)):
+            if times:
+                options += [option, times]
         if case.test_interval_ns:
             options += ["--test-interval", f"{case.test_interval_ns}ns"]
         if self.network.startswith("wire"):

@@ -129,6 +129,9 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     oversubscribe = variable(bool, value=False)
     #: Name of the benchmark's grid; a suite (ReFrame mode) sets it.
     grid = variable(str, value="smoke")
+    #: Times instead of those of the grid's axes, as the benchmark reads them: 500us,8ms.
+    comm_times = variable(str, value="")
+    comp_times = variable(str, value="")
     #: Wall time that the process group may take; 0: no bound but the repetitions.
     budget_seconds = variable(float, value=0.0)
     #: Buffers: the same for every repetition, or in turn, so that none is found in a cache.
@@ -198,6 +201,15 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         return f"wire:{self.wire_rate}" if kind == "wire" else kind
 
     @property
+    def times(self) -> suites.Grid:
+        """What the overlap is measured on. Raises CampaignError for a time that is none."""
+        axes = (
+            [suites.nanoseconds(name, text, zero=False) for text in given.split(",")] if given else []
+            for name, given in (("comm_times", self.comm_times), ("comp_times", self.comp_times))
+        )
+        return suites.grid_with(self.grid, *axes)
+
+    @property
     def case(self) -> Case:
         extras = self.current_environ.extras
         named = {"collective": "", **self.identify()}
@@ -237,7 +249,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             placement.oversubscribed and not self.oversubscribe,
             f"{self.ranks} ranks of {self.threads_per_rank} threads need {placement.cores} cores, there are {cores}",
         )
-        self.reference_key = references.key(self.case, self.grid, self.ranks, self.threads_per_rank)
+        self.reference_key = references.key(self.case, self.times.name, self.ranks, self.threads_per_rank)
         accepted = references.path_of(self.current_system.name)
         if accepted.is_file():
             self.reference = {"$ref": str(accepted)}

@@ -24,7 +24,10 @@ from tests.support import Command, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
 
-QUICK = ("--collective", "ibcast", "--budget-seconds", "28")
+# The smallest map there is, and one of three points.
+POINT = ("--comm-time", "8ms", "--comp-time", "8ms")
+ROW = ("--comm-time", "8ms")
+QUICK = ("--collective", "ibcast", *POINT, "--budget-seconds", "24")
 FIELDS = {
     "benchmark", "collective", "toolchain", "configuration", "network", "ranks", "comm_target_ns", "comp_target_ns",
     "message_bytes", "t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns", "r_overhead", "r_overhead_ci95",
@@ -56,7 +59,8 @@ def two_libraries(tmp_path_factory: pytest.TempPathFactory) -> subprocess.Comple
     """Both default libraries, both configurations, over the default network, into a folder with an awkward name."""
     output = tmp_path_factory.mktemp("it's an $(archive)")
     return subprocess.run(
-        [sys.executable, str(ROOT / "campaign"), "run", *QUICK, "--budget-seconds", "46", "--output", str(output)],
+        [sys.executable, str(ROOT / "campaign"), "run", "--collective", "ibcast", "--budget-seconds", "46", "--output",
+         str(output)],
         capture_output=True, text=True, cwd=ROOT, check=False,
     )  # fmt: skip
 
@@ -187,7 +191,7 @@ def _marked(mark: str) -> list[str]:
 
 @pytest.mark.usefixtures("no_one_left")
 def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(tmp_path: Path, campaign: Command) -> None:
-    process = started(tmp_path, "--collective", "ibcast", "--collective", "ireduce", "--budget-seconds", "45")
+    process = started(tmp_path, "--collective", "ibcast", "--collective", "ireduce", *ROW, "--budget-seconds", "32")
     wait_for_points(tmp_path, 2, process)
     process.send_signal(signal.SIGINT)
     stdout, _ = process.communicate(timeout=300)
@@ -199,10 +203,10 @@ def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(tmp_path: Path, campaign:
     looked = campaign("run", "--resume", run.name, "--output", str(tmp_path), "--dry-run")
     assert looked.returncode == 0, looked.stderr
     assert len(points(campaign, run)) >= 2
-    again = campaign("run", "--resume", run.name, "--budget-seconds", "45", "--output", str(tmp_path))
+    again = campaign("run", "--resume", run.name, "--budget-seconds", "30", "--output", str(tmp_path))
     assert again.returncode == 0, again.stdout + again.stderr
     assert run_path(again.stdout) == tmp_path / "local" / run.name
-    assert len(points(campaign, run_path(again.stdout))) == 18
+    assert len(points(campaign, run_path(again.stdout))) == 6
     assert len(json.loads((run_path(again.stdout) / "manifest.json").read_text())["sessions"]) == 2
     assert campaign("run", "--resume", run.name, "--output", str(tmp_path)).returncode == 2
 
@@ -225,7 +229,7 @@ def test_kill_9_leaves_no_process_and_what_was_measured(tmp_path: Path, campaign
 
 @pytest.mark.usefixtures("no_one_left")
 def test_a_killed_rank_fails_its_case_alone_with_a_line(tmp_path: Path) -> None:
-    process = started(tmp_path, "--collective", "ibcast", "--collective", "ireduce", "--budget-seconds", "45")
+    process = started(tmp_path, "--collective", "ibcast", "--collective", "ireduce", *ROW, "--budget-seconds", "32")
     record = wait_for_points(tmp_path, 1, process)
     os.kill(max(benchmark_processes(record)), signal.SIGKILL)
     stdout, _ = process.communicate(timeout=300)
@@ -238,12 +242,12 @@ def test_a_killed_rank_fails_its_case_alone_with_a_line(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_one_left")
 def test_a_hang_is_ended_by_its_limit(tmp_path: Path) -> None:
-    process = started(tmp_path, "--collective", "ibcast", "--budget-seconds", "40", "--case-limit-seconds", "20")
+    process = started(tmp_path, "--collective", "ibcast", *ROW, "--budget-seconds", "40", "--case-limit-seconds", "12")
     record = wait_for_points(tmp_path, 1, process)
     os.kill(max(benchmark_processes(record)), signal.SIGSTOP)
     stdout, _ = process.communicate(timeout=120)
     assert process.returncode == 1, stdout
-    assert re.search(r"it hung: no end within its limit of 20 s \(--case-limit-seconds\): rank \d hangs in ", stdout)
+    assert re.search(r"it hung: no end within its limit of 12 s \(--case-limit-seconds\): rank \d hangs in ", stdout)
 
 
 @pytest.mark.usefixtures("no_one_left")
@@ -301,13 +305,18 @@ def test_an_installed_mpi_is_used_by_its_prefix(tmp_path: Path, campaign: Comman
     assert {point["provider"] for point in points(campaign, run_path(done.stdout))} == {"prefix"}
 
 
+# A map of two points.
+LINE = ("--comm-time", "8ms", "--comp-time", "8ms", "--comp-time", "16ms")
+
+
 def test_sides_take_turns_on_the_same_sizes_and_are_compared(tmp_path: Path, campaign: Command) -> None:
     sides = ("openmpi@5.0.11", "mpich@5.0.2")  # and MPICH's async; Open MPI has none over shared memory
     words = [word for side in sides for word in ("--toolchain", side)]
     began = time.time()
     done = campaign(
         "run", *words, "--configuration", "basic", "--configuration", "async", "--network", "shm",
-        "--collective", "ibcast", "--repeat", "2", "--interleave", "--budget-seconds", "79", "--output", str(tmp_path),
+        "--collective", "ibcast", *LINE, "--repeat", "2", "--interleave", "--budget-seconds", "60",
+        "--output", str(tmp_path),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     run = run_path(done.stdout)
@@ -367,17 +376,22 @@ def _worse_than_its_reference(archive_: Path, earlier: Path, sizes: set[int], ca
     name = f"tmp-reference-{os.getpid()}"
     folder = ROOT / "systems" / name
     overlaps: dict[str, Any] = {"toolchains": ("mpich@5.0.2",), "network": "shm", "overhead": 0.0, "launches": 1}
+    line = {"options": {"comm_times": ["8ms"], "comp_times": ["8ms", "16ms"]}}
     try:
         folder.mkdir()
         settings = (ROOT / "systems" / "local" / "settings.py").read_text()
         (folder / "settings.py").write_text(settings.replace('name="local"', f'name="{name}"'))
-        runs = [archived(archive_, name_of(day), system=name, **overlaps).run for day in (1, 2, 3)]
+        runs = [archived(archive_, name_of(day), system=name, manifest=line, **overlaps).run for day in (1, 2, 3)]
         made = campaign("baseline", *runs, "--output", str(archive_))
         assert made.returncode == 0, made.stderr
-        assert "smoke.2x1.mpich-5_0_2.shm.basic.nbc_overlap.ibcast" in (folder / "references.yaml").read_text()
+        assert (
+            "comm_8000000_comp_8000000-16000000_ns.2x1.mpich-5_0_2.shm.basic.nbc_overlap.ibcast"
+            in (folder / "references.yaml").read_text()
+        )
         done = campaign(
             "run", "--system", name, "--toolchain", "mpich@5.0.2", "--configuration", "basic", "--network", "shm",
-            "--collective", "ibcast", "--sizes-of", earlier.name, "--budget-seconds", "25", "--output", str(archive_),
+            "--collective", "ibcast", *LINE, "--sizes-of", earlier.name, "--budget-seconds", "24",
+            "--output", str(archive_),
         )  # fmt: skip
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -143,7 +143,7 @@ def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, net
     own = [one for one in (OPENMPI, MPICH, INTEL) if one.toolchain in suites.SUITES[suite].toolchains]
     found = make_plan(Options(suite=suite), own, network, placement)
     assert plan.FIXED_SECONDS + found.expected_measuring_seconds <= 60 * minutes
-    assert found.case_budget_seconds >= suites.SUITES[suite].least_case_seconds
+    assert found.case_budget_seconds >= suites.SUITES[suite].grid.least_case_seconds
     assert found.too_short() == ""
     given_up = {one.configuration for one in found.to_measure} & {"dedicated", "apphelper", "basic_reduced"}
     assert bool(given_up) is (cores > 2)
@@ -157,7 +157,7 @@ def test_an_acceptance_measures_each_of_its_points_and_takes_longer_for_more_con
     placement = libraries.Placement.on(cores, 2, 0, tuple(range(cores)))
     found = make_plan(Options(suite="acceptance"), [OPENMPI, MPICH, INTEL], network, placement)
     assert found.too_short() == ""
-    assert found.case_budget_seconds >= suites.SUITES["acceptance"].least_case_seconds
+    assert found.case_budget_seconds >= suites.SUITES["acceptance"].grid.least_case_seconds
     assert found.expected_measuring_seconds <= 3600 * hours
     asked = make_plan(Options(suite="acceptance", budget_seconds=43200), [OPENMPI, MPICH, INTEL], network, placement)
     assert asked.expected_measuring_seconds <= 43200  # what was asked for stays
@@ -242,13 +242,35 @@ def test_another_benchmark_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize(("text", "found"), [("0", 0), ("100us", 100_000), ("1.5ms", 1_500_000), ("2s", 2_000_000_000)])
 def test_a_test_interval_is_a_time(text: str, found: int) -> None:
-    assert plan.nanoseconds(text) == found
+    assert suites.nanoseconds("--test-interval", text) == found
 
 
 @pytest.mark.parametrize("text", ["", "100", "-1us", "0us", "1e3us", "1 ms", "us", "0.1ns", "nan", "1" * 30 + "s"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(CampaignError, match=r"--test-interval .*100us"):
-        plan.nanoseconds(text)
+        suites.nanoseconds("--test-interval", text)
+
+
+def test_a_map_may_have_times_of_its_own() -> None:
+    own = plan.grid_of(Options(comm_times=("4ms", "500us", "4000us"), comp_times=("1ms",)))
+    assert (own.comm_times_ns, own.comp_times_ns, own.points) == ((500_000, 4_000_000), (1_000_000,), 2)
+    assert plan.grid_of(Options()) is suites.GRIDS["smoke"]
+    other_axis = plan.grid_of(Options(suite="nightly", comp_times=("1ms",)))
+    assert (other_axis.comm_times_ns, other_axis.points) == (suites.GRIDS["nightly"].comm_times_ns, 6)
+    assert len({grid.name for grid in (own, other_axis, suites.GRIDS["smoke"], suites.GRIDS["nightly"])}) == 4
+    assert own.least_case_seconds < suites.GRIDS["smoke"].least_case_seconds
+
+
+@pytest.mark.parametrize("text", ["0", "1", "-1ms", "999ns", "11s"])
+@pytest.mark.parametrize(("option", "name"), [("--comm-time", "comm_times"), ("--comp-time", "comp_times")])
+def test_what_is_no_time_of_a_map_is_refused(option: str, name: str, text: str) -> None:
+    with pytest.raises(CampaignError, match=rf"{option} {text}: "):
+        plan.check(Options(**{name: (text,)}))  # type: ignore[arg-type]
+
+
+def test_times_of_a_map_are_for_the_benchmark_that_has_one() -> None:
+    with pytest.raises(CampaignError, match="--comp-time is of the overlap"):
+        plan.check(Options(benchmarks=("mpi_impact",), comp_times=("1ms",)))
 
 
 def test_toolchains_and_configurations_take_turns() -> None:
@@ -324,7 +346,7 @@ def test_the_page_of_the_suites_says_what_they_are() -> None:
     table = {cells[0]: cells[1:] for cells in ([one.strip() for one in line.strip("|").split("|")] for line in lines)}
     assert table[""] == [f"`{name}`" for name in suites.SUITES]
     for place, suite in enumerate(suites.SUITES.values()):
-        side = math.isqrt(suite.points)
+        side = math.isqrt(suite.grid.points)
         assert table["grid, communication x computation"][place].startswith(f"{side} x {side}, ")
         assert table["benchmarks"][place] == ", ".join(f"`{name}`" for name in suite.benchmarks)
         budget = f"{suite.budget_seconds:g} s" if suite.budget_seconds else "none: "

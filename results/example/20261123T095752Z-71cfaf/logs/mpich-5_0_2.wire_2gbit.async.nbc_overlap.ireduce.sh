@@ -1,0 +1,11 @@
+#!/bin/bash
+export PATH=/opt/fresh/.campaign/toolchains/mpich-5.0.2/bin:/opt/fresh/.venv/bin:$PATH
+export MPIR_CVAR_ASYNC_PROGRESS=1
+export MPIR_CVAR_NOLOCAL=1
+export MPIR_CVAR_CH4_NETMOD=ofi
+export FI_PROVIDER=tcp
+export UCX_TLS=tcp,self
+export UCX_NET_DEVICES=lo
+export OMP_NUM_THREADS=1
+export OPENBLAS_NUM_THREADS=1
+/opt/fresh/.venv/bin/python -m mpi_campaign.wire --rate 2gbit --report wire.json -- mpiexec -n 2 -bind-to core:1 /opt/fresh/.campaign/build/mpich-5_0_2-503731/nbc_overlap --toolchain mpich@5.0.2 --provider wheels --configuration async --network wire:2gbit --threads 1 --metadata metadata.json --collective ireduce --limit-seconds 190.0 --record record.jsonl --grid smoke --cache warm --computation dgemm --settle 322400ns --budget-seconds 20.0 --sizes /opt/fresh/.campaign/sessions/20261123T095752Z-71cfaf/stage/local/wire/mpich-5_0_2/nbc_overlap_basic_8d3038db/sizes.json
