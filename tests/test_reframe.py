@@ -71,7 +71,7 @@ def test_a_suite_is_a_mode_that_sets_its_grid(suite: str, tmp_path: Path) -> Non
     done = reframe("local", tmp_path, f"--mode={suite}", f"--tag={suite}", "-n", ONE, "--dry-run")
     assert done.returncode == 0, done.stdout
     scripts = [path.read_text() for path in tmp_path.glob("stage/**/rfm_job.sh")]
-    assert any(f"--grid {suites.SUITES[suite].grid}" in script for script in scripts)
+    assert any(f"--grid {suites.SUITES[suite].grid.name}" in script for script in scripts)
 
 
 def test_fixtures_say_what_depends_on_what(tmp_path: Path) -> None:
