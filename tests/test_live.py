@@ -315,7 +315,7 @@ def test_sides_take_turns_on_the_same_sizes_and_are_compared(tmp_path: Path, cam
     began = time.time()
     done = campaign(
         "run", *words, "--configuration", "basic", "--configuration", "async", "--network", "shm",
-        "--collective", "ibcast", *LINE, "--repeat", "2", "--interleave", "--budget-seconds", "60",
+        "--collective", "ibcast", *LINE, "--repeat", "2", "--interleave", "--budget-seconds", "24",
         "--output", str(tmp_path),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
