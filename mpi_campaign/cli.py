@@ -115,7 +115,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     "comp_times",
     multiple=True,
     metavar="DURATION",
-    help="Computation times of the map instead of the suite's. May be repeated.",
+    help="Computation times of the map and of mpi_impact instead of the suite's. May be repeated.",
 )
 @click.option(
     "--network",

@@ -309,10 +309,8 @@ def _check_numbers(options: Options) -> None:
     for text in options.test_intervals:
         suites.nanoseconds("--test-interval", text)
     grid_of(options)
-    for option in ("comm_times", "comp_times"):
-        if getattr(options, option) and not any("collective" in benchmark.axes for benchmark in asked.values()):
-            name = f"--{option.removesuffix('s').replace('_', '-')}"
-            raise CampaignError(f"{name} is of the overlap's map: add --benchmark nbc_overlap, or leave it out")
+    if options.comm_times and not any("collective" in benchmark.axes for benchmark in asked.values()):
+        raise CampaignError("--comm-time is of the overlap's map: add --benchmark nbc_overlap, or leave it out")
 
 
 def _alone(ranks: int) -> str:

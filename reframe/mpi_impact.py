@@ -42,6 +42,8 @@ class MpiImpact(MeasuredTest):
         options += ["--limit-seconds", f"{self.hung_after_seconds:.1f}"]
         if self.budget_seconds:
             options += ["--budget-seconds", str(self.budget_seconds)]
+        if self.comp_times:
+            options += ["--comp-times", self.comp_times]
         words = [*self.common_options(), *self.benchmark_options()]
         self.job.launcher = getlauncher("local")()
         self.executable = site.python_command()

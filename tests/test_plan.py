@@ -268,9 +268,10 @@ def test_what_is_no_time_of_a_map_is_refused(option: str, name: str, text: str) 
         plan.check(Options(**{name: (text,)}))  # type: ignore[arg-type]
 
 
-def test_times_of_a_map_are_for_the_benchmark_that_has_one() -> None:
-    with pytest.raises(CampaignError, match="--comp-time is of the overlap"):
-        plan.check(Options(benchmarks=("mpi_impact",), comp_times=("1ms",)))
+def test_times_are_for_the_benchmarks_that_have_them() -> None:
+    plan.check(Options(benchmarks=("mpi_impact",), comp_times=("1ms",)))
+    with pytest.raises(CampaignError, match="--comm-time is of the overlap"):
+        plan.check(Options(benchmarks=("mpi_impact",), comm_times=("1ms",)))
 
 
 def test_toolchains_and_configurations_take_turns() -> None:
