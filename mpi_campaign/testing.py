@@ -11,7 +11,7 @@ from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Campai
 PARTS = ("browser", "clang", "mpi", "nodes", "spack", "system-mpi", "wire")
 
 # Tests that launch no ranks share the cores; tests/conftest.py orders them and keeps the others alone.
-SIDE_BY_SIDE = ("--numprocesses=auto", "--maxprocesses=4", "--dist=loadgroup", "--no-loadscope-reorder")
+SIDE_BY_SIDE = ("--numprocesses=auto", "--maxprocesses=4", "--no-loadscope-reorder")
 
 PYTEST_INTERRUPTED = 2
 PYTEST_FAILED = 1

@@ -8,9 +8,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from mpi_campaign import ROOT, machine
 from mpi_campaign.__main__ import answer
@@ -59,7 +61,6 @@ assert set(WHY_NOT) == set(PARTS)
 
 # Tests that need one of these launch ranks on all cores, so that nothing else may run beside them.
 ALONE = {"mpi", "nodes", "system-mpi", "wire"}
-GROUP = "alone"
 TURNS = ROOT / ".campaign" / "tests.lock"
 
 
@@ -70,27 +71,34 @@ hypothesis.settings.load_profile("campaign")
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(part): skipped by name where this machine lacks the part")
     config.addinivalue_line("markers", "slow: launches MPI or builds; left out by --quick")
-    config.addinivalue_line("markers", "xdist_group(name): tests of one worker")  # known without pytest-xdist too
 
 
 def _alone(item: pytest.Item) -> bool:
     return any(mark.args[0] in ALONE for mark in item.iter_markers("needs"))
 
 
+@functools.cache
+def _has_some_alone(path: Path) -> bool:
+    """Whether a file has tests of ALONE."""
+    return any(f'needs("{part}")' in path.read_text(encoding="utf-8") for part in ALONE)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share the machine come first and go to any worker; those that want it alone follow, all to one worker,
-    which makes their fixtures once."""
-    items.sort(key=_alone)
-    for item in filter(_alone, items):
-        item.add_marker(pytest.mark.xdist_group(GROUP))
+    """Files whose tests all share the machine come first."""
+    items.sort(key=lambda item: _has_some_alone(item.path))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A test is reported by the name under which it can be asked for, without its group."""
-    report = yield
-    report.nodeid = report.nodeid.removesuffix(f"@{GROUP}")
-    return report
+class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
+    """Tests that share the machine go to any worker, one by one; files that want it alone to one, which makes their
+    fixtures once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "alone" if _has_some_alone(ROOT / nodeid.partition("::")[0]) else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
