@@ -23,7 +23,12 @@ enum { ASK_AT_LEAST = 12 };
 #define NEAR_TARGET 0.1
 #define NEAR_ENOUGH_TARGET 0.2 /* when it has taken twice its time */
 
-/* Without a budget a search ends after this and so many times its target: where ranks share cores nothing converges. */
+/* Its time is up after this and so many times its target at the latest, whatever the budget has left: a machine whose speed moves by
+ * more than the tolerance answers no differently when asked more often, and what is saved here goes to repetitions. */
+#define ENOUGH_NS INT64_C(1000000000)
+#define ENOUGH_TARGETS 20
+
+/* Near or not, a search ends after this and so many times its target: where ranks share cores nothing converges. */
 #define SEARCH_NS INT64_C(10000000000)
 #define SEARCH_TARGETS 100
 
@@ -41,7 +46,7 @@ struct job {
     const struct collective *collective; /* NULL: the computation */
     int64_t target_ns;
     int64_t begin;
-    int64_t deadline; /* rank 0: time to come to an end; 0: none */
+    int64_t deadline; /* rank 0: time to come to an end, where the budget sets one; 0: none */
     unsigned asked;   /* sizes measured, and the best error so far */
     double least_error;
     bool data_errors;
@@ -228,11 +233,12 @@ static double measure_size(void *context, uint64_t size) {
 /* Rank 0: whether a search has time for one more size. */
 static bool has_time(void *context) {
     const struct job *job = context;
-    int64_t now = timer_now_ns();
-    bool late = job->deadline != 0 && now > job->deadline;
-    double near = now - job->deadline > job->deadline - job->begin ? NEAR_ENOUGH_TARGET : NEAR_TARGET;
+    const int64_t now = timer_now_ns();
+    const int64_t enough = job->begin + ENOUGH_NS + ENOUGH_TARGETS * job->target_ns;
+    const int64_t deadline = job->deadline != 0 && job->deadline < enough ? job->deadline : enough;
+    const double near = now - deadline > deadline - job->begin ? NEAR_ENOUGH_TARGET : NEAR_TARGET;
     const bool too_long = now - job->begin > SEARCH_NS + SEARCH_TARGETS * job->target_ns;
-    const bool late_enough = late && (job->asked >= ASK_AT_LEAST || job->least_error <= near);
+    const bool late_enough = now > deadline && (job->asked >= ASK_AT_LEAST || job->least_error <= near);
     return !plan_is_over(job->c->plan) && !(job->asked > 0 && (too_long || late_enough));
 }
 
