@@ -54,6 +54,7 @@ class Header:
     network: str
     started_utc: str
     mpi_library_version: str
+    mpi_standard: str
     thread_level_required: str
     thread_level_provided: str
     ranks: int
@@ -67,6 +68,10 @@ class Header:
     computation: str
     targets: tuple[Target, ...]
     launches: tuple[str, ...]
+    command_line: tuple[str, ...]
+    environment: dict[str, str]
+    mpi_variables: dict[str, str]
+    build: Json
     metadata: Json
     raw: Json = field(repr=False)
 
@@ -241,6 +246,7 @@ def _header(line: Fields) -> Header:
         network=line.text("network"),
         started_utc=line.text("started_utc"),
         mpi_library_version=line.text("mpi_library_version"),
+        mpi_standard=line.text("mpi_standard"),
         thread_level_required=line.text("thread_level_required"),
         thread_level_provided=line.text("thread_level_provided"),
         ranks=line.count("ranks"),
@@ -254,6 +260,10 @@ def _header(line: Fields) -> Header:
         computation=plan.text("computation"),
         targets=tuple(_target(target) for target in plan.each("targets")),
         launches=plan.texts("launches"),
+        command_line=line.texts("command_line"),
+        environment=line.strings("environment"),
+        mpi_variables=line.strings("mpi_variables"),
+        build=line.mapping("build"),
         metadata={} if line.value.get("metadata") is None else line.mapping("metadata"),
         raw=line.value,
     )

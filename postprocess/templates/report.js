@@ -7,6 +7,7 @@
   const find = (selector, from = document) => [...from.querySelectorAll(selector)];
   const byId = (id) => document.getElementById(id);
   const view = byId("view"), palette = byId("palette"), dim = byId("dim"), tip = byId("tip");
+  if (!view) return; // no map and no point: nothing to choose
   const kinds = ["library", "configuration", "collective"];
   const boxes = kinds.map((kind) => find(`fieldset[data-kind=${kind}] input`));
   const usual = { view: "overhead", palette: root.dataset.palette, dim: root.hasAttribute("data-dim") };

@@ -18,8 +18,9 @@ from selenium.webdriver.support.select import Select
 from postprocess.colour import PALETTES
 from postprocess.plot import Look
 from postprocess.report import write_report
-from tests.postprocess import synthetic
+from tests.postprocess import synthetic, synthetic_impact
 from tests.postprocess.pages import contrast_of, log, open_at, requests
+from tests.postprocess.synthetic_impact import slowed
 from tests.postprocess.test_postprocess_report import hostile_run
 
 pytestmark = [pytest.mark.needs("browser")]
@@ -30,6 +31,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     runs = {"smoke": synthetic.smoke_run(folder / "smoke"), "hostile": hostile_run(folder / "hostile")}
     runs["wide"] = synthetic.run_folder(folder / "wide", [synthetic.sweep(synthetic.NEGATIVE, grid=(1, 16, 256))])
+    (folder / "idle" / "records").mkdir(parents=True)
+    synthetic_impact.write(folder / "idle" / "records" / "a.jsonl", synthetic_impact.synthetic(6, slowed(1.27)))
+    runs["idle"] = folder / "idle"
     look = Look(kinds=("svg",))
     return {name: write_report(run, folder / f"{name}-out" / "report.html", look=look)[0] for name, run in runs.items()}
 
@@ -68,6 +72,12 @@ def test_no_request_no_complaint_one_script(browser: webdriver.Chrome, reports: 
     for kind in ("library", "configuration", "collective"):
         for box in browser.find_elements(By.CSS_SELECTOR, f"fieldset[data-kind={kind}] input"):
             box.click()
+    assert log(browser, "browser") == []
+
+
+def test_a_report_without_a_map_complains_of_nothing(browser: webdriver.Chrome, reports: dict[str, Path]) -> None:
+    browser.get(reports["idle"].as_uri())
+    assert "slower by +27" in browser.find_element(By.ID, "found").text
     assert log(browser, "browser") == []
 
 

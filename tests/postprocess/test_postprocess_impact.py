@@ -23,6 +23,7 @@ from postprocess.metrics import Floats, r_mpi_impact
 from postprocess.report import write_report
 from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
 from tests.postprocess.synthetic_impact import BLOCK, TARGETS_NS, Lines, slowed, synthetic, write
+from tests.postprocess.test_postprocess_report import Page
 
 
 def middle_row(path: Path) -> dict[str, Any]:
@@ -269,6 +270,25 @@ def test_pictures_parquet_and_the_report_show_it(tmp_path: Path) -> None:
     assert f"maps/{pictures[1].name}" in page
     names = [text for text in ("basic", "async", "&lt;x&gt;") if text in page]
     assert names == ["basic", "async", "&lt;x&gt;"]
+
+
+def test_a_report_of_it_alone_has_nothing_of_what_was_not_measured(tmp_path: Path) -> None:
+    (tmp_path / "records").mkdir()
+    lines = synthetic(6, slowed(1.27))
+    lines[0].update(environment={"MPIR_CVAR_ASYNC_PROGRESS": "1"}, command_line=["mpi_impact", "--ranks", "2"])
+    write(tmp_path / "records" / "a.jsonl", lines)
+    page = Page(write_report(tmp_path, tmp_path / "r" / "report.html")[0].read_text())
+    assert page.open == []
+    sections = [a["id"] for a in page.all("section") if "id" in a]
+    assert sections == ["found", "impact", "verified", "reading", "provenance"]
+    assert [a["href"] for a in page.all("a") if a["href"].startswith("#")] == [f"#{name}" for name in sections]
+    for expected in (
+        "Libraries mpich@5.0.2", "Configurations async", "mpich@5.0.2 async [s], shm, dgemm : slower by +27",
+        "mpich@5.0.2, shm, async, an idle library", "progress on 0: 15 ns of CPU in", "funneled asked, multiple given",
+        "MPIR_CVAR_ASYNC_PROGRESS=1", "mpi_impact --ranks 2", "Benchmark built for mpich@5.0.2", "OpenBLAS",
+    ):  # fmt: skip
+        assert expected in page.text, expected
+    assert "r_overhead" not in page.text
 
 
 def test_a_record_that_cannot_be_read_is_told_and_loses_no_other(tmp_path: Path) -> None:
