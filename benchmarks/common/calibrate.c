@@ -6,6 +6,9 @@
 
 enum { MOST_POINTS = 128, MOST_REPEATS = 9 };
 
+#define DOUBT_NS 1e10
+#define DOUBT_SHARE 0.03
+
 struct measured {
     uint64_t size;
     double time; /* median of its measurements: one of them may have been disturbed */
@@ -321,4 +324,8 @@ struct calibrate_result calibrate_recheck(const struct calibrate_request *reques
     }
     result.measurements = measurements;
     return result;
+}
+
+bool calibrate_may_doubt(int64_t lost_ns, int64_t elapsed_ns) {
+    return (double)lost_ns <= DOUBT_NS + DOUBT_SHARE * (double)elapsed_ns;
 }

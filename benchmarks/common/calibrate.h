@@ -61,6 +61,13 @@ struct calibrate_result calibrate_search(const struct calibrate_request *request
  */
 struct calibrate_result calibrate_recheck(const struct calibrate_request *request, const struct calibrate_result *found);
 
+/*
+ * Whether sizes that the repetitions have cast doubt on may be looked at again, elapsed_ns into a run of which such looks, and the
+ * repetitions that they made worthless, took lost_ns: 10 s and 3 % of it. A machine whose speed moves all the time always gives a reason
+ * to look, and mends nothing by it: without an end to it a full map would spend its time so instead of in repetitions.
+ */
+bool calibrate_may_doubt(int64_t lost_ns, int64_t elapsed_ns);
+
 /* "converged", ... as in the record schema. */
 const char *calibrate_status_name(enum calibrate_status status);
 

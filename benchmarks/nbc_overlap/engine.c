@@ -47,6 +47,7 @@ struct engine {
     record_file *record;
     struct engine_result result;
     int64_t late; /* starts of all points */
+    int64_t doubt_ns; /* in which sizes were looked at again, with what was thrown away for it */
     char reason[512];
 };
 
@@ -290,7 +291,8 @@ static enum verdict recalibrate(engine *e, struct point *p, enum decision *decis
     const int64_t left = plan->began_ns + (int64_t)(plan->budget_seconds * 1e9) - timer_now_ns();
     const bool time = plan->budget_seconds <= 0 || (double)took < AGAIN_SHARE * (double)left;
     const bool early = p->deadline == 0 || (double)took < EARLY_SHARE * (double)(p->deadline - p->begin);
-    if (e->bench.rank == 0 && may_recalibrate(e, p) && time && early && *decision != STOP_DATA && *decision != STOP_LATE) {
+    const bool doubt = calibrate_may_doubt(e->doubt_ns, asked - plan->began_ns);
+    if (e->bench.rank == 0 && may_recalibrate(e, p) && time && early && doubt && *decision != STOP_DATA && *decision != STOP_LATE) {
         moved[COMM] = drifts(e, GLOBAL_COMM_REF, comm) || has_moved(e, GLOBAL_COMM_REF, comm);
         moved[COMP] = drifts(e, GLOBAL_COMP_REF, comp) || has_moved(e, GLOBAL_COMP_REF, comp);
     }
@@ -308,6 +310,7 @@ static enum verdict recalibrate(engine *e, struct point *p, enum decision *decis
     p->recalibrations++;
     e->result.recalibrations++;
     p->resized = comm->size != sizes[COMM] || comp->size != sizes[COMP];
+    e->doubt_ns += timer_now_ns() - asked + (p->resized ? took : 0);
     if (!p->resized) {
         p->begin += timer_now_ns() - asked; /* what a repetition takes is reckoned without it */
         bench_prepare(&e->bench, &p->work, p->shortest_ns);

@@ -234,6 +234,13 @@ static void test_recheck(void) {
     CHECK(again.status == CALIBRATE_OFF_TARGET && again.time_ns == 7e6 && again.measurements <= 31);
 }
 
+static void test_doubt(void) {
+    const int64_t second = 1000000000;
+    CHECK(calibrate_may_doubt(0, 0));
+    CHECK(calibrate_may_doubt(10 * second, 0) && !calibrate_may_doubt(10 * second + 1, 0)); /* a short run */
+    CHECK(calibrate_may_doubt(190 * second, 6000 * second) && !calibrate_may_doubt(191 * second, 6000 * second)); /* a full map */
+}
+
 static void test_names(void) {
     enum calibrate_status status;
     CHECK_TEXT(calibrate_status_name(CALIBRATE_NOT_MONOTONIC), "not_monotonic");
@@ -250,6 +257,7 @@ int main(void) {
     test_noise();
     test_out_of_time();
     test_recheck();
+    test_doubt();
     test_names();
     return 0;
 }
