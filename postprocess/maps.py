@@ -17,6 +17,7 @@ from postprocess.text import clean, ratio
 
 MARKS = {
     "?": "unreliable: the interval is too wide, or a size misses its target; the details say which",
+    "U": "diagnosis unreliable, not the ratio: the intervals leave room for several; the details say which",
     "O": "oversubscribed: more busy threads than physical cores",
     "S": "shared core: the progress thread may run on a core that computes",
     "R": "reference moved by more than 10 % against basic on the same sizes",
@@ -33,7 +34,7 @@ DIAGNOSES = {
     diagnosis.SERIALISED: "s",
     diagnosis.CONTENTION: "x",
 }
-"""The letter of each diagnosis. What is unreliable has none: it has a question mark."""
+"""The letter of each diagnosis. What is unreliable has none: it has a mark, a question mark or a U."""
 
 FAR = 100
 FAR_WORDS = f"means less: its two times are {FAR} times apart or more, and noise of the longer hides the shorter"
@@ -88,6 +89,7 @@ class Cell:
             return ""
         found = {
             "?": not p["reliable"],
+            "U": p["reliable"] and p.get("diagnosis") == diagnosis.UNRELIABLE,
             "O": p["oversubscribed"],
             "S": p["shared_core"],
             "R": p["reference_moved"],

@@ -15,9 +15,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from postprocess import text
+from postprocess import diagnosis, text
 from postprocess.load import RECORD_VERSIONS, load_run
-from postprocess.maps import sweeps_of
+from postprocess.maps import legend, sweeps_of
 from postprocess.plot import Look
 from postprocess.points import points_of
 from postprocess.report import write_report
@@ -401,6 +401,17 @@ def test_cells_without_value_and_marks(smoke: tuple[Path, str]) -> None:
     cut = sweeps["openmpi@5.0.11 wire:2gbit async ireduce"].cells
     assert cut[32 * ms, 32 * ms].label("r_overhead") == "missing"
     assert cut[8 * ms, 8 * ms].marks == "SI"
+
+
+def test_every_cell_with_a_value_has_a_diagnosis_or_a_mark_that_says_there_is_none(tmp_path: Path) -> None:
+    run = load_run(synthetic.run_folder(tmp_path / "run", [sweep(grid=(8, 16))]))
+    points = points_of(run).assign(
+        diagnosis=[diagnosis.SERIALISED, diagnosis.UNRELIABLE, diagnosis.UNRELIABLE, diagnosis.OVERLAP],
+        reliable=[True, True, False, True],
+    )
+    (found,) = sweeps_of(run, points)
+    assert [cell.signs for cell in found.cells.values()] == ["s", "U", "?", "o"]
+    assert [letter for letter, _ in legend([found])] == ["o", "s", "?", "U"]
 
 
 @pytest.mark.parametrize(
