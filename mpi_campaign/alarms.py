@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import archive, comparing, consistency, sides
+from mpi_campaign import archive, comparing, consistency, files, sides
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.sides import Side
@@ -182,7 +182,7 @@ def acknowledge(names: Sequence[str], because: str, asked: Asked, root: Path) ->
                         change = one.change
                         known[change.name] = Seen(change.name, change.own_key, change.run, change.effect, because)
                 kept = {one.pop("name"): one for one in map(asdict, known.values())}
-                archive.write_atomically(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+                files.write_atomically(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
         except OSError as error:
             raise CampaignError(f"{path} cannot be written ({error.strerror})") from error
     return chosen

@@ -22,7 +22,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TextIO
 
-from mpi_campaign import ROOT, STATE
+from mpi_campaign import ROOT, STATE, files
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
 
@@ -275,20 +275,7 @@ def _is_list_of_objects(value: object) -> bool:
 
 def write_manifest(folder: RunFolder, manifest: Mapping[str, Any]) -> None:
     """Write it whole or not at all."""
-    write_atomically(folder.path / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write it whole or not at all, beside others that write the same; the last one stays. Raises OSError."""
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")  # a name of its own: another may be writing too
-    try:
-        with fresh.open("x", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
+    files.write_atomically(folder.path / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
 
 def staged(folder: RunFolder, name: str) -> list[Path]:

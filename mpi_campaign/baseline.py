@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import yaml
 
-from mpi_campaign import archive, consistency, store
+from mpi_campaign import archive, consistency, files, store
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
@@ -234,7 +234,7 @@ def write(system: str, made: Made) -> Path:
         "# Made by `./campaign baseline` from archived runs; ReFrame's tests read it. Make it anew, do not edit it.\n"
     )
     try:
-        archive.write_atomically(path, text + yaml.safe_dump(made.document, sort_keys=False, allow_unicode=True))
+        files.write_atomically(path, text + yaml.safe_dump(made.document, sort_keys=False, allow_unicode=True))
     except OSError as error:
         raise CampaignError(f"{path} cannot be written ({error.strerror})") from error
     return path

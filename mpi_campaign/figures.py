@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import ROOT, STATE, archive, disturbances, libraries, machine, measuring, nodes, selfcheck, toolchains
+from mpi_campaign import ROOT, STATE, disturbances, files, libraries, machine, measuring, nodes, selfcheck, toolchains
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.findings import GOOD
 from mpi_campaign.libraries import Impossible, Placement, Request, Settings
@@ -410,7 +410,7 @@ def _write(found: measurement.Figures, records: measurement.Records, folder: Pat
 def _write_page(found: measurement.Figures, records: measurement.Records, docs: Path) -> None:
     part = measurement_text.part_of_page(found, records, _addresses(found, docs))
     page = _page_with(part, docs / PAGE)
-    archive.write_atomically(docs / PAGE, page)
+    files.write_atomically(docs / PAGE, page)
 
 
 def _addresses(found: measurement.Figures, folder: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 import jinja2
 import yaml
 
-from mpi_campaign import ROOT, archive, libraries, machine, plan
+from mpi_campaign import ROOT, files, libraries, machine, plan
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack import externals, tool
 from mpi_campaign.spack.matrix import Line
@@ -40,27 +40,27 @@ def write(name: str, *, force: bool, say: Callable[[str], None]) -> str:
         raise CampaignError(f"{folder} is there already: choose another name, or write over it with --force")
     facts = _facts(name)
     found, why_not = _externals(say)
-    files = {"settings.py": _render("settings.py.j2", facts)}
+    texts = {"settings.py": _render("settings.py.j2", facts)}
     if found is not None:
         mpis = [(spec, configurations(Line(spec))) for spec in found.libraries]
-        files["spack/definitions.yaml"] = _render("definitions.yaml.j2", {**facts, "mpis": mpis})
+        texts["spack/definitions.yaml"] = _render("definitions.yaml.j2", {**facts, "mpis": mpis})
         packages = {**found.packages, "ucx": {"require": "+thread_multiple"}}
-        files["spack/packages.yaml"] = _packages_yaml(name, packages)
+        texts["spack/packages.yaml"] = _packages_yaml(name, packages)
     missing = list(found.missing) if found is not None else [f"what is installed, for Spack: {why_not}"]
     if shutil.which("sinfo"):
         missing.append("partitions of Slurm, which is here: add them to settings.py by hand")
     notes = [f"{spec} (MPI)" for spec in found.libraries] + list(found.notes) if found is not None else []
-    files["README.md"] = _render(
+    texts["README.md"] = _render(
         "system.md.j2", {**facts, "spack": found is not None, "notes": notes, "missing": missing}
     )
     try:
-        for path, text in files.items():
+        for path, text in texts.items():
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            archive.write_atomically(target, text)
+            files.write_atomically(target, text)
     except OSError as error:
         raise CampaignError(f"{folder} cannot be written ({error.strerror}): this clone must be writable") from error
-    lines = [f"{folder.relative_to(ROOT)}: {', '.join(files)}"]
+    lines = [f"{folder.relative_to(ROOT)}: {', '.join(texts)}"]
     lines += [f"  found      {note}" for note in notes]
     lines += [f"  not found  {one}" for one in missing]
     spack = " --provider spack" if found is not None else ""

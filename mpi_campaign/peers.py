@@ -20,6 +20,7 @@ from pathlib import Path
 
 from mpi_campaign import libraries, toolchains
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.spack import installed
 from mpi_campaign.spack.build import Build
 from mpi_campaign.toolchains import Toolchain
 
@@ -166,11 +167,6 @@ def provide(benchmarks: Sequence[str], resolved: Sequence[Toolchain], say: Calla
                 say(f"{peer.title}: {error}")
 
 
-def prefixes(build: Build | None) -> list[str]:
-    """Where Spack puts other benchmarks for a toolchain of its own; nowhere for another's."""
-    return [prefix for _name, _hash, prefix in build.peers] if build else []
-
-
 def is_to_be_built(name: str, build: Build | None) -> bool:
     """Whether Spack has another benchmark in a toolchain's environment, and did not build it yet."""
     wanted = [prefix for package, _hash, prefix in build.peers if package == PEERS[name].package] if build else []
@@ -193,9 +189,20 @@ def check_prefixes(folders: Sequence[str]) -> None:
             )
 
 
-def find(benchmark: str, collective: str, family: str, prefix: Path, folders: Sequence[str] = ()) -> Program | str:
-    """The program for the toolchain of this family and prefix; or, in one line, why there is none."""
+def find(
+    benchmark: str,
+    collective: str,
+    family: str,
+    prefix: Path,
+    folders: Sequence[str] = (),
+    build: Build | None = None,
+) -> Program | str:
+    """The program for the toolchain of this family and prefix; or, in one line, why there is none.
+
+    build: of a toolchain of Spack's; it has other benchmarks in prefixes of their own, looked in after the folders.
+    """
     peer = PEERS[benchmark]
+    folders = [*folders, *(built for _package, _hash, built in build.peers)] if build else folders
     name = peer.programs.get(collective)
     if name is None:
         return f"{peer.title}: no {collective} with sizes that mean the same as ours (only {', '.join(peer.programs)})"
@@ -205,6 +212,8 @@ def find(benchmark: str, collective: str, family: str, prefix: Path, folders: Se
         if isinstance(library, Path):
             return Program(path, library)
         refusals.append(f"{path} {library}")
+    if build and peer.package in installed.failed(build):
+        return installed.why_lacking(build, peer.package)
     title = libraries.library(family).title
     if refusals:
         return f"no {name} for {title}: {'; '.join(refusals)}"
@@ -213,7 +222,10 @@ def find(benchmark: str, collective: str, family: str, prefix: Path, folders: Se
         wheel = f" (that of {peer.wheel} has another binary interface than {title})"
     others = {one for one in peer.programs.values() if any(_candidates(peer, one, family, prefix, folders))}
     what = name if others else f"program of {peer.title}"
-    return f"no {what} in the toolchain's prefix or on PATH{wheel}: build it with {title} and give --peer-prefix"
+    todo = f"build it with {title} and give --peer-prefix"
+    if build and not any(package == peer.package for package, _hash, _prefix in build.peers):
+        todo = f"name {peer.package} among the peers of the system's spack/definitions.yaml, or {todo}"
+    return f"no {what} in the toolchain's prefix or on PATH{wheel}: {todo}"
 
 
 def _candidates(peer: Peer, name: str, family: str, prefix: Path, folders: Sequence[str]) -> Iterator[Path]:

@@ -509,8 +509,8 @@ def _no_peer(options: Options, toolchain: Toolchain, name: str, collective: str,
         return f"{peers.PEERS[name].title}: caches are warm there"
     if not built and peers.is_to_be_built(name, toolchain.spack):
         return ""
-    folders = [*options.peer_prefixes, *peers.prefixes(toolchain.spack)]
-    found = peers.find(name, collective, toolchain.family, Path(toolchain.prefix), folders)
+    prefix = Path(toolchain.prefix)
+    found = peers.find(name, collective, toolchain.family, prefix, options.peer_prefixes, toolchain.spack)
     return found if isinstance(found, str) else ""
 
 

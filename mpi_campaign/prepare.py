@@ -9,7 +9,7 @@ from mpi_campaign import archive, peers, toolchains
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.plan import Options, benchmarks_of, check
 from mpi_campaign.run import Campaign
-from mpi_campaign.spack import provider, tool
+from mpi_campaign.spack import installed, provider, tool
 
 
 @dataclass(frozen=True)
@@ -57,4 +57,4 @@ def _prepare(options: Options, wanted: SpackSetup) -> None:
     if wanted.fresh:
         for one in provider.wanted(options.toolchains, options.system, beside):
             one.forget()
-        provider.forget_failed()
+        installed.forget_failed()

@@ -5,7 +5,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from mpi_campaign import (
     __version__,
     archive,
     builds,
+    files,
     machine,
     measuring,
     peers,
@@ -42,7 +43,7 @@ from mpi_campaign.plan import (
 from mpi_campaign.progress import Progress, duration
 from mpi_campaign.reframe_session import Outcome, Session
 from mpi_campaign.results import build_error, results
-from mpi_campaign.spack import matrix, provider
+from mpi_campaign.spack import installed, matrix
 from mpi_campaign.toolchains import Toolchain
 from mpi_campaign.watch import Watch
 
@@ -126,7 +127,7 @@ class Campaign:
             folder = archive.start(Path(scratch), self.options.system)
             watch = Watch(self.progress, plan, folder, on_end=lambda: None)
             try:
-                session = self._build(folder, plan, watch)
+                session = self._build(folder, plan, watch, resolved)
                 failed = [one for one in reframe_session.outcomes(folder.session / archive.REPORT) if one.failed]
                 for one in failed:
                     self.progress.line(f"FAIL {one.environment}: {build_error(one)}")
@@ -178,11 +179,19 @@ class Campaign:
             **given,
         )
 
-    def _build(self, folder: RunFolder, plan: Plan, watch: Watch) -> Session:
-        """All builds, several at once, before anything is measured. One that fails is told when its cases are."""
+    def _build(self, folder: RunFolder, plan: Plan, watch: Watch, resolved: Sequence[Toolchain]) -> Session:
+        """All builds, several at once, before anything is measured. One that fails is told when its cases are; another
+        benchmark that Spack could not build is told here, since the build of ours is good without it."""
         all_ = dict.fromkeys(case.environment for case in plan.to_measure)
         words = [*self._session(folder, plan, all_, tests="^build_benchmarks", policy="async"), "--run"]
-        return reframe_session.run(words, watch.on_event, watch.on_tick)
+        by_spack = [(one.toolchain, one.spack) for one in resolved if one.spack is not None]
+        before = {name: installed.failed(build) for name, build in by_spack}
+        session = reframe_session.run(words, watch.on_event, watch.on_tick)
+        for name, build in by_spack:
+            for package in installed.failed(build):
+                if package not in before[name]:
+                    self._say(f"{name}: {installed.why_lacking(build, package)}")
+        return session
 
     def _command(self, folder: RunFolder, plan: Plan, turn: Round | None = None) -> list[str]:
         """The command line that measures one round of the plan, or the first."""
@@ -263,13 +272,13 @@ class Campaign:
         keep_sources(folder, resolved)
         folder.session.mkdir(parents=True, exist_ok=True)  # of another clone's run that is resumed, there is none
         facts = {name: manifest[name] for name in ("run", "system", "suite", "campaign")}
-        archive.write_atomically(folder.session / "metadata.json", json.dumps(facts) + "\n")
+        files.write_atomically(folder.session / "metadata.json", json.dumps(facts) + "\n")
         watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
         self.progress.step("building the benchmarks")
         if _all_built(resolved):
             self._say("nothing has changed since they were built")
         else:
-            build = self._build(folder, plan, watch)
+            build = self._build(folder, plan, watch, resolved)
             if build.interrupted or self._broken(build, reframe_session.outcomes(folder.session / archive.REPORT)):
                 return self._close(folder, manifest, interrupted=build.interrupted)
         plan = self._plan_again(folder, plan, resolved, manifest)
@@ -428,7 +437,10 @@ def _all_built(resolved: list[Toolchain]) -> bool:
     """Whether nothing is left to build. An installed library may have changed in its place: with it, CMake looks."""
     by_spack = [one.spack for one in resolved if one.spack]
     by_hand = [one for one in resolved if not one.spack]
-    return provider.all_built(by_spack) and all(one.provider == "wheels" and builds.is_built(one) for one in by_hand)
+    sources = builds.fingerprint()
+    return not any(installed.to_install(one, sources) for one in by_spack) and all(
+        one.provider == "wheels" and builds.is_built(one) for one in by_hand
+    )
 
 
 def keep_sources(folder: RunFolder, resolved: list[Toolchain]) -> None:

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from mpi_campaign import STATE, libraries
+from mpi_campaign import STATE, files, libraries
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack.build import Build
 
@@ -175,10 +175,7 @@ def locked() -> Iterator[None]:
 def _remember(toolchain: Toolchain) -> None:
     others = [one for one in load() if one.environment != toolchain.environment]
     entries = sorted((asdict(one) for one in [*others, toolchain]), key=lambda entry: str(entry["toolchain"]))
-    # under the lock of the one who calls: no other writes it
-    fresh = STORE.with_suffix(".json.new")
-    fresh.write_text(json.dumps(entries, indent=1) + "\n")
-    fresh.replace(STORE)
+    files.write_atomically(STORE, json.dumps(entries, indent=1) + "\n")
 
 
 def _from_prefix(spec: Spec, prefix: Path) -> Toolchain:

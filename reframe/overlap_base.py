@@ -20,7 +20,7 @@ from reframe.core.exceptions import SanityError
 
 from mpi_campaign import archive, builds, libraries, machine, references, site, suites
 from mpi_campaign.cases import Case
-from mpi_campaign.spack import provider
+from mpi_campaign.spack import installed, provider
 from mpi_campaign.spack.build import Build
 
 
@@ -48,7 +48,7 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         self.made_by = Build.from_json(extras["spack"])
         self.build_time_limit = "12h"  # of an MPI library and all below it
         self.fingerprint = builds.fingerprint()  # before they are read: what changes meanwhile is built the next time
-        self.to_install = provider.to_install(self.made_by, self.fingerprint)
+        self.to_install = installed.to_install(self.made_by, self.fingerprint)
         self.build_system = "Spack" if self.to_install else "CustomBuild"
 
     @run_before("compile")
@@ -66,27 +66,29 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         ours, *peers = self.to_install
         jobs = f"-j{machine.cores().physical}"
         spack = shlex.quote(build.spack_executable)
-        notes = {one: shlex.quote(str(provider.note(one, prefix))) for one, prefix in build.prefixes.items()}
+        notes = {one: shlex.quote(str(installed.note(one, prefix))) for one, prefix in build.prefixes.items()}
         for name, value in provider.install_variables(build).items():
             self.env_vars[name] = shlex.quote(value)
         left = f"{shlex.quote(str(builds.SOURCES))}/build-*-{ours[:7]}"  # objects of sources that were newer then
         self.prebuild_cmds = [
             f'unset SPACK_ENV SPACK_ROOT PYTHONPATH; spack() {{ {spack} --color=never "$@"; }}',
             f'for old in {left}; do if [ -L "$old" ]; then rm -rf "$(readlink -f "$old")" "$old"; fi; done',
-            f"mkdir -p {shlex.quote(str(provider.note(ours, build.prefix).parent))}; rm -f {notes[ours]}",
+            f"mkdir -p {shlex.quote(str(installed.note(ours, build.prefix).parent))}; rm -f {notes[ours]}",
         ]
         self.build_system.environment = build.environment
         # A cached build of ours has the hash of these sources, whatever they were when it was built.
         # One that is there is of other sources; Spack would go by the time that files were last written.
-        changed = not provider.is_built(build, self.fingerprint)
+        changed = not installed.is_built(build, self.fingerprint)
         again = ["--overwrite", "-y"] if changed and Path(build.prefix).is_dir() else []
         options = [jobs, "--only-concrete", "--use-buildcache=package:never,dependencies:auto", *again]
         self.build_system.install_opts = [*options, f"/{ours}"]
         install = f"spack -e {build.environment} install {jobs} --only-concrete"
+        logs = {one: shlex.quote(str(installed.log(one, prefix))) for one, prefix in build.prefixes.items()}
         self.postbuild_cmds = [
             f"echo {self.fingerprint} > {notes[ours]}",
             *(
-                f"{install} /{one} && said={provider.INSTALLED} || said={provider.FAILED}; echo $said > {notes[one]}"
+                f"{install} /{one} > {logs[one]} 2>&1 && said={installed.INSTALLED} || said={installed.FAILED}; "
+                f"cat {logs[one]}; echo $said > {notes[one]}"
                 for one in peers
             ),
         ]

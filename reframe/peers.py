@@ -57,10 +57,8 @@ class PeerTest(MeasuredTest):
             self.basic.collective,
             extras["family"],
             Path(extras["prefix"]),
-            [
-                *filter(None, self.peer_prefix.split(":")),
-                *peers.prefixes(Build.from_json(extras["spack"]) if extras["spack"] else None),
-            ],
+            list(filter(None, self.peer_prefix.split(":"))),
+            Build.from_json(extras["spack"]) if extras["spack"] else None,
         )
         if isinstance(found, str):
             self.skip(found)

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -35,22 +34,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     started = archive.start(tmp_path / "results", "local")
     archive.write_manifest(started, {"run": started.run, "cases": []})
     return started
-
-
-def test_many_may_write_one_file_at_once(tmp_path: Path) -> None:
-    """As campaigns that begin together do with what they share."""
-    path = tmp_path / "shared.yaml"
-    texts = {f"{number}\n" * 5000 for number in range(8)}
-
-    def write(text: str) -> None:
-        for _ in range(20):
-            archive.write_atomically(path, text)
-            assert path.read_text() in texts
-
-    with ThreadPoolExecutor(len(texts)) as pool:
-        for done in [pool.submit(write, text) for text in texts]:
-            done.result()
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_stems_tell_every_case_apart_and_suit_a_file_system() -> None:

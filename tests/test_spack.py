@@ -19,7 +19,7 @@ import yaml
 
 from mpi_campaign import ROOT, builds, provenance, toolchains
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.spack import environment, matrix, provider, tool
+from mpi_campaign.spack import environment, installed, matrix, tool
 from mpi_campaign.spack.matrix import Line
 from postprocess.load import validate_record
 from tests.support import Command, refused
@@ -195,7 +195,7 @@ def test_what_changed_is_built_again_however_old_it_says_it_is(first: str, syste
     before = (built / "nbc_overlap").stat().st_mtime_ns
     good(*words)
     assert (built / "nbc_overlap").stat().st_mtime_ns == before
-    assert provider.is_built(build, builds.fingerprint())
+    assert installed.is_built(build, builds.fingerprint())
     left = builds.SOURCES / "tests" / f"left_by_a_test_{os.getpid()}"
     try:
         left.write_text("")
@@ -362,29 +362,21 @@ def site_blas(folder: Path) -> tuple[Path, Path]:
     return repository, archive
 
 
-Describe = Callable[[Path, Path, str], str]
+Describe = Callable[..., str]
 
 
 @pytest.fixture
 def describe(system: System) -> Iterator[Describe]:
-    """Describes the system again, with a repository of that BLAS, installing to another folder; returns its name."""
+    """Describes the system again, with one library and these sections of its own; returns its name."""
     names: list[str] = []
 
-    def described(tree: Path, repository: Path, config: str) -> str:
+    def described(**sections: Any) -> str:
         names.append(f"{system.name}-{len(names)}")
         folder = ROOT / "systems" / names[-1]
         shutil.copytree(system.scope.parent, folder)
         settings = folder / "settings.py"
         settings.write_text(settings.read_text().replace(system.name, names[-1]))
-        places = yaml.safe_load(config)["config"]
-        places["install_tree"]["root"] = str(tree)
-        written = {
-            "definitions": [{"mpis": [WHEEL]}, {"peers": []}],
-            "packages": {**system.packages, "blas": {"require": ["site-blas"]}},
-            "repos": {"site": str(repository)},
-            "config": {**places, "source_cache": str(tree / "sources")},
-        }
-        for section, value in written.items():
+        for section, value in {"definitions": [{"mpis": [WHEEL]}, {"peers": []}], **sections}.items():
             (folder / "spack" / f"{section}.yaml").write_text(yaml.safe_dump({section: value}))
         return names[-1]
 
@@ -395,7 +387,7 @@ def describe(system: System) -> Iterator[Describe]:
         shutil.rmtree(environment.ENVIRONMENTS / name, ignore_errors=True)
 
 
-def test_another_place_takes_libraries_from_a_binary_cache(describe: Describe, tmp_path: Path) -> None:
+def test_another_place_takes_libraries_from_a_binary_cache(describe: Describe, system: System, tmp_path: Path) -> None:
     """In the words of docs/spack.md: pushed from one place, installed in another one with a longer path when nothing is
     left to build them from, and called by two ranks."""
     page = (ROOT / "docs" / "spack.md").read_text().replace("/path/to/cache", str(tmp_path / "cache"))
@@ -404,7 +396,15 @@ def test_another_place_takes_libraries_from_a_binary_cache(describe: Describe, t
     repository, sources = site_blas(tmp_path)
     here, there = tmp_path / "here", tmp_path / "there-in-a-longer-path"
 
-    one = describe(here, repository, config)
+    def with_blas(tree: Path) -> str:
+        places = yaml.safe_load(config)["config"]
+        places["install_tree"]["root"] = str(tree)
+        packages = {**system.packages, "blas": {"require": ["site-blas"]}}
+        return describe(
+            packages=packages, repos={"site": str(repository)}, config={**places, "source_cache": str(tree / "sources")}
+        )
+
+    one = with_blas(here)
     good("setup", "--provider", "spack", "--system", one)
     typed = push.replace("NAME/LIBRARY", f"{one}/{environment.of(one, Line(WHEEL), ()).folder.name}")
     spack = tool.find()
@@ -414,7 +414,7 @@ def test_another_place_takes_libraries_from_a_binary_cache(describe: Describe, t
     assert done.returncode == 0, done.stdout + done.stderr
 
     sources.unlink()
-    other = describe(there, repository, config)
+    other = with_blas(there)
     (ROOT / "systems" / other / "spack" / "mirrors.yaml").write_text(mirrors)
     archived = ("--network", "shm", "--output", str(tmp_path / "archive"))
     run = last_run(good("run", *QUICK, "--system", other, *archived))
@@ -431,3 +431,64 @@ def test_another_place_takes_libraries_from_a_binary_cache(describe: Describe, t
     home = ctypes.CDLL(str(library)).cblas_home
     home.restype = ctypes.c_char_p
     assert Path(home().decode()) == library.parents[1]
+
+
+OSU = "osu-micro-benchmarks@7.4"
+# What OSU's recipe calls, of the one program that stands for all of OSU's.
+CONFIGURE = """#!/bin/sh
+for word; do case $word in --prefix=*) prefix=${word#--prefix=};; CC=*) compiler=${word#CC=};; esac; done
+folder=$prefix/libexec/osu-micro-benchmarks/mpi/collective
+printf 'osu_ibcast: fake_osu.c\\n\\t%s -o $@ fake_osu.c\\n' "$compiler" > Makefile
+printf 'install: osu_ibcast\\n\\tmkdir -p %s && cp osu_ibcast %s\\n' "$folder" "$folder" >> Makefile
+"""
+
+
+def put_osu(system: str, mirror: Path, folder: Path) -> None:
+    """An archive of sources where a mirror has OSU's."""
+    concretized = environment.of(system, Line(WHEEL), [OSU]).folder
+    located = tool.find().call("location", "--package-dir", "osu-micro-benchmarks", folder=concretized)
+    recipe = Path(located.stdout.strip(), "package.py")
+    (digest,) = re.findall(rf'version\("{OSU.partition("@")[2]}", sha256="([0-9a-f]+)"', recipe.read_text())
+    sources = folder / "osu"
+    sources.mkdir()
+    shutil.copy(ROOT / "tests" / "data" / "peers" / "fake_osu.c", sources)
+    (sources / "configure").write_text(CONFIGURE)
+    (sources / "configure").chmod(0o755)
+    place = mirror / "_source-cache" / "archive" / digest[:2]
+    place.mkdir(parents=True)
+    shutil.make_archive(str(place / digest), "gztar", folder, sources.name)
+
+
+def test_another_benchmark_is_lacking_with_the_reason_until_it_can_be_fetched(
+    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "https_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # no network, on a machine that has one
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    name = describe(
+        definitions=[{"mpis": [WHEEL]}, {"peers": [OSU]}],
+        mirrors={"here": f"file://{mirror}"},
+        config={
+            "install_tree": {"root": str(tmp_path / "opt")}, "source_cache": str(tmp_path / "sources"),
+            "checksum": False,
+        },
+    )  # fmt: skip
+    words = ("--provider", "spack", "--system", name, "--benchmark", "nbc_overlap", "--benchmark", "osu")
+    said = good("setup", *words)
+    assert re.search(rf"{WHEEL}: Spack could not build osu-micro-benchmarks: .*a mirror that has it.*--fresh", said)
+    output = ("--network", "shm", "--output", str(tmp_path / "archive"))
+
+    def theirs() -> dict[str, Any]:
+        run = last_run(good("run", *QUICK, *words[2:], *output))
+        cases: list[dict[str, Any]] = json.loads((run / "manifest.json").read_text())["cases"]
+        (case,) = (one for one in cases if one["benchmark"] == "osu")
+        return case
+
+    lacking = theirs()
+    assert lacking["result"] == "skip"
+    assert "Spack could not build osu-micro-benchmarks" in lacking["reason"]
+    put_osu(name, mirror, tmp_path)
+    said = good("setup", *words, "--fresh")
+    assert "could not" not in said
+    assert theirs()["result"] == "pass"

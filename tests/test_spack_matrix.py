@@ -18,10 +18,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign import ROOT, builds, libraries, machine, new_system, plan, provenance, results
+from mpi_campaign import ROOT, builds, libraries, machine, new_system, peers, plan, provenance, results
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.reframe_session import Outcome
-from mpi_campaign.spack import environment, matrix, provider, tool
+from mpi_campaign.spack import environment, installed, matrix, provider, tool
 from mpi_campaign.spack.build import Build
 from mpi_campaign.spack.matrix import Line, Matrix
 
@@ -433,21 +433,21 @@ def test_a_lock_is_of_the_commits_that_it_was_made_with(alone: Path, monkeypatch
 
 def noted(digest: str, prefix: str, said: str) -> None:
     """As a build script does it."""
-    path = provider.note(digest, prefix)
+    path = installed.note(digest, prefix)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{said}\n")
 
 
 def test_whoever_installs_into_a_prefix_says_so_for_all(alone: Path) -> None:
     build = replace(BUILD, prefix=str(alone / "ours"), peers=())
-    assert provider.to_install(build, "sources") == [build.hash]
+    assert installed.to_install(build, "sources") == [build.hash]
     (alone / "ours" / "bin").mkdir(parents=True)
     noted(build.hash, build.prefix, "sources")
-    assert provider.to_install(build, "sources") == []
-    assert provider.to_install(replace(build, environment="/another"), "sources") == []
-    assert provider.to_install(build, "later sources") == [build.hash]
+    assert installed.to_install(build, "sources") == []
+    assert installed.to_install(replace(build, environment="/another"), "sources") == []
+    assert installed.to_install(build, "later sources") == [build.hash]
     (alone / "elsewhere" / "bin").mkdir(parents=True)
-    assert provider.to_install(replace(build, prefix=str(alone / "elsewhere")), "sources") == [build.hash]
+    assert installed.to_install(replace(build, prefix=str(alone / "elsewhere")), "sources") == [build.hash]
 
 
 def test_another_benchmark_that_cannot_be_built_is_not_tried_again_until_that_is_asked(alone: Path) -> None:
@@ -455,17 +455,17 @@ def test_another_benchmark_that_cannot_be_built_is_not_tried_again_until_that_is
     build = replace(BUILD, prefix=str(alone / "ours"), peers=((name, digest, prefix),))
     (alone / "ours" / "bin").mkdir(parents=True)
     noted(build.hash, build.prefix, "sources")
-    assert provider.to_install(build, "sources") == [build.hash, digest]
-    noted(digest, prefix, provider.FAILED)
-    assert provider.to_install(build, "sources") == []
-    assert provider.failed(build) == [name]
-    provider.forget_failed()
-    assert provider.failed(build) == []
-    assert provider.to_install(build, "sources") == [build.hash, digest]
-    noted(digest, prefix, provider.INSTALLED)
-    assert provider.to_install(build, "sources") == [build.hash, digest]
+    assert installed.to_install(build, "sources") == [build.hash, digest]
+    noted(digest, prefix, installed.FAILED)
+    assert installed.to_install(build, "sources") == []
+    assert installed.failed(build) == [name]
+    installed.forget_failed()
+    assert installed.failed(build) == []
+    assert installed.to_install(build, "sources") == [build.hash, digest]
+    noted(digest, prefix, installed.INSTALLED)
+    assert installed.to_install(build, "sources") == [build.hash, digest]
     Path(prefix).mkdir()
-    assert provider.to_install(build, "sources") == []
+    assert installed.to_install(build, "sources") == []
 
 
 @pytest.fixture
@@ -498,6 +498,14 @@ def concretized(alone: Path, here: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
 
 HERE = f"linux-debian12-{platform.machine()}"
 
+LOG_OF_A_FETCH = """\
+[+] /opt/spack/openmpi
+==> Installing osu-micro-benchmarks-7.5-o [9/9]
+==> Error: FetchError: All fetchers failed for osu
+
+==> Warning: osu-micro-benchmarks: nothing was installed
+"""
+
 
 def test_a_lock_of_a_shared_clone_is_refused_where_its_programs_cannot_run(concretized: Callable[..., None]) -> None:
     concretized(f"linux-debian12-{OTHER}")
@@ -516,14 +524,31 @@ def test_every_external_must_still_be_there(concretized: Callable[..., None], al
 
 def test_a_toolchain_has_its_other_benchmarks_and_says_once_which_it_lacks(concretized: Callable[..., None]) -> None:
     concretized(HERE)
-    noted("o", "/osu", provider.FAILED)
+    noted("o", "/osu", installed.FAILED)
+    installed.log("o", "/osu").write_text(LOG_OF_A_FETCH)
     said: list[str] = []
     (found,) = provider.find((), "here", ["osu-micro-benchmarks"], said.append)
     assert found.build.peers == (("osu-micro-benchmarks", "o", "/osu"),)
     assert (found.build.spack_commit, found.build.repositories) == ("c", (("builtin", "d"),))
     (line,) = (line for line in said if "osu-micro-benchmarks" in line)
-    assert line.startswith("openmpi@5.0.8: osu-micro-benchmarks could not be built")
+    assert line.startswith(
+        "openmpi@5.0.8: Spack could not build osu-micro-benchmarks: Error: FetchError: All fetchers failed for osu "
+        "(nothing to fetch it from: name a mirror that has it, see docs/spack.md)"
+    )
     assert "--fresh" in line
+    assert str(installed.log("o", "/osu")) in line
+
+
+def test_a_case_of_another_benchmark_says_why_spack_does_not_have_it(alone: Path) -> None:
+    build = replace(BUILD, peers=(("osu-micro-benchmarks", "o", "/osu"),))
+    noted("o", "/osu", installed.FAILED)
+    installed.log("o", "/osu").write_text(LOG_OF_A_FETCH)
+    reason = peers.find("osu", "ibcast", "openmpi", alone, (), build)
+    assert isinstance(reason, str)
+    assert reason == installed.why_lacking(build, "osu-micro-benchmarks")
+    other = peers.find("osu", "ibcast", "openmpi", alone, (), replace(build, peers=()))
+    assert isinstance(other, str)
+    assert "name osu-micro-benchmarks among the peers of the system's spack/definitions.yaml, or build it" in other
 
 
 def test_a_build_is_remembered_as_it_was() -> None:
@@ -548,7 +573,10 @@ def test_a_complaint_of_spack_is_its_reason_in_one_line(said: str, line: str) ->
 
 @pytest.mark.parametrize(
     ("environment", "says"),
-    [("mpich-5_0_1-spack", "(no network: name a mirror, see docs/spack.md)"), ("mpich-5_0_1", "")],
+    [
+        ("mpich-5_0_1-spack", "(nothing to fetch it from: name a mirror that has it, see docs/spack.md)"),
+        ("mpich-5_0_1", ""),
+    ],
 )
 def test_a_build_that_lacks_a_network_says_what_to_do(tmp_path: Path, environment: str, says: str) -> None:
     (tmp_path / "rfm_build.err").write_text("==> Warning: x\n==> Error: All fetchers failed for spack-stage-mpich\n")

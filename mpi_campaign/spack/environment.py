@@ -24,7 +24,7 @@ from typing import Any
 import archspec.cpu
 import yaml
 
-from mpi_campaign import ROOT, archive, machine
+from mpi_campaign import ROOT, files, machine
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack import matrix, tool
 
@@ -121,9 +121,9 @@ class Environment:
             self.folder.mkdir(parents=True)
             defaults = tool.HOME / "defaults" / "config.yaml"
             defaults.parent.mkdir(parents=True, exist_ok=True)
-            archive.write_atomically(defaults, yaml.safe_dump(DEFAULTS))
-            archive.write_atomically(self.manifest, self.text(packages))
-            archive.write_atomically(self.folder / "made-from", self.digest(packages))
+            files.write_atomically(defaults, yaml.safe_dump(DEFAULTS))
+            files.write_atomically(self.manifest, self.text(packages))
+            files.write_atomically(self.folder / "made-from", self.digest(packages))
 
     def take(self, lock: Path, spack: tool.Spack) -> None:
         """Begin it anew with a lock that was kept elsewhere, or with its own.
@@ -177,7 +177,7 @@ class Environment:
         for one in found["repositories"]:
             one["commit"] = machine.commit_of(Path(one["root"]))
         found["lock_sha256"] = digest
-        archive.write_atomically(kept, json.dumps(found, indent=1) + "\n")
+        files.write_atomically(kept, json.dumps(found, indent=1) + "\n")
         return dict(found)
 
 

@@ -1,21 +1,15 @@
 """Toolchains that Spack builds, or has as externals: found, concretized, described, remembered."""
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import builds, libraries, machine, toolchains
+from mpi_campaign import libraries, machine, toolchains
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.spack import environment, matrix, tool
+from mpi_campaign.spack import environment, installed, matrix, tool
 from mpi_campaign.spack.build import Build
-
-# What is noted of other benchmarks.
-INSTALLED, FAILED = "installed", "failed"
-AGAIN = "have it tried with ./campaign setup --provider spack --fresh"
 
 
 @dataclass(frozen=True)
@@ -50,9 +44,8 @@ def find(
     for one, where in zip(found, places, strict=True):
         if not Path(one.build.prefix).is_dir():
             say(f"{one.name}: {'; '.join(environment.overview(where.description(spack)))}")
-        lacking = failed(one.build)
-        if lacking:
-            say(f"{one.name}: {', '.join(lacking)} could not be built, and will not be tried again: {AGAIN}")
+        for package in installed.failed(one.build):
+            say(f"{one.name}: {installed.why_lacking(one.build, package)}")
     return found
 
 
@@ -150,53 +143,6 @@ def program(prefix: Path, family: str, name: str) -> Path:
     """`mpicc` or `mpiexec` of a library; Debian and Ubuntu keep several in one prefix, as mpicc.openmpi."""
     own = prefix / "bin" / f"{name}.{family}"
     return own if own.is_file() else prefix / "bin" / name
-
-
-def note(digest: str, prefix: str) -> Path:
-    """The file that says what was installed there: from which sources, or that it could not be. One for each prefix,
-    whichever environments share it."""
-    return tool.HOME / "built" / f"{digest}-{hashlib.sha256(prefix.encode()).hexdigest()[:8]}"
-
-
-def _noted(digest: str, prefix: str) -> str:
-    try:
-        return note(digest, prefix).read_text().strip()
-    except OSError:
-        return ""
-
-
-def is_built(build: Build, sources: str) -> bool:
-    """Whether our benchmarks are installed from these sources (`builds.fingerprint`)."""
-    return _noted(build.hash, build.prefix) == sources and Path(build.prefix, "bin").is_dir()
-
-
-def failed(build: Build) -> list[str]:
-    """Other benchmarks that could not be built, by name; they are not tried again until `forget_failed`."""
-    return [name for name, digest, prefix in build.peers if _noted(digest, prefix) == FAILED]
-
-
-def forget_failed() -> None:
-    """What could not be built is tried again."""
-    for path in (tool.HOME / "built").glob("*"):
-        with suppress(FileNotFoundError):  # a build that has just begun takes its own away
-            if path.read_text().strip() == FAILED:
-                path.unlink()
-
-
-def to_install(build: Build, sources: str) -> list[str]:
-    """Hashes that are still to be installed, ours first; nothing where there is nothing to do."""
-    peers = [
-        digest
-        for _name, digest, prefix in build.peers
-        if (said := _noted(digest, prefix)) != FAILED and not (said and Path(prefix).is_dir())
-    ]
-    return [build.hash, *peers] if peers or not is_built(build, sources) else []
-
-
-def all_built(builds_: Sequence[Build]) -> bool:
-    """Whether nothing is left to build, so that Spack need not be asked."""
-    sources = builds.fingerprint()
-    return not any(to_install(one, sources) for one in builds_)
 
 
 def install_variables(build: Build) -> dict[str, str]:

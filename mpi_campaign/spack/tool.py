@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpi_campaign import STATE, archive, measuring
+from mpi_campaign import STATE, files, measuring
 from mpi_campaign.errors import CampaignError
 
 HOME = STATE / "spack"
@@ -137,7 +137,7 @@ def remember(*, spack: Path | None, packages: Path | None) -> None:
         if not (packages / BUILTIN / "repo.yaml").is_file():
             raise CampaignError(f"{packages} is not a clone of Spack's packages: it has no {BUILTIN}/repo.yaml")
     HOME.mkdir(parents=True, exist_ok=True)
-    archive.write_atomically(SETTINGS, json.dumps(told, indent=1) + "\n")
+    files.write_atomically(SETTINGS, json.dumps(told, indent=1) + "\n")
 
 
 def clone(say: Callable[[str], None]) -> None:
@@ -166,8 +166,8 @@ def clone(say: Callable[[str], None]) -> None:
     remember(spack=HOME / "spack", packages=HOME / "spack-packages")
 
 
-def complaint(output: str) -> str:
-    """What Spack found wrong, in one line: its error and the reasons below it."""
+def complaint(output: str, longest: int = 600) -> str:
+    """What Spack found wrong, in one line of so many characters: its error and the reasons below it."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     first = next((n for n, line in enumerate(lines) if re.match(r"(==> )?(Error|fatal|error)\b", line)), None)
     if first is None:
@@ -178,7 +178,7 @@ def complaint(output: str) -> str:
             break
         found.append(re.sub(r"^==> ", "", line))
     text = " ".join(found)
-    return text if len(text) <= 600 else text[:597] + "..."
+    return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
 def lacks_packages(spack: Spack, folder: Path | None = None) -> str | None:
@@ -202,7 +202,10 @@ def hint(said: str) -> str:
         ),
         (r"clingo", "Spack's solver is missing: remove .venv and start again, ./campaign installs it there"),
         (r"externally|buildable|external", "see which externals the system's spack/packages.yaml has"),
-        (r"URLError|urlopen|[Ff]etch|All fetchers failed", "no network: name a mirror, see docs/spack.md"),
+        (
+            r"URLError|urlopen|[Ff]etch|All fetchers failed",
+            "nothing to fetch it from: name a mirror that has it, see docs/spack.md",
+        ),
     )
     return next((what for pattern, what in known if re.search(pattern, said)), "")
 
