@@ -89,6 +89,11 @@ def impact_metrics(record: ImpactRecord) -> dict[str, float]:
     return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
+def shown_reliable(record: ImpactRecord) -> bool:
+    """Whether the ratio that stands for a record, at 512 ms or the nearest time, is reliable."""
+    return bool(highlighted(impact_table([record]))["reliable"].all())
+
+
 def write_parquet(run: Run) -> list[Path]:
     """Write `impact.parquet` into a run folder, where something of the kind was measured. Raises OSError."""
     table = impact_of(run)

@@ -28,13 +28,15 @@ from postprocess.diagnosis import (
 )
 from postprocess.load import GIVEN, Header, Point, Record, Reference, Run, load_record, load_run
 from postprocess.metrics import Estimate, as_float, median_estimate
-from postprocess.text import duration, work
+from postprocess.text import cores, duration, work
 
 CASE = [
     "benchmark", "collective", "system", "toolchain", "provider", "configuration", "network",
     "ranks", "nodes", "threads_per_rank", "given_up_cores", "cache", "computation", "test_interval_ns", "launch",
+    "named_cores",
 ]  # fmt: skip
-"""The columns that name a sweep: everything but its place in the grid. `launch` counts repeated launches from 1."""
+"""The columns that name a sweep: everything but its place in the grid. `launch` counts repeated launches from 1.
+`named_cores`: the cores of a rank's share, in a run with several such numbers, so that names tell them; else 0."""
 
 _RECORD_RATIOS = [
     "r_overhead", "r_overhead_vs_basic", "speedup_vs_basic", "speedup_vs_basic_per_work",
@@ -305,9 +307,14 @@ def _launch_case(record: Record, collective: str) -> Hashable:
 
 def header_case(h: Header) -> dict[str, Any]:
     """The columns `CASE` that a whole record has in common."""
-    elsewhere = {"collective", "system", "launch", "given_up_cores"}
+    elsewhere = {"collective", "system", "launch", "given_up_cores", "named_cores"}
     own = {name: getattr(h, name) for name in CASE if name not in elsewhere}
-    return own | {"given_up_cores": h.progress.given_up_cores}
+    case = h.metadata.get("case")
+    named = case.get("cores_per_rank") if isinstance(case, dict) else None
+    return own | {
+        "given_up_cores": h.progress.given_up_cores,
+        "named_cores": named if isinstance(named, int) else 0,
+    }
 
 
 def case_of(record: Record, collective: str, launch: int, system: str = "") -> dict[str, Any]:
@@ -328,6 +335,7 @@ def configuration_words(case: Mapping[Any, Any]) -> str:
 def unusual_words(case: Mapping[Any, Any]) -> str:
     """What is not as usual with a case, behind its name: ``, cold caches``, ``, triad, MPI_Test every 100 µs``."""
     unusual = [
+        *([cores(case["named_cores"])] if case.get("named_cores") else []),
         *(["cold caches"] if case["cache"] == "cold" else []),
         *([str(case["computation"])] if case["computation"] != "dgemm" else []),
         *([f"MPI_Test every {duration(case['test_interval_ns'])}"] if case["test_interval_ns"] else []),

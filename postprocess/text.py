@@ -35,6 +35,11 @@ def work(amount: int, computation: str) -> str:
     return f"matrices of order {amount}" if computation == "dgemm" else f"{amount} elements"
 
 
+def cores(count: int) -> str:
+    """A rank's share: ``4 cores per rank``."""
+    return f"{count} core{'s' * (count != 1)} per rank"
+
+
 def ratio(value: float) -> str:
     """A ratio with two decimals; ``-`` for NaN."""
     if not math.isfinite(value):
