@@ -388,7 +388,10 @@ def _comm_words(row: Mapping[Any, Any]) -> list[str]:
 
 
 def _comp_words(row: Mapping[Any, Any]) -> list[str]:
-    return ["Communication is hidden, but the computation pays for it.", *_slowed_words(row)]
+    hidden = (
+        "Communication is hidden, but" if row["r_exposed"] <= OVERLAP_LIMIT else "Some communication is hidden, and"
+    )
+    return [f"{hidden} the computation pays for it.", *_slowed_words(row)]
 
 
 def _serialised_words(row: Mapping[Any, Any]) -> list[str]:
