@@ -29,7 +29,7 @@ from postprocess.fields import RecordError, fail
 from postprocess.impact import CASE as IMPACT_CASE
 from postprocess.impact import impact_of, impact_table
 from postprocess.impact_record import impacts_of
-from postprocess.load import MANIFEST_VERSION, is_as_asked, load_run
+from postprocess.load import MANIFEST_VERSION, failed_records, load_run
 from postprocess.points import CASE, points_of
 from postprocess.text import clean
 
@@ -150,23 +150,13 @@ def _arrow(rows: pd.DataFrame) -> pa.Table:
 
 
 def _refused(folder: Path) -> dict[str, tuple[str, str]]:
-    """{record: (case, reason)} of the cases of a run that were not what was asked for: placed otherwise, say, or
-    without the progress thread. Those that only missed a reference are none: they are what a comparison is to find.
-    """
+    """`failed_records` of a run folder. Raises RecordError."""
     try:
-        cases = _manifest(folder).get("cases") or []
+        return failed_records(_manifest(folder))
     except RecordError:
         if folder.parent.name == ".partial":
             return {}  # its records tell what there is
         raise
-    failed = [
-        one
-        for one in (cases if isinstance(cases, list) else [])
-        if isinstance(one, dict) and one.get("result") == "fail" and not is_as_asked(one)
-    ]
-    return {
-        str(one["record"]): (clean(one.get("case")), clean(one.get("reason"))) for one in failed if one.get("record")
-    }
 
 
 def _impacts(folder: Path) -> pa.Table:

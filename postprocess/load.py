@@ -608,6 +608,27 @@ def is_as_asked(case: Json) -> bool:
     return case.get("result") == "pass" or case.get("fail_phase") == PERFORMANCE
 
 
+def cases_of(manifest: Json) -> list[Json]:
+    """The cases of a run's manifest, whatever else is in it."""
+    cases = manifest.get("cases")
+    return [case for case in cases if isinstance(case, dict)] if isinstance(cases, list) else []
+
+
+def failed_records(manifest: Json) -> dict[str, tuple[str, str]]:
+    """{record: (case, reason)} of the cases of a run that were not what was asked for: placed otherwise, say, or
+    without the progress thread.
+
+    Those that only missed a reference are none: they are what a comparison is to find. Neither is what is missing, as
+    all is that a run has not come to yet.
+    """
+    failed = [case for case in cases_of(manifest) if case.get("result") == "fail" and not is_as_asked(case)]
+    return {
+        str(case["record"]): (clean(case.get("case") or ""), clean(case.get("reason") or "no reason was given"))
+        for case in failed
+        if case.get("record")
+    }
+
+
 def _check_units(where: str, point: Point) -> None:
     """Fail where a series is of another unit than what its line says of it elsewhere, or than the other series."""
     references_ns = 0.0

@@ -242,12 +242,6 @@ def legend(sweeps: Iterable[Sweep], faded: bool = False) -> list[tuple[str, str]
     return signs
 
 
-def cases_of(run: Run) -> list[Json]:
-    """The cases of a run's manifest, whatever else is in it."""
-    cases = run.manifest.get("cases")
-    return [case for case in cases if isinstance(case, dict)] if isinstance(cases, list) else []
-
-
 def run_name(run: Run) -> str:
     """The run's name."""
     return str(run.manifest.get("run") or run.path.name)

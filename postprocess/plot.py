@@ -25,14 +25,13 @@ from matplotlib.patches import Rectangle
 from postprocess.chart_plot import chart_figure
 from postprocess.charts import charts_of
 from postprocess.colour import NO_VALUE, PALETTES, SCALES, Rgb, faded, text_colour
-from postprocess.load import Run
+from postprocess.load import Run, cases_of
 from postprocess.maps import (
     METRICS,
     Cell,
     Metric,
     Panel,
     Sweep,
-    cases_of,
     legend,
     panels_of,
     provenance_words,
@@ -153,7 +152,7 @@ def write_maps(run: Run, points: pd.DataFrame, folder: Path, look: Look = PLAIN)
     at all. Raises OSError where that cannot be done.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    panels = panels_of(sweeps_of(run, points), cases_of(run))
+    panels = panels_of(sweeps_of(run, points), cases_of(run.manifest))
     written: dict[str, list[Path]] = {}
     taken: set[str] = set()
 

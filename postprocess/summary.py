@@ -14,7 +14,8 @@ Where at least half of the valid points are reliable, a case has the verdict tha
 overlap of both degrees makes up the three quarters it is `partly overlaps`, with `serialises` and `slower than
 serialised` it is `serialises`; otherwise `mixed`. Where fewer are reliable, each by itself says too little, and all
 valid points are taken together: the verdict is that of the distribution-free 95 % interval of the median of their
-ratios, as if they were repetitions of one (6 points at least).
+ratios, as if they were repetitions of one (6 points at least). What a launch measured that failed counts for none of
+this: of a case whose launches all failed nothing can be told.
 
 The verdict says how much, `postprocess.diagnosis` says why, from the same ratio and its two parts. They cannot
 contradict each other: a point that is clearly `overlap` overlaps, and one that overlaps is never `no progression`,
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +35,7 @@ import pandas as pd
 from postprocess.diagnosis import MapDiagnosis, deciding_ratio, is_reference, map_diagnosis
 from postprocess.metrics import as_float, median_estimate
 from postprocess.points import CASE, configuration_words, median, usable
-from postprocess.text import clean, interval, ratio
+from postprocess.text import clean, interval, ratio, short
 
 OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (
     "overlaps",
@@ -57,6 +59,8 @@ class Summary:
     points: int
     valid: int
     reliable: int
+    able: int
+    """Those of `valid` whose launch did not fail."""
     r_overhead: float
     r_overhead_min: float
     r_overhead_max: float
@@ -72,7 +76,7 @@ class Summary:
     @property
     def together(self) -> bool:
         """Whether all valid points are taken together, because less than half of them are reliable."""
-        return 2 * self.reliable < self.valid
+        return 2 * self.reliable < self.able
 
     @property
     def verdict(self) -> str:
@@ -107,9 +111,9 @@ class Summary:
     @property
     def because(self) -> str:
         """What the verdict rests on, in words."""
-        kind, count = ("valid", self.valid) if self.together else ("reliable", self.reliable)
+        kind, count = ("valid", self.able) if self.together else ("reliable", self.reliable)
         if not count:
-            return f"none of {self.points} points is valid"
+            return "it failed" if self.valid else f"none of {self.points} points is valid"
         text = (
             f"median r_overhead {ratio(self.r_overhead)} over {count} {kind} {'point' if count == 1 else 'points'} "
             f"({ratio(self.r_overhead_min)} to {ratio(self.r_overhead_max)})"
@@ -163,12 +167,14 @@ def case_verdict(verdicts: Counter[str]) -> str:
 def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
     chosen = usable(points)
     overhead = chosen["r_overhead"]
-    together = median_estimate([row[deciding_ratio(row)] for row in points[points["valid"]].to_dict("records")])
+    able = points[points["valid"] & (points["failed"] == "")]
+    together = median_estimate([row[deciding_ratio(row)] for row in able.to_dict("records")])
     return Summary(
         case=case,
         points=len(points),
         valid=int(points["valid"].sum()),
         reliable=int(points["reliable"].sum()),
+        able=len(able),
         r_overhead=median(overhead),
         r_overhead_min=float(overhead.min()),
         r_overhead_max=float(overhead.max()),
@@ -188,9 +194,18 @@ def _deciding_verdict(row: dict[Any, Any]) -> str:
     return point_verdict(row[f"{metric}_ci95_low"], row[f"{metric}_ci95_high"])
 
 
+def _failures(points: pd.DataFrame) -> Iterator[str]:
+    """Which launches failed, where there are several, and why."""
+    several = points["launch"].nunique() > 1
+    failed = points[points["failed"] != ""]
+    for launch, reason in dict(zip(failed["launch"], failed["failed"], strict=True)).items():
+        yield f"launch {launch} failed: {short(reason)}" if several else f"failed: {short(reason)}"
+
+
 def _notes(points: pd.DataFrame) -> tuple[str, ...]:
-    notes = []
-    if 2 * int(points["reliable"].sum()) < int(points["valid"].sum()):
+    able = points[points["failed"] == ""]
+    notes = list(_failures(points))
+    if 2 * int(points["reliable"].sum()) < int(able["valid"].sum()):
         notes.append("few points reliable")
     if points["oversubscribed"].any():
         notes.append("oversubscribed")

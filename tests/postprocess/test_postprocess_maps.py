@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from postprocess import colour
 from postprocess.colour import PALETTES, SCALES, Rgb
-from postprocess.load import Run, load_run
-from postprocess.maps import METRICS, Panel, cases_of, panels_of, sweeps_of
+from postprocess.load import Run, cases_of, load_run
+from postprocess.maps import METRICS, Panel, panels_of, sweeps_of
 from postprocess.plot import Look, save_figure, write_maps
 from postprocess.points import points_of
 from tests.postprocess import synthetic
@@ -265,7 +265,7 @@ def test_hostile_names_are_drawn(tmp_path: Path) -> None:
 
 
 def panels(run: Run) -> list[Panel]:
-    return panels_of(sweeps_of(run, points_of(run)), cases_of(run))
+    return panels_of(sweeps_of(run, points_of(run)), cases_of(run.manifest))
 
 
 def test_cases_without_a_sweep_have_their_place(run: Run) -> None:
@@ -286,7 +286,7 @@ def test_what_became_of_other_benchmarks_is_not_said_of_maps(run: Run) -> None:
         {**same, "benchmark": "mpi_impact", "collective": "", "result": "fail", "reason": "it hung"},
     ]
     before = [(*panel.column, panel.collective, panel.trouble) for panel in panels(run)]
-    beside = panels_of(sweeps_of(run, points_of(run)), [*cases_of(run), *others])
+    beside = panels_of(sweeps_of(run, points_of(run)), [*cases_of(run.manifest), *others])
     assert [(*panel.column, panel.collective, panel.trouble) for panel in beside] == before
     own = {**same, "benchmark": "nbc_overlap", "result": "fail", "reason": "it hung"}
     found = panels_of(sweeps_of(run, points_of(run)), [own, *others])

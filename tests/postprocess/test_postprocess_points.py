@@ -151,6 +151,34 @@ def test_one_launch_of_a_side_is_one_launch(tmp_path: Path) -> None:
     assert list(table(tmp_path, basic, basic, own)["launches_vs_basic"]) == [2, 2, 1]
 
 
+def test_a_launch_counts_at_the_points_that_are_valid_in_it(tmp_path: Path) -> None:
+    """The second launch of `async`, or of `basic`, has too few repetitions at the first cell, and was cut off before
+    the last one: there one launch of the two sides stands against one, however many there are."""
+
+    def spoilt(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        few = point(0, PAYS, 8 * MS, 8 * MS, repetitions=4, given=True)
+        return [lines[0], few, *lines[2:4]]
+
+    basic, own = sweep(grid=(8, 16)), sweep(PAYS, grid=(8, 16), configuration="async")
+    for number, launches in enumerate(([basic, basic, own, spoilt(own)], [basic, spoilt(basic), own, own])):
+        points = table(tmp_path / str(number), *launches)
+        first = points[(points["configuration"] == "async") & (points["launch"] == 1)]
+        assert list(first["launches_vs_basic"]) == [1, 2, 2, 1]
+        assert list(first["diagnosis_confidence"]) == ["likely", "clear", "clear", "likely"]
+
+
+def test_a_launch_that_failed_counts_nowhere(tmp_path: Path) -> None:
+    basic, own = sweep(grid=(16,)), sweep(PAYS, grid=(16,), configuration="async")
+    run = synthetic.run_folder(tmp_path, [basic, basic, own, own])
+    assert set(points_of(load_run(run))["launches_vs_basic"]) == {2}
+    for number in (1, 3):
+        failed = synthetic.said_of(run, number, result="fail", reason="no progress thread")
+        points = points_of(load_run(failed))
+        assert list(points[points["configuration"] == "async"]["launches_vs_basic"]) == [1, 1]
+        assert points["diagnosis_confidence"].iloc[2] == "likely"
+        synthetic.said_of(run, number, result="pass")
+
+
 CALIBRATION = {"status": "converged", "time_ns": 16 * MS, "error_relative": 0.0, "measurements": 7}
 
 
