@@ -28,7 +28,7 @@ import pandas as pd
 from scipy import stats
 
 from postprocess.impact_record import COMPUTE_ALONE, MPI_IMPACT, ImpactRecord, Launch, impacts_of
-from postprocess.load import Run, failed_records
+from postprocess.load import Run, failed_records, repeat_of
 from postprocess.metrics import Floats, as_float, r_mpi_impact
 from postprocess.points import write_table
 from postprocess.table import aligned
@@ -131,11 +131,10 @@ def same_places(record: ImpactRecord) -> bool:
 
 def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
     header, pairs = record.header, pairs_of(record)
-    named = header.metadata.get("case")
     case = {
         **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
         "given_up_cores": header.progress.given_up_cores,
-        "repeat": named.get("repeat", 1) if isinstance(named, dict) else 1,
+        "repeat": repeat_of(header.metadata) or 1,
     }
     launches = [launch for pair in pairs for launch in pair]
     busy = _progress_cpu_share(record)

@@ -36,6 +36,7 @@ from postprocess.load import (
     failed_records,
     load_record,
     load_run,
+    repeat_of,
 )
 from postprocess.metrics import Estimate, as_float, median_estimate
 from postprocess.text import duration, work
@@ -44,7 +45,7 @@ CASE = [
     "benchmark", "collective", "system", "toolchain", "provider", "configuration", "network",
     "ranks", "nodes", "threads_per_rank", "given_up_cores", "cache", "computation", "test_interval_ns", "launch",
 ]  # fmt: skip
-"""The columns that name a sweep: everything but its place in the grid. `launch` counts repeated launches from 1."""
+"""The columns that name a sweep: everything but its place in the grid. `launch` is which repeat, from 1."""
 
 _RECORD_RATIOS = [
     "r_overhead", "r_overhead_vs_basic", "speedup_vs_basic", "speedup_vs_basic_per_work",
@@ -341,14 +342,21 @@ def _arrow(table: pd.DataFrame) -> pa.Table:
 
 
 def launch_numbers(records: Sequence[Record]) -> dict[tuple[str, str], int]:
-    """(record name, collective) -> number of its launch: 1 for the first record of a case, 2 for the next, by time."""
-    numbers: dict[tuple[str, str], int] = {}
-    seen: dict[Hashable, int] = defaultdict(int)
+    """(record name, collective) -> number of its launch: which repeat of its case it is, as the records tell.
+
+    So a launch keeps its number where one before it left no record, and stays beside that of `basic`. Where not every
+    record of a case tells, or two tell the same, it is 1 for the first record of the case, 2 for the next, by time.
+    """
+    cases: dict[Hashable, list[tuple[Record, str]]] = defaultdict(list)
     for record in sorted(records, key=lambda r: (r.header.started_utc, r.path.name)):
         for collective in record.collectives:
-            case = _launch_case(record, collective)
-            seen[case] += 1
-            numbers[record.name, collective] = seen[case]
+            cases[_launch_case(record, collective)].append((record, collective))
+    numbers: dict[tuple[str, str], int] = {}
+    for launches in cases.values():
+        told = [repeat for record, _ in launches if (repeat := repeat_of(record.header.metadata)) is not None]
+        by_time = range(1, len(launches) + 1)
+        known = told if len(set(told)) == len(launches) else by_time
+        numbers |= {(record.name, name): number for (record, name), number in zip(launches, known, strict=True)}
     return numbers
 
 

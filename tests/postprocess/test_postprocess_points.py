@@ -151,6 +151,36 @@ def test_one_launch_of_a_side_is_one_launch(tmp_path: Path) -> None:
     assert list(table(tmp_path, basic, basic, own)["launches_vs_basic"]) == [2, 2, 1]
 
 
+def numbered(lines: list[dict[str, Any]], repeat: object, second: int = 0) -> list[dict[str, Any]]:
+    """The record of a repeat of its case, as the campaign's metadata tell."""
+    metadata = {"case": {"repeat": repeat}}
+    return [{**lines[0], "metadata": metadata, "started_utc": f"2026-11-21T01:02:{second:02}Z"}, *lines[1:]]
+
+
+def test_a_launch_keeps_its_number_where_one_before_it_left_no_record(tmp_path: Path) -> None:
+    """So that the second `async` stands beside the second `basic`, which took twice as long."""
+    slow = Behaviour(1.0, reference_factor=2.0)
+    points = table(
+        tmp_path,
+        numbered(sweep(grid=(16,)), 1, 10),
+        numbered(sweep(slow, grid=(16,)), 2, 20),
+        numbered(sweep(grid=(16,), configuration="async"), 2, 30),
+        numbered(sweep(grid=(16,), configuration="async"), 3, 40),
+    )
+    assert list(points["launch"]) == [1, 2, 2, 3]
+    assert list(points["speedup_vs_basic"].round(6)) == [1, 1, 2, 2]  # the third has the last basic before it
+    alone = table(
+        tmp_path / "alone", numbered(sweep(slow, grid=(16,)), 2), numbered(sweep(grid=(16,), configuration="async"), 1)
+    )
+    assert alone["vs_basic_reason"].iloc[-1] == "basic was not measured at this point"
+
+
+@pytest.mark.parametrize("repeats", [(1, 1), (2, None), (None, 7), ("2", "1"), (0, -1), (2, 10**30), (True, 2)])
+def test_launches_that_are_not_told_apart_are_numbered_by_time(tmp_path: Path, repeats: tuple[object, object]) -> None:
+    later, first = (numbered(sweep(grid=(16,)), repeat, 10 * n) for repeat, n in zip(repeats, (2, 1), strict=True))
+    assert list(table(tmp_path, later, first)["launch"]) == [2, 1]
+
+
 def test_a_launch_counts_at_the_points_that_are_valid_in_it(tmp_path: Path) -> None:
     """The second launch of `async`, or of `basic`, has too few repetitions at the first cell, and was cut off before
     the last one: there one launch of the two sides stands against one, however many there are."""
