@@ -185,7 +185,7 @@ def _overview(run: Run, panels: Sequence[Panel], metric: Metric | None, look: Lo
     columns = list(dict.fromkeys(panel.column for panel in panels if not panel.skipped))
     nothing = ", ".join(" ".join(column) for column in every if column not in columns)
     collectives = list(dict.fromkeys(panel.collective for panel in panels))
-    places = {(panel.collective, panel.column): panel for panel in panels}
+    places = {(panel.collective, panel.column): panel for panel in reversed(panels)}  # those with a sweep are first
     rows: list[list[_Spot]] = []
     for collective in collectives:
         row = []
