@@ -61,6 +61,8 @@ class Summary:
     reliable: int
     able: int
     """Those of `valid` whose launch did not fail."""
+    without_basic: int
+    """Those of the `usable` points that have no basic to compare with, and are none themselves."""
     r_overhead: float
     r_overhead_min: float
     r_overhead_max: float
@@ -86,8 +88,8 @@ class Summary:
     @property
     def shown_verdict(self) -> str:
         """The verdict as people read it: with a question mark where points are unreliable that it rests on, or where
-        references decide that may be slow themselves."""
-        alone = not is_reference(self.case) and not math.isfinite(self.r_overhead_vs_basic)
+        at more of them than the share that a verdict can do without references decide that may be slow themselves."""
+        alone = self.without_basic > (1 - SHARE) * (self.able if self.together else self.reliable)
         return f"{self.verdict}?" if (self.together or alone) and self.verdict != CANNOT_TELL else self.verdict
 
     @property
@@ -125,6 +127,8 @@ class Summary:
                 if math.isfinite(self.r_overhead_vs_basic)
                 else ", no basic to compare with"
             )
+            if 0 < self.without_basic < count:
+                text += f" where there is one to compare with, at {count - self.without_basic} of them"
         if self.verdict == MIXED:
             text += "; " + ", ".join(f"{name} at {number}" for name, number in self.verdicts.most_common())
         if self.together and math.isfinite(self.together_low):
@@ -168,6 +172,7 @@ def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
     chosen = usable(points)
     overhead = chosen["r_overhead"]
     able = points[points["valid"] & (points["failed"] == "")]
+    without_basic = 0 if is_reference(case) else int(chosen["r_overhead_vs_basic"].isna().sum())
     together = median_estimate([row[deciding_ratio(row)] for row in able.to_dict("records")])
     return Summary(
         case=case,
@@ -175,6 +180,7 @@ def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
         valid=int(points["valid"].sum()),
         reliable=int(points["reliable"].sum()),
         able=len(able),
+        without_basic=without_basic,
         r_overhead=median(overhead),
         r_overhead_min=float(overhead.min()),
         r_overhead_max=float(overhead.max()),
@@ -185,7 +191,7 @@ def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
         together_high=as_float(together.high),
         verdicts=Counter(_deciding_verdict(row) for row in points[points["reliable"]].to_dict("records")),
         diagnosis=map_diagnosis(points.to_dict("records")),
-        notes=_notes(points),
+        notes=_notes(points, without_basic, len(chosen)),
     )
 
 
@@ -202,11 +208,13 @@ def _failures(points: pd.DataFrame) -> Iterator[str]:
         yield f"launch {launch} failed: {short(reason)}" if several else f"failed: {short(reason)}"
 
 
-def _notes(points: pd.DataFrame) -> tuple[str, ...]:
+def _notes(points: pd.DataFrame, without_basic: int, chosen: int) -> tuple[str, ...]:
     able = points[points["failed"] == ""]
     notes = list(_failures(points))
     if 2 * int(points["reliable"].sum()) < int(able["valid"].sum()):
         notes.append("few points reliable")
+    if without_basic:
+        notes.append(f"no basic at {without_basic} of {chosen}")
     if points["oversubscribed"].any():
         notes.append("oversubscribed")
     if points["shared_core"].any():

@@ -734,6 +734,19 @@ def test_verdict_is_against_basic_where_there_is_one(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("lacking", "shown"), [(0, "overlaps"), (2, "overlaps"), (3, "overlaps?"), (9, "overlaps?")])
+def test_a_verdict_is_doubtful_where_basic_lacks_more_than_a_quarter_of_its_points(
+    tmp_path: Path, lacking: int, shown: str
+) -> None:
+    basic = sweep()
+    for line in basic[1 : 1 + lacking]:
+        line["message_bytes"] += 1
+    own = summarise(table(tmp_path, basic, sweep(PAYS, configuration="async")))[1]
+    assert (own.reliable, own.shown_verdict) == (9, shown)
+    assert [note for note in own.notes if "basic" in note] == ([f"no basic at {lacking} of 9"] if lacking else [])
+    assert own.because.endswith(f" where there is one to compare with, at {9 - lacking} of them") == (0 < lacking < 9)
+
+
 def test_mixed_verdict_counts(tmp_path: Path) -> None:
     lines = sweep(grid=(8, 16))
     lines[1] = point(0, synthetic.PERFECT, 8 * MS, 8 * MS)
