@@ -95,7 +95,8 @@ def gain_charts(points: pd.DataFrame) -> list[Chart]:
     found = [{str(k): v for k, v in row.items()} for row in break_even_table(points).to_dict("records")]
     about = {(row["record"], row["index"]): row for row in points.to_dict("records")}
     whole = {_place(row): row for row in about.values()}
-    rows = [{**row, "remarks": "; ".join(remarks(whole[_place(row)]))} for row in found]
+    beside = [(row, whole[_place(row)]) for row in found]
+    rows = [{**row, "remarks": "; ".join(remarks(there)), "failed": there["failed"]} for row, there in beside]
     charts = []
     for key, same in _grouped(rows, ("toolchain", "network", "collective", "cores_per_rank")).items():
         diagonal = [row for row in same if row["comm_target_ns"] == row["comp_target_ns"]]
@@ -129,12 +130,11 @@ def _cores_chart(name: str, rows: Sequence[Row], whole: Mapping[tuple[Any, ...],
     series = []
     for (configuration,), same in _grouped([{**r, "name": launch_words(r)} for r in rows], ("name",)).items():
         for (on,), part in _grouped(same, ("cores_per_rank",)).items():
-            usable = [row for row in part if row["reliable"]] if _enough(part) else part
+            usable, note = _usable(part)
             if not usable:
                 continue
             gained = median_estimate([whole[_place(row)]["speedup_vs_basic"] for row in usable])
             given_up = usable[0]["given_up_cores"]
-            note = "" if _enough(part) else "few points reliable"
             # The model of `metrics.break_even_estimate`: times per thread stay, n - g of n threads compute.
             marks = [_of(i, gained, note, (n - given_up) / n) for i, n in enumerate(cores) if n > given_up]
             series.append(Series(f"{configuration}, predicted from {on} cores", tuple(marks), predicted=True))
@@ -159,11 +159,9 @@ def interval_charts(rows: Iterable[Row]) -> list[Chart]:
         for (name,), part in _grouped(same, ("configuration",)).items():
             marks = []
             for (every,), maps in sorted(_grouped(part, ("test_interval_ns",)).items(), reverse=True):
-                enough = _enough(maps)
-                usable = [row for row in maps if row["reliable" if enough else "valid"]]
+                usable, note = _usable(maps)
                 found = median_estimate([row[deciding_ratio(row)] for row in usable])
                 if usable and math.isfinite(as_float(found.value)):
-                    note = "" if enough else "few points reliable"
                     marks.append(_of(intervals.index(int(every)), found, note))
             if marks:
                 series.append(Series(str(name), tuple(sorted(marks, key=lambda mark: mark.place))))
@@ -181,10 +179,11 @@ def _grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...],
     return groups
 
 
-def _enough(rows: Sequence[Row]) -> bool:
-    """Whether at least half of the valid points are reliable, as in `points.usable`."""
-    valid = [row for row in rows if row.get("valid", True)]
-    return 2 * sum(bool(row["reliable"]) for row in valid) >= len(valid) > 0
+def _usable(rows: Sequence[Row]) -> tuple[list[Row], str]:
+    """`points.usable` of rows that are valid where they do not tell, and what is to be said of them."""
+    valid = [row for row in rows if row.get("valid", True) and not row["failed"]]
+    reliable = [row for row in valid if row["reliable"]]
+    return (reliable, "") if 2 * len(reliable) >= len(valid) else (valid, "few points reliable")
 
 
 def _place(row: Row) -> tuple[Any, ...]:

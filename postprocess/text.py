@@ -20,6 +20,12 @@ def clean(text: object) -> str:
     return "".join(c if c.isprintable() else " " if c in "\t\n\r" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
+def short(text: object, most: int = 120) -> str:
+    """The text `clean` and in one line of at most so many characters, the last of which say that something is cut."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
 def duration(nanoseconds: float) -> str:
     """A time for axes and tables, three significant digits: ``8 ms``, ``500 µs``; ``-`` for NaN."""
     return _scaled(nanoseconds, _NANOSECOND_UNITS)
