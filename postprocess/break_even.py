@@ -17,11 +17,11 @@ from typing import Any
 import pandas as pd
 
 from postprocess.diagnosis import LEAST_LAUNCHES, LIKELY
-from postprocess.points import CASE
+from postprocess.points import CASE, NAMED
 
 PAYS, DOES_NOT, CANNOT_TELL = "yes", "no", "cannot tell"
 
-_GROUP = [name for name in CASE if name not in ("threads_per_rank", "named_cores", "launch")]
+_GROUP = [name for name in CASE if name not in ("threads_per_rank", "launch")]
 _CELL = ["comm_target_ns", "comp_target_ns"]
 _NUMBERS = [
     f"{name}{end}"
@@ -29,8 +29,8 @@ _NUMBERS = [
     for end in ("", "_ci95_low", "_ci95_high")
 ]
 COLUMNS = [
-    *CASE, "cores_per_rank", *_CELL, "message_bytes", *_NUMBERS, "pays", "pays_on_cores", "does_not_pay_on_cores",
-    "reliable", "oversubscribed",
+    *CASE, NAMED, "cores_per_rank", *_CELL, "message_bytes", *_NUMBERS,
+    "pays", "pays_on_cores", "does_not_pay_on_cores", "reliable", "oversubscribed",
 ]  # fmt: skip
 """The columns of `break_even_table`; `pays_on_cores` and `does_not_pay_on_cores` are lists of numbers of cores."""
 

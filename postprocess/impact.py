@@ -28,9 +28,9 @@ import pandas as pd
 from scipy import stats
 
 from postprocess.impact_record import COMPUTE_ALONE, MPI_IMPACT, ImpactRecord, Launch, impacts_of
-from postprocess.load import Run, failed_records, repeat_of
+from postprocess.load import Run, failed_records, named_cores_of, repeat_of
 from postprocess.metrics import Floats, as_float, r_mpi_impact
-from postprocess.points import write_table
+from postprocess.points import NAMED, write_table
 from postprocess.table import aligned
 from postprocess.text import change, duration, interval, percent, ratio
 from postprocess.validity import failed_reasons
@@ -53,7 +53,7 @@ CASE = [
 """The columns that name a case. `repeat` counts repeats of a case in one run from 1."""
 
 COLUMNS = [
-    *CASE, "comp_target_ns", "work_size", "t_comp_ref_ns", "t_comp_passive_mpi_ns",
+    *CASE, NAMED, "comp_target_ns", "work_size", "t_comp_ref_ns", "t_comp_passive_mpi_ns",
     "r_mpi_impact", "r_mpi_impact_ci95_low", "r_mpi_impact_ci95_high", "r_mpi_impact_by_rank",
     "pairs", "repetitions", "together_share", "ref_spread_relative", "ref_drift_relative", "ref_drift_p_value",
     "progress_cpu_share", "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core",
@@ -140,6 +140,7 @@ def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
         **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
         "given_up_cores": header.progress.given_up_cores,
         "repeat": repeat_of(header.metadata) or 1,
+        NAMED: named_cores_of(header.metadata),
     }
     launches = [launch for pair in pairs for launch in pair]
     busy = _progress_cpu_share(record)

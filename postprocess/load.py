@@ -617,6 +617,13 @@ def repeat_of(metadata: Json) -> int | None:
     return repeat if type(repeat) is int and 0 < repeat <= LARGEST_REPEAT else None
 
 
+def named_cores_of(metadata: Json) -> int:
+    """The cores of each rank's share where a run has several such numbers, so that they name the case; else 0."""
+    case = metadata.get("case")
+    cores = case.get("cores_per_rank") if isinstance(case, dict) else None
+    return cores if type(cores) is int and 0 < cores <= LARGEST_REPEAT else 0
+
+
 def cases_of(manifest: Json) -> list[Json]:
     """The cases of a run's manifest, whatever else is in it."""
     cases = manifest.get("cases")

@@ -11,7 +11,7 @@ import pandas as pd
 
 from postprocess import diagnosis
 from postprocess.fields import Json
-from postprocess.load import Record, Run, repeat_of
+from postprocess.load import Record, Run, named_cores_of, repeat_of
 from postprocess.points import case_of, configuration_words, launch_numbers, unusual_words
 from postprocess.text import clean, ratio
 
@@ -253,6 +253,7 @@ def _named(case: Json) -> dict[str, Any]:
         **{name: str(case.get(name) or value) for name, value in usual.items()},
         "test_interval_ns": interval if isinstance(interval, int) else 0,
         "launch": repeat_of({"case": case}) or 1,
+        "named_cores": named_cores_of({"case": case}),
     }
 
 
@@ -324,6 +325,7 @@ def side_by_side(sweeps: Sequence[Sweep]) -> list[Sweep]:
         return (
             ranks[names(sweep, *library)],
             ranks[names(sweep, *library, "collective")],
+            sweep.case["named_cores"],
             *(sweep.case["cache"] == "cold", sweep.case["computation"] != "dgemm"),
             0 if sweep.case["configuration"] == "basic" else 1 + ranks[names(sweep, "configuration")],
             sweep.case["test_interval_ns"],

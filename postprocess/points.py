@@ -36,6 +36,7 @@ from postprocess.load import (
     failed_records,
     load_record,
     load_run,
+    named_cores_of,
     repeat_of,
 )
 from postprocess.metrics import Estimate, as_float, median_estimate
@@ -44,10 +45,12 @@ from postprocess.text import cores, duration, work
 CASE = [
     "benchmark", "collective", "system", "toolchain", "provider", "configuration", "network",
     "ranks", "nodes", "threads_per_rank", "given_up_cores", "cache", "computation", "test_interval_ns", "launch",
-    "named_cores",
 ]  # fmt: skip
-"""The columns that name a sweep: everything but its place in the grid. `launch` is which repeat, from 1. `named_cores`:
-the cores of a rank's share, in a run with several such numbers, so that names tell them; else 0."""
+"""The columns that name a sweep: everything but its place in the grid. `launch` is which repeat, from 1."""
+
+NAMED = "named_cores"
+"""The column with the cores of a rank's share in a run that has several such numbers, so that names tell them; else 0.
+It says nothing that `CASE` does not."""
 
 _RECORD_RATIOS = [
     "r_overhead", "r_overhead_vs_basic", "speedup_vs_basic", "speedup_vs_basic_per_work",
@@ -60,7 +63,7 @@ _ESTIMATES = [
 ]  # fmt: skip
 
 COLUMNS = [
-    *CASE, "comm_target_ns", "comp_target_ns", "message_bytes", "work_size",
+    *CASE, NAMED, "comm_target_ns", "comp_target_ns", "message_bytes", "work_size",
     "t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns",
     *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")), "vs_basic_reason",
     "launches_vs_basic",
@@ -368,25 +371,20 @@ def _launch_case(record: Record, collective: str) -> Hashable:
 
 
 def header_case(h: Header) -> dict[str, Any]:
-    """The columns `CASE` that a whole record has in common."""
-    elsewhere = {"collective", "system", "launch", "given_up_cores", "named_cores"}
+    """The columns `CASE` and `NAMED` that a whole record has in common."""
+    elsewhere = {"collective", "system", "launch", "given_up_cores"}
     own = {name: getattr(h, name) for name in CASE if name not in elsewhere}
-    case = h.metadata.get("case")
-    named = case.get("cores_per_rank") if isinstance(case, dict) else None
-    return own | {
-        "given_up_cores": h.progress.given_up_cores,
-        "named_cores": named if isinstance(named, int) else 0,
-    }
+    return own | {"given_up_cores": h.progress.given_up_cores, NAMED: named_cores_of(h.metadata)}
 
 
 def case_of(record: Record, collective: str, launch: int, system: str = "") -> dict[str, Any]:
-    """The columns `CASE` of one collective of a record."""
+    """The columns `CASE` and `NAMED` of one collective of a record."""
     values = header_case(record.header) | {
         "collective": collective,
         "system": system or str(record.header.metadata.get("system") or ""),
         "launch": launch,
     }
-    return {name: values[name] for name in CASE}
+    return {name: values[name] for name in (*CASE, NAMED)}
 
 
 def configuration_words(case: Mapping[Any, Any]) -> str:
@@ -397,7 +395,7 @@ def configuration_words(case: Mapping[Any, Any]) -> str:
 def unusual_words(case: Mapping[Any, Any]) -> str:
     """What is not as usual with a case, behind its name: ``, cold caches``, ``, triad, MPI_Test every 100 µs``."""
     unusual = [
-        *([cores(case["named_cores"])] if case.get("named_cores") else []),
+        *([cores(case[NAMED])] if case.get(NAMED) else []),
         *(["cold caches"] if case["cache"] == "cold" else []),
         *([str(case["computation"])] if case["computation"] != "dgemm" else []),
         *([f"MPI_Test every {duration(case['test_interval_ns'])}"] if case["test_interval_ns"] else []),

@@ -34,7 +34,7 @@ import pandas as pd
 
 from postprocess.diagnosis import MapDiagnosis, deciding_ratio, is_reference, map_diagnosis
 from postprocess.metrics import as_float, median_estimate
-from postprocess.points import CASE, configuration_words, median, usable
+from postprocess.points import CASE, NAMED, configuration_words, median, usable
 from postprocess.text import clean, interval, ratio, short
 
 OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (
@@ -48,7 +48,7 @@ OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (
 SHARE = 0.75
 SLOWER_LIMIT = 1.1
 PARTLY_LIMITS = (0.25, 0.75)
-GROUP = [name for name in CASE if name != "launch"]
+GROUP = [*(name for name in CASE if name != "launch"), NAMED]
 
 
 @dataclass(frozen=True)

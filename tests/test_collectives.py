@@ -74,8 +74,8 @@ def test_each_wrong_element_on_each_rank_is_found(
     assert found["barrier_init"]["left_early"] > 0
 
 
-# Faults of a library, seen by a program of MPI calls alone as well: of what persistent requests of Intel MPI are started
-# again, these three leave blocks as they were.
+# Faults of a library, seen by a program of MPI calls alone as well: a persistent request of Intel MPI that is started
+# again leaves blocks as they were.
 WRONG_BY_ITSELF = {"intel@2021.18.1": {"gather_init", "allgather_init", "scatter_init"}}
 
 
