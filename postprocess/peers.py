@@ -484,7 +484,7 @@ OURS = (
     "comm_target_ns", "comp_target_ns", "r_overhead", "r_overhead_ci95_low", "r_overhead_ci95_high",
     "r_overhead_vs_basic", "r_overhead_vs_basic_ci95_low", "r_overhead_vs_basic_ci95_high",
     "speedup_vs_basic", "speedup_vs_basic_ci95_low", "speedup_vs_basic_ci95_high", "r_comm", "r_comp_slowdown",
-    "overlap_osu_percent", "overlap_imb_percent", "diagnosis", "reliable", "oversubscribed", "shared_core",
+    "overlap_osu_percent", "overlap_imb_percent", "diagnosis", "reliable", "oversubscribed", "shared_core", "complete",
 )  # fmt: skip
 """Columns of `points_of` that are set beside a peer's."""
 
@@ -599,24 +599,30 @@ def peers_table_text(table: pd.DataFrame) -> str:
 
 
 def peers_summary_text(table: pd.DataFrame) -> str:
-    """One line per program and case, from the smallest to the largest over its sizes; empty where there is none."""
+    """One line per program and case, from the smallest to the largest over its sizes; empty where there is none.
+
+    Ours are ranges over the reliable ones of our points at these very sizes; "reliable" counts those of all of them.
+    """
     heads = [
         *("toolchain", "network", "configuration", "collective", "program", "sizes"),
-        *("it says", "x its basic", "ours: vs basic", "speed-up"),
+        *("it says", "x its basic", "ours: vs basic", "speed-up", "reliable", "remarks"),
     ]
     lines = []
     for key, rows in table.groupby(["toolchain", "network", "configuration", "collective", "program"], sort=False):
         ours = rows[rows["our_message_bytes"] == rows["message_bytes"]]
+        reliable = ours[ours["our_reliable"].astype(bool)]
         lines.append(
             [
                 *map(str, key),
                 str(int(rows["peer_overlap_percent"].notna().sum())),
                 _range(rows["peer_overlap_percent"], "{:.0f}", " %"),
                 _range(rows["peer_times_its_basic"]),
-                *(_range(ours[f"our_{name}"]) for name in ("r_overhead_vs_basic", "speedup_vs_basic")),
+                *(_range(reliable[f"our_{name}"]) for name in ("r_overhead_vs_basic", "speedup_vs_basic")),
+                f"{len(reliable)}/{len(ours)}",
+                ", ".join(dict.fromkeys(words for row in reliable.to_dict("records") for words in _circumstances(row))),
             ]
         )
-    return aligned(heads, lines, set(range(5, 10))) if lines else ""
+    return aligned(heads, lines, set(range(5, 11))) if lines else ""
 
 
 def _range(values: pd.Series[Any], form: str = "{:.2f}", unit: str = "") -> str:
@@ -641,12 +647,20 @@ def peer_remarks(row: Mapping[Hashable, Any]) -> list[str]:
         found.append("no valid point of ours at this size")
     else:
         found += [] if row["our_reliable"] else ["ours is unreliable"]
-        found += [name.replace("_", " ") for name in ("oversubscribed", "shared_core") if row[f"our_{name}"] is True]
+        found += _circumstances(row)
         if row["our_message_bytes"] != row["message_bytes"]:
             found.append(f"ours at {size(row['our_message_bytes'])}")
     if row["peer_reason"]:
         found.append(f"{row['program']}: {row['peer_reason']}")
     return found
+
+
+def _circumstances(row: Mapping[Hashable, Any]) -> list[str]:
+    """What is to be known of our point although its ratio stands."""
+    return [
+        *(name.replace("_", " ") for name in ("oversubscribed", "shared_core") if row[f"our_{name}"]),
+        *([] if row["our_complete"] else ["incomplete record"]),
+    ]
 
 
 def _number_of(row: Mapping[Hashable, Any], name: str) -> float:
