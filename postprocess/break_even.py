@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from postprocess.diagnosis import LEAST_LAUNCHES, LIKELY
+from postprocess.metrics import least_cores, most_ranks_on_a_node
 from postprocess.points import CASE
 
 PAYS, DOES_NOT, CANNOT_TELL = "yes", "no", "cannot tell"
@@ -72,7 +73,7 @@ def pays_words(answer: str, launches: int) -> str:
 
 def cores_words(cores: float) -> str:
     """From which whole number of cores on it pays: ``3``, ``never``, ``-`` where that is not known."""
-    return "-" if math.isnan(cores) else "never" if math.isinf(cores) else str(math.floor(cores) + 1)
+    return "-" if math.isnan(cores) else "never" if math.isinf(cores) else str(least_cores(cores))
 
 
 def node_words(row: Mapping[Any, Any]) -> str:
@@ -80,7 +81,7 @@ def node_words(row: Mapping[Any, Any]) -> str:
     cores = row["break_even_cores"]
     if not math.isfinite(cores):
         return cores_words(cores)
-    return str((math.floor(cores) + 1) * -(-int(row["ranks"]) // int(row["nodes"])))
+    return str(least_cores(cores, most_ranks_on_a_node(int(row["ranks"]), int(row["nodes"]))))
 
 
 def measured_words(row: dict[Any, Any]) -> str:

@@ -16,7 +16,7 @@ import pandas as pd
 from postprocess.break_even import break_even_table
 from postprocess.diagnosis import deciding_ratio
 from postprocess.maps import launch_words
-from postprocess.metrics import Estimate, as_float, median_estimate
+from postprocess.metrics import Estimate, as_float, median_estimate, per_work_estimate
 from postprocess.table import remarks
 from postprocess.text import duration, interval, ratio
 
@@ -136,7 +136,10 @@ def _cores_chart(name: str, rows: Sequence[Row], whole: Mapping[tuple[Any, ...],
             given_up = usable[0]["given_up_cores"]
             note = "" if _enough(part) else "few points reliable"
             # The model of `metrics.break_even_estimate`: times per thread stay, n - g of n threads compute.
-            marks = [_of(i, gained, note, (n - given_up) / n) for i, n in enumerate(cores) if n > given_up]
+            by_work = {
+                i: per_work_estimate(gained, n - given_up, given_up) for i, n in enumerate(cores) if n > given_up
+            }
+            marks = [_of(i, found, note) for i, found in by_work.items()]
             series.append(Series(f"{configuration}, predicted from {on} cores", tuple(marks), predicted=True))
             here = tuple(mark for mark in marks if cores[mark.place] == on)
             series.append(Series(f"{configuration}, measured on {on} cores", here))
@@ -193,8 +196,8 @@ def _place(row: Row) -> tuple[Any, ...]:
     return tuple(row[name] for name in (*names, *more))
 
 
-def _of(place: int, found: Estimate, words: str, factor: float = 1.0) -> Mark:
-    value, low, high = (factor * as_float(part) for part in (found.value, found.low, found.high))
+def _of(place: int, found: Estimate, words: str) -> Mark:
+    value, low, high = (as_float(part) for part in (found.value, found.low, found.high))
     return Mark(place, value, low, high, words)
 
 
