@@ -75,7 +75,7 @@ def points_table_text(points: pd.DataFrame) -> str:
     heads = [
         *("toolchain", "network", "configuration", "collective", "comm", "comp", "message", "work"),
         *("t_comm_ref", "t_comp_ref", "t_measured", "r_overhead", "95 %", "vs basic", "95 %", "speed-up"),
-        *("r_comm", "r_comp", "reps", "width", "diagnosis", "remarks"),
+        *("per work", "r_comm", "r_comp", "reps", "width", "diagnosis", "remarks"),
     ]
     lines = [
         [
@@ -90,7 +90,7 @@ def points_table_text(points: pd.DataFrame) -> str:
             interval(p["r_overhead_ci95_low"], p["r_overhead_ci95_high"]),
             ratio(p["r_overhead_vs_basic"]),
             interval(p["r_overhead_vs_basic_ci95_low"], p["r_overhead_vs_basic_ci95_high"]),
-            *(ratio(p[key]) for key in ("speedup_vs_basic", "r_comm", "r_comp_slowdown")),
+            *(ratio(p[key]) for key in ("speedup_vs_basic", "speedup_vs_basic_per_work", "r_comm", "r_comp_slowdown")),
             str(p["repetitions"]),
             percent(p["interval_relative_reached"]),
             Diagnosis.of(p).words,
@@ -98,7 +98,7 @@ def points_table_text(points: pd.DataFrame) -> str:
         ]
         for p in points.to_dict("records")
     ]
-    return aligned(heads, lines, right=set(range(4, 20)) - {12, 14}) if lines else "no points"
+    return aligned(heads, lines, right=set(range(4, 21)) - {12, 14}) if lines else "no points"
 
 
 def measured_share(records: Iterable[Record]) -> str:

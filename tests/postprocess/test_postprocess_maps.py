@@ -25,6 +25,7 @@ from postprocess.load import Run, load_run
 from postprocess.maps import METRICS, Panel, cases_of, panels_of, sweeps_of
 from postprocess.plot import Look, save_figure, write_maps
 from postprocess.points import points_of
+from postprocess.table import points_table_text
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import MS, sweep
 from tests.postprocess.test_postprocess_report import hostile_run
@@ -193,10 +194,31 @@ def test_palette_and_metrics_are_chosen(run: Run, tmp_path: Path) -> None:
     assert blue in backgrounds(safe[ASYNC])
     assert green not in backgrounds(safe[ASYNC])
     assert "basic's references" not in words(safe[ASYNC])
-    assert set(draw(run, tmp_path / "speed", kinds=("svg",), metrics=("speedup_vs_basic",))) == {
+    assert set(draw(run, tmp_path / "speed", kinds=("svg",), metrics=("speedup_vs_basic_per_work",))) == {
         *(f"{name}-speed" for name in paper if "async" in name and "concurrency" not in name),
-        "overview-speedup-vs-basic",
+        "overview-speedup-vs-basic-per-work",
     }
+
+
+def test_speed_is_shown_by_the_work_done(tmp_path: Path) -> None:
+    """Of four cores three compute, 1.25 times as fast: that is less work per time than on all four."""
+    basic = sweep(synthetic.Behaviour(1.0, noise=1e-4), grid=(16,), threads_per_rank=4)
+    progress = {"source": "library", "pinned_by": "library", "given_up_cores": 1}
+    faster = synthetic.Behaviour(0.6, comm=0.05, noise=1e-4)
+    given_up = sweep(faster, grid=(16,), configuration="dedicated", threads_per_rank=3, progress=progress)
+    run = load_run(synthetic.run_folder(tmp_path / "run", [basic, given_up]))
+    points = points_of(run)
+    plain, dedicated = sweeps_of(run, points)
+    assert not [metric for metric in plain.metrics if metric.family == "speed"]
+    (speed,) = [metric for metric in dedicated.metrics if metric.family == "speed"]
+    assert [cell.label(speed.name) for cell in dedicated.cells.values()] == ["0.94"]
+    assert "by the work done" in speed.title
+    drawn = draw(run, tmp_path / "maps", kinds=("svg",), metrics=(speed.name,))
+    assert "by the work done" in words(drawn["overview-speedup-vs-basic-per-work"])
+    heads, _, row = points_table_text(points).splitlines()
+    start, end = heads.index("per work") - 1, heads.index("per work") + len("per work")
+    assert row[start:end].strip() == "0.94"
+    assert "1.25" in row[:start]
 
 
 @pytest.mark.parametrize(
