@@ -64,6 +64,14 @@ METRICS: Mapping[str, Metric] = {
 """By name, in the order in which they stand side by side. Those of one family share a picture."""
 
 
+_NO_COMPARISON = {
+    "basic was not measured": "no basic",
+    "basic had other sizes": "other sizes",
+    "basic is not valid": "basic invalid",
+}
+"""How a `vs_basic_reason` begins, and the word or two for it that fit into a cell."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """One place of a grid. ``point`` is the row of the points table, None where the record ends before it."""
@@ -116,7 +124,10 @@ class Cell:
         """What stands in the cell, without its marks."""
         if self.empty or self.point is None:
             return self.empty
-        return ratio(float(self.point[metric])) if math.isfinite(self.point[metric]) else "no basic"
+        if math.isfinite(self.point[metric]):
+            return ratio(float(self.point[metric]))
+        reason = str(self.point["vs_basic_reason"]) if "_vs_basic" in metric else ""
+        return next((word for start, word in _NO_COMPARISON.items() if reason.startswith(start)), "no ratio")
 
 
 @dataclass(frozen=True)
@@ -235,7 +246,8 @@ def legend(sweeps: Iterable[Sweep], faded: bool = False) -> list[tuple[str, str]
     diagnoses = {cell.diagnosis for cell in cells}
     signs = [(letter, name) for name, letter in DIAGNOSES.items() if name in diagnoses]
     signs += [(letter, words) for letter, words in MARKS.items() if any(letter in cell.marks for cell in cells)]
-    if any(cell.empty for cell in cells):
+    values = (cell.value(metric.name) for sweep in shown for cell in sweep.cells.values() for metric in sweep.metrics)
+    if not all(map(math.isfinite, values)):
         signs.append(("grey", "no value, and why"))
     if faded and any(sweep.has_far for sweep in shown):
         signs.append(("faded", FAR_WORDS))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from postprocess import colour
 from postprocess.colour import PALETTES, SCALES, Rgb
 from postprocess.load import Run, load_run
-from postprocess.maps import METRICS, Panel, cases_of, panels_of, sweeps_of
+from postprocess.maps import METRICS, Panel, cases_of, legend, panels_of, sweeps_of
 from postprocess.plot import Look, save_figure, write_maps
 from postprocess.points import points_of
 from postprocess.table import points_table_text
@@ -198,6 +198,30 @@ def test_palette_and_metrics_are_chosen(run: Run, tmp_path: Path) -> None:
         *(f"{name}-speed" for name in paper if "async" in name and "concurrency" not in name),
         "overview-speedup-vs-basic-per-work",
     }
+
+
+def test_a_cell_says_why_it_has_no_ratio(tmp_path: Path) -> None:
+    def labels(name: str, *records: list[dict[str, Any]]) -> dict[str, str]:
+        run = load_run(synthetic.run_folder(tmp_path / name, records))
+        last = sweeps_of(run, points_of(run))[-1]
+        assert ("grey", "no value, and why") in legend([last])
+        (cell,) = last.cells.values()
+        return {metric.name: cell.label(metric.name) for metric in last.metrics}
+
+    threaded = sweep(grid=(16,), configuration="async")
+    alone = labels("alone", threaded)
+    assert (alone["r_overhead_vs_basic"], alone["speedup_vs_basic_per_work"]) == ("no basic", "no basic")
+    assert alone["r_overhead"] == "1.00"
+    smaller = sweep(grid=(16,))
+    smaller[1]["message_bytes"] -= 1
+    assert labels("smaller", smaller, threaded)["r_overhead_vs_basic"] == "other sizes"
+    short = sweep(grid=(16,), repetitions=5)
+    assert labels("short", short, threaded)["r_overhead_vs_basic"] == "basic invalid"
+    none = sweep(synthetic.Behaviour(1.0, noise=0.0), grid=(16,))
+    none[1]["rank_medians"]["t_comm_ref_ns"] = [0, 0]
+    none[1]["rank_samples"]["t_comm_ref_ns"] = [[0] * 11] * 2
+    found = labels("none", none)
+    assert (found["r_comm"], found["r_comp_slowdown"]) == ("no ratio", "1.00")
 
 
 def test_speed_is_shown_by_the_work_done(tmp_path: Path) -> None:
