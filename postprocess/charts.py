@@ -17,6 +17,7 @@ from postprocess.break_even import break_even_table
 from postprocess.diagnosis import deciding_ratio
 from postprocess.maps import launch_words
 from postprocess.metrics import Estimate, as_float, median_estimate, per_work_estimate
+from postprocess.summary import case_notes
 from postprocess.table import remarks
 from postprocess.text import duration, interval, ratio
 
@@ -134,7 +135,7 @@ def _cores_chart(name: str, rows: Sequence[Row], whole: Mapping[tuple[Any, ...],
                 continue
             gained = median_estimate([whole[_place(row)]["speedup_vs_basic"] for row in usable])
             given_up = usable[0]["given_up_cores"]
-            note = "" if _enough(part) else "few points reliable"
+            note = "; ".join(case_notes(pd.DataFrame([whole[_place(row)] for row in part])))
             # The model of `metrics.break_even_estimate`: times per thread stay, n - g of n threads compute.
             by_work = {
                 i: per_work_estimate(gained, n - given_up, given_up) for i, n in enumerate(cores) if n > given_up
@@ -166,15 +167,27 @@ def interval_charts(rows: Iterable[Row]) -> list[Chart]:
                 usable = [row for row in maps if row["reliable" if enough else "valid"]]
                 found = median_estimate([row[deciding_ratio(row)] for row in usable])
                 if usable and math.isfinite(as_float(found.value)):
-                    note = "" if enough else "few points reliable"
+                    note = "; ".join([*case_notes(pd.DataFrame(maps)), *_own_references(usable)])
                     marks.append(_of(intervals.index(int(every)), found, note))
             if marks:
                 series.append(Series(str(name), tuple(sorted(marks, key=lambda mark: mark.place))))
         names = tuple(duration(ns) if ns else "never" for ns in intervals)
-        what, axes = "r_overhead against basic with MPI_Test, median over the map", ("MPI_Test every", "r_overhead")
+        what = "r_overhead with MPI_Test, against basic where that can be, median over the map"
+        axes = ("MPI_Test every", "r_overhead")
         if series:
             charts.append(Chart("mpi-test", what, " ".join(key), *axes, names, tuple(series)))
     return charts
+
+
+def _own_references(rows: Sequence[Row]) -> list[str]:
+    """At how many points it is not basic's references that decide, and why."""
+    own = [row for row in rows if deciding_ratio(row) == "r_overhead"]
+    alone = sum(not math.isfinite(row["r_overhead_vs_basic"]) for row in own)
+    faster = len(own) - alone
+    return [
+        *([f"no basic to compare with at {alone} of {len(rows)}"] if alone else []),
+        *([f"own references at {faster} of {len(rows)}, faster than basic's"] if faster else []),
+    ]
 
 
 def _grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:

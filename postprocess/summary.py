@@ -179,7 +179,7 @@ def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
         together_high=as_float(together.high),
         verdicts=Counter(_deciding_verdict(row) for row in points[points["reliable"]].to_dict("records")),
         diagnosis=map_diagnosis(points.to_dict("records")),
-        notes=_notes(points),
+        notes=case_notes(points),
     )
 
 
@@ -188,7 +188,8 @@ def _deciding_verdict(row: dict[Any, Any]) -> str:
     return point_verdict(row[f"{metric}_ci95_low"], row[f"{metric}_ci95_high"])
 
 
-def _notes(points: pd.DataFrame) -> tuple[str, ...]:
+def case_notes(points: pd.DataFrame) -> tuple[str, ...]:
+    """What a reader should know of points that are summed up in one number."""
     notes = []
     if 2 * int(points["reliable"].sum()) < int(points["valid"].sum()):
         notes.append("few points reliable")
