@@ -21,6 +21,7 @@ from postprocess.maps import legend, sweeps_of
 from postprocess.plot import Look
 from postprocess.points import points_of
 from postprocess.report import write_report
+from postprocess.report_verified import verified_of
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import sweep
 
@@ -76,6 +77,26 @@ def test_threads_that_a_library_started_while_it_was_measured_are_told(tmp_path:
     lines[-1]["mpi_thread_cpu_ns"][1].append(500_000_000)
     text = " ".join(Page(report(synthetic.run_folder(tmp_path / "run", [lines]), tmp_path / "out")).text.split())
     assert text.count("started by the library while it was measured: 500 ms of CPU") == 1
+
+
+def test_cpu_time_is_told_of_the_time_that_a_rank_was_at_its_place(tmp_path: Path) -> None:
+    elsewhere = synthetic.sweep(synthetic.SERIALISED, (8,), configuration="async", collective="ireduce")
+    for rank, place in enumerate(elsewhere[0]["placement"]):
+        place["cpuset"] = place["compute_cpusets"][0] = str(4 + rank)
+    elsewhere[-1] |= {"wall_seconds": 100.0, "mpi_thread_cpu_ns": [[7_000_000_000], [7_000_000_000]]}
+    both = [
+        synthetic.sweep(synthetic.SERIALISED, (8,), configuration="async", collective=c) for c in ("ibcast", "iscan")
+    ]
+    (found,) = verified_of(load_run(synthetic.run_folder(tmp_path / "run", [*both, elsewhere])).records)
+    assert [(rank.rank, rank.cpuset, rank.threads) for rank in found.ranks] == [
+        (0, "0", ["async on 0-1: 6.4 s of CPU in 25.0 s"]),
+        (0, "4", ["async on 0-1: 7 s of CPU in 100.0 s"]),
+        (1, "1", ["async on 0-1: 6.4 s of CPU in 25.0 s"]),
+        (1, "5", ["async on 0-1: 7 s of CPU in 100.0 s"]),
+    ]
+    (found,) = verified_of(load_run(synthetic.run_folder(tmp_path / "cut", [*both, elsewhere[:-1]])).records)
+    assert found.ranks[0].threads == ["async on 0-1: 6.4 s of CPU in 25.0 s"]
+    assert found.ranks[1].threads == ["async on 0-1: CPU time is not known"]
 
 
 @pytest.fixture(scope="module", params=RECORD_VERSIONS, ids=lambda version: f"version {version}")
