@@ -31,7 +31,7 @@ _NUMBERS = [
 ]
 COLUMNS = [
     *CASE, "cores_per_rank", *_CELL, "message_bytes", *_NUMBERS, "pays", "pays_on_cores", "does_not_pay_on_cores",
-    "reliable", "oversubscribed",
+    "reliable", "oversubscribed", "shared_core", "complete",
 ]  # fmt: skip
 """The columns of `break_even_table`; `pays_on_cores` and `does_not_pay_on_cores` are lists of numbers of cores."""
 
@@ -51,7 +51,7 @@ def break_even_table(points: pd.DataFrame) -> pd.DataFrame:
     keys = list(rows[[*_GROUP, *_CELL]].itertuples(index=False, name=None))
     said: dict[tuple[Any, ...], dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for key, row, answer in zip(keys, rows.to_dict("records"), answers, strict=True):
-        if row["reliable"] and row["complete"] and not row["oversubscribed"]:
+        if counts(row):
             said[key][int(row["cores_per_rank"])].add(answer)
     for column, answer in (("pays_on_cores", PAYS), ("does_not_pay_on_cores", DOES_NOT)):
         rows[column] = [
@@ -59,6 +59,11 @@ def break_even_table(points: pd.DataFrame) -> pd.DataFrame:
         ]
     found: pd.DataFrame = rows[COLUMNS].reset_index(drop=True)
     return found
+
+
+def counts(row: Mapping[Any, Any]) -> bool:
+    """Whether a point tells on which numbers of cores it pays: reliable, of a complete record, and on cores enough."""
+    return bool(row["reliable"] and row["complete"] and not row["oversubscribed"])
 
 
 def pays(low: float, high: float) -> str:

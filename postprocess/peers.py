@@ -26,7 +26,7 @@ import pandas as pd
 from postprocess import metrics
 from postprocess.fields import Fields, Json, RecordError, fail, lines_of
 from postprocess.load import PEER_SCHEMA, Run, schema_of
-from postprocess.table import aligned
+from postprocess.table import aligned, circumstances
 from postprocess.text import clean, interval, ratio, size
 
 PEER_VERSION = 1
@@ -619,7 +619,9 @@ def peers_summary_text(table: pd.DataFrame) -> str:
                 _range(rows["peer_times_its_basic"]),
                 *(_range(reliable[f"our_{name}"]) for name in ("r_overhead_vs_basic", "speedup_vs_basic")),
                 f"{len(reliable)}/{len(ours)}",
-                ", ".join(dict.fromkeys(words for row in reliable.to_dict("records") for words in _circumstances(row))),
+                ", ".join(
+                    dict.fromkeys(words for row in reliable.to_dict("records") for words in circumstances(row, "our_"))
+                ),
             ]
         )
     return aligned(heads, lines, set(range(5, 11))) if lines else ""
@@ -647,20 +649,12 @@ def peer_remarks(row: Mapping[Hashable, Any]) -> list[str]:
         found.append("no valid point of ours at this size")
     else:
         found += [] if row["our_reliable"] else ["ours is unreliable"]
-        found += _circumstances(row)
+        found += circumstances(row, "our_")
         if row["our_message_bytes"] != row["message_bytes"]:
             found.append(f"ours at {size(row['our_message_bytes'])}")
     if row["peer_reason"]:
         found.append(f"{row['program']}: {row['peer_reason']}")
     return found
-
-
-def _circumstances(row: Mapping[Hashable, Any]) -> list[str]:
-    """What is to be known of our point although its ratio stands."""
-    return [
-        *(name.replace("_", " ") for name in ("oversubscribed", "shared_core") if row[f"our_{name}"]),
-        *([] if row["our_complete"] else ["incomplete record"]),
-    ]
 
 
 def _number_of(row: Mapping[Hashable, Any], name: str) -> float:
