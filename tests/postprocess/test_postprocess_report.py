@@ -198,6 +198,32 @@ def test_maps_stand_side_by_side(smoke: tuple[Path, str]) -> None:
     assert len(re.findall("M[0-9] [0-9]h1v1h-1z", table)) == 6 * 9
 
 
+def test_maps_side_by_side_tell_what_is_doubtful(smoke: tuple[Path, str]) -> None:
+    before, _, rest = smoke[1].partition('<table class="glance">')
+    assert "A stroke through a cell: unreliable." in before
+    links = {a["aria-label"]: a for a in Page(rest.partition("</table>")[0]).all("a") if "aria-label" in a}
+    told = {
+        name.partition(": ")[0]: name.partition(": ")[2]
+        for name in (label.replace("wire:", "wire ") for label in links)
+    }
+    assert told == {
+        "ibcast, openmpi@5.0.11, wire 2gbit, basic": "",
+        "ibcast, openmpi@5.0.11, wire 2gbit, async": "1 of 9 unreliable, shared core",
+        "ireduce, openmpi@5.0.11, wire 2gbit, basic": "",
+        "ireduce, openmpi@5.0.11, wire 2gbit, async": "shared core, incomplete record",
+        "ibcast, mpich@5.0.2, shm, basic": "oversubscribed",
+        "ibcast, mpich@5.0.2, shm, async": "oversubscribed, shared core",
+    }
+    assert {label.partition(": ")[2]: a.get("title") for label, a in links.items() if "shm" in label} == {
+        "oversubscribed": "oversubscribed", "oversubscribed, shared core": "oversubscribed, shared core",
+    }  # fmt: skip
+    pictures = rest.partition("</table>")[0].split("</a>")
+    crossed = [re.findall(r' doubt" d="([^"]*)"', picture) for picture in pictures if "<svg" in picture]
+    assert [strokes for strokes in crossed if strokes] == [["M0 3l1-1"]]  # at the bottom left, as in the map
+    signs = [re.findall(r"<small[^>]*>(\w+)<", picture) for picture in pictures if "<svg" in picture]
+    assert sorted(sum(signs, [])) == ["O", "OS", "S", "SI"]
+
+
 def test_the_look_is_the_one_asked_for(tmp_path: Path) -> None:
     run_dir = synthetic.run_folder(tmp_path / "run", [sweep(grid=(8,))])
     paths = write_report(run_dir, tmp_path / "out" / "r.html", tmp_path / "a b" / "maps", Look("safe", True))
