@@ -16,7 +16,7 @@ from postprocess.points import case_of, configuration_words, launch_numbers, unu
 from postprocess.text import clean, ratio
 
 MARKS = {
-    "?": "unreliable: the interval is too wide, or a size misses its target; the details say which",
+    "?": "unreliable: by its interval, a size off its target, a disturbed basic, or clocks; the details say which",
     "U": "diagnosis unreliable, not the ratio: the intervals leave room for several; the details say which",
     "O": "oversubscribed: more busy threads than physical cores",
     "S": "shared core: the progress thread may run on a core that computes",

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from postprocess import diagnosis, text
+from postprocess import diagnosis, metrics, text, validity
 from postprocess.load import RECORD_VERSIONS, load_run
 from postprocess.maps import legend, sweeps_of
 from postprocess.plot import Look
@@ -188,6 +188,24 @@ def test_everything_is_there_without_a_script(smoke: tuple[Path, str]) -> None:
     assert "the record ends before this point: no footer: the measurement was cut off" in titles
 
 
+def test_what_the_page_says_of_reliable_is_what_decides(smoke: tuple[Path, str]) -> None:
+    text_of = Page(smoke[1]).text
+    for expected in (
+        f"valid with {metrics.MIN_REPETITIONS} repetitions or more and correct data",
+        f"at most {validity.WIDEST_INTERVAL} wide or lies wholly at or above {validity.SERIALISED:.0f}",
+        f"meet their target times to within {text.percent(validity.CALIBRATION_LIMIT)}",
+        f"is reliable and had references that stayed within {text.percent(validity.REFERENCE_LIMIT)}",
+        f"the clocks agree to within {text.percent(validity.CLOCK_LIMIT)} of the shorter reference",
+    ):
+        assert expected in text_of, expected
+    # An interval that is wider than that and lies wholly above 1 is no obstacle.
+    wide = synthetic.sweep(synthetic.Behaviour(2.5, noise=0.14), (16,))
+    (row,) = points_of(load_run(synthetic.run_folder(smoke[0] / "wide", [wide]))).to_dict("records")
+    assert row["r_overhead_ci95_high"] - row["r_overhead_ci95_low"] > validity.WIDEST_INTERVAL
+    assert row["r_overhead_ci95_low"] > 1
+    assert row["reliable"]
+
+
 def test_maps_stand_side_by_side(smoke: tuple[Path, str]) -> None:
     table = smoke[1].split('<table class="glance">')[1].split("</table>")[0]
     text_of = Page(table).text
@@ -220,8 +238,7 @@ def test_maps_side_by_side_tell_what_is_doubtful(smoke: tuple[Path, str]) -> Non
     pictures = rest.partition("</table>")[0].split("</a>")
     crossed = [re.findall(r' doubt" d="([^"]*)"', picture) for picture in pictures if "<svg" in picture]
     assert [strokes for strokes in crossed if strokes] == [["M0 3l1-1"]]  # at the bottom left, as in the map
-    signs = [re.findall(r"<small[^>]*>(\w+)<", picture) for picture in pictures if "<svg" in picture]
-    assert sorted(sum(signs, [])) == ["O", "OS", "S", "SI"]
+    assert sorted(re.findall(r"<small[^>]*>(\w+)<", "".join(pictures))) == ["O", "OS", "S", "SI"]
 
 
 def test_the_look_is_the_one_asked_for(tmp_path: Path) -> None:
