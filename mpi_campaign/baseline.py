@@ -4,7 +4,6 @@ Every entry is an upper bound: [0, null, bound, unit] of a ratio that is 0 where
 unit] of another one.
 """
 
-import math
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,9 +19,9 @@ from mpi_campaign.archive import RunFolder
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.plan import Options, grid_of
-from mpi_campaign.references import INDEX, OF_SIZES, OWN, VERSION, key, path_of
+from mpi_campaign.references import INDEX, OF_SIZES, OWN, VERSION, enough_reliable, key, path_of
 from postprocess.fields import RecordError
-from postprocess.impact import highlighted, impact_metrics, impact_table
+from postprocess.impact import impact_metrics, shown_reliable
 from postprocess.impact_record import load_impact
 from postprocess.limits import LEAST_DIFFERENCE, LEAST_RATIO
 from postprocess.load import IMPACT_SCHEMA, is_as_asked, load_record, message_sizes, schema_of
@@ -198,9 +197,8 @@ def _impact_numbers(case: Case, path: Path, grid: str) -> tuple[str, Mapping[str
     record = load_impact(path)
     header = record.header
     named = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
-    shown = highlighted(impact_table([record]))
     why = "oversubscribed" if header.oversubscribed else "" if record.complete else "incomplete"
-    if not why and not shown["reliable"].all():
+    if not why and not shown_reliable(record):
         why = "the impact of an idle library is not reliable"
     return named, impact_metrics(record), "", why
 
@@ -217,7 +215,7 @@ def _overlap_numbers(run: RunFolder, case: Case, path: Path, grid: str) -> tuple
         return named, numbers, sizes, "oversubscribed"
     if not record.complete:
         return named, numbers, sizes, "incomplete"
-    if not 2 * numbers.get("points_reliable", 0.0) >= numbers.get("points_valid", math.inf):
+    if not enough_reliable(numbers):
         return named, numbers, sizes, "less than half of its points are reliable"
     return named, numbers, sizes, ""
 

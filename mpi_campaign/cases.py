@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from mpi_campaign.benchmarks import BENCHMARKS
-from postprocess.text import duration
+from postprocess.text import cores, duration
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,8 @@ class Case:
     """toolchain is NAME@VERSION, environment its ReFrame name, network `shm`, `wire:<rate>` or `native`.
 
     collective is empty where the benchmark has none. test_interval_ns: MPI_Test is called about this often while
-    computing, 0: never. A manifest that is older than a field has its default.
+    computing, 0: never. cores_per_rank: the share of each rank where a run has several such numbers, 0 where it has
+    one. A manifest that is older than a field has its default.
     """
 
     toolchain: str
@@ -28,6 +29,7 @@ class Case:
     computation: str = "dgemm"
     test_interval_ns: int = 0
     cache: str = "warm"
+    cores_per_rank: int = 0
 
     def _beside_the_usual(self) -> Iterator[tuple[str, str]]:
         """In what it differs from the usual case, for people and for file names."""
@@ -37,6 +39,8 @@ class Case:
             yield f"MPI_Test every {duration(self.test_interval_ns)}", f"test{self.test_interval_ns}ns"
         if self.cache != "warm":
             yield f"{self.cache} caches", self.cache
+        if self.cores_per_rank:
+            yield cores(self.cores_per_rank), f"{self.cores_per_rank}cores"
         if self.repeat > 1:
             yield f"repeat {self.repeat}", f"r{self.repeat}"
 

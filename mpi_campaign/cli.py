@@ -132,7 +132,12 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
 )
 @click.option("--sizes-of", default="", metavar="RUN", help="Take message and work sizes from RUN; calibrate nothing.")
 @click.option("--ranks", type=int, default=2, show_default=True, help="MPI ranks.")
-@click.option("--threads-per-rank", type=int, default=0, help="Computing threads of each rank. Default: all cores.")
+@click.option(
+    "--threads-per-rank",
+    type=int,
+    multiple=True,
+    help="Cores of each rank, on each of which a thread of `basic` computes. May be repeated. Default: all cores.",
+)
 @click.option(
     "--budget-seconds",
     type=float,

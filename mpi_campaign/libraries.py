@@ -227,6 +227,11 @@ def _openmpi_across(request: Request, agent: str, hosts: Sequence[str]) -> Answe
 def _openmpi_async(request: Request) -> Answer:
     if request.network == "shm":
         return Impossible("Open MPI has no progress thread for shared memory: only its TCP transport has one")
+    if request.network == "native":
+        return Impossible(
+            "Open MPI has a progress thread of its TCP transport only, and by itself it takes shared memory, UCX or "
+            "another: --network wire has TCP"
+        )
     if request.major < 2:
         return Impossible("Open MPI has a progress thread, of its TCP transport, since version 2.0")
     return Settings({"OMPI_MCA_btl_tcp_progress_thread": "1"})
@@ -311,7 +316,10 @@ def _intel_library_path(prefix: Path, *before: str) -> str:
 
 
 def _intel_always(request: Request) -> Settings:
-    root = {"I_MPI_ROOT": str(request.prefix), "LD_LIBRARY_PATH": _intel_library_path(request.prefix)}
+    # From 2019 to the first of 2021 only the build release_mt had progress threads; later releases have one build.
+    # Where it is there, every configuration takes it: else two builds would be compared, not two configurations.
+    before = ("lib/release_mt",) if (request.prefix / "lib" / "release_mt").is_dir() else ()
+    root = {"I_MPI_ROOT": str(request.prefix), "LD_LIBRARY_PATH": _intel_library_path(request.prefix, *before)}
     return Settings({**root, "I_MPI_ASYNC_PROGRESS": "0"})
 
 
@@ -338,12 +346,7 @@ def _intel_across(request: Request, agent: str, hosts: Sequence[str]) -> Answer:
     return settings + Settings(options=(*starter, *_hydra_hosts(request, hosts)))
 
 
-def _intel_async(request: Request) -> Settings:
-    env = {"I_MPI_ASYNC_PROGRESS": "1"}
-    # From 2019 to the first of 2021 only this build of the library had progress threads; later ones have but one build.
-    if (request.prefix / "lib" / "release_mt").is_dir():
-        env["LD_LIBRARY_PATH"] = _intel_library_path(request.prefix, "lib/release_mt")
-    return Settings(env)
+_intel_async = _same(I_MPI_ASYNC_PROGRESS="1")
 
 
 def _intel_unbound(request: Request) -> Answer:
@@ -622,7 +625,8 @@ def across_nodes(family: str, request: Request, agent: str, hosts: Sequence[str]
     if not hosts or request.placement.ranks % len(hosts):
         return Impossible(f"{request.placement.ranks} ranks cannot be the same number on each of {len(hosts)} nodes")
     entry = library(family)
-    request = replace(request, network="native", placement=replace(request.placement, cpus=()))
+    # What the rules say of TCP over a wire holds here.
+    request = replace(request, network="wire", placement=replace(request.placement, cpus=()))
     answer = entry.across(request, agent, hosts)
     if isinstance(answer, Impossible):
         return answer

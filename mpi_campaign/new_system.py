@@ -101,8 +101,8 @@ def configurations(line: Line) -> str:
     words = []
     for name in ("basic", "async", "dedicated", "apphelper"):
         limits = libraries.limits(line.family, name, placement)
-        if "native" not in limits:
-            words.append(f"{name}(tcp)" if "shm" in limits else name)
+        if len(limits) < len(libraries.NETWORKS):
+            words.append(f"{name}(tcp)" if {"shm", "native"} <= limits.keys() else name)
     return " ".join(words)
 
 

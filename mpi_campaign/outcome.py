@@ -117,7 +117,7 @@ def short_tables(folder: RunFolder) -> list[str]:
     """What `run` ends with: a table of each kind of benchmark that ran, at least one; a line per case, and why."""
     run = load(folder)
     points, impacts = points_of(run), impact.impact_of(run)
-    beside = peers.peers_summary_text(peers.peers_table(peers.load_peers(run)[0], points))
+    beside = peers.peers_summary_text(peers.peers_of(run, points))
     others = [f"{beside}\n(all of it: ./campaign show {folder.run} --peers)"] if beside else []
     if not impacts.empty:
         others.append(impact.impact_text(impact.highlighted(impacts)))
@@ -138,7 +138,7 @@ def peers_as_json(folder: RunFolder) -> str:
 def peers_of(folder: RunFolder) -> pd.DataFrame:
     """What other benchmarks said, beside ours."""
     run = load(folder)
-    return peers.peers_table(peers.load_peers(run)[0], points_of(run))
+    return peers.peers_of(run, points_of(run))
 
 
 def impact_table(folder: RunFolder) -> str:

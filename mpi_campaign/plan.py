@@ -69,7 +69,7 @@ class Options:
     cache: str = "warm"
     repeat: int = 1
     ranks: int = 2
-    threads_per_rank: int = 0
+    threads_per_rank: tuple[int, ...] = ()
     budget_seconds: float = -1.0
     case_limit_seconds: float = 0.0
     oversubscribe: bool = False
@@ -87,12 +87,15 @@ class Options:
         asked: dict[str, Any] = {}
         for name, one in manifest["options"].items():
             asked[name] = tuple(one) if isinstance(one, list) else one
+        if type(one := asked.get("threads_per_rank")) is int:  # of a run that could have one number only
+            asked["threads_per_rank"] = (one,) if one else ()
         for field in fields(cls):
             asked.setdefault(field.name, field.default)  # an option that is younger than the run
             wanted = (int, float) if isinstance(field.default, float) else type(field.default)
             value = asked[field.name]
+            element = int if field.name == "threads_per_rank" else str
             if not isinstance(value, wanted) or (
-                isinstance(value, tuple) and not all(isinstance(v, str) for v in value)
+                isinstance(value, tuple) and not all(isinstance(v, element) for v in value)
             ):
                 raise TypeError(f"{field.name} is {value!r}")
         return cls(**asked)
@@ -100,7 +103,8 @@ class Options:
 
 @dataclass(frozen=True)
 class Round:
-    """What one ReFrame session measures: the cases of one repeat, of these environments and configurations.
+    """What one ReFrame session measures: the cases of one repeat, of these environments and configurations, on one
+    number of cores per rank (as `Case` has it).
 
     basic_repeat: the launch of `basic` whose sizes and references they take; 0: that of the same repeat, which is
     measured in this very session unless it was before.
@@ -110,20 +114,25 @@ class Round:
     environments: tuple[str, ...]
     configurations: tuple[str, ...]
     basic_repeat: int = 0
+    cores_per_rank: int = 0
 
     def has(self, case: Case) -> bool:
         """Whether it is one of the cases to judge, or the `basic` that is measured for them."""
         wanted = case.configuration in self.configurations or (case == case.basic and not self.basic_repeat)
-        return case.repeat == self.repeat and case.environment in self.environments and wanted
+        placed = case.environment in self.environments and case.cores_per_rank == self.cores_per_rank
+        return case.repeat == self.repeat and placed and wanted
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What will run: cases to measure, and cases that are skipped with the reason."""
+    """What will run: cases to measure, and cases that are skipped with the reason.
+
+    placements: by the cores per rank, as `Case` has them; of a run that has one number of them, by 0.
+    """
 
     options: Options
     network: str
-    placement: libraries.Placement
+    placements: Mapping[int, libraries.Placement]
     cases: tuple[Case, ...]
     skipped: Mapping[str, str]  # reason by the case's stem
 
@@ -147,17 +156,24 @@ class Plan:
         decide between them. Where `basic` is one of them, and thus not measured for the others, these take what its
         first launch found."""
         repeats = range(1, self.options.repeat + 1)
-        sides = self.sides
-        if not self.options.interleave:
-            environments = tuple(dict.fromkeys(environment for environment, _ in sides))
-            configurations = tuple(dict.fromkeys(configuration for _, configuration in sides))
-            return [Round(repeat, environments, configurations) for repeat in repeats]
-        own = {environment for environment, configuration in sides if configuration == "basic"}
-        return [
-            Round(repeat, (environment,), (configuration,), int(environment in own and configuration != "basic"))
-            for repeat in repeats
-            for environment, configuration in (sides if repeat % 2 else sides[::-1])
-        ]
+        if self.options.interleave:
+            own = {environment for environment, configuration in self.sides if configuration == "basic"}
+            turns = [
+                Round(repeat, (environment,), (configuration,), int(environment in own and configuration != "basic"))
+                for repeat in repeats
+                for environment, configuration in (self.sides if repeat % 2 else self.sides[::-1])
+            ]
+        else:
+            environments = tuple(dict.fromkeys(environment for environment, _ in self.sides))
+            configurations = tuple(dict.fromkeys(configuration for _, configuration in self.sides))
+            turns = [Round(repeat, environments, configurations) for repeat in repeats]
+        placed = [replace(turn, cores_per_rank=cores) for turn in turns for cores in self.placements]
+        wanted = [case for case in self.cases if case.stem not in self.skipped]
+        return [turn for turn in placed if any(map(turn.has, wanted))]
+
+    def begins(self, turn: Round) -> bool:
+        """Whether it is the first round on its number of cores, which calibrates the sizes of those that follow."""
+        return turn == next(one for one in self.rounds if one.cores_per_rank == turn.cores_per_rank)
 
     @property
     def grid(self) -> suites.Grid:
@@ -293,8 +309,8 @@ def _check_numbers(options: Options) -> None:
     wrong = {
         f"--repeat {options.repeat}: a whole number from 1 to {MOST_REPEATS}": not 1 <= options.repeat <= MOST_REPEATS,
         f"--ranks {options.ranks}: {need}": options.ranks < fewest,
-        f"--threads-per-rank {options.threads_per_rank}: a whole number from 1, or 0 for all cores": (
-            options.threads_per_rank < 0
+        f"--threads-per-rank {min(options.threads_per_rank, default=0)}: a whole number from 1, or 0 for all cores": (
+            min(options.threads_per_rank, default=0) < 0
         ),
         f"--budget-seconds {budget:g}: a number of seconds up to {LONGEST_SECONDS:.0f}, or 0 for no bound": (
             not budget <= LONGEST_SECONDS or (budget < 0 and budget != Options.budget_seconds)
@@ -332,11 +348,15 @@ def grid_of(options: Options) -> suites.Grid:
     return suites.grid_with(suites.SUITES[options.suite].grid.name, *axes)
 
 
-def place(options: Options) -> libraries.Placement:
-    """Ranks on this machine's cores. Raises CampaignError where there are too few."""
+def place(options: Options) -> list[libraries.Placement]:
+    """Ranks on this machine's cores, for each number of them per rank. Raises CampaignError where there are too few."""
+    return list(dict.fromkeys(_placed(options, threads) for threads in options.threads_per_rank or (0,)))
+
+
+def _placed(options: Options, threads_per_rank: int) -> libraries.Placement:
     cores = machine.cores().physical
     found = libraries.Placement.on(
-        cores, options.ranks, options.threads_per_rank, machine.core_cpus(), crowding=options.oversubscribe
+        cores, options.ranks, threads_per_rank, machine.core_cpus(), crowding=options.oversubscribe
     )
     if found.ranks > MOST_RANKS_PER_CORE * cores:
         raise CampaignError(
@@ -400,12 +420,12 @@ def make_plan(
     options: Options,
     resolved: list[Toolchain],
     network: str,
-    placement: libraries.Placement,
-    *,
+    *placed: libraries.Placement,
     built: bool = True,
 ) -> Plan:
     """All cases that were asked for; what the registry knows to be impossible is skipped with its reason.
 
+    placed: ranks on cores, once for each number of cores per rank that was asked for.
     Which collectives a library lacks is known from when the benchmarks have been built with it.  built: everything that
     Spack builds is there; else another benchmark that it will build is not missed yet.
     Raises CampaignError where nothing is left to run.
@@ -418,7 +438,10 @@ def make_plan(
         )
     cases = []
     skipped = {}
-    for toolchain, (name, benchmark) in itertools.product(resolved, benchmarks_of(options).items()):
+    placements = {one.threads_per_rank if len(placed) > 1 else 0: one for one in placed}
+    for (cores, placement), toolchain, (name, benchmark) in itertools.product(
+        placements.items(), resolved, benchmarks_of(options).items()
+    ):
         for values in _cells(options, benchmark):
             reason = _impossible(toolchain, benchmark, values["configuration"], network, placement)
             if not reason and values.get("test_interval_ns"):
@@ -436,12 +459,13 @@ def make_plan(
                     benchmark=name,
                     repeat=repeat,
                     cache=options.cache,
+                    cores_per_rank=cores,
                     **values,
                 )
                 cases.append(case)
                 if reason:
                     skipped[case.stem] = reason
-    plan = _within_budget(Plan(options, network, placement, tuple(cases), skipped))
+    plan = _within_budget(Plan(options, network, placements, tuple(cases), skipped))
     if not plan.to_measure:
         reasons = "; ".join(dict.fromkeys(skipped.values()))
         raise CampaignError(f"nothing can run: {reasons} (what can: ./campaign list)")

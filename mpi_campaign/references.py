@@ -4,6 +4,8 @@ ReFrame's own tests read that file (`reference`, ``$ref``), so that a plain `ref
 it from archived runs.
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,7 +33,7 @@ def path_of(system: str) -> Path:
 
 def key(case: Case, grid: str, ranks: int, threads_per_rank: int) -> str:
     """The name of a case in a system's references: what it is, on which grid and how placed. Every repeat has it."""
-    return f"{grid}.{ranks}x{threads_per_rank}.{replace(case, repeat=1).stem}"
+    return f"{grid}.{ranks}x{threads_per_rank}.{replace(case, repeat=1, cores_per_rank=0).stem}"
 
 
 def runs_in_use(root: Path) -> set[tuple[str, str]]:
@@ -50,6 +52,12 @@ def is_of_sizes(system: str, named: str, sizes: str) -> bool:
         return bool(own["sizes"][named] == sizes)
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError):
         return False
+
+
+def enough_reliable(numbers: Mapping[str, float]) -> bool:
+    """Whether at least half of the valid points that a record's numbers rest on are reliable: fewer make no reference,
+    and are held against none."""
+    return 2 * numbers.get("points_reliable", 0.0) >= numbers.get("points_valid", math.inf)
 
 
 def runs_of(system: str) -> list[str]:

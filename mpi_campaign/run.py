@@ -68,18 +68,18 @@ class Campaign:
         check(self.options)
         self.progress.step("looking at this machine")
         compiler = machine.compiler()
-        placement = place(self.options)
+        placed = place(self.options)
+        threads = ", ".join(f"{one.threads_per_rank}{' (oversubscribed)' * one.oversubscribed}" for one in placed)
         self._say(
-            f"{machine.cpu_model()}, {machine.cores().physical} cores; {placement.ranks} ranks x "
-            f"{placement.threads_per_rank} computing threads{', oversubscribed' if placement.oversubscribed else ''}; "
-            f"{compiler}"
+            f"{machine.cpu_model()}, {machine.cores().physical} cores; {self.options.ranks} ranks x {threads} "
+            f"computing threads; {compiler}"
         )
         self.progress.step("finding the toolchains")
         resolved = self._resolve()
         peers.provide(list(benchmarks_of(self.options)), resolved, self._say)
         network, notes = choose_network(self.options)
         self._say(f"{', '.join(one.toolchain for one in resolved)}; network {network}")
-        plan = make_plan(self.options, resolved, network, placement, built=False)
+        plan = make_plan(self.options, resolved, network, *placed, built=False)
         notes += [f"skipped: {reason}" for reason in dict.fromkeys(plan.skipped.values())]
         notes += filter(None, [plan.too_short()])
         for note in notes:
@@ -121,7 +121,7 @@ class Campaign:
         resolved = self._resolve()
         peers.provide(list(benchmarks_of(self.options)), resolved, self._say)
         network, _notes = choose_network(self.options)
-        plan = make_plan(self.options, resolved, network, place(self.options), built=False)
+        plan = make_plan(self.options, resolved, network, *place(self.options), built=False)
         self.progress.step("building the benchmarks")
         with tempfile.TemporaryDirectory() as scratch, measuring.alone(self._say):
             folder = archive.start(Path(scratch), self.options.system)
@@ -196,33 +196,29 @@ class Campaign:
     def _command(self, folder: RunFolder, plan: Plan, turn: Round | None = None) -> list[str]:
         """The command line that measures one round of the plan, or the first."""
         turn = turn or plan.rounds[0]
-        rate = plan.network.partition(":")[2]
         variables = {
-            "ranks": str(plan.placement.ranks),
-            "threads_per_rank": str(plan.placement.threads_per_rank),
+            "ranks": str(plan.options.ranks),
+            "threads_per_rank": str(plan.placements[turn.cores_per_rank].threads_per_rank),
             "budget_seconds": f"{plan.case_budget_seconds:.1f}",
             "time_limit": f"{plan.case_limit_seconds:.0f}s",
             "cache": self.options.cache,
             "metadata_file": str(folder.session / "metadata.json"),
         }
-        for name in ("comm_times", "comp_times"):
-            if getattr(self.options, name):
-                times = getattr(plan.grid, f"{name}_ns")
-                variables[name] = ",".join(f"{time}ns" for time in times)
-        if rate:
-            variables["wire_rate"] = rate
-        if self.options.oversubscribe:
-            variables["oversubscribe"] = "yes"
-        if self.options.peer_prefixes:
-            variables["peer_prefix"] = ":".join(self.options.peer_prefixes)
-        if self.resume or self.options.interleave:
-            variables["resume_from"] = str(folder.partial / "records")
-        if turn.repeat > 1:
-            variables["repeat"] = str(turn.repeat)
-        if turn.basic_repeat:
-            variables["basic_repeat"] = str(turn.basic_repeat)
-        if self.options.sizes_of or self.resume or turn != plan.rounds[0]:
-            variables["sizes_from"] = str(folder.session / sizes.FOLDER)
+        taken_over = self.resume or self.options.interleave
+        given_sizes = self.options.sizes_of or self.resume or not plan.begins(turn)
+        unusual = {
+            "comm_times": ",".join(f"{time}ns" for time in plan.grid.comm_times_ns if self.options.comm_times),
+            "comp_times": ",".join(f"{time}ns" for time in plan.grid.comp_times_ns if self.options.comp_times),
+            "wire_rate": plan.network.partition(":")[2],
+            "oversubscribe": "yes" * self.options.oversubscribe,
+            "peer_prefix": ":".join(self.options.peer_prefixes),
+            "resume_from": str(folder.partial / "records") if taken_over else "",
+            "repeat": str(turn.repeat) if turn.repeat > 1 else "",
+            "cores_per_rank": str(turn.cores_per_rank or ""),
+            "basic_repeat": str(turn.basic_repeat or ""),
+            "sizes_from": str(folder.session / sizes.FOLDER) if given_sizes else "",
+        }
+        variables |= {name: value for name, value in unusual.items() if value}
         tests, parameters = [], {}
         for name, benchmark in benchmarks_of(self.options).items():
             wanted = [
@@ -296,7 +292,7 @@ class Campaign:
             watch.turn = turn
             began = archive.now_utc()
             without = sizes.hand_over(folder, plan, turn, self.sizes_of)
-            if self.sizes_of is not None or turn != plan.rounds[0]:
+            if self.sizes_of is not None or not plan.begins(turn):
                 whose = f"run {self.sizes_of.run}" if self.sizes_of is not None else "the first launch"
                 for case in without:
                     self._say(
@@ -333,7 +329,7 @@ class Campaign:
         Raises CampaignError where nothing is left of it; then it was no run, and leaves nothing.
         """
         try:
-            found = make_plan(self.options, resolved, plan.network, plan.placement)
+            found = make_plan(self.options, resolved, plan.network, *plan.placements.values())
         except CampaignError:
             if not self.resume:
                 for gone in (folder.partial, folder.session):

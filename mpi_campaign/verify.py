@@ -15,8 +15,8 @@ from mpi_campaign.cases import Case
 from mpi_campaign.libraries import CONFIGURATIONS
 from postprocess.fields import RecordError
 from postprocess.impact import same_places
+from postprocess.impact_record import MPI_IMPACT, load_impact
 from postprocess.impact_record import Header as ImpactHeader
-from postprocess.impact_record import load_impact
 from postprocess.load import Header, Placement, Record, Thread, load_record
 from postprocess.peers import PeerRecord, peer_wire_bytes
 from postprocess.points import expected_wire_bytes
@@ -51,9 +51,9 @@ def faults(record: Record, case: Case, family: str, version: str, basic: Record 
     """
     header = record.header
     found = [*_of_completeness(record), *_of_identity(header, case, family, version), *_of_plan(header, case)]
-    found += _of_placement(header)
-    if header.configuration == case.configuration:
-        found += _of_idle_threads(record, family)
+    found += [*_of_share(header, case), *_of_placement(header)]
+    if header.configuration == case.configuration and record.footer is not None:
+        found += _of_idle_threads(header, family, record.footer.mpi_thread_cpu_ns, record.footer.wall_seconds)
     if header.configuration == case.configuration != "basic":
         progresses = libraries.library(family).progresses
         found += _of_configuration(header, basic.header if basic else None, progresses=progresses)
@@ -107,13 +107,18 @@ def faults_of_impact_file(path: Path, case: Case, family: str, version: str, bas
     except RecordError as error:
         return [str(error)]
     found = [record.incomplete] if record.incomplete else []
-    found += [*_of_identity(record.header, case, family, version), *_of_placement(record.header)]
+    found += [*_of_identity(record.header, case, family, version), *_of_share(record.header, case)]
+    found += _of_placement(record.header)
     if not same_places(record):
         found.append("its launches did not compute on the same CPUs")
     if record.header.configuration == case.configuration != "basic":
         progresses = libraries.library(family).progresses
         found += _of_configuration(record.header, basic.header if basic else None, progresses=progresses)
-    return found  # a progress thread may sleep: there is nothing to do
+    if record.header.configuration == case.configuration:
+        with_mpi = [launch for launch in record.launches if launch.program == MPI_IMPACT]
+        for launch in with_mpi:
+            found += _of_idle_threads(record.header, family, launch.mpi_thread_cpu_ns, launch.wall_seconds)
+    return list(dict.fromkeys(found))  # a progress thread that was asked for may sleep: there is nothing to do
 
 
 def _of_completeness(record: Record) -> Iterator[str]:
@@ -137,6 +142,12 @@ def _of_identity(header: Header | ImpactHeader, case: Case, family: str, version
         yield f"the library says that it is not {libraries.library(family).title}: {first_line}"
     elif reported and not libraries.same_version(version, reported):
         yield f"the library says that it is version {reported}, not {version}"
+
+
+def _of_share(header: Header | ImpactHeader, case: Case) -> Iterator[str]:
+    share = header.threads_per_rank + header.progress.given_up_cores
+    if case.cores_per_rank and not header.oversubscribed and share != case.cores_per_rank:
+        yield f"each rank has {share} cores, not {case.cores_per_rank}"
 
 
 def _of_plan(header: Header, case: Case) -> Iterator[str]:
@@ -256,22 +267,26 @@ def _of_work(record: Record, basic: Record | None) -> Iterator[str]:
             )
 
 
-def _of_idle_threads(record: Record, family: str) -> Iterator[str]:
+def _of_idle_threads(
+    header: Header | ImpactHeader, family: str, cpu_ns: Sequence[Sequence[float]], wall_seconds: float
+) -> Iterator[str]:
     """Where the library's progress thread was not asked for, its threads must not use the processor like one.
 
     A share of the whole time, however short communication is: what polls uses all of it. Only where the campaign chose
     the transport and knows how to switch the progress thread off: anything else that a library does by itself, a
     network's own threads for example, is what its `basic` is.
+
+    cpu_ns: of each rank, of each thread that the library started.
     """
-    header, footer, entry = record.header, record.footer, libraries.library(family)
+    entry = libraries.library(family)
     known = "async" in entry.configurations and not entry.progresses and header.network != "native"
-    if footer is None or not known or CONFIGURATIONS[header.configuration].progress == "library":
+    if not known or CONFIGURATIONS[header.configuration].progress == "library":
         return
-    for number, spent in enumerate(footer.mpi_thread_cpu_ns):
-        if sum(spent) > LEAST_WORK * footer.wall_seconds * 1e9 + STARTING_NS:
+    for number, spent in enumerate(cpu_ns):
+        if sum(spent) > LEAST_WORK * wall_seconds * 1e9 + STARTING_NS:
             yield (
                 f"rank {number}'s threads of the library used {sum(spent) / 1e9:.1f} s of CPU in "
-                f"{footer.wall_seconds:.1f} s: they make progress, and were not to"
+                f"{wall_seconds:.1f} s: they make progress, and were not to"
             )
 
 

@@ -22,7 +22,7 @@ from postprocess.points import CASE
 
 PAYS, DOES_NOT, CANNOT_TELL = "yes", "no", "cannot tell"
 
-_GROUP = [name for name in CASE if name not in ("threads_per_rank", "launch")]
+_GROUP = [name for name in CASE if name not in ("threads_per_rank", "named_cores", "launch")]
 _CELL = ["comm_target_ns", "comp_target_ns"]
 _NUMBERS = [
     f"{name}{end}"

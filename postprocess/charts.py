@@ -96,7 +96,8 @@ def gain_charts(points: pd.DataFrame) -> list[Chart]:
     found = [{str(k): v for k, v in row.items()} for row in break_even_table(points).to_dict("records")]
     about = {(row["record"], row["index"]): row for row in points.to_dict("records")}
     whole = {_place(row): row for row in about.values()}
-    rows = [{**row, "remarks": "; ".join(remarks(whole[_place(row)]))} for row in found]
+    beside = [(row, whole[_place(row)]) for row in found]
+    rows = [{**row, "remarks": "; ".join(remarks(there)), "failed": there["failed"]} for row, there in beside]
     charts = []
     for key, same in _grouped(rows, ("toolchain", "network", "collective", "cores_per_rank")).items():
         diagonal = [row for row in same if row["comm_target_ns"] == row["comp_target_ns"]]
@@ -130,7 +131,7 @@ def _cores_chart(name: str, rows: Sequence[Row], whole: Mapping[tuple[Any, ...],
     series = []
     for (configuration,), same in _grouped([{**r, "name": launch_words(r)} for r in rows], ("name",)).items():
         for (on,), part in _grouped(same, ("cores_per_rank",)).items():
-            usable = [row for row in part if row["reliable"]] if _enough(part) else part
+            usable = _usable(part)
             if not usable:
                 continue
             gained = median_estimate([whole[_place(row)]["speedup_vs_basic"] for row in usable])
@@ -163,11 +164,12 @@ def interval_charts(rows: Iterable[Row]) -> list[Chart]:
         for (name,), part in _grouped(same, ("configuration",)).items():
             marks = []
             for (every,), maps in sorted(_grouped(part, ("test_interval_ns",)).items(), reverse=True):
-                enough = _enough(maps)
-                usable = [row for row in maps if row["reliable" if enough else "valid"]]
+                usable = _usable(maps)
                 found = median_estimate([row[deciding_ratio(row)] for row in usable])
                 if usable and math.isfinite(as_float(found.value)):
-                    note = "; ".join([*case_notes(pd.DataFrame(maps)), *_own_references(usable)])
+                    alone = sum(not math.isfinite(row["r_overhead_vs_basic"]) for row in usable)
+                    notes = case_notes(pd.DataFrame(maps), alone, len(usable))
+                    note = "; ".join([*notes, *_own_references(usable)])
                     marks.append(_of(intervals.index(int(every)), found, note))
             if marks:
                 series.append(Series(str(name), tuple(sorted(marks, key=lambda mark: mark.place))))
@@ -180,14 +182,9 @@ def interval_charts(rows: Iterable[Row]) -> list[Chart]:
 
 
 def _own_references(rows: Sequence[Row]) -> list[str]:
-    """At how many points it is not basic's references that decide, and why."""
-    own = [row for row in rows if deciding_ratio(row) == "r_overhead"]
-    alone = sum(not math.isfinite(row["r_overhead_vs_basic"]) for row in own)
-    faster = len(own) - alone
-    return [
-        *([f"no basic to compare with at {alone} of {len(rows)}"] if alone else []),
-        *([f"own references at {faster} of {len(rows)}, faster than basic's"] if faster else []),
-    ]
+    """At how many points it is not basic's references that decide although there are such."""
+    own = sum(deciding_ratio(row) == "r_overhead" and math.isfinite(row["r_overhead_vs_basic"]) for row in rows)
+    return [f"own references at {own} of {len(rows)}, faster than basic's"] if own else []
 
 
 def _grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
@@ -197,10 +194,11 @@ def _grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...],
     return groups
 
 
-def _enough(rows: Sequence[Row]) -> bool:
-    """Whether at least half of the valid points are reliable, as in `points.usable`."""
-    valid = [row for row in rows if row.get("valid", True)]
-    return 2 * sum(bool(row["reliable"]) for row in valid) >= len(valid) > 0
+def _usable(rows: Sequence[Row]) -> list[Row]:
+    """`points.usable` of rows that are valid where they do not tell."""
+    valid = [row for row in rows if row.get("valid", True) and not row["failed"]]
+    reliable = [row for row in valid if row["reliable"]]
+    return reliable if 2 * len(reliable) >= len(valid) else valid
 
 
 def _place(row: Row) -> tuple[Any, ...]:

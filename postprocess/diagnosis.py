@@ -44,7 +44,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from postprocess.metrics import MIN_REPETITIONS, as_float, least_cores, median_estimate, most_ranks_on_a_node
-from postprocess.text import duration, ratio
+from postprocess.text import duration, ratio, short
 
 OVERLAP = "overlap"
 PARTIAL = "partial progression"
@@ -233,6 +233,10 @@ def diagnose(row: Mapping[Any, Any]) -> Diagnosis:
 
 def advice_for(found: Diagnosis, row: Mapping[Any, Any]) -> str:
     """What a user can do about it, in words, from the case and what was measured."""
+    if row["failed"]:
+        return (
+            f"The case failed, so that its numbers tell nothing: {short(row['failed'])}. Mend that, and measure again."
+        )
     if found.label == UNRELIABLE:
         why = "; ".join(row["unreliable_reasons"]) or "the intervals leave room for too much"
         return f"Cannot tell: {why}. Measure longer (--budget-seconds), or on a quieter machine."
@@ -387,7 +391,10 @@ def _comm_words(row: Mapping[Any, Any]) -> list[str]:
 
 
 def _comp_words(row: Mapping[Any, Any]) -> list[str]:
-    return ["Communication is hidden, but the computation pays for it.", *_slowed_words(row)]
+    hidden = (
+        "Communication is hidden, but" if row["r_exposed"] <= OVERLAP_LIMIT else "Some communication is hidden, and"
+    )
+    return [f"{hidden} the computation pays for it.", *_slowed_words(row)]
 
 
 def _serialised_words(row: Mapping[Any, Any]) -> list[str]:
@@ -485,7 +492,15 @@ _SLOWLY = "Communication does go on behind the computation, but slowly: it needs
 
 
 def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
-    """The diagnosis of a map, from the rows of `points_of` of one case, those of repeated launches together."""
+    """The diagnosis of a map, from the rows of `points_of` of one case, those of repeated launches together.
+
+    Launches that failed are left out, but where all did.
+    """
+    able = [row for row in rows if not row["failed"]]
+    if rows and not able:
+        why, advice = f"the case failed: {short(rows[0]['failed'])}", rows[0]["diagnosis_advice"]
+        return MapDiagnosis(UNRELIABLE, why, advice, UNRELIABLE)
+    rows = able
     known = [row for row in rows if row["diagnosis"] != UNRELIABLE]
     valid = [row for row in rows if row["valid"]]
     few = 2 * len(known) < len(valid)

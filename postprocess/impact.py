@@ -5,7 +5,7 @@ the median over its repetitions, as t_comp_ref is that of the slowest; ratios ar
 each program, that follow each other (`metrics.r_mpi_impact`).
 
 valid       There are at least 2 pairs of launches: the ratio has an interval.
-reliable    Valid, and
+reliable    Valid, the case did not fail, and
             * its 95 % interval is at most 25 % of the ratio wide: wider, it could not tell the 1.27 of figure 9 from 1;
             * the ranks computed at the same time: over all launches, the time for which all of them were at their
               counted repetitions is at least 80 % of the time from the first one's beginning to the last one's end;
@@ -28,11 +28,12 @@ import pandas as pd
 from scipy import stats
 
 from postprocess.impact_record import COMPUTE_ALONE, MPI_IMPACT, ImpactRecord, Launch, impacts_of
-from postprocess.load import Run
+from postprocess.load import Run, failed_records, repeat_of
 from postprocess.metrics import Floats, as_float, r_mpi_impact
 from postprocess.points import write_table
 from postprocess.table import aligned, circumstances
 from postprocess.text import change, duration, interval, percent, ratio
+from postprocess.validity import failed_reasons
 
 FIGURE_9_NS = 512_000_000
 """The computation time that figure 9 shows."""
@@ -68,12 +69,13 @@ progress threads, while the processes computed, relative to one core of each ran
 
 def impact_of(run: Run) -> pd.DataFrame:
     """`impact_table` of a run's records; those that cannot be read are left out (`impacts_of` tells of them)."""
-    return impact_table(impacts_of(run)[0])
+    return impact_table(impacts_of(run)[0], failed_records(run.manifest))
 
 
-def impact_table(records: Sequence[ImpactRecord]) -> pd.DataFrame:
-    """One row per computation time of each record, with COLUMNS."""
-    rows = [row for record in records for row in _rows(record)]
+def impact_table(records: Sequence[ImpactRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
+    """One row per computation time of each record, with COLUMNS. failed: `failed_records` of their run."""
+    why = {name: reason for name, (_, reason) in (failed or {}).items()}
+    rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
     table: pd.DataFrame = pd.DataFrame(rows, columns=COLUMNS)
     return table
 
@@ -87,6 +89,11 @@ def impact_metrics(record: ImpactRecord) -> dict[str, float]:
     }
     found["r_mpi_impact_max"] = float(table["r_mpi_impact"].max())
     return {name: value for name, value in found.items() if math.isfinite(value)}
+
+
+def shown_reliable(record: ImpactRecord) -> bool:
+    """Whether the ratio that stands for a record, at 512 ms or the nearest time, is reliable."""
+    return bool(highlighted(impact_table([record]))["reliable"].all())
 
 
 def write_parquet(run: Run) -> list[Path]:
@@ -127,13 +134,12 @@ def same_places(record: ImpactRecord) -> bool:
     return len(places) <= 1
 
 
-def _rows(record: ImpactRecord) -> Iterator[dict[str, Any]]:
+def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
     header, pairs = record.header, pairs_of(record)
-    named = header.metadata.get("case")
     case = {
         **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
         "given_up_cores": header.progress.given_up_cores,
-        "repeat": named.get("repeat", 1) if isinstance(named, dict) else 1,
+        "repeat": repeat_of(header.metadata) or 1,
     }
     launches = [launch for pair in pairs for launch in pair]
     busy = _progress_cpu_share(record)
@@ -146,7 +152,10 @@ def _rows(record: ImpactRecord) -> Iterator[dict[str, Any]]:
         spread = float((alone.max() - alone.min()) / np.median(alone)) if alone.size > 1 else math.nan
         drift, p_value = _trend(alone)
         together = together_share(launches, index)
-        reasons = _unreliable_reasons(record, len(pairs), (high - low) / value, together)
+        reasons = [
+            *failed_reasons(failed),
+            *_unreliable_reasons(record, len(pairs), (high - low) / value, together),
+        ]
         yield {
             **case,
             "comp_target_ns": target.comp_target_ns,

@@ -29,7 +29,7 @@ from postprocess.fields import RecordError, fail
 from postprocess.impact import CASE as IMPACT_CASE
 from postprocess.impact import impact_of, impact_table
 from postprocess.impact_record import impacts_of
-from postprocess.load import MANIFEST_VERSION, is_as_asked, load_run
+from postprocess.load import MANIFEST_VERSION, failed_records, load_run
 from postprocess.points import CASE, points_of
 from postprocess.text import clean
 
@@ -105,7 +105,7 @@ def _run_launches(folder: Path) -> tuple[pa.Table, tuple[str, ...]]:
     partial = folder.parent.name == ".partial"
     system = folder.parent.parent.name if partial else folder.parent.name
     refused = _refused(folder)
-    named = ["record"] if refused else []
+    named = ["record", "failed"] if refused else []  # older tables compare with a basic that failed as with any
     wanted = (("points.parquet", [*_OF_POINTS, *named]), ("samples.parquet", _OF_SAMPLES))
     kept = None if partial else _tables(folder, wanted)
     problems = tuple(f"{label} is left out, it failed: {reason}" for label, reason in refused.values())
@@ -150,23 +150,13 @@ def _arrow(rows: pd.DataFrame) -> pa.Table:
 
 
 def _refused(folder: Path) -> dict[str, tuple[str, str]]:
-    """{record: (case, reason)} of the cases of a run that were not what was asked for: placed otherwise, say, or
-    without the progress thread. Those that only missed a reference are none: they are what a comparison is to find.
-    """
+    """`failed_records` of a run folder. Raises RecordError."""
     try:
-        cases = _manifest(folder).get("cases") or []
+        return failed_records(_manifest(folder))
     except RecordError:
         if folder.parent.name == ".partial":
             return {}  # its records tell what there is
         raise
-    failed = [
-        one
-        for one in (cases if isinstance(cases, list) else [])
-        if isinstance(one, dict) and one.get("result") == "fail" and not is_as_asked(one)
-    ]
-    return {
-        str(one["record"]): (clean(one.get("case")), clean(one.get("reason"))) for one in failed if one.get("record")
-    }
 
 
 def _impacts(folder: Path) -> pa.Table:
@@ -267,7 +257,7 @@ def _check_types(name: str, schema: pa.Schema, columns: Sequence[str]) -> None:
     for column in columns:
         kind = schema.field(column).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        named = column in WORDS or column == "record"
+        named = column in WORDS or column in ("record", "failed")
         text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
         right = text if named else pa.types.is_boolean(kind) if column in _STATE else number

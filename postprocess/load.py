@@ -34,6 +34,8 @@ MOST_TIMES_OFF = 800
 """What a time can be of another measurement of what it should take; units are a thousand apart."""
 MOST_TIMES_APART = 400
 """Two accounts of one measurement can be, by less than 2 where both are of one unit."""
+LARGEST_REPEAT = 1_000_000
+"""A larger number is none that counts anything."""
 GIVEN = "given"
 """Status of a calibration that there was none of: the size came from a file."""
 SCHEMA_FOLDER = Path(__file__).resolve().parents[1] / "results" / "schema"
@@ -606,6 +608,34 @@ def _thread_medians(line: Fields, header: Header) -> ThreadMedians | None:
 def is_as_asked(case: Json) -> bool:
     """Whether a case of a manifest was measured as it was asked for; it may be worse than its reference."""
     return case.get("result") == "pass" or case.get("fail_phase") == PERFORMANCE
+
+
+def repeat_of(metadata: Json) -> int | None:
+    """Which repeat of its case a record is, from 1, as its header's metadata tell; None where they do not."""
+    case = metadata.get("case")
+    repeat = case.get("repeat") if isinstance(case, dict) else None
+    return repeat if type(repeat) is int and 0 < repeat <= LARGEST_REPEAT else None
+
+
+def cases_of(manifest: Json) -> list[Json]:
+    """The cases of a run's manifest, whatever else is in it."""
+    cases = manifest.get("cases")
+    return [case for case in cases if isinstance(case, dict)] if isinstance(cases, list) else []
+
+
+def failed_records(manifest: Json) -> dict[str, tuple[str, str]]:
+    """{record: (case, reason)} of the cases of a run that were not what was asked for: placed otherwise, say, or
+    without the progress thread.
+
+    Those that only missed a reference are none: they are what a comparison is to find. Neither is what is missing, as
+    all is that a run has not come to yet.
+    """
+    failed = [case for case in cases_of(manifest) if case.get("result") == "fail" and not is_as_asked(case)]
+    return {
+        str(case["record"]): (clean(case.get("case") or ""), clean(case.get("reason") or "no reason was given"))
+        for case in failed
+        if case.get("record")
+    }
 
 
 def _check_units(where: str, point: Point) -> None:

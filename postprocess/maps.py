@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,12 @@ import pandas as pd
 
 from postprocess import diagnosis
 from postprocess.fields import Json
-from postprocess.load import Record, Run
+from postprocess.load import Record, Run, repeat_of
 from postprocess.points import case_of, configuration_words, launch_numbers, unusual_words
 from postprocess.text import clean, ratio
 
 MARKS = {
-    "?": "unreliable: by its interval, a size off its target, a disturbed basic, or clocks; the details say which",
+    "?": "unreliable: by its interval, a size, a disturbed basic, clocks, or a failed case; the details say which",
     "U": "diagnosis unreliable, not the ratio: the intervals leave room for several; the details say which",
     "O": "oversubscribed: more busy threads than physical cores",
     "S": "shared core: the progress thread may run on a core that computes",
@@ -200,21 +200,31 @@ RESULT_WORDS = {"pass": "passed", "skip": "skipped", "fail": "failed", "missing"
 def panels_of(sweeps: Sequence[Sweep], cases: Iterable[Json]) -> list[Panel]:
     """Every sweep, `side_by_side`, and after them the manifest's cases of the same benchmark that did not pass and have
     none."""
-    own = (case for case in cases if case.get("benchmark", SWEPT) == SWEPT and case.get("result") != "pass")
-    troubles = {_case_key(case): trouble_words(case) for case in own}
-    panels = []
+    troubles: dict[Hashable, list[Json]] = {}
+    for case in cases:
+        if case.get("benchmark", SWEPT) == SWEPT and case.get("result") != "pass":
+            troubles.setdefault(_key(case), []).append(case)
+    panels, shown = [], set()
     for sweep in side_by_side(sweeps):
-        c = sweep.case
-        result, reason = troubles.pop(_case_key(c), ""), sweep.record.incomplete
+        keys = [key for key in _keys(sweep) if key in troubles]
+        shown.update(keys)
+        result = "; ".join(trouble_words(case) for key in keys for case in troubles[key])
+        reason = sweep.record.incomplete
         cut = (f"incomplete: {reason}" if reason not in result else "incomplete") if reason else ""
-        trouble = "; ".join(words for words in (result, cut) if words)
-        names = (str(c["toolchain"]), str(c["network"]), launch_words(c), str(c["collective"]))
-        panels.append(Panel(*names, sweep, trouble))
-    for (toolchain, network, configuration, collective, computation, interval), trouble in troubles.items():
-        unusual = {"cache": "warm", "computation": computation, "test_interval_ns": interval}
-        words = configuration_words({"configuration": configuration, **unusual})
-        panels.append(Panel(toolchain, network, words, collective, None, trouble))
-    return panels
+        panels.append(_panel(sweep.case, sweep, "; ".join(words for words in (result, cut) if words)))
+    absent = [case for key, same in troubles.items() if key not in shown for case in same]
+    return [*panels, *(_panel(_named(case), None, trouble_words(case)) for case in absent)]
+
+
+def _panel(case: Mapping[str, Any], sweep: Sweep | None, trouble: str) -> Panel:
+    return Panel(
+        toolchain=str(case["toolchain"]),
+        network=str(case["network"]),
+        configuration=launch_words(case),
+        collective=str(case["collective"]),
+        sweep=sweep,
+        trouble=trouble,
+    )
 
 
 def launch_words(case: Mapping[str, Any]) -> str:
@@ -229,14 +239,32 @@ def trouble_words(case: Json) -> str:
     return f"{RESULT_WORDS.get(result, result)}: {case.get('reason') or 'no reason was given'}"
 
 
-def _case_key(case: Mapping[str, Any]) -> tuple[str, str, str, str, str, int]:
-    toolchain, network, configuration, collective = (
-        "" if case.get(name) is None else str(case[name])
-        for name in ("toolchain", "network", "configuration", "collective")
+def _key(case: Json) -> Hashable:
+    """By what a case of a manifest is found: its record, or where it names none, all that it names."""
+    return case["record"] if isinstance(case.get("record"), str) else tuple(_named(case).values())
+
+
+def _keys(sweep: Sweep) -> list[Hashable]:
+    """The `_key` of every case that is about a sweep."""
+    named = {name: sweep.case[name] for name in _named({})}
+    return list(
+        dict.fromkeys((sweep.record.name, *(tuple(one.values()) for one in (named, {**named, "provider": ""}))))
     )
+
+
+def _named(case: Json) -> dict[str, Any]:
+    """What a manifest's case has in common with a sweep's; one that is older than a field has the usual value, and no
+    provider."""
+    words = ("toolchain", "provider", "network", "configuration", "collective")
+    texts = {name: "" if case.get(name) is None else str(case[name]) for name in words}
+    usual = {"cache": "warm", "computation": "dgemm"}
     interval = case.get("test_interval_ns")
-    computation = str(case.get("computation") or "dgemm")
-    return toolchain, network, configuration, collective, computation, interval if isinstance(interval, int) else 0
+    return {
+        **texts,
+        **{name: str(case.get(name) or value) for name, value in usual.items()},
+        "test_interval_ns": interval if isinstance(interval, int) else 0,
+        "launch": repeat_of({"case": case}) or 1,
+    }
 
 
 def legend(sweeps: Iterable[Sweep], faded: bool = False) -> list[tuple[str, str]]:
@@ -252,12 +280,6 @@ def legend(sweeps: Iterable[Sweep], faded: bool = False) -> list[tuple[str, str]
     if faded and any(sweep.has_far for sweep in shown):
         signs.append(("faded", FAR_WORDS))
     return signs
-
-
-def cases_of(run: Run) -> list[Json]:
-    """The cases of a run's manifest, whatever else is in it."""
-    cases = run.manifest.get("cases")
-    return [case for case in cases if isinstance(case, dict)] if isinstance(cases, list) else []
 
 
 def run_name(run: Run) -> str:

@@ -25,9 +25,9 @@ import pandas as pd
 
 from postprocess import metrics
 from postprocess.fields import Fields, Json, RecordError, fail, lines_of
-from postprocess.load import PEER_SCHEMA, Run, schema_of
+from postprocess.load import PEER_SCHEMA, Run, failed_records, schema_of
 from postprocess.table import aligned, circumstances
-from postprocess.text import clean, interval, ratio, size
+from postprocess.text import clean, interval, ratio, short, size
 
 PEER_VERSION = 1
 PROGRAM = ("name", "version", "path", "sha256", "package", "package_version")
@@ -347,6 +347,11 @@ class PeerRecord:
     results: tuple[PeerResult, ...]
     wall_seconds: float
 
+    @property
+    def name(self) -> str:
+        """The record's path inside a run folder, as the manifest's cases name it."""
+        return f"records/{self.path.name}"
+
 
 def write_peer_record(path: Path, header: PeerHeader, results: Sequence[PeerResult], wall_seconds: float) -> None:
     """JSON Lines as in `results/schema/peer-v1.schema.json`: header, a point per size, footer. Never over another file.
@@ -485,6 +490,7 @@ OURS = (
     "r_overhead_vs_basic", "r_overhead_vs_basic_ci95_low", "r_overhead_vs_basic_ci95_high",
     "speedup_vs_basic", "speedup_vs_basic_ci95_low", "speedup_vs_basic_ci95_high", "r_comm", "r_comp_slowdown",
     "overlap_osu_percent", "overlap_imb_percent", "diagnosis", "reliable", "oversubscribed", "shared_core", "complete",
+    "failed",
 )  # fmt: skip
 """Columns of `points_of` that are set beside a peer's."""
 
@@ -492,26 +498,40 @@ PEER_COLUMNS = (
     "benchmark", "program", "toolchain", "provider", "network", "configuration", "collective", "repeat",
     "message_bytes", "peer_repetitions", "peer_t_pure_us", "peer_t_overlapped_us", "peer_t_compute_us",
     "peer_overlap_percent", "peer_overlap_unclamped_percent", "peer_times_its_basic", "peer_reason",
+    "peer_failed",
     "our_message_bytes", *(f"our_{name}" for name in OURS),
 )  # fmt: skip
 
 
-def peers_table(records: Sequence[PeerRecord], points: pd.DataFrame) -> pd.DataFrame:
+def peers_of(run: Run, points: pd.DataFrame) -> pd.DataFrame:
+    """`peers_table` of a run, beside its `points_of`."""
+    return peers_table(load_peers(run)[0], points, failed_records(run.manifest))
+
+
+def peers_table(
+    records: Sequence[PeerRecord], points: pd.DataFrame, failed: Mapping[str, tuple[str, str]] | None = None
+) -> pd.DataFrame:
     """One row per result of another benchmark, with ours at the nearest cell; the columns are `PEER_COLUMNS`.
 
     The nearest cell has the same toolchain, network, configuration, collective and message size (or the closest one, at
     most SIZE_FACTOR times as large or small: `basic` may have calibrated a size again while it measured), and a
     computation as long as `basic`'s communication, which is what the others try to compute for.
     peer_times_its_basic is the program's own overlapped time over the one that it had in `basic`: both were printed by
-    one program, for one size, in one run. No other times are compared. What cannot be had is NaN, and None for ours.
+    one program, for one size, in one run; not where its `basic` failed. No other times are compared. What cannot be had
+    is NaN, and None for ours. failed: `failed_records` of their run; peer_failed and our_failed say why, or are empty.
     """
+    why = {name: reason for name, (_, reason) in (failed or {}).items()}
     basics = {
         _size_of(record, one): one.t_overlapped_us
         for record in records
         for one in record.results
-        if record.header.configuration == "basic"
+        if record.header.configuration == "basic" and record.name not in why
     }
-    rows = [_row(record, one, basics, points) for record in records for one in record.results]
+    rows = [
+        _row(record, one, basics, points) | {"peer_failed": why.get(record.name, "")}
+        for record in records
+        for one in record.results
+    ]
     table: pd.DataFrame = pd.DataFrame(rows, columns=list(PEER_COLUMNS))
     return table
 
@@ -602,6 +622,7 @@ def peers_summary_text(table: pd.DataFrame) -> str:
     """One line per program and case, from the smallest to the largest over its sizes; empty where there is none.
 
     Ours are ranges over the reliable ones of our points at these very sizes; "reliable" counts those of all of them.
+    What was measured in a case that failed is in none of it.
     """
     heads = [
         *("toolchain", "network", "configuration", "collective", "program", "sizes"),
@@ -609,19 +630,22 @@ def peers_summary_text(table: pd.DataFrame) -> str:
     ]
     lines = []
     for key, rows in table.groupby(["toolchain", "network", "configuration", "collective", "program"], sort=False):
-        ours = rows[rows["our_message_bytes"] == rows["message_bytes"]]
+        ours = rows[(rows["our_message_bytes"] == rows["message_bytes"]) & (rows["our_failed"] == "")]
         reliable = ours[ours["our_reliable"].astype(bool)]
+        about = (words for row in reliable.to_dict("records") for words in circumstances(row, "our_"))
+        failed = rows["peer_failed"] != ""
+        words = " (failed)" if failed.any() else ""
+        good = rows[~failed]
         lines.append(
             [
-                *map(str, key),
-                str(int(rows["peer_overlap_percent"].notna().sum())),
-                _range(rows["peer_overlap_percent"], "{:.0f}", " %"),
-                _range(rows["peer_times_its_basic"]),
+                *map(str, key[:-1]),
+                f"{key[-1]}{words}",
+                str(int(good["peer_overlap_percent"].notna().sum())),
+                _range(good["peer_overlap_percent"], "{:.0f}", " %"),
+                _range(good["peer_times_its_basic"]),
                 *(_range(reliable[f"our_{name}"]) for name in ("r_overhead_vs_basic", "speedup_vs_basic")),
                 f"{len(reliable)}/{len(ours)}",
-                ", ".join(
-                    dict.fromkeys(words for row in reliable.to_dict("records") for words in circumstances(row, "our_"))
-                ),
+                ", ".join(dict.fromkeys(about)),
             ]
         )
     return aligned(heads, lines, set(range(5, 11))) if lines else ""
@@ -644,11 +668,12 @@ def programs_of(records: Sequence[PeerRecord]) -> list[tuple[str, Mapping[str, s
 
 def peer_remarks(row: Mapping[Hashable, Any]) -> list[str]:
     """What a reader should know of a row of `peers_table`: how far ours may be used, and why something is missing."""
-    found = []
+    found = [f"its case failed: {short(row['peer_failed'])}"] if row["peer_failed"] else []
     if pd.isna(row["our_reliable"]):
         found.append("no valid point of ours at this size")
     else:
-        found += [] if row["our_reliable"] else ["ours is unreliable"]
+        unreliable = f"our case failed: {short(row['our_failed'])}" if row["our_failed"] else "ours is unreliable"
+        found += [] if row["our_reliable"] else [unreliable]
         found += circumstances(row, "our_")
         if row["our_message_bytes"] != row["message_bytes"]:
             found.append(f"ours at {size(row['our_message_bytes'])}")
@@ -693,6 +718,5 @@ class PeersView:
 
 def peers_view(run: Run, points: pd.DataFrame) -> PeersView | None:
     """For the report; None where no other benchmark ran."""
-    records, _ = load_peers(run)
-    rows = [peer_cells(row) for row in peers_table(records, points).to_dict("records")]
-    return PeersView(PEERS_NOTE, PEER_HEADS, rows, programs_of(records)) if rows else None
+    rows = [peer_cells(row) for row in peers_of(run, points).to_dict("records")]
+    return PeersView(PEERS_NOTE, PEER_HEADS, rows, programs_of(load_peers(run)[0])) if rows else None

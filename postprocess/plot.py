@@ -25,14 +25,13 @@ from matplotlib.patches import Rectangle
 from postprocess.chart_plot import chart_figure
 from postprocess.charts import charts_of
 from postprocess.colour import NO_VALUE, PALETTES, SCALES, Rgb, faded, text_colour
-from postprocess.load import Run
+from postprocess.load import Run, cases_of
 from postprocess.maps import (
     METRICS,
     Cell,
     Metric,
     Panel,
     Sweep,
-    cases_of,
     legend,
     panels_of,
     provenance_words,
@@ -153,7 +152,7 @@ def write_maps(run: Run, points: pd.DataFrame, folder: Path, look: Look = PLAIN)
     at all. Raises OSError where that cannot be done.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    panels = panels_of(sweeps_of(run, points), cases_of(run))
+    panels = panels_of(sweeps_of(run, points), cases_of(run.manifest))
     written: dict[str, list[Path]] = {}
     taken: set[str] = set()
 
@@ -186,7 +185,7 @@ def _overview(run: Run, panels: Sequence[Panel], metric: Metric | None, look: Lo
     columns = list(dict.fromkeys(panel.column for panel in panels if not panel.skipped))
     nothing = ", ".join(" ".join(column) for column in every if column not in columns)
     collectives = list(dict.fromkeys(panel.collective for panel in panels))
-    places = {(panel.collective, panel.column): panel for panel in panels}
+    places = {(panel.collective, panel.column): panel for panel in reversed(panels)}  # those with a sweep are first
     rows: list[list[_Spot]] = []
     for collective in collectives:
         row = []

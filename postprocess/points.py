@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -26,15 +26,28 @@ from postprocess.diagnosis import (
     is_reference,
     only_faster,
 )
-from postprocess.load import GIVEN, Header, Point, Record, Reference, Run, load_record, load_run
+from postprocess.load import (
+    GIVEN,
+    Header,
+    Point,
+    Record,
+    Reference,
+    Run,
+    failed_records,
+    load_record,
+    load_run,
+    repeat_of,
+)
 from postprocess.metrics import Estimate, as_float, median_estimate
-from postprocess.text import duration, work
+from postprocess.text import cores, duration, work
 
 CASE = [
     "benchmark", "collective", "system", "toolchain", "provider", "configuration", "network",
     "ranks", "nodes", "threads_per_rank", "given_up_cores", "cache", "computation", "test_interval_ns", "launch",
+    "named_cores",
 ]  # fmt: skip
-"""The columns that name a sweep: everything but its place in the grid. `launch` counts repeated launches from 1."""
+"""The columns that name a sweep: everything but its place in the grid. `launch` is which repeat, from 1. `named_cores`:
+the cores of a rank's share, in a run with several such numbers, so that names tell them; else 0."""
 
 _RECORD_RATIOS = [
     "r_overhead", "r_overhead_vs_basic", "speedup_vs_basic", "speedup_vs_basic_per_work",
@@ -60,13 +73,14 @@ COLUMNS = [
     *(f"{term}_ref_{what}" for term in ("comm", "comp")
       for what in ("drift_relative", "drift_p_value", "moved_relative")),
     "valid", "reliable", "unreliable_reasons", "flags", "reference_moved",
-    "oversubscribed", "shared_core", "progresses_in", "complete", "record", "index",
+    "oversubscribed", "shared_core", "progresses_in", "complete", "failed", "record", "index",
 ]  # fmt: skip
 """The columns of `points_of`, in order. Times in nanoseconds (medians), sizes in bytes, ratios without unit.
 
 What a record does not know is NaN. `comm_ref_drift_…` is the trend of t_comm_ref over the point, and
 `comm_ref_moved_relative` how far its median is off the time for which its size was calibrated; `reference_moved` is
-apart: whether a reference moved against that of `basic`.
+apart: whether a reference moved against that of `basic`. `failed` says why the case was not what was asked for; it is
+empty where it was.
 """
 
 NEVER = "never"
@@ -77,11 +91,11 @@ _NOTHING = Estimate(_NAN, _NAN, _NAN)
 
 @dataclass(frozen=True)
 class _Measured:
-    """A point with its medians, and where it came from: which launch of its case, of how many."""
+    """A point with its medians, and where it came from: which launch of its case, and why that `failed`, if it did."""
 
     record: Record
     launch: int
-    launches: int
+    failed: str
     point: Point
     measured: Estimate
     comm: Estimate
@@ -92,10 +106,10 @@ class _Measured:
     """What those repetitions took beyond that."""
 
     @classmethod
-    def of(cls, record: Record, launch: int, launches: int, point: Point) -> _Measured:
+    def of(cls, record: Record, launch: int, failed: str, point: Point) -> _Measured:
         slowest = point.t_comp_ns.max
         series = (point.t_measured_ns, point.t_comm_ref_ns, point.t_comp_ref_ns, slowest, point.t_measured_ns - slowest)
-        return cls(record, launch, launches, point, *map(median_estimate, series))
+        return cls(record, launch, failed, point, *map(median_estimate, series))
 
     @property
     def overhead(self) -> Estimate:
@@ -107,15 +121,53 @@ class _Measured:
         """The medians of communication and computation alone."""
         return as_float(self.comm.value), as_float(self.comp.value)
 
-    def cell(self, launch: int) -> Hashable:
-        """What a point has in common with the points that it is compared with, in the given launch.
+    @property
+    def cell(self) -> Hashable:
+        """What a point has in common with the points that it is compared with, but for the launch.
 
         The cores that a rank may use are the same, whether it computes on all of them or gives some up.
         """
         h, p = self.record.header, self.point
         share = h.threads_per_rank + h.progress.given_up_cores
         case = (h.benchmark, h.toolchain, h.provider, h.network, h.ranks, h.nodes, share, h.cache, h.computation)
-        return (*case, p.collective, p.comm_target_ns, p.comp_target_ns, launch)
+        return (*case, p.collective, p.comm_target_ns, p.comp_target_ns)
+
+    @property
+    def repeated(self) -> Hashable:
+        """What the same point has in common in all launches of its case."""
+        p = self.point
+        return (_launch_case(self.record, p.collective), p.comm_target_ns, p.comp_target_ns)
+
+
+_Launches: TypeAlias = dict[Hashable, dict[int, _Measured]]
+"""Points by what they have in common, and of each launch by its number."""
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """What a point stands beside: points of `basic` and of `basic_reduced` by their `cell`; and by what is `repeated`
+    the good launches, in which the point is valid, of a case that did not fail."""
+
+    basics: _Launches
+    reduced: _Launches
+    good: _Launches
+
+    @classmethod
+    def of(cls, found: Iterable[_Measured]) -> _Beside:
+        beside = cls(defaultdict(dict), defaultdict(dict), defaultdict(dict))
+        for m in found:
+            case = header_case(m.record.header)
+            if is_reference(case):
+                beside.basics[m.cell][m.launch] = m
+            if is_reduced_reference(case):
+                beside.reduced[m.cell][m.launch] = m
+            if not m.failed and not validity.invalid_reasons(m.point):
+                beside.good[m.repeated][m.launch] = m
+        return beside
+
+    def good_launches(self, m: _Measured, basic: _Measured) -> int:
+        """How many there are of a point or of that of `basic`, of the one that has fewer."""
+        return min(len(self.good.get(one.repeated, ())) for one in (m, basic))
 
 
 def points_of(run: Run) -> pd.DataFrame:
@@ -124,27 +176,28 @@ def points_of(run: Run) -> pd.DataFrame:
     `r_overhead` uses the run's own references, `r_overhead_vs_basic` those that `basic` had on the same sizes, and
     `speedup_vs_basic` is basic's t_measured over the point's own. Where `basic` has no comparable point the last two,
     and what follows from them, are NaN and `vs_basic_reason` says why. Where basic's point is there, and not to be
-    relied on, they are numbers, and the point is not reliable. `launches_vs_basic` is how many launches there are of
-    the case and of `basic`, of the one that has fewer; 0 where there is no comparison. `r_exposed` and
+    relied on, they are numbers, and the point is not reliable. So are those of a case that failed. `launches_vs_basic`
+    is in how many launches of the case, and of `basic`, the point is valid and the case did not fail, of the one that
+    has fewer; 0 where there is no comparison. `r_exposed` and
     `r_interference` are the two parts of the overhead ratio against basic's references, or against the own ones where
     there is no basic.
     `unreliable_reasons`, `flags` and `diagnosis_alternatives` hold lists of strings.
     """
-    return points_table(run.records, str(run.manifest.get("system") or ""))
+    return points_table(run.records, str(run.manifest.get("system") or ""), failed_records(run.manifest))
 
 
-def points_table(records: Sequence[Record], system: str = "") -> pd.DataFrame:
-    """`points_of` for records that need not be in a run folder; without `system` the one in their metadata is taken."""
+def points_table(
+    records: Sequence[Record], system: str = "", failed: Mapping[str, tuple[str, str]] | None = None
+) -> pd.DataFrame:
+    """`points_of` for records that need not be in a run folder; without `system` the one in their metadata is taken.
+
+    failed: `failed_records` of their run.
+    """
     launches = launch_numbers(records)
-    total = Counter(_launch_case(r, collective) for r in records for collective in r.collectives)
-    found = [
-        _Measured.of(r, launches[r.name, p.collective], total[_launch_case(r, p.collective)], p)
-        for r in records
-        for p in r.points
-    ]
-    basics = {m.cell(m.launch): m for m in found if is_reference(header_case(m.record.header))}
-    reduced = {m.cell(m.launch): m for m in found if is_reduced_reference(header_case(m.record.header))}
-    rows = pd.DataFrame([_row(m, basics, reduced, system) for m in found], columns=COLUMNS)
+    why = {name: reason for name, (_, reason) in (failed or {}).items()}
+    found = [_Measured.of(r, launches[r.name, p.collective], why.get(r.name, ""), p) for r in records for p in r.points]
+    beside = _Beside.of(found)
+    rows = pd.DataFrame([_row(m, beside, system) for m in found], columns=COLUMNS)
     table: pd.DataFrame = rows.astype({"valid": bool, "reliable": bool})  # also where there is no row
     return table
 
@@ -211,9 +264,13 @@ def points_as_json(points: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def usable(points: pd.DataFrame) -> pd.DataFrame:
-    """The points that a summary is made of: the reliable ones, or all valid ones where less than half are reliable."""
-    enough = 2 * points["reliable"].sum() >= points["valid"].sum()
-    chosen: pd.DataFrame = points[points["reliable" if enough else "valid"]]
+    """The points that a summary is made of: the reliable ones, or all valid ones where less than half are reliable.
+
+    Of a case that failed none is.
+    """
+    able = points[points["failed"] == ""]
+    enough = 2 * able["reliable"].sum() >= able["valid"].sum()
+    chosen: pd.DataFrame = able[able["reliable" if enough else "valid"]]
     return chosen
 
 
@@ -287,14 +344,21 @@ def _arrow(table: pd.DataFrame) -> pa.Table:
 
 
 def launch_numbers(records: Sequence[Record]) -> dict[tuple[str, str], int]:
-    """(record name, collective) -> number of its launch: 1 for the first record of a case, 2 for the next, by time."""
-    numbers: dict[tuple[str, str], int] = {}
-    seen: dict[Hashable, int] = defaultdict(int)
+    """(record name, collective) -> number of its launch: which repeat of its case it is, as the records tell.
+
+    So a launch keeps its number where one before it left no record, and stays beside that of `basic`. Where not every
+    record of a case tells, or two tell the same, it is 1 for the first record of the case, 2 for the next, by time.
+    """
+    cases: dict[Hashable, list[tuple[Record, str]]] = defaultdict(list)
     for record in sorted(records, key=lambda r: (r.header.started_utc, r.path.name)):
         for collective in record.collectives:
-            case = _launch_case(record, collective)
-            seen[case] += 1
-            numbers[record.name, collective] = seen[case]
+            cases[_launch_case(record, collective)].append((record, collective))
+    numbers: dict[tuple[str, str], int] = {}
+    for launches in cases.values():
+        told = [repeat for record, _ in launches if (repeat := repeat_of(record.header.metadata)) is not None]
+        by_time = range(1, len(launches) + 1)
+        known = told if len(set(told)) == len(launches) else by_time
+        numbers |= {(record.name, name): number for (record, name), number in zip(launches, known, strict=True)}
     return numbers
 
 
@@ -305,9 +369,14 @@ def _launch_case(record: Record, collective: str) -> Hashable:
 
 def header_case(h: Header) -> dict[str, Any]:
     """The columns `CASE` that a whole record has in common."""
-    elsewhere = {"collective", "system", "launch", "given_up_cores"}
+    elsewhere = {"collective", "system", "launch", "given_up_cores", "named_cores"}
     own = {name: getattr(h, name) for name in CASE if name not in elsewhere}
-    return own | {"given_up_cores": h.progress.given_up_cores}
+    case = h.metadata.get("case")
+    named = case.get("cores_per_rank") if isinstance(case, dict) else None
+    return own | {
+        "given_up_cores": h.progress.given_up_cores,
+        "named_cores": named if isinstance(named, int) else 0,
+    }
 
 
 def case_of(record: Record, collective: str, launch: int, system: str = "") -> dict[str, Any]:
@@ -328,6 +397,7 @@ def configuration_words(case: Mapping[Any, Any]) -> str:
 def unusual_words(case: Mapping[Any, Any]) -> str:
     """What is not as usual with a case, behind its name: ``, cold caches``, ``, triad, MPI_Test every 100 µs``."""
     unusual = [
+        *([cores(case["named_cores"])] if case.get("named_cores") else []),
         *(["cold caches"] if case["cache"] == "cold" else []),
         *([str(case["computation"])] if case["computation"] != "dgemm" else []),
         *([f"MPI_Test every {duration(case['test_interval_ns'])}"] if case["test_interval_ns"] else []),
@@ -345,14 +415,12 @@ def _case(record: Record, launch: int, point: Point, system: str) -> dict[str, A
     }
 
 
-def _row(
-    m: _Measured, basics: dict[Hashable, _Measured], reduced: dict[Hashable, _Measured], system: str
-) -> dict[str, Any]:
+def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
     h, p = m.record.header, m.point
     overhead, (comm_ref, comp_ref) = m.overhead, m.refs_ns
     flags = validity.flags(p, h.interval_relative, h.test_interval_ns)
 
-    basic, reason = _basic_of(m, basics)
+    basic, reason = _basic_of(m, beside.basics)
     moved: list[str] = []
     doubts: list[str] = []
     against_basic = speedup = _NOTHING
@@ -369,10 +437,14 @@ def _row(
         if basic.point.clock.method == "none" and p.clock.method != "none":
             flags.append("basic was measured without a common clock")
         if basic is not m:
-            doubts = validity.basic_reasons(basic.point, basic.overhead, *basic.refs_ns)
-    unreliable = [*validity.unreliable_reasons(p, deciding, comm_ref, comp_ref), *doubts]
+            doubts = validity.basic_reasons(basic.point, basic.overhead, *basic.refs_ns, basic.failed)
+    own = [*validity.failed_reasons(m.failed), *validity.unreliable_reasons(p, deciding, comm_ref, comp_ref)]
+    unreliable = [*own, *doubts]
     given_up = h.progress.given_up_cores
-    alike = _comparable(m, reduced)
+    alike = _comparable(m, beside.reduced)
+    if alike is not None and alike is not m and alike.failed:
+        flags += [f"not compared with basic_reduced: {why}" for why in validity.failed_reasons(alike.failed, "its")]
+        alike = None
     r_comm, r_comp, approximate = _rank_ratios(m)
     if approximate:
         flags.append("intervals of r_comm and r_comp_slowdown are approximate: no rank's own samples were kept")
@@ -385,7 +457,7 @@ def _row(
         **_columns("r_overhead_vs_basic", against_basic),
         **_columns("speedup_vs_basic", speedup),
         "vs_basic_reason": reason,
-        "launches_vs_basic": 0 if basic is None else min(m.launches, basic.launches),
+        "launches_vs_basic": 0 if basic is None else beside.good_launches(m, basic),
         **_columns("speedup_vs_basic_per_work", metrics.per_work_estimate(speedup, h.threads_per_rank, given_up)),
         **_columns("speedup_vs_reduced", _NOTHING if alike is None else _speedup(m, alike)),
         **_columns("break_even_cores", metrics.break_even_estimate(speedup, given_up)),
@@ -421,6 +493,7 @@ def _row(
         "shared_core": h.shared_core,
         "progresses_in": _progresses_in(h),
         "complete": m.record.complete,
+        "failed": m.failed,
         "record": m.record.name,
         "index": p.index,
     }
@@ -456,7 +529,7 @@ def _progresses_in(header: Header) -> str:
     return ", ".join(map(str, named)) or NOWHERE
 
 
-def _basic_of(m: _Measured, basics: dict[Hashable, _Measured]) -> tuple[_Measured | None, str]:
+def _basic_of(m: _Measured, basics: _Launches) -> tuple[_Measured | None, str]:
     """The point of `basic` to compare with, or None and the reason. A launch that basic lacks takes its last before."""
     if is_reference(header_case(m.record.header)):
         return m, ""
@@ -471,17 +544,18 @@ def _basic_of(m: _Measured, basics: dict[Hashable, _Measured]) -> tuple[_Measure
     return basic, ""
 
 
-def _last_before(m: _Measured, others: dict[Hashable, _Measured]) -> _Measured | None:
+def _last_before(m: _Measured, others: _Launches) -> _Measured | None:
     """The point at the same cell, of the same launch or else of the last before it."""
-    candidates = (others.get(m.cell(launch)) for launch in range(m.launch, 0, -1))
-    return next((other for other in candidates if other is not None), None)
+    there = others.get(m.cell, {})
+    launch = max((launch for launch in there if launch <= m.launch), default=None)
+    return None if launch is None else there[launch]
 
 
 def _same_sizes(m: _Measured, other: _Measured) -> bool:
     return (m.point.message_bytes, m.point.work_size) == (other.point.message_bytes, other.point.work_size)
 
 
-def _comparable(m: _Measured, reduced: dict[Hashable, _Measured]) -> _Measured | None:
+def _comparable(m: _Measured, reduced: _Launches) -> _Measured | None:
     """The valid point of `basic_reduced` that computes as much, on as few cores; None where there is none."""
     other = m if is_reduced_reference(header_case(m.record.header)) else _last_before(m, reduced)
     if other is None or not _same_sizes(m, other) or validity.invalid_reasons(other.point):

@@ -26,8 +26,8 @@ from postprocess.impact import impact_of, impact_table
 from postprocess.impact_plot import write_impacts
 from postprocess.impact_record import impacts_of
 from postprocess.impact_view import impact_view
-from postprocess.load import Run, load_run
-from postprocess.maps import METRICS, RESULT_WORDS, cases_of, legend, panels_of, run_name, sweeps_of
+from postprocess.load import Run, cases_of, failed_records, load_run
+from postprocess.maps import METRICS, RESULT_WORDS, legend, panels_of, run_name, sweeps_of
 from postprocess.peers import peers_view
 from postprocess.plot import PLAIN, Look, write_maps
 from postprocess.points import points_of
@@ -93,8 +93,8 @@ def render_report(
     rows = [{str(k): v for k, v in row.items()} for row in points.to_dict("records")]
     numbers = {(row["record"], row["index"]): number for number, row in enumerate(rows, start=1)}
     sweeps = sweeps_of(run, points)
-    cases = [_texts(case, _CASE_FIELDS) for case in cases_of(run)]
-    panels = panels_of(sweeps, cases_of(run))
+    cases = [_texts(case, _CASE_FIELDS) for case in cases_of(run.manifest)]
+    panels = panels_of(sweeps, cases_of(run.manifest))
     filters = Filters(panels)
     groups = panel_views(panels, filters, numbers, files)
     views = views_of(sweeps)
@@ -121,7 +121,7 @@ def render_report(
         run_name=run_name(run),
         subtitle=_subtitle(run),
         incomplete=_incomplete(run, records, unread, cases),
-        impact=impact_view(impact_table(impacts), files.get("impact", ())),
+        impact=impact_view(impact_table(impacts, failed_records(run.manifest)), files.get("impact", ())),
         ran=_ran(run, records, cases),
         verdicts=_by_name(summarise(points)),
         verdict_class=_verdict_class,

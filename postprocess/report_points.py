@@ -208,7 +208,7 @@ def glance_of(
     """
     panels = [panel for collectives in groups.values() for same in collectives.values() for panel in same]
     columns = list(dict.fromkeys((panel.library, panel.configuration) for panel in panels if not panel.skipped))
-    places = {(panel.collective, panel.library, panel.configuration): panel for panel in panels}
+    places = {(panel.collective, panel.library, panel.configuration): panel for panel in reversed(panels)}
     collectives = dict.fromkeys(panel.collective for panel in panels)
     return columns, {name: [places.get((name, *column)) for column in columns] for name in collectives}
 

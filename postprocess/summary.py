@@ -14,7 +14,8 @@ Where at least half of the valid points are reliable, a case has the verdict tha
 overlap of both degrees makes up the three quarters it is `partly overlaps`, with `serialises` and `slower than
 serialised` it is `serialises`; otherwise `mixed`. Where fewer are reliable, each by itself says too little, and all
 valid points are taken together: the verdict is that of the distribution-free 95 % interval of the median of their
-ratios, as if they were repetitions of one (6 points at least).
+ratios, as if they were repetitions of one (6 points at least). What a launch measured that failed counts for none of
+this: of a case whose launches all failed nothing can be told.
 
 The verdict says how much, `postprocess.diagnosis` says why, from the same ratio and its two parts. They cannot
 contradict each other: a point that is clearly `overlap` overlaps, and one that overlaps is never `no progression`,
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +35,7 @@ import pandas as pd
 from postprocess.diagnosis import MapDiagnosis, deciding_ratio, is_reference, map_diagnosis
 from postprocess.metrics import as_float, median_estimate
 from postprocess.points import CASE, configuration_words, median, usable
-from postprocess.text import clean, interval, ratio
+from postprocess.text import clean, interval, ratio, short
 
 OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (
     "overlaps",
@@ -57,6 +59,10 @@ class Summary:
     points: int
     valid: int
     reliable: int
+    able: int
+    """Those of `valid` whose launch did not fail."""
+    without_basic: int
+    """Those of the `usable` points that have no basic to compare with, and are none themselves."""
     r_overhead: float
     r_overhead_min: float
     r_overhead_max: float
@@ -72,7 +78,7 @@ class Summary:
     @property
     def together(self) -> bool:
         """Whether all valid points are taken together, because less than half of them are reliable."""
-        return 2 * self.reliable < self.valid
+        return 2 * self.reliable < self.able
 
     @property
     def verdict(self) -> str:
@@ -82,8 +88,8 @@ class Summary:
     @property
     def shown_verdict(self) -> str:
         """The verdict as people read it: with a question mark where points are unreliable that it rests on, or where
-        references decide that may be slow themselves."""
-        alone = not is_reference(self.case) and not math.isfinite(self.r_overhead_vs_basic)
+        at more of them than the share that a verdict can do without references decide that may be slow themselves."""
+        alone = self.without_basic > (1 - SHARE) * (self.able if self.together else self.reliable)
         return f"{self.verdict}?" if (self.together or alone) and self.verdict != CANNOT_TELL else self.verdict
 
     @property
@@ -107,9 +113,9 @@ class Summary:
     @property
     def because(self) -> str:
         """What the verdict rests on, in words."""
-        kind, count = ("valid", self.valid) if self.together else ("reliable", self.reliable)
+        kind, count = ("valid", self.able) if self.together else ("reliable", self.reliable)
         if not count:
-            return f"none of {self.points} points is valid"
+            return "it failed" if self.valid else f"none of {self.points} points is valid"
         text = (
             f"median r_overhead {ratio(self.r_overhead)} over {count} {kind} {'point' if count == 1 else 'points'} "
             f"({ratio(self.r_overhead_min)} to {ratio(self.r_overhead_max)})"
@@ -121,6 +127,8 @@ class Summary:
                 if math.isfinite(self.r_overhead_vs_basic)
                 else ", no basic to compare with"
             )
+            if 0 < self.without_basic < count:
+                text += f" where there is one to compare with, at {count - self.without_basic} of them"
         if self.verdict == MIXED:
             text += "; " + ", ".join(f"{name} at {number}" for name, number in self.verdicts.most_common())
         if self.together and math.isfinite(self.together_low):
@@ -163,12 +171,16 @@ def case_verdict(verdicts: Counter[str]) -> str:
 def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
     chosen = usable(points)
     overhead = chosen["r_overhead"]
-    together = median_estimate([row[deciding_ratio(row)] for row in points[points["valid"]].to_dict("records")])
+    able = points[points["valid"] & (points["failed"] == "")]
+    without_basic = 0 if is_reference(case) else int(chosen["r_overhead_vs_basic"].isna().sum())
+    together = median_estimate([row[deciding_ratio(row)] for row in able.to_dict("records")])
     return Summary(
         case=case,
         points=len(points),
         valid=int(points["valid"].sum()),
         reliable=int(points["reliable"].sum()),
+        able=len(able),
+        without_basic=without_basic,
         r_overhead=median(overhead),
         r_overhead_min=float(overhead.min()),
         r_overhead_max=float(overhead.max()),
@@ -179,7 +191,7 @@ def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
         together_high=as_float(together.high),
         verdicts=Counter(_deciding_verdict(row) for row in points[points["reliable"]].to_dict("records")),
         diagnosis=map_diagnosis(points.to_dict("records")),
-        notes=case_notes(points),
+        notes=case_notes(points, without_basic, len(chosen)),
     )
 
 
@@ -188,11 +200,23 @@ def _deciding_verdict(row: dict[Any, Any]) -> str:
     return point_verdict(row[f"{metric}_ci95_low"], row[f"{metric}_ci95_high"])
 
 
-def case_notes(points: pd.DataFrame) -> tuple[str, ...]:
-    """What a reader should know of points that are summed up in one number."""
-    notes = []
-    if 2 * int(points["reliable"].sum()) < int(points["valid"].sum()):
+def _failures(points: pd.DataFrame) -> Iterator[str]:
+    """Which launches failed, where there are several, and why."""
+    several = points["launch"].nunique() > 1
+    failed = points[points["failed"] != ""]
+    for launch, reason in dict(zip(failed["launch"], failed["failed"], strict=True)).items():
+        yield f"launch {launch} failed: {short(reason)}" if several else f"failed: {short(reason)}"
+
+
+def case_notes(points: pd.DataFrame, without_basic: int = 0, chosen: int = 0) -> tuple[str, ...]:
+    """What a reader should know of points that are summed up in one number; `chosen` of them are, of which some have no
+    basic to compare with."""
+    able = points[points["failed"] == ""]
+    notes = list(_failures(points))
+    if 2 * int(points["reliable"].sum()) < int(able["valid"].sum()):
         notes.append("few points reliable")
+    if without_basic:
+        notes.append(f"no basic at {without_basic} of {chosen}")
     if points["oversubscribed"].any():
         notes.append("oversubscribed")
     if points["shared_core"].any():

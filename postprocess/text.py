@@ -20,6 +20,12 @@ def clean(text: object) -> str:
     return "".join(c if c.isprintable() else " " if c in "\t\n\r" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
+def short(text: object, most: int = 120) -> str:
+    """The text `clean` and in one line of at most so many characters, the last of which say that something is cut."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
 def duration(nanoseconds: float) -> str:
     """A time for axes and tables, three significant digits: ``8 ms``, ``500 µs``; ``-`` for NaN."""
     return _scaled(nanoseconds, _NANOSECOND_UNITS)
@@ -33,6 +39,11 @@ def size(count: float) -> str:
 def work(amount: int, computation: str) -> str:
     """What one thread computes: ``matrices of order 735``, ``4194304 elements``."""
     return f"matrices of order {amount}" if computation == "dgemm" else f"{amount} elements"
+
+
+def cores(count: int) -> str:
+    """A rank's share: ``4 cores per rank``."""
+    return f"{count} core{'s' * (count != 1)} per rank"
 
 
 def ratio(value: float) -> str:

@@ -1,16 +1,16 @@
 """What a point may be used for: `valid`, `reliable`, and what else a reader should know of it (`flags`).
 
 valid       There are at least 6 valid repetitions (fewer have no interval) and no data error. The medians are right.
-reliable    Valid, and the value answers the question at this cell of the map:
+reliable    Valid, the case did not fail, and the value answers the question at this cell of the map:
             * the 95 % interval of the ratio that decides (r_overhead_vs_basic where there is a basic to compare with,
               `diagnosis.deciding_ratio`) can tell overlap (0) from serialisation (1): it is at most 0.5 wide, or
               nothing of it is below 1;
             * both sizes reach their target time: status none of `unreachable`, `not_searched` and `not_monotonic`, and
               within 20 %, when they were calibrated and, but for given sizes, when they were measured; or the cell
               stands in the wrong place of the map;
-            * the point of `basic` that it is compared with is reliable, none of that one's references drifted by more
-              than 10 %, or is more than 10 % off the time that its size had when it was calibrated: a disturbed `basic`
-              makes everything else look better (or worse);
+            * the point of `basic` that it is compared with is reliable, of a case that did not fail, and none of its
+              references drifted by more than 10 %, or is more than 10 % off the time that its size had when it was
+              calibrated: a disturbed `basic` makes everything else look better (or worse);
             * the clocks agree to within 10 % of the shorter reference, by which they could shift the ratio. How far
               they agree may be unknown: that is no disagreement of 0, but a flag.
 flags       Worth knowing, but the ratio stands, because it is made of the references that were measured, not of the
@@ -32,7 +32,7 @@ import math
 
 from postprocess.load import Calibration, Point, Reference
 from postprocess.metrics import MIN_REPETITIONS, Estimate, as_float
-from postprocess.text import change, duration, interval, percent, ratio
+from postprocess.text import change, duration, interval, percent, ratio, short
 
 WIDEST_INTERVAL = 0.5
 SERIALISED = 1.0
@@ -53,6 +53,14 @@ def invalid_reasons(point: Point) -> list[str]:
     if point.data_errors:
         reasons.append(f"wrong data received ({point.data_errors} errors)")
     return reasons
+
+
+def failed_reasons(failed: str, whose: str = "the") -> list[str]:
+    """That the case of a point failed, which was then not what was asked for, whatever its numbers look like.
+
+    failed: why, as `load.failed_records` has it; empty where it did not.
+    """
+    return [f"{whose} case failed: {short(failed)}"] if failed else []
 
 
 def unreliable_reasons(point: Point, deciding: Estimate, comm_ref_ns: float, comp_ref_ns: float) -> list[str]:
@@ -77,12 +85,16 @@ def unreliable_reasons(point: Point, deciding: Estimate, comm_ref_ns: float, com
     return reasons
 
 
-def basic_reasons(basic: Point, overhead: Estimate, comm_ref_ns: float, comp_ref_ns: float) -> list[str]:
-    """Why nothing can be held against a point of `basic`: that one is not reliable, or its references were disturbed.
+def basic_reasons(
+    basic: Point, overhead: Estimate, comm_ref_ns: float, comp_ref_ns: float, failed: str = ""
+) -> list[str]:
+    """Why nothing can be held against a point of `basic`: its case failed, it is not reliable, or its references were
+    disturbed.
 
-    `overhead` and the references are those of `basic`.
+    `overhead`, the references, and why it `failed` are those of `basic`.
     """
-    found = [f"basic is not reliable here: {x}" for x in unreliable_reasons(basic, overhead, comm_ref_ns, comp_ref_ns)]
+    found = failed_reasons(failed, "basic's")
+    found += [f"basic is not reliable here: {x}" for x in unreliable_reasons(basic, overhead, comm_ref_ns, comp_ref_ns)]
     for name, calibration, reference in _terms(basic):
         disturbed = [
             *(_moved(name, reference) if calibration.status != "no_message" else []),

@@ -71,14 +71,18 @@ class MpiImpact(MeasuredTest):
     @run_before("performance")
     def metrics(self) -> None:
         """What `postprocess` makes of the record, as performance variables."""
-        from postprocess.impact import impact_metrics  # noqa: PLC0415
+        from postprocess.impact import impact_metrics, shown_reliable  # noqa: PLC0415
         from postprocess.impact_record import load_impact  # noqa: PLC0415
 
-        if not self.is_dry_run():
-            self.perf_variables = {
-                name: sn.make_performance_function(sn.defer(value), "ratio")
-                for name, value in impact_metrics(load_impact(self.staged(archive.RECORD))).items()
-            }
+        if self.is_dry_run():
+            return
+        record = load_impact(self.staged(archive.RECORD))
+        if not shown_reliable(record):
+            self.hold_against_none("it is not reliable")
+        self.perf_variables = {
+            name: sn.make_performance_function(sn.defer(value), "ratio")
+            for name, value in impact_metrics(record).items()
+        }
 
 
 class mpi_impact_basic(MpiImpact):

@@ -6,7 +6,6 @@ from typing import Any
 import reframe.utility.sanity as sn
 from overlap_base import MeasuredTest
 from reframe.core.builtins import parameter, run_after, run_before
-from reframe.core.logging import getlogger
 
 from mpi_campaign import archive, builds, references, suites, wire
 from mpi_campaign.benchmarks import COMPUTATIONS
@@ -47,12 +46,11 @@ class NbcOverlap(MeasuredTest):
             return
         basic = self.basic_test()
         found = record_metrics(self.staged(archive.RECORD), None if basic is None else basic.staged(archive.RECORD))
-        key, name = self.reference_key, references.OF_SIZES
-        bounds = getattr(self.reference, "data", {}).get(key, {})
         sizes = message_sizes(self.staged(archive.RECORD))
-        if name in bounds and not references.is_of_sizes(self.current_system.name, key, sizes):
-            del bounds[name]
-            getlogger().warning(f"{name} is not held against its reference, which is of other sizes (--sizes-of)")
+        if not references.is_of_sizes(self.current_system.name, self.reference_key, sizes):
+            self.hold_against_none("which is of other sizes (--sizes-of)", references.OF_SIZES)
+        if not references.enough_reliable(found):
+            self.hold_against_none("less than half of its points are reliable")
         self.perf_variables = {
             name: sn.make_performance_function(sn.defer(value), unit_of(name)) for name, value in found.items()
         }

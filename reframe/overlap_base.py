@@ -17,6 +17,7 @@ import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
+from reframe.core.logging import getlogger
 
 from mpi_campaign import archive, builds, libraries, machine, references, site, suites
 from mpi_campaign.cases import Case
@@ -147,6 +148,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     resume_from = variable(str, value="")
     #: A folder with files of sizes, each named as the case of `basic` that takes them over instead of calibrating.
     sizes_from = variable(str, value="")
+    #: The share of each rank where a run has several such numbers: it is part of the case's name.
+    cores_per_rank = variable(int, value=0)
     #: Which of several repeats of the same cases this is.
     repeat = variable(int, value=1)
     #: Which repeat of `basic` gives the others their sizes and references; 0: the same one.
@@ -223,6 +226,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             benchmark=self.benchmark,
             repeat=self.basic_repeat if self.is_borrowed else self.repeat,
             cache=self.cache,
+            cores_per_rank=self.cores_per_rank,
             **named,
         )
 
@@ -364,6 +368,13 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         if self.resume_from and archive.is_complete(folder / f"{self.case.stem}.jsonl"):
             return {folder / f"{self.case.stem}{suffix}": name for name, suffix in self.record_files().items()}
         return None
+
+    def hold_against_none(self, why: str, *names: str) -> None:
+        """Take away what the case's numbers would be held against, all of it or that of these names, and say why."""
+        bounds = getattr(self.reference, "data", {}).get(self.reference_key, {})
+        gone = [name for name in names or tuple(bounds) if bounds.pop(name, None) is not None]
+        if gone:
+            getlogger().warning(f"{', '.join(gone)}: not held against the reference, {why}")
 
     def adopt(self, files: dict[Path, str]) -> None:
         """Instead of a measurement, copy what another one wrote: {source: name here}."""

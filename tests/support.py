@@ -7,7 +7,7 @@ from pathlib import Path
 
 import scipy_openblas32
 
-from mpi_campaign import ROOT, libraries, machine, toolchains
+from mpi_campaign import ROOT, builds, libraries, machine, toolchains
 
 # The library under which programs are launched by hand.
 MPI = toolchains.DEFAULT_TOOLCHAINS[1]
@@ -41,9 +41,10 @@ def running(pid: int) -> bool:
         return False
 
 
-def succeed(*words: str) -> None:
-    """Run a command that must end well."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+def succeed(*words: str, env: Mapping[str, str] | None = None) -> None:
+    """Run a command that must end well; env: variables beside those there are."""
+    environment = {**os.environ, **(env or {})}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -55,8 +56,11 @@ def build_benchmarks(folder: Path, toolchain: str, *options: str, compiler: str 
         str(programs / "cmake"), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={programs / 'ninja'}",
         "-S", str(ROOT / "benchmarks"), "-B", str(folder), f"-DCMAKE_C_COMPILER={compiler or machine.compiler()}",
         f"-DMPI_C_COMPILER={mpi.mpicc}", f"-DBLAS_ROOT={Path(scipy_openblas32.__file__).parent}", *options,
+        env=builds.environment(mpi.family, mpi.version, mpi.prefix),
     )  # fmt: skip
-    succeed(str(programs / "cmake"), "--build", str(folder))
+    succeed(
+        str(programs / "cmake"), "--build", str(folder), env=builds.environment(mpi.family, mpi.version, mpi.prefix)
+    )
     return folder
 
 

@@ -112,11 +112,12 @@ def test_the_applications_own_thread_and_the_control_without_one_need_nothing_of
 @pytest.mark.parametrize("family", LIBRARIES)
 @pytest.mark.parametrize("configuration", ["dedicated", "apphelper"])
 def test_a_rank_with_one_core_has_none_to_give_up(family: str, configuration: str) -> None:
-    reason = refused(family, configuration, "native", TWO_CORES)
+    network = "native" if family == "madmpi" else WIRE
+    reason = refused(family, configuration, network, TWO_CORES)
     assert reason.startswith(f"{configuration} needs 2 cores per rank, there is 1")
     assert "--oversubscribe" in reason
     allowed = Placement(2, 1, cpus=(0, 1), crowding=True)
-    assert launched(family, configuration, "native", allowed).program[-2:] == ("--dedicated-cpus", "0,1")
+    assert launched(family, configuration, network, allowed).program[-2:] == ("--dedicated-cpus", "0,1")
 
 
 @pytest.mark.parametrize("configuration", ["dedicated_unbound", "basic_reduced"])
@@ -152,6 +153,7 @@ def test_open_mpi_overlaps_over_tcp_only() -> None:
     assert beside_basic("openmpi", "async") == Settings({"OMPI_MCA_btl_tcp_progress_thread": "1"})
     for configuration in ("async", "dedicated", "dedicated_unbound"):
         assert "shared memory" in refused("openmpi", configuration, "shm")
+        assert "TCP transport only" in refused("openmpi", configuration, "native")
         assert "since version 2.0" in refused("openmpi", configuration, version="1.10.7")
 
 
@@ -224,12 +226,14 @@ def test_intel_before_2019_bound_it_only_where_it_was_told_to() -> None:
 
 
 @pytest.mark.parametrize("configuration", ["basic", "async", "dedicated", "apphelper"])
-def test_intel_of_two_builds_has_progress_threads_in_one_of_them(tmp_path: Path, configuration: str) -> None:
+def test_of_two_builds_of_intel_every_configuration_takes_the_one_with_progress_threads(
+    tmp_path: Path, configuration: str
+) -> None:
     (tmp_path / "lib" / "release_mt").mkdir(parents=True)
     answer = libraries.launch("intel", Request(tmp_path, "2019.7.217", configuration, WIRE, EIGHT_CORES))
     assert isinstance(answer, Settings)
     first = answer.env["LD_LIBRARY_PATH"].split(":")[0]
-    assert (first == f"{tmp_path}/lib/release_mt") is (CONFIGURATIONS[configuration].progress == "library")
+    assert first == f"{tmp_path}/lib/release_mt"
 
 
 def test_mvapich2_leaves_binding_to_its_launcher() -> None:
@@ -310,7 +314,7 @@ def test_what_cannot_be_had_says_why() -> None:
 
 
 def test_limits_are_by_network() -> None:
-    assert list(libraries.limits("openmpi", "async", EIGHT_CORES)) == ["shm"]
+    assert list(libraries.limits("openmpi", "async", EIGHT_CORES)) == ["shm", "native"]
     assert libraries.limits("mpich", "dedicated", EIGHT_CORES) == {}
     assert set(libraries.limits("mpich", "dedicated", TWO_CORES)) == set(libraries.NETWORKS)
 

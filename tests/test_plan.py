@@ -44,9 +44,9 @@ def test_a_usual_case_is_named_by_what_it_is() -> None:
 
 
 def test_every_field_is_part_of_the_identity() -> None:
-    changes = {"computation": "triad", "test_interval_ns": 100_000, "cache": "cold", "repeat": 2}
+    changes = {"computation": "triad", "test_interval_ns": 100_000, "cache": "cold", "repeat": 2, "cores_per_rank": 4}
     others = [Case(**{**CASE.as_dict(), name: value}) for name, value in changes.items()]
-    assert len({one.stem for one in [CASE, *others]}) == len({one.label for one in [CASE, *others]}) == 5
+    assert len({one.stem for one in [CASE, *others]}) == len({one.label for one in [CASE, *others]}) == 6
 
 
 def test_what_is_unusual_is_said() -> None:
@@ -170,6 +170,50 @@ def test_what_an_idle_library_costs_can_be_measured_with_one_rank_on_all_cores()
     assert {one.configuration for one in found.to_measure} == {"basic", "async", "dedicated", "apphelper"}
     with pytest.raises(CampaignError, match="nbc_overlap needs at least 2"):
         plan.check(Options(benchmarks=("mpi_impact", "nbc_overlap"), ranks=1))
+
+
+def on_cores(*numbers: int, **asked: Any) -> plan.Plan:
+    """Of MPICH on a machine of 16 cores, two ranks of so many each."""
+    asked = {"configurations": ("basic", "dedicated"), "collectives": ("ibcast",), **asked}
+    placed = [libraries.Placement.on(16, 2, number, tuple(range(16))) for number in numbers]
+    return make_plan(Options(threads_per_rank=numbers, **asked), [MPICH], "shm", *placed)
+
+
+def test_several_numbers_of_cores_are_cases_of_their_own_each_with_its_own_basic() -> None:
+    found = on_cores(1, 2, 4)
+    assert [(case.cores_per_rank, case.configuration) for case in found.to_measure] == [
+        *((1, "basic"), (2, "basic"), (4, "basic"), (2, "dedicated"), (4, "dedicated")),
+    ]
+    (skipped,) = found.skipped.items()
+    assert skipped[0] == "mpich-5_0_2.shm.dedicated.nbc_overlap.ibcast.1cores"
+    assert "needs 2 cores per rank, there is 1" in skipped[1]
+    dedicated = next(case for case in found.cases if case.stem.endswith("dedicated.nbc_overlap.ibcast.4cores"))
+    assert dedicated.label == "mpich@5.0.2 shm dedicated ibcast (4 cores per rank)"
+    assert dedicated.basic is not None
+    assert dedicated.basic.stem == "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.4cores"
+
+
+def test_one_number_of_cores_names_no_case() -> None:
+    assert {case.cores_per_rank for case in on_cores(4).cases} == {0}
+
+
+@pytest.mark.parametrize("interleave", [False, True])
+def test_each_number_of_cores_has_sessions_of_its_own_and_calibrates_once(interleave: bool) -> None:
+    found = on_cores(1, 4, repeat=2, interleave=interleave)
+    by_round = [[case.stem for case in found.to_measure if turn.has(case)] for turn in found.rounds]
+    assert {stem for stems in by_round for stem in stems} == {case.stem for case in found.to_measure}
+    begun = [turn for turn in found.rounds if found.begins(turn)]
+    assert [(turn.cores_per_rank, turn.repeat) for turn in begun] == [(1, 1), (4, 1)]
+    assert all(len({found.placements[turn.cores_per_rank].threads_per_rank}) == 1 for turn in found.rounds)
+    assert [found.placements[cores].threads_per_rank for cores in (1, 4)] == [1, 4]
+
+
+def test_a_run_that_could_have_one_number_of_cores_only_goes_on_as_it_was() -> None:
+    for old, now in ((0, ()), (4, (4,)), ([2, 4], (2, 4))):
+        manifest = {"schema_version": 1, "options": {"threads_per_rank": old}}
+        assert Options.from_manifest(manifest).threads_per_rank == now
+    with pytest.raises(TypeError, match="threads_per_rank"):
+        Options.from_manifest({"schema_version": 1, "options": {"threads_per_rank": ["2"]}})
 
 
 def test_what_a_suite_has_no_time_for_is_left_out_unless_it_is_asked_for() -> None:

@@ -14,7 +14,7 @@ from mpi_campaign.plan import Options, Plan
 from mpi_campaign.reframe_session import EVENT, Event, Outcome, outcomes, pattern
 
 CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_overlap", "ibcast")
-PLAN = Plan(Options(), "wire:2gbit", libraries.Placement(2, 1), (CASE,), {})
+PLAN = Plan(Options(), "wire:2gbit", {0: libraries.Placement(2, 1)}, (CASE,), {})
 WHOLE = '{"type": "header"}\n{"type": "footer", "complete": true}\n'
 
 

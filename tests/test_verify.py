@@ -425,6 +425,33 @@ def test_an_impact_record_that_is_something_else_is_a_fault(
     assert any(says in fault for fault in impact_faults(tmp_path, spoil))
 
 
+@pytest.mark.parametrize("configuration", UNASKED)
+def test_a_thread_that_polls_although_nobody_asked_for_it_is_no_idle_library(
+    tmp_path: Path, configuration: str
+) -> None:
+    """Of each launch: a hundredth of its time, and what it takes to start them."""
+    source = CONFIGURATIONS[configuration].progress
+
+    def spent(cpu_ns: int) -> Callable[[Lines], None]:
+        def spoil(lines: Lines) -> None:
+            progress = {"source": source, "pinned_by": "none", "given_up_cores": 0}
+            lines[0].update(configuration=configuration, progress=progress)
+            launches = [line for line in lines if line["type"] == "launch" and line["program"] == "mpi_impact"]
+            launches[1].update(wall_seconds=2.0, mpi_thread_cpu_ns=[[0], [cpu_ns]])
+
+        return spoil
+
+    words = "rank 1's threads of the library used 1.9 s of CPU in 2.0 s: they make progress, and were not to"
+    assert words in impact_faults(tmp_path, spent(1_900_000_000), configuration)
+    assert not any("make progress" in fault for fault in impact_faults(tmp_path, spent(39_000_000), configuration))
+
+
+def test_each_rank_has_as_many_cores_as_the_case_is_named_for(tmp_path: Path) -> None:
+    lines = synthetic.sweep(grid=(16,), threads_per_rank=4, physical_cores=8)
+    assert judge(tmp_path, lines, cores_per_rank=4) == []
+    assert judge(tmp_path, lines, cores_per_rank=2) == ["each rank has 4 cores, not 2"]
+
+
 def test_a_helper_that_was_promised_must_be_there(tmp_path: Path) -> None:
     def promise(lines: Lines) -> None:
         progress = {"source": "application", "pinned_by": "program", "given_up_cores": 0}

@@ -386,6 +386,14 @@ def run_folder(
     return path
 
 
+def said_of(run: Path, number: int, **said: Any) -> Path:
+    """The run folder, after the manifest's case of that number was told something else: a `result`, a `reason`."""
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    manifest["cases"][number] |= said
+    (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return run
+
+
 def smoke_run(path: Path, version: int = 3, **manifest: Any) -> Path:
     """A run like the real smoke suite: two libraries, two configurations, two collectives, skips and troubles."""
     openmpi: dict[str, Any] = {}

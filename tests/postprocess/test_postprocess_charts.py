@@ -94,10 +94,10 @@ def test_curves_of_mpi_test_tell_what_their_medians_hide(tmp_path: Path) -> None
     run = load_run(synthetic.run_folder(tmp_path / "alone", alone))
     (chart,) = charts_of(points_of(run))
     (series,) = chart.series
-    assert {mark.remarks for mark in series.marks} == {"shared core; no basic to compare with at 4 of 4"}
+    assert {mark.remarks for mark in series.marks} == {"no basic at 4 of 4; shared core"}
     assert "where that can be" in chart.title
     page = render_report(run, points_of(run))
-    assert page.count("no basic to compare with at 4 of 4") == 2 * 2  # beside the mark, and in the table
+    assert page.count("no basic at 4 of 4; shared core") == 2 * 2  # beside the mark, and in the table
 
     # Half as long computing as basic does: what hides nothing looks like overlap against basic's references.
     fast = tested(1.0, 100_000)

@@ -415,7 +415,7 @@ def grid(labels: dict[tuple[int, int], str], **row: Any) -> list[dict[str, Any]]
         ratios = {"r_overhead": behaviour.overhead, "r_overhead_vs_basic": behaviour.overhead, **parts}
         bounds = {f"{name}_ci95_{end}": value for name, value in ratios.items() for end in ("low", "high")}
         case = {"configuration": "basic", "collective": "ibcast", "computation": "dgemm", "test_interval_ns": 0}
-        flags = {"valid": True, "oversubscribed": False, "shared_core": False}
+        flags = {"valid": True, "oversubscribed": False, "shared_core": False, "failed": ""}
         library = {"given_up_cores": 0, "progresses_in": UNKNOWN}
         speedup = {f"speedup_vs_basic_per_work{end}": 1.0 for end in ("", "_ci95_low", "_ci95_high")}
         place = {"comm_target_ns": comm * MS, "comp_target_ns": comp * MS, "message_bytes": comm * MS // 4}

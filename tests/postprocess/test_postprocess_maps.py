@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from postprocess import colour
 from postprocess.colour import PALETTES, SCALES, Rgb
-from postprocess.load import Run, load_run
-from postprocess.maps import METRICS, Panel, cases_of, legend, panels_of, sweeps_of
+from postprocess.load import Run, cases_of, load_run
+from postprocess.maps import METRICS, Panel, legend, panels_of, sweeps_of
 from postprocess.plot import Look, save_figure, write_maps
 from postprocess.points import points_of
 from postprocess.table import points_table_text
@@ -311,7 +311,7 @@ def test_hostile_names_are_drawn(tmp_path: Path) -> None:
 
 
 def panels(run: Run) -> list[Panel]:
-    return panels_of(sweeps_of(run, points_of(run)), cases_of(run))
+    return panels_of(sweeps_of(run, points_of(run)), cases_of(run.manifest))
 
 
 def test_cases_without_a_sweep_have_their_place(run: Run) -> None:
@@ -332,11 +332,69 @@ def test_what_became_of_other_benchmarks_is_not_said_of_maps(run: Run) -> None:
         {**same, "benchmark": "mpi_impact", "collective": "", "result": "fail", "reason": "it hung"},
     ]
     before = [(*panel.column, panel.collective, panel.trouble) for panel in panels(run)]
-    beside = panels_of(sweeps_of(run, points_of(run)), [*cases_of(run), *others])
+    beside = panels_of(sweeps_of(run, points_of(run)), [*cases_of(run.manifest), *others])
     assert [(*panel.column, panel.collective, panel.trouble) for panel in beside] == before
     own = {**same, "benchmark": "nbc_overlap", "result": "fail", "reason": "it hung"}
     found = panels_of(sweeps_of(run, points_of(run)), [own, *others])
     assert next(panel for panel in found if panel.trouble).trouble.startswith("failed: it hung")
+
+
+def repeated(folder: Path, *cases: dict[str, Any], **said: Any) -> list[tuple[str, bool, str]]:
+    """The panels of a run with the records of the first and third launch of `async`, of whose third the manifest says
+    something, and with these cases beside: configuration, whether there is a map, and what went wrong."""
+    records = [sweep(grid=(16,), configuration="async") for _ in range(2)]
+    for lines, repeat in zip(records, (1, 3), strict=True):
+        lines[0]["metadata"] = {"case": {"repeat": repeat}}
+    run_dir = synthetic.run_folder(folder, records, cases)
+    run = load_run(synthetic.said_of(run_dir, 1, repeat=3, **said))
+    return [(panel.configuration, panel.sweep is not None, panel.trouble) for panel in panels(run)]
+
+
+def failed(reason: str, **said: Any) -> dict[str, Any]:
+    """A case of `async` that failed before it left a record."""
+    return {**synthetic.case(sweep(configuration="async"), None, "fail", reason), **said}
+
+
+def test_what_became_of_a_launch_is_said_of_no_other(tmp_path: Path) -> None:
+    """The second left no record, the third did; with the fourth, all that failed are told."""
+    found = repeated(
+        tmp_path,
+        *(failed("it hung", repeat=2), failed("no thread", repeat=4)),
+        **{"result": "fail", "reason": "its wire carried nothing"},
+    )
+    assert found == [
+        ("async", True, ""),
+        ("async, launch 3", True, "failed: its wire carried nothing"),
+        ("async, launch 2", False, "failed: it hung"),
+        ("async, launch 4", False, "failed: no thread"),
+    ]
+
+
+def test_what_became_of_a_case_is_said_of_no_other_provider_or_cache(tmp_path: Path) -> None:
+    found = repeated(tmp_path, failed("not built", provider="spack"), failed("it hung", cache="cold"))
+    assert found == [
+        ("async", True, ""),
+        ("async, launch 3", True, ""),
+        ("async", False, "failed: not built"),
+        ("async, cold caches", False, "failed: it hung"),
+    ]
+
+
+def test_a_case_of_an_older_manifest_is_found_by_what_it_names(tmp_path: Path) -> None:
+    older = failed("it hung")
+    del older["record"], older["provider"]
+    assert repeated(tmp_path, older)[:2] == [("async", True, "failed: it hung"), ("async, launch 3", True, "")]
+
+
+def test_a_map_is_not_hidden_behind_a_case_of_its_name_that_has_none(tmp_path: Path) -> None:
+    plain = synthetic.run_folder(tmp_path / "plain", [sweep(grid=(16,))])
+    beside = synthetic.run_folder(
+        tmp_path / "beside",
+        [sweep(grid=(16,))],
+        [{**synthetic.case(sweep(), None, "fail", "not built"), "provider": "spack"}],
+    )
+    overviews = [draw(load_run(run), run / "maps", kinds=("svg",))["overview"] for run in (plain, beside)]
+    assert overviews[0] == overviews[1]
 
 
 def test_metrics_are_columns_on_known_scales(run: Run) -> None:

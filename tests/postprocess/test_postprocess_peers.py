@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from postprocess.peers import (
     load_peers,
     peer_remarks,
     peer_wire_bytes,
+    peers_of,
     peers_summary_text,
     peers_table,
     peers_table_text,
@@ -361,6 +363,27 @@ def test_a_peer_stands_beside_our_cell_of_the_same_size_on_the_diagonal(tmp_path
     assert len(text.splitlines()) == 1 + len(table)
     assert "80 %" in text
     assert "4.00" in text
+
+
+def test_what_failed_is_told_and_not_compared(tmp_path: Path) -> None:
+    """The program's `basic` and our `async` were not what was asked for."""
+    folder, sizes = two_configurations(tmp_path)
+    for name, time in (("basic", 30.0), ("async", 120.0)):
+        peer(folder, name, (result("imb_nbc", sizes[0], time, 100.0, 100.0),))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    failed = {"result": "fail", "reason": "its wire carried nothing"}
+    manifest["cases"][1] |= failed
+    manifest["cases"].append({"benchmark": "imb_nbc", "record": "records/imb_nbc.basic.jsonl", **failed})
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    run = load_run(folder)
+    table = peers_of(run, points_of(run))
+    threaded, plain = table.to_dict("records")
+    assert math.isnan(threaded["peer_times_its_basic"])
+    assert peer_remarks(threaded) == ["our case failed: its wire carried nothing", "shared core"]
+    assert peer_remarks(plain) == ["its case failed: its wire carried nothing"]
+    _, first, second = peers_summary_text(table).splitlines()
+    assert re.search(r" async .* IMB-NBC 2021\.11 +1 +80 % +- +- +- +0/0$", first)
+    assert re.search(r" basic .* IMB-NBC 2021\.11 \(failed\) +0 +- +- +1\.00 +1\.00 +1/1$", second)
 
 
 def test_a_peer_without_ours_says_so_and_no_peer_at_all_too(tmp_path: Path) -> None:

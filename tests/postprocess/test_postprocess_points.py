@@ -151,6 +151,64 @@ def test_one_launch_of_a_side_is_one_launch(tmp_path: Path) -> None:
     assert list(table(tmp_path, basic, basic, own)["launches_vs_basic"]) == [2, 2, 1]
 
 
+def numbered(lines: list[dict[str, Any]], repeat: object, second: int = 0) -> list[dict[str, Any]]:
+    """The record of a repeat of its case, as the campaign's metadata tell."""
+    metadata = {"case": {"repeat": repeat}}
+    return [{**lines[0], "metadata": metadata, "started_utc": f"2026-11-21T01:02:{second:02}Z"}, *lines[1:]]
+
+
+def test_a_launch_keeps_its_number_where_one_before_it_left_no_record(tmp_path: Path) -> None:
+    """So that the second `async` stands beside the second `basic`, which took twice as long."""
+    slow = Behaviour(1.0, reference_factor=2.0)
+    points = table(
+        tmp_path,
+        numbered(sweep(grid=(16,)), 1, 10),
+        numbered(sweep(slow, grid=(16,)), 2, 20),
+        numbered(sweep(grid=(16,), configuration="async"), 2, 30),
+        numbered(sweep(grid=(16,), configuration="async"), 3, 40),
+    )
+    assert list(points["launch"]) == [1, 2, 2, 3]
+    assert list(points["speedup_vs_basic"].round(6)) == [1, 1, 2, 2]  # the third has the last basic before it
+    alone = table(
+        tmp_path / "alone", numbered(sweep(slow, grid=(16,)), 2), numbered(sweep(grid=(16,), configuration="async"), 1)
+    )
+    assert alone["vs_basic_reason"].iloc[-1] == "basic was not measured at this point"
+
+
+@pytest.mark.parametrize("repeats", [(1, 1), (2, None), (None, 7), ("2", "1"), (0, -1), (2, 10**30), (True, 2)])
+def test_launches_that_are_not_told_apart_are_numbered_by_time(tmp_path: Path, repeats: tuple[object, object]) -> None:
+    later, first = (numbered(sweep(grid=(16,)), repeat, 10 * n) for repeat, n in zip(repeats, (2, 1), strict=True))
+    assert list(table(tmp_path, later, first)["launch"]) == [2, 1]
+
+
+def test_a_launch_counts_at_the_points_that_are_valid_in_it(tmp_path: Path) -> None:
+    """The second launch of `async`, or of `basic`, has too few repetitions at the first cell, and was cut off before
+    the last one: there one launch of the two sides stands against one, however many there are."""
+
+    def spoilt(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        few = point(0, PAYS, 8 * MS, 8 * MS, repetitions=4, given=True)
+        return [lines[0], few, *lines[2:4]]
+
+    basic, own = sweep(grid=(8, 16)), sweep(PAYS, grid=(8, 16), configuration="async")
+    for number, launches in enumerate(([basic, basic, own, spoilt(own)], [basic, spoilt(basic), own, own])):
+        points = table(tmp_path / str(number), *launches)
+        first = points[(points["configuration"] == "async") & (points["launch"] == 1)]
+        assert list(first["launches_vs_basic"]) == [1, 2, 2, 1]
+        assert list(first["diagnosis_confidence"]) == ["likely", "clear", "clear", "likely"]
+
+
+def test_a_launch_that_failed_counts_nowhere(tmp_path: Path) -> None:
+    basic, own = sweep(grid=(16,)), sweep(PAYS, grid=(16,), configuration="async")
+    run = synthetic.run_folder(tmp_path, [basic, basic, own, own])
+    assert set(points_of(load_run(run))["launches_vs_basic"]) == {2}
+    for number in (1, 3):
+        failed = synthetic.said_of(run, number, result="fail", reason="no progress thread")
+        points = points_of(load_run(failed))
+        assert list(points[points["configuration"] == "async"]["launches_vs_basic"]) == [1, 1]
+        assert points["diagnosis_confidence"].iloc[2] == "likely"
+        synthetic.said_of(run, number, result="pass")
+
+
 CALIBRATION = {"status": "converged", "time_ns": 16 * MS, "error_relative": 0.0, "measurements": 7}
 
 
@@ -674,6 +732,19 @@ def test_verdict_is_against_basic_where_there_is_one(tmp_path: Path) -> None:
         "median r_overhead 0.00 over 1 reliable point (0.00 to 0.00), 1.00 against basic's references, "
         "1.00 times basic's speed"
     )
+
+
+@pytest.mark.parametrize(("lacking", "shown"), [(0, "overlaps"), (2, "overlaps"), (3, "overlaps?"), (9, "overlaps?")])
+def test_a_verdict_is_doubtful_where_basic_lacks_more_than_a_quarter_of_its_points(
+    tmp_path: Path, lacking: int, shown: str
+) -> None:
+    basic = sweep()
+    for line in basic[1 : 1 + lacking]:
+        line["message_bytes"] += 1
+    own = summarise(table(tmp_path, basic, sweep(PAYS, configuration="async")))[1]
+    assert (own.reliable, own.shown_verdict) == (9, shown)
+    assert [note for note in own.notes if "basic" in note] == ([f"no basic at {lacking} of 9"] if lacking else [])
+    assert own.because.endswith(f" where there is one to compare with, at {9 - lacking} of them") == (0 < lacking < 9)
 
 
 def test_mixed_verdict_counts(tmp_path: Path) -> None:

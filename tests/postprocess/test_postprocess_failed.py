@@ -1,0 +1,185 @@
+"""A case that failed its verification was not what was asked for: its numbers are shown, and nothing rests on them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from postprocess.break_even import break_even_table
+from postprocess.charts import charts_of
+from postprocess.impact import impact_of, verdict
+from postprocess.launches import launch_table
+from postprocess.load import PERFORMANCE, load_run
+from postprocess.points import points_as_json, points_of, usable, write_parquet
+from postprocess.report import render_report
+from postprocess.summary import summarise
+from postprocess.table import diagnosis_text, summary_table
+from tests.postprocess import synthetic, synthetic_impact
+from tests.postprocess.synthetic import Behaviour, sweep
+
+WHY = "the wire carried 7 MiB, less than the payload of 32 MiB"
+FAILED: dict[str, Any] = {"result": "fail", "reason": WHY, "fail_phase": "sanity"}
+OVERLAPPING = Behaviour(0.05)
+
+
+def again(lines: list[dict[str, Any]], repeat: int) -> list[dict[str, Any]]:
+    """The record of one of several repeats of its case."""
+    return [{**lines[0], "metadata": {"case": {"repeat": repeat}}}, *lines[1:]]
+
+
+def beside_basic(folder: Path, number: int, **said: Any) -> pd.DataFrame:
+    """The points of `basic` and of an `async` that overlaps, after the manifest said something of one of them."""
+    run = synthetic.run_folder(folder, [sweep(), sweep(OVERLAPPING, configuration="async")])
+    return points_of(load_run(synthetic.said_of(run, number, **said)))
+
+
+def test_points_of_a_failed_case_are_shown_and_not_relied_on(tmp_path: Path) -> None:
+    points = beside_basic(tmp_path, 1, **FAILED)
+    own = points[points["configuration"] == "async"]
+    assert own["valid"].all()
+    assert not own["reliable"].any()
+    assert {reasons[0] for reasons in own["unreliable_reasons"]} == {f"the case failed: {WHY}"}
+    assert set(own["failed"]) == {WHY}
+    assert own["r_overhead_vs_basic"].notna().all()
+    assert points.loc[points["configuration"] == "basic", "reliable"].all()
+    assert {row["failed"] for row in points_as_json(points)} == {"", WHY}
+    assert usable(own).empty
+
+
+def test_the_reason_is_in_the_archived_table_and_short(tmp_path: Path) -> None:
+    run = synthetic.run_folder(tmp_path, [sweep(grid=(16,))])
+    write_parquet(synthetic.said_of(run, 0, **{**FAILED, "reason": "it\nfailed " + 300 * "x"}))
+    row = pd.read_parquet(run / "points.parquet").iloc[0]
+    assert row["failed"].startswith("it failed xxx")
+    (reason,) = row["unreliable_reasons"]
+    assert reason.startswith("the case failed: it failed xxx")
+    assert reason.endswith("x…")
+    assert len(reason) < 150
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"result": "fail", "reason": "r_overhead is over its reference", "fail_phase": PERFORMANCE},
+        {"result": "missing", "reason": "the run was cut off after 5 of its points", "fail_phase": ""},
+        {"result": ""},  # of a run that goes on
+        {"result": None},
+        {"result": "skip", "reason": "no progress thread over shared memory"},
+        {**FAILED, "record": None},  # of a case that left no record, whatever else lies there
+    ],
+)
+def test_what_is_not_known_to_have_failed_is_as_good_as_it_looks(tmp_path: Path, said: dict[str, Any]) -> None:
+    assert beside_basic(tmp_path, 1, **said)["reliable"].all()
+
+
+def test_a_run_without_a_manifest_tells_of_no_failure(tmp_path: Path) -> None:
+    run = synthetic.said_of(synthetic.run_folder(tmp_path, [sweep()]), 0, **FAILED)
+    (run / "manifest.json").unlink()
+    assert points_of(load_run(run))["reliable"].all()
+    (run / "manifest.json").write_text(json.dumps({"schema": "mpi-campaign.manifest", "cases": [3, None]}))
+    assert points_of(load_run(run))["reliable"].all()
+
+
+def test_what_is_compared_with_a_basic_that_failed_says_so(tmp_path: Path) -> None:
+    own = beside_basic(tmp_path, 0, **FAILED).query("configuration == 'async'")
+    assert own["r_overhead_vs_basic"].notna().all()
+    assert {tuple(reasons) for reasons in own["unreliable_reasons"]} == {(f"basic's case failed: {WHY}",)}
+    assert set(own["failed"]) == {""}
+    assert set(own["launches_vs_basic"]) == {0}
+
+
+def on_cores(threads: int, given_up: int, behaviour: Behaviour, configuration: str) -> list[dict[str, Any]]:
+    lines = sweep(behaviour, grid=(16,), configuration=configuration, threads_per_rank=threads)
+    lines[0]["progress"]["given_up_cores"] = given_up
+    return lines
+
+
+def test_nothing_is_compared_with_a_control_that_failed(tmp_path: Path) -> None:
+    records = [
+        on_cores(16, 0, synthetic.SERIALISED, "basic"),
+        on_cores(15, 1, Behaviour(0.9), "basic_reduced"),
+        on_cores(15, 1, OVERLAPPING, "dedicated"),
+    ]
+    run = synthetic.run_folder(tmp_path, records)
+    assert points_of(load_run(run))["speedup_vs_reduced"].notna().tolist() == [False, True, True]
+    row = points_of(load_run(synthetic.said_of(run, 1, **FAILED))).iloc[-1]
+    assert row["speedup_vs_reduced"] != row["speedup_vs_reduced"]
+    assert row["flags"] == [f"not compared with basic_reduced: its case failed: {WHY}"]
+    assert row["reliable"]  # what decides was measured against basic
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_what_failed_does_not_tell_that_a_core_pays(tmp_path: Path, number: int) -> None:
+    records = [on_cores(16, 0, synthetic.SERIALISED, "basic"), on_cores(15, 1, OVERLAPPING, "dedicated")]
+    run = synthetic.run_folder(tmp_path, records)
+    assert list(break_even_table(points_of(load_run(run)))["pays_on_cores"]) == [[16]]
+    failed = points_of(load_run(synthetic.said_of(run, number, **FAILED)))
+    assert list(break_even_table(failed)["pays_on_cores"]) == [[]]
+    if number:
+        assert not [chart for chart in charts_of(failed) if chart.kind == "cores"]
+
+
+def test_a_case_that_failed_has_no_verdict(tmp_path: Path) -> None:
+    points = beside_basic(tmp_path, 1, **FAILED)
+    basic, own = summarise(points)
+    assert (basic.verdict, basic.notes) == ("serialises", ())
+    assert (own.shown_verdict, own.notes) == ("cannot tell", (f"failed: {WHY}", "shared core"))
+    assert (own.points, own.valid, own.reliable, own.because) == (9, 9, 0, "it failed")
+    assert (own.diagnosis.label, own.diagnosis.words) == ("unreliable", f"the case failed: {WHY}")
+    assert own.diagnosis.advice.startswith("The case failed, so that its numbers tell nothing: ")
+    assert WHY in summary_table(points)
+    assert "overlap" not in diagnosis_text(points)
+
+
+def test_a_launch_that_failed_does_not_count_beside_one_that_did_not(tmp_path: Path) -> None:
+    """Two of three failed, and are the only ones that overlap."""
+    launches = [again(sweep(b), n) for n, b in enumerate((OVERLAPPING, synthetic.SERIALISED, OVERLAPPING), start=1)]
+    run = synthetic.run_folder(tmp_path, launches)
+    for number in (0, 2):
+        synthetic.said_of(run, number, **FAILED)
+    (summary,) = summarise(points_of(load_run(run)))
+    assert (summary.shown_verdict, summary.points, summary.reliable) == ("serialises", 27, 9)
+    assert summary.notes == (f"launch 1 failed: {WHY}", f"launch 3 failed: {WHY}")
+    assert summary.diagnosis.words == "no progression at 9 of 9"
+
+
+def test_the_report_names_a_failure_at_every_cell(tmp_path: Path) -> None:
+    run_dir = synthetic.run_folder(tmp_path, [sweep(), sweep(OVERLAPPING, configuration="async")])
+    run = load_run(synthetic.said_of(run_dir, 1, **FAILED))
+    html = render_report(run, points_of(run))
+    assert html.count(f"unreliable: the case failed: {WHY}") >= 9
+    assert "cannot tell</span> <strong>ibcast</strong>: it failed" in html
+
+
+def test_an_idle_library_of_a_case_that_failed_tells_nothing(tmp_path: Path) -> None:
+    name = "records/impact.jsonl"
+    case = {"case": "mpich@5.0.2 shm async mpi_impact", "benchmark": "mpi_impact", "record": name, "result": "pass"}
+    run = synthetic.run_folder(tmp_path, [sweep(grid=(16,))], [case])
+    synthetic_impact.write(run / name, synthetic_impact.synthetic(16, synthetic_impact.slowed(1.27)))
+    good = impact_of(load_run(run))
+    assert good["reliable"].all()
+    synthetic.said_of(run, 1, **FAILED)
+    impacts = impact_of(load_run(run))
+    assert not impacts["reliable"].any()
+    assert {reasons[0] for reasons in impacts["unreliable_reasons"]} == {f"the case failed: {WHY}"}
+    assert {verdict(row) for row in impacts.to_dict("records")} == {"cannot tell"}
+    report = render_report(load_run(run), points_of(load_run(run)))
+    assert f"unreliable: the case failed: {WHY}" in report
+
+
+def test_an_archive_from_before_it_was_told_is_compared_by_its_records(tmp_path: Path) -> None:
+    """Its table has the points of `async` as good, although the `basic` beside them failed."""
+    run = synthetic.run_folder(tmp_path / "here" / "run", [sweep(), sweep(OVERLAPPING, configuration="async")])
+    write_parquet(run)
+    points = pd.read_parquet(run / "points.parquet").drop(columns="failed")
+    assert points["reliable"].all()
+    points.to_parquet(run / "points.parquet")
+    assert launch_table([run])[0]["reliable"].all()
+    launches, problems = launch_table([synthetic.said_of(run, 0, **FAILED)])
+    assert set(launches["configuration"]) == {"async"}
+    assert not launches["reliable"].any()
+    assert problems == [f"run: openmpi@5.0.11 wire:2gbit basic ibcast is left out, it failed: {WHY}"]
