@@ -558,7 +558,7 @@ def systems_init(name: str, *, force: bool) -> int:
     "--metric",
     "metrics",
     multiple=True,
-    help="Draw r_overhead, r_overhead_vs_basic, r_comm, r_comp_slowdown or speedup_vs_basic. May be repeated. "
+    help="Draw r_overhead, r_overhead_vs_basic, r_comm, r_comp_slowdown or speedup_vs_basic_per_work. May be repeated. "
     "Default: all but the last.",
 )
 @click.option(

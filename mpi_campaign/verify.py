@@ -94,6 +94,11 @@ def faults_of_peer(record: PeerRecord, case: Case, basic_path: Path, wire_report
     return found
 
 
+def faults_of_unread_peer(benchmark: str, error: Exception, exit_code: int | None) -> list[str]:
+    """What to say of another benchmark whose output cannot be read: what is wrong with it, and how the job ended."""
+    return [f"{benchmark}: {error}", *([f"it ended with exit code {exit_code}"] if exit_code else [])]
+
+
 def faults_of_impact_file(path: Path, case: Case, family: str, version: str, basic_path: Path | None) -> list[str]:
     """The same of a record of what an idle library costs."""
     try:

@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from postprocess.diagnosis import LEAST_LAUNCHES, LIKELY
+from postprocess.metrics import least_cores, most_ranks_on_a_node
 from postprocess.points import CASE, NAMED
 
 PAYS, DOES_NOT, CANNOT_TELL = "yes", "no", "cannot tell"
@@ -30,7 +31,7 @@ _NUMBERS = [
 ]
 COLUMNS = [
     *CASE, NAMED, "cores_per_rank", *_CELL, "message_bytes", *_NUMBERS,
-    "pays", "pays_on_cores", "does_not_pay_on_cores", "reliable", "oversubscribed",
+    "pays", "pays_on_cores", "does_not_pay_on_cores", "reliable", "oversubscribed", "shared_core", "complete",
 ]  # fmt: skip
 """The columns of `break_even_table`; `pays_on_cores` and `does_not_pay_on_cores` are lists of numbers of cores."""
 
@@ -50,7 +51,7 @@ def break_even_table(points: pd.DataFrame) -> pd.DataFrame:
     keys = list(rows[[*_GROUP, *_CELL]].itertuples(index=False, name=None))
     said: dict[tuple[Any, ...], dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for key, row, answer in zip(keys, rows.to_dict("records"), answers, strict=True):
-        if row["reliable"] and row["complete"] and not row["oversubscribed"]:
+        if counts(row):
             said[key][int(row["cores_per_rank"])].add(answer)
     for column, answer in (("pays_on_cores", PAYS), ("does_not_pay_on_cores", DOES_NOT)):
         rows[column] = [
@@ -58,6 +59,11 @@ def break_even_table(points: pd.DataFrame) -> pd.DataFrame:
         ]
     found: pd.DataFrame = rows[COLUMNS].reset_index(drop=True)
     return found
+
+
+def counts(row: Mapping[Any, Any]) -> bool:
+    """Whether a point tells on which numbers of cores it pays: reliable, of a complete record, and on cores enough."""
+    return bool(row["reliable"] and row["complete"] and not row["oversubscribed"])
 
 
 def pays(low: float, high: float) -> str:
@@ -72,7 +78,7 @@ def pays_words(answer: str, launches: int) -> str:
 
 def cores_words(cores: float) -> str:
     """From which whole number of cores on it pays: ``3``, ``never``, ``-`` where that is not known."""
-    return "-" if math.isnan(cores) else "never" if math.isinf(cores) else str(math.floor(cores) + 1)
+    return "-" if math.isnan(cores) else "never" if math.isinf(cores) else str(least_cores(cores))
 
 
 def node_words(row: Mapping[Any, Any]) -> str:
@@ -80,7 +86,7 @@ def node_words(row: Mapping[Any, Any]) -> str:
     cores = row["break_even_cores"]
     if not math.isfinite(cores):
         return cores_words(cores)
-    return str((math.floor(cores) + 1) * -(-int(row["ranks"]) // int(row["nodes"])))
+    return str(least_cores(cores, most_ranks_on_a_node(int(row["ranks"]), int(row["nodes"]))))
 
 
 def measured_words(row: dict[Any, Any]) -> str:

@@ -16,7 +16,8 @@ import pandas as pd
 from postprocess.break_even import break_even_table
 from postprocess.diagnosis import deciding_ratio
 from postprocess.maps import launch_words
-from postprocess.metrics import Estimate, as_float, median_estimate
+from postprocess.metrics import Estimate, as_float, median_estimate, per_work_estimate
+from postprocess.summary import case_notes
 from postprocess.table import remarks
 from postprocess.text import duration, interval, ratio
 
@@ -130,13 +131,17 @@ def _cores_chart(name: str, rows: Sequence[Row], whole: Mapping[tuple[Any, ...],
     series = []
     for (configuration,), same in _grouped([{**r, "name": launch_words(r)} for r in rows], ("name",)).items():
         for (on,), part in _grouped(same, ("cores_per_rank",)).items():
-            usable, note = _usable(part)
+            usable = _usable(part)
             if not usable:
                 continue
             gained = median_estimate([whole[_place(row)]["speedup_vs_basic"] for row in usable])
             given_up = usable[0]["given_up_cores"]
+            note = "; ".join(case_notes(pd.DataFrame([whole[_place(row)] for row in part])))
             # The model of `metrics.break_even_estimate`: times per thread stay, n - g of n threads compute.
-            marks = [_of(i, gained, note, (n - given_up) / n) for i, n in enumerate(cores) if n > given_up]
+            by_work = {
+                i: per_work_estimate(gained, n - given_up, given_up) for i, n in enumerate(cores) if n > given_up
+            }
+            marks = [_of(i, found, note) for i, found in by_work.items()]
             series.append(Series(f"{configuration}, predicted from {on} cores", tuple(marks), predicted=True))
             here = tuple(mark for mark in marks if cores[mark.place] == on)
             series.append(Series(f"{configuration}, measured on {on} cores", here))
@@ -159,17 +164,27 @@ def interval_charts(rows: Iterable[Row]) -> list[Chart]:
         for (name,), part in _grouped(same, ("configuration",)).items():
             marks = []
             for (every,), maps in sorted(_grouped(part, ("test_interval_ns",)).items(), reverse=True):
-                usable, note = _usable(maps)
+                usable = _usable(maps)
                 found = median_estimate([row[deciding_ratio(row)] for row in usable])
                 if usable and math.isfinite(as_float(found.value)):
+                    alone = sum(not math.isfinite(row["r_overhead_vs_basic"]) for row in usable)
+                    notes = case_notes(pd.DataFrame(maps), alone, len(usable))
+                    note = "; ".join([*notes, *_own_references(usable)])
                     marks.append(_of(intervals.index(int(every)), found, note))
             if marks:
                 series.append(Series(str(name), tuple(sorted(marks, key=lambda mark: mark.place))))
         names = tuple(duration(ns) if ns else "never" for ns in intervals)
-        what, axes = "r_overhead against basic with MPI_Test, median over the map", ("MPI_Test every", "r_overhead")
+        what = "r_overhead with MPI_Test, against basic where that can be, median over the map"
+        axes = ("MPI_Test every", "r_overhead")
         if series:
             charts.append(Chart("mpi-test", what, " ".join(key), *axes, names, tuple(series)))
     return charts
+
+
+def _own_references(rows: Sequence[Row]) -> list[str]:
+    """At how many points it is not basic's references that decide although there are such."""
+    own = sum(deciding_ratio(row) == "r_overhead" and math.isfinite(row["r_overhead_vs_basic"]) for row in rows)
+    return [f"own references at {own} of {len(rows)}, faster than basic's"] if own else []
 
 
 def _grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
@@ -179,11 +194,11 @@ def _grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...],
     return groups
 
 
-def _usable(rows: Sequence[Row]) -> tuple[list[Row], str]:
-    """`points.usable` of rows that are valid where they do not tell, and what is to be said of them."""
+def _usable(rows: Sequence[Row]) -> list[Row]:
+    """`points.usable` of rows that are valid where they do not tell."""
     valid = [row for row in rows if row.get("valid", True) and not row["failed"]]
     reliable = [row for row in valid if row["reliable"]]
-    return (reliable, "") if 2 * len(reliable) >= len(valid) else (valid, "few points reliable")
+    return reliable if 2 * len(reliable) >= len(valid) else valid
 
 
 def _place(row: Row) -> tuple[Any, ...]:
@@ -192,8 +207,8 @@ def _place(row: Row) -> tuple[Any, ...]:
     return tuple(row[name] for name in (*names, *more))
 
 
-def _of(place: int, found: Estimate, words: str, factor: float = 1.0) -> Mark:
-    value, low, high = (factor * as_float(part) for part in (found.value, found.low, found.high))
+def _of(place: int, found: Estimate, words: str) -> Mark:
+    value, low, high = (as_float(part) for part in (found.value, found.low, found.high))
     return Mark(place, value, low, high, words)
 
 

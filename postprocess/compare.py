@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from postprocess import effects
 from postprocess.launches import CELL
 from postprocess.limits import Limits
-from postprocess.metrics import Floats
+from postprocess.metrics import Floats, work_share
 from postprocess.points import CASE
 
 SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
@@ -178,12 +178,10 @@ def _of_the_same_work(both: pd.DataFrame) -> pd.DataFrame:
 
     Work is the same per thread; what gives up a core does less of it in all.
     """
-    threads = both["threads_per_rank"].to_numpy(np.float64)
-    share = threads + both["given_up_cores"].to_numpy(np.float64)
-    longer = share / threads
-    scales = {"t_measured_ns": longer, "t_comp_ref_ns": longer, "speedup_vs_basic": 1 / longer}
+    work = work_share(both["threads_per_rank"], both["given_up_cores"])
+    scales = {"t_measured_ns": 1 / work, "t_comp_ref_ns": 1 / work, "speedup_vs_basic": work}
     table: pd.DataFrame = both.assign(
-        threads_per_rank=share.astype(np.int64),
+        threads_per_rank=both["threads_per_rank"] + both["given_up_cores"],
         **{name: both[name] * scale for name, scale in scales.items() if name in both},
     )
     return table

@@ -43,7 +43,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from postprocess.metrics import MIN_REPETITIONS, as_float, median_estimate
+from postprocess.metrics import MIN_REPETITIONS, as_float, least_cores, median_estimate, most_ranks_on_a_node
 from postprocess.text import duration, ratio, short
 
 OVERLAP = "overlap"
@@ -344,10 +344,9 @@ def _break_even_words(row: Mapping[Any, Any]) -> list[str]:
         return []
     if math.isinf(cores):
         return ["It would not pay on any number of cores."]
-    least = math.floor(cores) + 1
-    on_node = -(-int(row["ranks"]) // int(row["nodes"]))
-    node = f" ({least * on_node} per node)" if on_node > 1 else ""
-    return [f"It would pay from {least} cores per rank on{node}, if times per thread stay what they are."]
+    on_node = most_ranks_on_a_node(int(row["ranks"]), int(row["nodes"]))
+    node = f" ({least_cores(cores, on_node)} per node)" if on_node > 1 else ""
+    return [f"It would pay from {least_cores(cores)} cores per rank on{node}, if times per thread stay what they are."]
 
 
 def _partial_words(row: Mapping[Any, Any]) -> list[str]:

@@ -31,7 +31,7 @@ from postprocess.impact_record import COMPUTE_ALONE, MPI_IMPACT, ImpactRecord, L
 from postprocess.load import Run, failed_records, named_cores_of, repeat_of
 from postprocess.metrics import Floats, as_float, r_mpi_impact
 from postprocess.points import NAMED, write_table
-from postprocess.table import aligned
+from postprocess.table import aligned, circumstances
 from postprocess.text import change, duration, interval, percent, ratio
 from postprocess.validity import failed_reasons
 
@@ -272,9 +272,7 @@ def remarks(row: Mapping[Any, Any]) -> list[str]:
     """Everything that a reader should know of a row, each as one phrase, worst first."""
     return [
         *(f"unreliable: {reason}" for reason in row["unreliable_reasons"]),
-        *(["oversubscribed"] if row["oversubscribed"] else []),
-        *(["shared core"] if row["shared_core"] else []),
-        *([] if row["complete"] else ["incomplete record"]),
+        *circumstances(row),
         *row["flags"],
     ]
 

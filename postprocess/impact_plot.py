@@ -30,15 +30,23 @@ COLOURS: Mapping[str, str] = {
 }
 OTHER_COLOUR = "#999999"
 _LEAST_TOP = 1.5
+MARKS: Mapping[str, str] = {
+    "o": "oversubscribed",
+    "s": "a progress thread on a core that computes",
+    "i": "incomplete record: the measurement was cut off",
+}
+"""The letters behind the name of a case, and what they mean."""
+
 _KEY = (
     "bars and points: geometric mean over pairs of launches, with its 95 % interval, which may leave the picture\n"
-    "hatched, hollow: unreliable, see the table; o: oversubscribed; s: a progress thread on a core that computes"
+    "hatched, hollow: unreliable, see the table\n" + "; ".join(f"{letter}: {words}" for letter, words in MARKS.items())
 )
 
 
 def case_label(row: Mapping[Any, Any]) -> str:
-    """Library and configuration, each a line, and the marks of its placement."""
-    marks = "".join(letter for letter, name in (("o", "oversubscribed"), ("s", "shared_core")) if row[name])
+    """Library and configuration, each a line, and the marks that apply."""
+    found = {"o": row["oversubscribed"], "s": row["shared_core"], "i": not row["complete"]}
+    marks = "".join(letter for letter in MARKS if found[letter])
     again = f" ({row['repeat']})" if row["repeat"] > 1 else ""
     return f"{clean(row['toolchain'])}\n{clean(row['configuration'])}{again}{f' [{marks}]' if marks else ''}"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from postprocess.impact import HEADS, RIGHT, cells, highlighted, rows_of, verdict
-from postprocess.impact_plot import COLOURS, OTHER_COLOUR, case_label, in_order
+from postprocess.impact_plot import COLOURS, MARKS, OTHER_COLOUR, case_label, in_order
 from postprocess.text import duration, interval, percent, ratio
 
 _WIDTH = 260.0
@@ -32,17 +32,20 @@ class Bar:
     low: float
     high: float
     doubtful: bool
+    incomplete: bool
 
 
 @dataclass(frozen=True)
 class ImpactView:
-    """The section of the report. `one` is where the line at 1 stands; `columns` tell heads and which hold numbers."""
+    """The section of the report. `one` is where the line at 1 stands; `heads` tell which columns hold numbers, `marks`
+    what the letters behind a case mean."""
 
     bars: list[Bar]
     width: float
     one: float
     heads: list[tuple[str, bool]]
     rows: list[list[str]]
+    marks: Mapping[str, str]
     files: Sequence[str]
 
 
@@ -59,6 +62,7 @@ def impact_view(table: pd.DataFrame, files: Sequence[str]) -> ImpactView | None:
         one=_WIDTH / end,
         heads=[(head, number in RIGHT) for number, head in enumerate(HEADS)],
         rows=[cells(row) for row in rows_of(table)],
+        marks=MARKS,
         files=files,
     )
 
@@ -77,6 +81,7 @@ def _bar(row: Mapping[Any, Any], end: float) -> Bar:
         low=_place(low, end),
         high=_place(high, end),
         doubtful=not row["reliable"],
+        incomplete=not row["complete"],
     )
 
 

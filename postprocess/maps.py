@@ -16,7 +16,7 @@ from postprocess.points import case_of, configuration_words, launch_numbers, unu
 from postprocess.text import clean, ratio
 
 MARKS = {
-    "?": "unreliable: the interval is too wide, or a size misses its target; the details say which",
+    "?": "unreliable: by its interval, a size, a disturbed basic, clocks, or a failed case; the details say which",
     "U": "diagnosis unreliable, not the ratio: the intervals leave room for several; the details say which",
     "O": "oversubscribed: more busy threads than physical cores",
     "S": "shared core: the progress thread may run on a core that computes",
@@ -58,10 +58,18 @@ METRICS: Mapping[str, Metric] = {
         Metric("r_overhead_vs_basic", "r_overhead, basic's references", "overhead", "overhead"),
         Metric("r_comm", "r_comm", "comm", "concurrency"),
         Metric("r_comp_slowdown", "r_comp_slowdown", "comp", "concurrency"),
-        Metric("speedup_vs_basic", "speed against basic", "speedup", "speed"),
+        Metric("speedup_vs_basic_per_work", "speed against basic, by the work done", "speedup", "speed"),
     )
 }
 """By name, in the order in which they stand side by side. Those of one family share a picture."""
+
+
+_NO_COMPARISON = {
+    "basic was not measured": "no basic",
+    "basic had other sizes": "other sizes",
+    "basic is not valid": "basic invalid",
+}
+"""How a `vs_basic_reason` begins, and the word or two for it that fit into a cell."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +124,10 @@ class Cell:
         """What stands in the cell, without its marks."""
         if self.empty or self.point is None:
             return self.empty
-        return ratio(float(self.point[metric])) if math.isfinite(self.point[metric]) else "no basic"
+        if math.isfinite(self.point[metric]):
+            return ratio(float(self.point[metric]))
+        reason = str(self.point["vs_basic_reason"]) if "_vs_basic" in metric else ""
+        return next((word for start, word in _NO_COMPARISON.items() if reason.startswith(start)), "no ratio")
 
 
 @dataclass(frozen=True)
@@ -140,7 +151,7 @@ class Sweep:
     def metrics(self) -> tuple[Metric, ...]:
         """The ratios to show: those against basic only where this is not the basic that others are compared with."""
         plain = diagnosis.is_reference(self.case)
-        return tuple(m for m in METRICS.values() if not (plain and m.name.endswith("_vs_basic")))
+        return tuple(m for m in METRICS.values() if not (plain and "_vs_basic" in m.name))
 
     @property
     def deciding(self) -> Metric:
@@ -264,7 +275,8 @@ def legend(sweeps: Iterable[Sweep], faded: bool = False) -> list[tuple[str, str]
     diagnoses = {cell.diagnosis for cell in cells}
     signs = [(letter, name) for name, letter in DIAGNOSES.items() if name in diagnoses]
     signs += [(letter, words) for letter, words in MARKS.items() if any(letter in cell.marks for cell in cells)]
-    if any(cell.empty for cell in cells):
+    values = (cell.value(metric.name) for sweep in shown for cell in sweep.cells.values() for metric in sweep.metrics)
+    if not all(map(math.isfinite, values)):
         signs.append(("grey", "no value, and why"))
     if faded and any(sweep.has_far for sweep in shown):
         signs.append(("faded", FAR_WORDS))

@@ -127,6 +127,20 @@ def peers_overlap_percent(t_mpi: ArrayLike, t_comp: ArrayLike, t_comm_ref: Array
     return as_float(osu), as_float(imb)
 
 
+def work_share(threads: ArrayLike, given_up_cores: ArrayLike) -> Floats:
+    """The work that is done where cores are given up, of what all cores of a rank's share would do, elementwise.
+
+    Work is the same per thread: `threads` of threads + given_up_cores. 1 where nothing was given up.
+    """
+    computing = np.asarray(threads, dtype=np.float64)
+    return _divide(computing, computing + np.asarray(given_up_cores, dtype=np.float64))
+
+
+def per_work_estimate(speedup: Estimate, threads: int, given_up_cores: int) -> Estimate:
+    """The speed-up by the work done, from that on the same work per thread, with so many threads computing."""
+    return scaled(speedup, as_float(work_share(threads, given_up_cores)))
+
+
 def break_even_estimate(speedup: Estimate, given_up_cores: int) -> Estimate:
     """From how many cores per rank it pays to give up some of them, from the speed-up on the same work per thread.
 
@@ -142,6 +156,16 @@ def break_even_estimate(speedup: Estimate, given_up_cores: int) -> Estimate:
             return np.where(np.isnan(s), np.nan, np.where(s > 1, given_up_cores / (1 - 1 / s), np.inf))
 
     return Estimate(cores(speedup.value), cores(speedup.high), cores(speedup.low))
+
+
+def least_cores(break_even_cores: float, ranks_per_node: int = 1) -> float:
+    """The first whole number of cores above `break_even_estimate`, of that many ranks; infinite and NaN as that is."""
+    return (math.floor(break_even_cores) + 1) * ranks_per_node if math.isfinite(break_even_cores) else break_even_cores
+
+
+def most_ranks_on_a_node(ranks: int, nodes: int) -> int:
+    """How many ranks the fullest node has, where they are spread as evenly as can be."""
+    return -(-ranks // nodes)
 
 
 @cache

@@ -26,7 +26,7 @@ import pandas as pd
 from postprocess import metrics
 from postprocess.fields import Fields, Json, RecordError, fail, lines_of
 from postprocess.load import PEER_SCHEMA, Run, failed_records, schema_of
-from postprocess.table import aligned
+from postprocess.table import aligned, circumstances
 from postprocess.text import clean, interval, ratio, short, size
 
 PEER_VERSION = 1
@@ -489,7 +489,7 @@ OURS = (
     "comm_target_ns", "comp_target_ns", "r_overhead", "r_overhead_ci95_low", "r_overhead_ci95_high",
     "r_overhead_vs_basic", "r_overhead_vs_basic_ci95_low", "r_overhead_vs_basic_ci95_high",
     "speedup_vs_basic", "speedup_vs_basic_ci95_low", "speedup_vs_basic_ci95_high", "r_comm", "r_comp_slowdown",
-    "overlap_osu_percent", "overlap_imb_percent", "diagnosis", "reliable", "oversubscribed", "shared_core",
+    "overlap_osu_percent", "overlap_imb_percent", "diagnosis", "reliable", "oversubscribed", "shared_core", "complete",
     "failed",
 )  # fmt: skip
 """Columns of `points_of` that are set beside a peer's."""
@@ -621,15 +621,18 @@ def peers_table_text(table: pd.DataFrame) -> str:
 def peers_summary_text(table: pd.DataFrame) -> str:
     """One line per program and case, from the smallest to the largest over its sizes; empty where there is none.
 
+    Ours are ranges over the reliable ones of our points at these very sizes; "reliable" counts those of all of them.
     What was measured in a case that failed is in none of it.
     """
     heads = [
         *("toolchain", "network", "configuration", "collective", "program", "sizes"),
-        *("it says", "x its basic", "ours: vs basic", "speed-up"),
+        *("it says", "x its basic", "ours: vs basic", "speed-up", "reliable", "remarks"),
     ]
     lines = []
     for key, rows in table.groupby(["toolchain", "network", "configuration", "collective", "program"], sort=False):
         ours = rows[(rows["our_message_bytes"] == rows["message_bytes"]) & (rows["our_failed"] == "")]
+        reliable = ours[ours["our_reliable"].astype(bool)]
+        about = (words for row in reliable.to_dict("records") for words in circumstances(row, "our_"))
         failed = rows["peer_failed"] != ""
         words = " (failed)" if failed.any() else ""
         good = rows[~failed]
@@ -640,10 +643,12 @@ def peers_summary_text(table: pd.DataFrame) -> str:
                 str(int(good["peer_overlap_percent"].notna().sum())),
                 _range(good["peer_overlap_percent"], "{:.0f}", " %"),
                 _range(good["peer_times_its_basic"]),
-                *(_range(ours[f"our_{name}"]) for name in ("r_overhead_vs_basic", "speedup_vs_basic")),
+                *(_range(reliable[f"our_{name}"]) for name in ("r_overhead_vs_basic", "speedup_vs_basic")),
+                f"{len(reliable)}/{len(ours)}",
+                ", ".join(dict.fromkeys(about)),
             ]
         )
-    return aligned(heads, lines, set(range(5, 10))) if lines else ""
+    return aligned(heads, lines, set(range(5, 11))) if lines else ""
 
 
 def _range(values: pd.Series[Any], form: str = "{:.2f}", unit: str = "") -> str:
@@ -669,7 +674,7 @@ def peer_remarks(row: Mapping[Hashable, Any]) -> list[str]:
     else:
         unreliable = f"our case failed: {short(row['our_failed'])}" if row["our_failed"] else "ours is unreliable"
         found += [] if row["our_reliable"] else [unreliable]
-        found += [name.replace("_", " ") for name in ("oversubscribed", "shared_core") if row[f"our_{name}"] is True]
+        found += circumstances(row, "our_")
         if row["our_message_bytes"] != row["message_bytes"]:
             found.append(f"ours at {size(row['our_message_bytes'])}")
     if row["peer_reason"]:

@@ -456,10 +456,7 @@ def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
         **_columns("speedup_vs_basic", speedup),
         "vs_basic_reason": reason,
         "launches_vs_basic": 0 if basic is None else beside.good_launches(m, basic),
-        **_columns(
-            "speedup_vs_basic_per_work",
-            metrics.scaled(speedup, h.threads_per_rank / (h.threads_per_rank + given_up)),
-        ),
+        **_columns("speedup_vs_basic_per_work", metrics.per_work_estimate(speedup, h.threads_per_rank, given_up)),
         **_columns("speedup_vs_reduced", _NOTHING if alike is None else _speedup(m, alike)),
         **_columns("break_even_cores", metrics.break_even_estimate(speedup, given_up)),
         **_columns("r_comm", r_comm),

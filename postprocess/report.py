@@ -17,7 +17,7 @@ from urllib.parse import quote
 import jinja2
 import pandas as pd
 
-from postprocess import page
+from postprocess import page, validity
 from postprocess.chart_plot import COLOURS
 from postprocess.charts import charts_of
 from postprocess.colour import FADED, PALETTES, SCALES
@@ -50,6 +50,7 @@ from postprocess.report_points import (
 )
 from postprocess.report_verified import AnyRecord, Details, builds_of, environments_of, verified_of
 from postprocess.summary import OVERLAPS, PARTLY, SERIALISES, SLOWER, Summary, summarise
+from postprocess.text import percent
 
 _PANEL = ("toolchain", "network", "configuration", "collective")
 _CASE_FIELDS = ("case", *_PANEL, "result", "reason")
@@ -111,6 +112,8 @@ def render_report(
     return environment.get_template("report.html").render(
         **page.embedded(style, page.script("report.js")),
         look=look,
+        validity=validity,
+        percent=percent,
         palettes=PALETTES,
         views=views,
         filters=filters,

@@ -44,10 +44,21 @@ class MapView:
 
 
 @dataclass(frozen=True)
+class Glance:
+    """A map as a small picture: SVG paths by the class of their colour, of its cells and of what crosses out those that
+    are unreliable. ``signs`` are the `MARKS` of the record as a whole, ``spoken`` all of that in words."""
+
+    cells: list[tuple[str, str]]
+    doubts: list[tuple[str, str]]
+    signs: str
+    spoken: str
+
+
+@dataclass(frozen=True)
 class PanelView:
     """What stands under one configuration of a collective: its maps, or why there is none. ``filters``: see `Filters`.
 
-    ``glance`` is the map at a glance: SVG paths by the class of their colour. ``number`` counts panels from 1.
+    ``glance`` is the map at a glance. ``number`` counts panels from 1.
     """
 
     number: int
@@ -56,7 +67,7 @@ class PanelView:
     collective: str
     filters: str
     maps: list[MapView]
-    glance: list[tuple[str, str]]
+    glance: Glance | None
     across: int
     up: int
     files: list[str]
@@ -177,7 +188,7 @@ def panel_views(
             collective=panel.collective,
             filters=filters.numbers(library, panel.column[-1], panel.collective),
             maps=[_map_view(sweep, metric, numbers) for metric in sweep.metrics] if sweep and sweep.cells else [],
-            glance=_glance(sweep) if sweep else [],
+            glance=_glance(sweep) if sweep and sweep.cells else None,
             across=len(sweep.comm_targets_ns) if sweep else 0,
             up=len(sweep.comp_targets_ns) if sweep else 0,
             files=list(files.get(file_key(sweep), ())) if sweep else [],
@@ -260,15 +271,29 @@ def _title(cell: Cell, metric: Metric, incomplete: str) -> str:
     return "; ".join(facts)
 
 
-def _glance(sweep: Sweep) -> list[tuple[str, str]]:
-    """The deciding map as squares of one unit, a path per colour."""
+def _glance(sweep: Sweep) -> Glance:
+    """The deciding map as squares of one unit, a path per colour; a diagonal through those that are unreliable."""
     metric = sweep.deciding
-    paths: dict[str, list[str]] = {}
+    squares: dict[str, list[str]] = {}
+    strokes: dict[str, list[str]] = {}
     for x, comm in enumerate(sweep.comm_targets_ns):
         for y, comp in enumerate(reversed(sweep.comp_targets_ns)):
-            name = level_class(metric, sweep.cells[comm, comp].value(metric.name))
-            paths.setdefault(name, []).append(f"M{x} {y}h1v1h-1z")
-    return [(name, "".join(squares)) for name, squares in paths.items()]
+            cell = sweep.cells[comm, comp]
+            name = level_class(metric, cell.value(metric.name))
+            squares.setdefault(name, []).append(f"M{x} {y}h1v1h-1z")
+            if "?" in cell.marks:
+                strokes.setdefault(name, []).append(f"M{x} {y + 1}l1-1")
+    header = sweep.record.header
+    found = {"O": header.oversubscribed, "S": header.shared_core, "I": not sweep.record.complete}
+    signs = "".join(letter for letter in MARKS if found.get(letter))
+    doubtful = sum(map(len, strokes.values()))
+    words = [MARKS[letter].partition(":")[0] for letter in signs]
+    return Glance(
+        cells=[(name, "".join(paths)) for name, paths in squares.items()],
+        doubts=[(name, "".join(paths)) for name, paths in strokes.items()],
+        signs=signs,
+        spoken=", ".join([*([f"{doubtful} of {len(sweep.cells)} unreliable"] if doubtful else []), *words]),
+    )
 
 
 def estimate(point: Mapping[str, Any], metric: str) -> str:
@@ -440,4 +465,11 @@ def level_classes(groups: Mapping[str, Mapping[str, Sequence[PanelView]]]) -> se
         for view in panel.maps
         for _, cells in view.rows
         for cell in cells
-    } | {name for c in groups.values() for panels in c.values() for panel in panels for name, _ in panel.glance}
+    } | {
+        name
+        for collectives in groups.values()
+        for panels in collectives.values()
+        for panel in panels
+        if panel.glance
+        for name, _ in panel.glance.cells
+    }

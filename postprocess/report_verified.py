@@ -121,10 +121,12 @@ def _verified(name: str, records: Sequence[AnyRecord]) -> Verified:
         *_timing(timed),
     ]
     every = [(record.header.placement, spent) for record in records for spent in _spent(record)]
-    seconds = sum(spent.seconds for _, spent in every)
+    # A rank that records found in different places has a line for each, with the time that it was there.
     cpu_ns = {place: [0] * (len(_threads(place)) + 1) for h in headers for place in h.placement}
+    seconds = dict.fromkeys(cpu_ns, 0.0)
     for placement, spent in every:
         for i, place in enumerate(placement):
+            seconds[place] += spent.seconds
             known = cpu_ns[place]
             own, its = (times[i] if i < len(times) else () for times in (spent.mpi_ns, spent.helper_ns))
             there = len(place.mpi_threads)
@@ -140,7 +142,7 @@ def _verified(name: str, records: Sequence[AnyRecord]) -> Verified:
             compute=" | ".join(place.compute_cpusets) or "-",
             dedicated=place.dedicated_cpuset or "-",
             threads=[
-                f"{name} on {cpuset}: {duration(time)} of CPU in {seconds:.1f} s"
+                f"{name} on {cpuset}: {_of_cpu(time, seconds[place])}"
                 for (name, cpuset), time in zip(_threads(place), times[:-1], strict=True)
             ]
             + [f"started by the library while it was measured: {duration(time)} of CPU" for time in times[-1:] if time],
@@ -148,6 +150,11 @@ def _verified(name: str, records: Sequence[AnyRecord]) -> Verified:
         for place, times in sorted(cpu_ns.items(), key=lambda item: item[0].rank)
     ]
     return Verified(name, [(fact, value) for fact, value in facts if value], ranks)
+
+
+def _of_cpu(time_ns: int, seconds: float) -> str:
+    """CPU time of so many seconds; where a record was cut off nobody knows of any."""
+    return f"{duration(time_ns)} of CPU in {seconds:.1f} s" if seconds > 0 else "CPU time is not known"
 
 
 def _threads(place: Placement) -> list[tuple[str, str]]:

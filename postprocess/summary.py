@@ -191,7 +191,7 @@ def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
         together_high=as_float(together.high),
         verdicts=Counter(_deciding_verdict(row) for row in points[points["reliable"]].to_dict("records")),
         diagnosis=map_diagnosis(points.to_dict("records")),
-        notes=_notes(points, without_basic, len(chosen)),
+        notes=case_notes(points, without_basic, len(chosen)),
     )
 
 
@@ -208,7 +208,9 @@ def _failures(points: pd.DataFrame) -> Iterator[str]:
         yield f"launch {launch} failed: {short(reason)}" if several else f"failed: {short(reason)}"
 
 
-def _notes(points: pd.DataFrame, without_basic: int, chosen: int) -> tuple[str, ...]:
+def case_notes(points: pd.DataFrame, without_basic: int = 0, chosen: int = 0) -> tuple[str, ...]:
+    """What a reader should know of points that are summed up in one number; `chosen` of them are, of which some have no
+    basic to compare with."""
     able = points[points["failed"] == ""]
     notes = list(_failures(points))
     if 2 * int(points["reliable"].sum()) < int(able["valid"].sum()):

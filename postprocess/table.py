@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from postprocess.break_even import break_even_table, cores_words, measured_words, node_words
+from postprocess.break_even import break_even_table, cores_words, counts, measured_words, node_words
 from postprocess.diagnosis import UNRELIABLE, Diagnosis, MapDiagnosis, is_reference
 from postprocess.load import Record
 from postprocess.points import configuration_words
@@ -75,7 +75,7 @@ def points_table_text(points: pd.DataFrame) -> str:
     heads = [
         *("toolchain", "network", "configuration", "collective", "comm", "comp", "message", "work"),
         *("t_comm_ref", "t_comp_ref", "t_measured", "r_overhead", "95 %", "vs basic", "95 %", "speed-up"),
-        *("r_comm", "r_comp", "reps", "width", "diagnosis", "remarks"),
+        *("per work", "r_comm", "r_comp", "reps", "width", "diagnosis", "remarks"),
     ]
     lines = [
         [
@@ -90,7 +90,7 @@ def points_table_text(points: pd.DataFrame) -> str:
             interval(p["r_overhead_ci95_low"], p["r_overhead_ci95_high"]),
             ratio(p["r_overhead_vs_basic"]),
             interval(p["r_overhead_vs_basic_ci95_low"], p["r_overhead_vs_basic_ci95_high"]),
-            *(ratio(p[key]) for key in ("speedup_vs_basic", "r_comm", "r_comp_slowdown")),
+            *(ratio(p[key]) for key in ("speedup_vs_basic", "speedup_vs_basic_per_work", "r_comm", "r_comp_slowdown")),
             str(p["repetitions"]),
             percent(p["interval_relative_reached"]),
             Diagnosis.of(p).words,
@@ -98,7 +98,7 @@ def points_table_text(points: pd.DataFrame) -> str:
         ]
         for p in points.to_dict("records")
     ]
-    return aligned(heads, lines, right=set(range(4, 20)) - {12, 14}) if lines else "no points"
+    return aligned(heads, lines, right=set(range(4, 21)) - {12, 14}) if lines else "no points"
 
 
 def measured_share(records: Iterable[Record]) -> str:
@@ -120,7 +120,7 @@ def break_even_text(points: pd.DataFrame) -> str:
     """For which sizes and from how many cores per rank on giving one up pays; empty where nobody gave one up."""
     heads = [
         *("toolchain", "network", "configuration", "collective", "cores", "comm", "comp", "message"),
-        *("per work", "95 %", "vs reduced", "pays from", "95 %", "per node", "pays here", "measured"),
+        *("per work", "95 %", "vs reduced", "pays from", "95 %", "per node", "pays here", "measured", "remarks"),
     ]
     lines = [
         [
@@ -136,8 +136,9 @@ def break_even_text(points: pd.DataFrame) -> str:
             cores_words(p["break_even_cores"]),
             f"[{', '.join(cores_words(p[f'break_even_cores_ci95_{end}']) for end in ('low', 'high'))}]",
             node_words(p),
-            p["pays"] + ("" if p["reliable"] else "?"),
+            p["pays"] + ("" if counts(p) else "?"),
             measured_words(p),
+            ", ".join([*([] if p["reliable"] else ["unreliable"]), *circumstances(p)]),
         ]
         for p in break_even_table(points).to_dict("records")
     ]
@@ -149,11 +150,18 @@ def remarks(point: dict[Any, Any]) -> list[str]:
     kind = "unreliable" if point["valid"] else "not valid"
     return [
         *(f"{kind}: {reason}" for reason in point["unreliable_reasons"]),
-        *(["oversubscribed"] if point["oversubscribed"] else []),
-        *(["shared core"] if point["shared_core"] else []),
-        *([] if point["complete"] else ["incomplete record"]),
+        *circumstances(point),
         *point["flags"],
         *([point["vs_basic_reason"]] if point["vs_basic_reason"] else []),
+    ]
+
+
+def circumstances(point: Mapping[Any, Any], prefix: str = "") -> list[str]:
+    """What is marked wherever a point is shown, reliable or not; its columns may have a prefix."""
+    return [
+        *(["oversubscribed"] if point[f"{prefix}oversubscribed"] else []),
+        *(["shared core"] if point[f"{prefix}shared_core"] else []),
+        *([] if point[f"{prefix}complete"] else ["incomplete record"]),
     ]
 
 

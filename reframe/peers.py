@@ -121,8 +121,8 @@ class PeerTest(MeasuredTest):
                 self.write_record()
             record = load_peer_record(self.staged(archive.RECORD))
         except (RecordError, CampaignError) as error:
-            died = f"it ended with exit code {self.job.exitcode}" if self.job.exitcode else ""
-            raise SanityError(died or f"{self.benchmark}: {error}") from None
+            unread = verify.faults_of_unread_peer(self.benchmark, error, self.job.exitcode)
+            raise SanityError("; ".join(unread)) from None
         found = verify.faults_of_peer(
             record, self.case, self.basic.staged(archive.RECORD), self.staged(archive.WIRE_REPORT)
         )

@@ -14,7 +14,8 @@ import pytest
 from mpi_campaign import ROOT, peers, toolchains, verify
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
-from postprocess.peers import DIED, PROGRAM, PeerHeader, PeerRecord, PeerResult
+from postprocess.fields import RecordError
+from postprocess.peers import DIED, PROGRAM, PeerHeader, PeerRecord, PeerResult, read_output
 from tests.postprocess import synthetic
 from tests.support import Command, succeed
 
@@ -322,3 +323,14 @@ def test_a_peer_as_promised_has_no_fault(tmp_path: Path) -> None:
 def test_a_peer_that_is_not_what_was_promised(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
     (found,) = faults(tmp_path, **changes)
     assert words in found
+
+
+def test_a_peer_that_cannot_be_read_says_what_it_printed_and_how_it_ended() -> None:
+    with pytest.raises(RecordError) as caught:
+        read_output("imb_nbc", "Killed by a signal\n", "ibcast", [8])
+    printed, ended = verify.faults_of_unread_peer("imb_nbc", caught.value, 137)
+    assert printed.startswith("imb_nbc: ")
+    assert "'Killed by a signal'" in printed
+    assert ended == "it ended with exit code 137"
+    for nothing in (0, None):
+        assert verify.faults_of_unread_peer("imb_nbc", caught.value, nothing) == [printed]

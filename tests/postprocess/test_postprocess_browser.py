@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
-from postprocess.colour import PALETTES
+from postprocess.colour import PALETTES, contrast
 from postprocess.plot import Look
 from postprocess.report import write_report
 from tests.postprocess import synthetic, synthetic_impact
@@ -124,7 +125,7 @@ def test_screen_readers_are_given_the_details(browser: webdriver.Chrome, reports
     browser.get(reports["smoke"].as_uri())
     nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     links = [n for n in nodes if n.get("role", {}).get("value") == "link"]
-    unreliable = next(n for n in links if "unreliable" in n["name"]["value"])
+    unreliable = next(n for n in links if n["name"]["value"].startswith("0.50"))
     assert unreliable["name"]["value"].replace(" ", "") == "0.50,unreliable,sharedcore"
     assert "interval too wide" in unreliable["description"]["value"]
     roles = {n.get("role", {}).get("value") for n in nodes}
@@ -192,7 +193,12 @@ def test_all_is_there_without_a_script(browser: webdriver.Chrome, reports: dict[
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     open_at(browser, reports["smoke"])
     assert not browser.find_element(By.ID, "choose").is_displayed()
-    assert {"r_overhead, own references", "r_comm", "r_comp_slowdown", "speed against basic"} <= captions(browser)
+    assert {
+        "r_overhead, own references",
+        "r_comm",
+        "r_comp_slowdown",
+        "speed against basic, by the work done",
+    } <= captions(browser)
     cell = shown_cells(browser)[0]
     assert cell.value_of_css_property("background-color") != "rgba(0, 0, 0, 0)"
     cell.click()
@@ -209,6 +215,30 @@ def test_faded_cells_stay_readable(browser: webdriver.Chrome, reports: dict[str,
         far = [cell for cell in shown_cells(browser) if "far" in str(cell.get_attribute("class"))]
         assert len(far) == 2 * 3
         assert min(contrast_of(browser, cell) for cell in shown_cells(browser)) >= 4.5
+
+
+def test_what_is_doubtful_side_by_side_is_seen_and_heard(browser: webdriver.Chrome, reports: dict[str, Path]) -> None:
+    for palette in PALETTES:
+        open_at(browser, reports["smoke"], f"palette={palette}")
+        (stroke,) = browser.find_elements(By.CSS_SELECTOR, ".glance .doubt")
+        level = str(stroke.get_attribute("class")).split()[0]
+        same = stroke.find_element(By.XPATH, f"../*[@class='{level}']")
+        ink, paper = (
+            [float(part) / 255 for part in re.findall(r"\d+", one.value_of_css_property(name))[:3]]
+            for one, name in ((stroke, "stroke"), (same, "fill"))
+        )
+        assert contrast((ink[0], ink[1], ink[2]), (paper[0], paper[1], paper[2])) >= 4.5
+        assert stroke.value_of_css_property("fill") == "none"
+    nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    links = {n.get("name", {}).get("value", "") for n in nodes if n.get("role", {}).get("value") == "link"}
+    for expected in (
+        "ibcast, openmpi@5.0.11, wire:2gbit, basic",
+        "ibcast, openmpi@5.0.11, wire:2gbit, async: 1 of 9 unreliable, shared core",
+        "ireduce, openmpi@5.0.11, wire:2gbit, async: shared core, incomplete record",
+    ):
+        assert expected in links
+    signs = [one.text for one in browser.find_elements(By.CSS_SELECTOR, ".glance small")]
+    assert sorted(signs) == ["O", "OS", "S", "SI"]
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -78,6 +78,47 @@ def test_charts_of_mpi_test(tmp_path: Path) -> None:
     assert [mark.value for mark in series.marks] == pytest.approx([1.0, 0.6, 0.3], abs=1e-2)
 
 
+def test_curves_of_mpi_test_tell_what_their_medians_hide(tmp_path: Path) -> None:
+    def tested(overhead: float, interval_ns: int, **header: Any) -> list[dict[str, Any]]:
+        lines = sweep(Behaviour(overhead, noise=1e-4), grid=(8, 16), **header)
+        lines[0]["plan"]["test_interval_ns"] = interval_ns
+        return lines
+
+    cut_off = tested(0.6, 1_000_000, oversubscribed=True)[:-1]
+    run = load_run(synthetic.run_folder(tmp_path / "run", [tested(1.0, 0), cut_off, tested(0.3, 100_000)]))
+    (chart,) = charts_of(points_of(run))
+    (series,) = chart.series
+    assert [mark.remarks for mark in series.marks] == ["", "oversubscribed; incomplete", ""]
+
+    alone = [tested(1.0, 0, configuration="async"), tested(0.3, 100_000, configuration="async")]
+    run = load_run(synthetic.run_folder(tmp_path / "alone", alone))
+    (chart,) = charts_of(points_of(run))
+    (series,) = chart.series
+    assert {mark.remarks for mark in series.marks} == {"no basic at 4 of 4; shared core"}
+    assert "where that can be" in chart.title
+    page = render_report(run, points_of(run))
+    assert page.count("no basic at 4 of 4; shared core") == 2 * 2  # beside the mark, and in the table
+
+    # Half as long computing as basic does: what hides nothing looks like overlap against basic's references.
+    fast = tested(1.0, 100_000)
+    for line in fast[1:-1]:
+        for name in ("t_measured_ns", "t_comp_ref_ns", "t_comm_ref_ns"):
+            line["samples"][name] = [value // 2 for value in line["samples"][name]]
+    run = load_run(synthetic.run_folder(tmp_path / "fast", [tested(1.0, 0), fast]))
+    (chart,) = charts_of(points_of(run))
+    (series,) = chart.series
+    assert series.marks[-1].remarks.endswith("own references at 4 of 4, faster than basic's")
+
+
+def test_the_curve_over_cores_tells_what_its_medians_hide(tmp_path: Path) -> None:
+    basic = sweep(Behaviour(1.0, noise=1e-4), grid=(16,), threads_per_rank=CORES)
+    lines = dedicated(1.6)
+    lines[0]["oversubscribed"] = True
+    run = load_run(synthetic.run_folder(tmp_path / "run", [basic, lines]))
+    _, over_cores = charts_of(points_of(run))
+    assert {mark.remarks for series in over_cores.series for mark in series.marks} == {"oversubscribed; shared core"}
+
+
 def test_charts_are_drawn(gain: Run, tmp_path: Path) -> None:
     files = write_maps(gain, points_of(gain), tmp_path / "maps", Look(kinds=("svg", "png", "pdf")))["charts"]
     assert [file.name for file in files if file.suffix == ".svg"] == [

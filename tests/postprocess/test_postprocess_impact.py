@@ -304,6 +304,22 @@ def test_a_record_that_cannot_be_read_is_told_and_loses_no_other(tmp_path: Path)
     assert set(impact_of(load_run(tmp_path))["record"]) == {"records/a.jsonl", "records/c.jsonl"}
 
 
+def test_a_reliable_ratio_of_a_record_that_was_cut_off_is_marked_wherever_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "records").mkdir()
+    write(tmp_path / "records" / "a.jsonl", synthetic(6, slowed(1.27))[:-1])
+    assert impact_of(load_run(tmp_path))["reliable"].all()
+    report, *pictures = write_report(tmp_path, tmp_path / "r" / "report.html")
+    page = Page(report.read_text())
+    assert "mpich@5.0.2 async [si], shm, dgemm : slower by +27 % incomplete r_mpi_impact" in page.text
+    assert page.text.count("async [si], shm") == 2  # in the card, and beside the bar
+    assert "i: incomplete record" in page.text
+    drawn = pictures[0].read_text()
+    assert "async [si]" in drawn
+    assert "i: incomplete record" in drawn
+    write(tmp_path / "records" / "a.jsonl", synthetic(6, slowed(1.27)))
+    assert "[si]" not in write_report(tmp_path, tmp_path / "whole" / "report.html")[0].read_text()
+
+
 def test_a_run_without_such_records_says_nothing_of_them(tmp_path: Path) -> None:
     (tmp_path / "records").mkdir()
     assert write_parquet(load_run(tmp_path)) == []

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from postprocess import colour
 from postprocess.colour import PALETTES, SCALES, Rgb
 from postprocess.load import Run, cases_of, load_run
-from postprocess.maps import METRICS, Panel, panels_of, sweeps_of
+from postprocess.maps import METRICS, Panel, legend, panels_of, sweeps_of
 from postprocess.plot import Look, save_figure, write_maps
 from postprocess.points import points_of
+from postprocess.table import points_table_text
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import MS, sweep
 from tests.postprocess.test_postprocess_report import hostile_run
@@ -193,10 +194,55 @@ def test_palette_and_metrics_are_chosen(run: Run, tmp_path: Path) -> None:
     assert blue in backgrounds(safe[ASYNC])
     assert green not in backgrounds(safe[ASYNC])
     assert "basic's references" not in words(safe[ASYNC])
-    assert set(draw(run, tmp_path / "speed", kinds=("svg",), metrics=("speedup_vs_basic",))) == {
+    assert set(draw(run, tmp_path / "speed", kinds=("svg",), metrics=("speedup_vs_basic_per_work",))) == {
         *(f"{name}-speed" for name in paper if "async" in name and "concurrency" not in name),
-        "overview-speedup-vs-basic",
+        "overview-speedup-vs-basic-per-work",
     }
+
+
+def test_a_cell_says_why_it_has_no_ratio(tmp_path: Path) -> None:
+    def labels(name: str, *records: list[dict[str, Any]]) -> dict[str, str]:
+        run = load_run(synthetic.run_folder(tmp_path / name, records))
+        last = sweeps_of(run, points_of(run))[-1]
+        assert ("grey", "no value, and why") in legend([last])
+        (cell,) = last.cells.values()
+        return {metric.name: cell.label(metric.name) for metric in last.metrics}
+
+    threaded = sweep(grid=(16,), configuration="async")
+    alone = labels("alone", threaded)
+    assert (alone["r_overhead_vs_basic"], alone["speedup_vs_basic_per_work"]) == ("no basic", "no basic")
+    assert alone["r_overhead"] == "1.00"
+    smaller = sweep(grid=(16,))
+    smaller[1]["message_bytes"] -= 1
+    assert labels("smaller", smaller, threaded)["r_overhead_vs_basic"] == "other sizes"
+    short = sweep(grid=(16,), repetitions=5)
+    assert labels("short", short, threaded)["r_overhead_vs_basic"] == "basic invalid"
+    none = sweep(synthetic.Behaviour(1.0, noise=0.0), grid=(16,))
+    none[1]["rank_medians"]["t_comm_ref_ns"] = [0, 0]
+    none[1]["rank_samples"]["t_comm_ref_ns"] = [[0] * 11] * 2
+    found = labels("none", none)
+    assert (found["r_comm"], found["r_comp_slowdown"]) == ("no ratio", "1.00")
+
+
+def test_speed_is_shown_by_the_work_done(tmp_path: Path) -> None:
+    """Of four cores three compute, 1.25 times as fast: that is less work per time than on all four."""
+    basic = sweep(synthetic.Behaviour(1.0, noise=1e-4), grid=(16,), threads_per_rank=4)
+    progress = {"source": "library", "pinned_by": "library", "given_up_cores": 1}
+    faster = synthetic.Behaviour(0.6, comm=0.05, noise=1e-4)
+    given_up = sweep(faster, grid=(16,), configuration="dedicated", threads_per_rank=3, progress=progress)
+    run = load_run(synthetic.run_folder(tmp_path / "run", [basic, given_up]))
+    points = points_of(run)
+    plain, dedicated = sweeps_of(run, points)
+    assert not [metric for metric in plain.metrics if metric.family == "speed"]
+    (speed,) = [metric for metric in dedicated.metrics if metric.family == "speed"]
+    assert [cell.label(speed.name) for cell in dedicated.cells.values()] == ["0.94"]
+    assert "by the work done" in speed.title
+    drawn = draw(run, tmp_path / "maps", kinds=("svg",), metrics=(speed.name,))
+    assert "by the work done" in words(drawn["overview-speedup-vs-basic-per-work"])
+    heads, _, row = points_table_text(points).splitlines()
+    start, end = heads.index("per work") - 1, heads.index("per work") + len("per work")
+    assert row[start:end].strip() == "0.94"
+    assert "1.25" in row[:start]
 
 
 @pytest.mark.parametrize(

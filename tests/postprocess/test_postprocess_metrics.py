@@ -301,6 +301,25 @@ def test_break_even_is_where_the_work_per_time_is_equal(speedup: float, cores: i
     assert pays == (cores > needed) or needed == pytest.approx(cores)
 
 
+@given(st.floats(1.001, 50), st.integers(1, 4), st.integers(1, 500))
+def test_from_the_least_number_of_cores_on_it_pays_by_the_work_done(speedup: float, given_up: int, ranks: int) -> None:
+    one = Estimate(*[np.array(speedup)] * 3)
+    needed = float(metrics.break_even_estimate(one, given_up).value)
+    least = int(metrics.least_cores(needed))
+    assert least > given_up
+    assert float(metrics.per_work_estimate(one, least - given_up, given_up).value) > 1 or least == pytest.approx(needed)
+    if least - 1 > given_up:
+        assert float(metrics.per_work_estimate(one, least - 1 - given_up, given_up).value) < 1 + 1e-9
+    assert metrics.least_cores(needed, ranks) == ranks * least
+
+
+def test_the_work_done_is_that_of_the_threads_that_compute() -> None:
+    assert metrics.work_share([16, 15, 1], [0, 1, 3]).tolist() == [1.0, 0.9375, 0.25]
+    assert metrics.least_cores(math.inf, 4) == math.inf
+    assert math.isnan(metrics.least_cores(math.nan))
+    assert [metrics.most_ranks_on_a_node(ranks, 2) for ranks in (1, 2, 3, 4)] == [1, 1, 2, 2]
+
+
 def test_exposure_and_interference_make_up_the_overhead() -> None:
     def fixed(value: float) -> Estimate:
         return Estimate(*[np.array(float(value))] * 3)

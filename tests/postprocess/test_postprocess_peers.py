@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -381,8 +382,8 @@ def test_what_failed_is_told_and_not_compared(tmp_path: Path) -> None:
     assert peer_remarks(threaded) == ["our case failed: its wire carried nothing", "shared core"]
     assert peer_remarks(plain) == ["its case failed: its wire carried nothing"]
     _, first, second = peers_summary_text(table).splitlines()
-    assert re.search(r" async .* IMB-NBC 2021\.11 +1 +80 % +- +- +-$", first)
-    assert re.search(r" basic .* IMB-NBC 2021\.11 \(failed\) +0 +- +- +1\.00 +1\.00$", second)
+    assert re.search(r" async .* IMB-NBC 2021\.11 +1 +80 % +- +- +- +0/0$", first)
+    assert re.search(r" basic .* IMB-NBC 2021\.11 \(failed\) +0 +- +- +1\.00 +1\.00 +1/1$", second)
 
 
 def test_a_peer_without_ours_says_so_and_no_peer_at_all_too(tmp_path: Path) -> None:
@@ -457,3 +458,35 @@ def test_the_summary_has_a_line_for_each_case_and_program(tmp_path: Path) -> Non
     assert "4.00 to 5.00" in first
     assert " basic " in second
     assert peers_summary_text(peers_table([], points_of(run))) == ""
+
+
+def test_the_summary_rests_on_reliable_points_of_ours_and_tells_of_their_circumstances(tmp_path: Path) -> None:
+    folder, sizes = two_configurations(tmp_path)
+    for name in ("basic", "async"):
+        peer(folder, name, tuple(result("imb_nbc", size, 120.0, 100.0, 100.0) for size in sizes))
+    records, points = load_peers(load_run(folder))[0], points_of(load_run(folder))
+    diagonal = points.index[
+        (points["configuration"] == "async") & (points["comm_target_ns"] == points["comp_target_ns"])
+    ]
+
+    def line(of: pd.DataFrame) -> str:
+        (found,) = [text for text in peers_summary_text(peers_table(records, of)).splitlines() if " async " in text]
+        return found
+
+    assert "3/3  shared core" in line(points)
+    absurd = points.copy()
+    absurd.loc[diagonal[0], ["r_overhead_vs_basic", "speedup_vs_basic", "reliable"]] = [77.0, 88.0, False]
+    assert "77" not in line(absurd)
+    assert "88" not in line(absurd)
+    assert "2/3  shared core" in line(absurd)
+    absurd.loc[diagonal, "reliable"] = False
+    assert line(absurd).split()[-3:] == ["-", "-", "0/3"]
+    elsewhere = points.copy()
+    elsewhere.loc[diagonal[1], ["oversubscribed", "complete"]] = [True, False]
+    assert line(elsewhere).endswith("3/3  shared core, oversubscribed, incomplete record")
+    (row,) = [
+        row
+        for row in peers_table(records, elsewhere).to_dict("records")
+        if row["our_oversubscribed"] and row["configuration"] == "async"
+    ]
+    assert peer_remarks(row) == ["oversubscribed", "shared core", "incomplete record"]

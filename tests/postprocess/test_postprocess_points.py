@@ -942,8 +942,8 @@ def test_break_even_is_predicted_and_measured(tmp_path: Path) -> None:
     assert found["break_even_cores"][0] == pytest.approx(32 / 15.2, rel=1e-6)
     lines = break_even_text(points).splitlines()
     assert len(lines) == 5
-    assert re.search(r" 3 +\[3, 3\] +6 +likely no +pays on 16; not on 2$", lines[1])
-    assert re.search(r" never +\[never, never\] +never +likely no +not on 2, 16$", lines[2])
+    assert re.search(r" 3 +\[3, 3\] +6 +likely no +pays on 16; not on 2 +shared core$", lines[1])
+    assert re.search(r" never +\[never, never\] +never +likely no +not on 2, 16 +shared core$", lines[2])
 
 
 PAYS, PAYS_NOT, EVEN = Behaviour(0.05), Behaviour(1.2), Behaviour(0.875)
@@ -979,16 +979,19 @@ def test_what_pays_is_told_by_good_points_alone(tmp_path: Path) -> None:
     unreliable = on_cores(15, 1, PAYS, "dedicated")
     unreliable[1]["comm_calibration"] = {**CALIBRATION, "status": "unreachable"}
     crowded = on_cores(15, 1, PAYS, "dedicated", oversubscribed=True)
-    for first, own, counts in (
-        (basic, good, True),
-        (disturbed, good, False),
-        (basic, unreliable, False),
-        (basic, crowded, False),
-        (basic, good[:-1], False),  # cut off
+    for first, own, counts, remarks in (
+        (basic, good, True, "shared core"),
+        (disturbed, good, False, "unreliable, shared core"),
+        (basic, unreliable, False, "unreliable, shared core"),
+        (basic, crowded, False, "oversubscribed, shared core"),
+        (basic, good[:-1], False, "shared core, incomplete record"),  # cut off
     ):
-        found = break_even_table(table(tmp_path, first, own))
+        points = table(tmp_path, first, own)
+        found = break_even_table(points)
         assert list(found["pays"]) == ["likely yes"]
         assert list(found["pays_on_cores"]) == [[16] if counts else []]
+        (line,) = break_even_text(points).splitlines()[1:]
+        assert re.search(rf" likely yes{'' if counts else '[?]'}  .*  {remarks}$", line)
 
 
 def test_nobody_gave_up_a_core(tmp_path: Path) -> None:

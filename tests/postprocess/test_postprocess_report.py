@@ -15,12 +15,13 @@ from urllib.parse import unquote
 
 import pytest
 
-from postprocess import diagnosis, text
+from postprocess import diagnosis, metrics, text, validity
 from postprocess.load import RECORD_VERSIONS, load_run
 from postprocess.maps import legend, sweeps_of
 from postprocess.plot import Look
 from postprocess.points import points_of
 from postprocess.report import write_report
+from postprocess.report_verified import verified_of
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import sweep
 
@@ -76,6 +77,26 @@ def test_threads_that_a_library_started_while_it_was_measured_are_told(tmp_path:
     lines[-1]["mpi_thread_cpu_ns"][1].append(500_000_000)
     text = " ".join(Page(report(synthetic.run_folder(tmp_path / "run", [lines]), tmp_path / "out")).text.split())
     assert text.count("started by the library while it was measured: 500 ms of CPU") == 1
+
+
+def test_cpu_time_is_told_of_the_time_that_a_rank_was_at_its_place(tmp_path: Path) -> None:
+    elsewhere = synthetic.sweep(synthetic.SERIALISED, (8,), configuration="async", collective="ireduce")
+    for rank, place in enumerate(elsewhere[0]["placement"]):
+        place["cpuset"] = place["compute_cpusets"][0] = str(4 + rank)
+    elsewhere[-1] |= {"wall_seconds": 100.0, "mpi_thread_cpu_ns": [[7_000_000_000], [7_000_000_000]]}
+    both = [
+        synthetic.sweep(synthetic.SERIALISED, (8,), configuration="async", collective=c) for c in ("ibcast", "iscan")
+    ]
+    (found,) = verified_of(load_run(synthetic.run_folder(tmp_path / "run", [*both, elsewhere])).records)
+    assert [(rank.rank, rank.cpuset, rank.threads) for rank in found.ranks] == [
+        (0, "0", ["async on 0-1: 6.4 s of CPU in 25.0 s"]),
+        (0, "4", ["async on 0-1: 7 s of CPU in 100.0 s"]),
+        (1, "1", ["async on 0-1: 6.4 s of CPU in 25.0 s"]),
+        (1, "5", ["async on 0-1: 7 s of CPU in 100.0 s"]),
+    ]
+    (found,) = verified_of(load_run(synthetic.run_folder(tmp_path / "cut", [*both, elsewhere[:-1]])).records)
+    assert found.ranks[0].threads == ["async on 0-1: 6.4 s of CPU in 25.0 s"]
+    assert found.ranks[1].threads == ["async on 0-1: CPU time is not known"]
 
 
 @pytest.fixture(scope="module", params=RECORD_VERSIONS, ids=lambda version: f"version {version}")
@@ -167,6 +188,25 @@ def test_everything_is_there_without_a_script(smoke: tuple[Path, str]) -> None:
     assert "the record ends before this point: no footer: the measurement was cut off" in titles
 
 
+def test_what_the_page_says_of_reliable_is_what_decides(smoke: tuple[Path, str]) -> None:
+    text_of = Page(smoke[1]).text
+    for expected in (
+        f"valid with {metrics.MIN_REPETITIONS} repetitions or more and correct data",
+        f"at most {validity.WIDEST_INTERVAL} wide or lies wholly at or above {validity.SERIALISED:.0f}",
+        f"meet their target times to within {text.percent(validity.CALIBRATION_LIMIT)}",
+        f"had references that stayed within {text.percent(validity.REFERENCE_LIMIT)}",
+        "It is reliable if besides its case did not fail",
+        f"the clocks agree to within {text.percent(validity.CLOCK_LIMIT)} of the shorter reference",
+    ):
+        assert expected in text_of, expected
+    # An interval that is wider than that and lies wholly above 1 is no obstacle.
+    wide = synthetic.sweep(synthetic.Behaviour(2.5, noise=0.14), (16,))
+    (row,) = points_of(load_run(synthetic.run_folder(smoke[0] / "wide", [wide]))).to_dict("records")
+    assert row["r_overhead_ci95_high"] - row["r_overhead_ci95_low"] > validity.WIDEST_INTERVAL
+    assert row["r_overhead_ci95_low"] > 1
+    assert row["reliable"]
+
+
 def test_maps_stand_side_by_side(smoke: tuple[Path, str]) -> None:
     table = smoke[1].split('<table class="glance">')[1].split("</table>")[0]
     text_of = Page(table).text
@@ -175,6 +215,31 @@ def test_maps_stand_side_by_side(smoke: tuple[Path, str]) -> None:
     assert "skipped" not in text_of  # of which there is nothing else
     assert table.count("<svg") == 6
     assert len(re.findall("M[0-9] [0-9]h1v1h-1z", table)) == 6 * 9
+
+
+def test_maps_side_by_side_tell_what_is_doubtful(smoke: tuple[Path, str]) -> None:
+    before, _, rest = smoke[1].partition('<table class="glance">')
+    assert "A stroke through a cell: unreliable." in before
+    links = {a["aria-label"]: a for a in Page(rest.partition("</table>")[0]).all("a") if "aria-label" in a}
+    told = {
+        name.partition(": ")[0]: name.partition(": ")[2]
+        for name in (label.replace("wire:", "wire ") for label in links)
+    }
+    assert told == {
+        "ibcast, openmpi@5.0.11, wire 2gbit, basic": "",
+        "ibcast, openmpi@5.0.11, wire 2gbit, async": "1 of 9 unreliable, shared core",
+        "ireduce, openmpi@5.0.11, wire 2gbit, basic": "",
+        "ireduce, openmpi@5.0.11, wire 2gbit, async": "shared core, incomplete record",
+        "ibcast, mpich@5.0.2, shm, basic": "oversubscribed",
+        "ibcast, mpich@5.0.2, shm, async": "oversubscribed, shared core",
+    }
+    assert {label.partition(": ")[2]: a.get("title") for label, a in links.items() if "shm" in label} == {
+        "oversubscribed": "oversubscribed", "oversubscribed, shared core": "oversubscribed, shared core",
+    }  # fmt: skip
+    pictures = rest.partition("</table>")[0].split("</a>")
+    crossed = [re.findall(r' doubt" d="([^"]*)"', picture) for picture in pictures if "<svg" in picture]
+    assert [strokes for strokes in crossed if strokes] == [["M0 3l1-1"]]  # at the bottom left, as in the map
+    assert sorted(re.findall(r"<small[^>]*>(\w+)<", "".join(pictures))) == ["O", "OS", "S", "SI"]
 
 
 def test_the_look_is_the_one_asked_for(tmp_path: Path) -> None:
