@@ -17,9 +17,10 @@ from postprocess.break_even import break_even_table
 from postprocess.diagnosis import deciding_ratio
 from postprocess.maps import launch_words
 from postprocess.metrics import Estimate, as_float, median_estimate, per_work_estimate
+from postprocess.points import NAMED
 from postprocess.summary import case_notes
 from postprocess.table import remarks
-from postprocess.text import duration, interval, ratio
+from postprocess.text import cores, duration, interval, ratio
 
 CORES = (2, 4, 8, 16, 32, 64, 128)
 """The numbers of cores for which the gain of giving some up is predicted."""
@@ -110,11 +111,11 @@ def gain_charts(points: pd.DataFrame) -> list[Chart]:
                     for row in sorted(part, key=lambda row: row["comm_target_ns"])
                 ),
             )
-            for (name,), part in _grouped([{**row, "name": launch_words(row)} for row in diagonal], ("name",)).items()
+            for (name,), part in _grouped([{**row, "name": _name(row)} for row in diagonal], ("name",)).items()
         )
         if targets:
-            *names, cores = key
-            case = f"{' '.join(names)}, {cores} cores per rank"
+            *names, share = key
+            case = f"{' '.join(names)}, {cores(share)}"
             axes = ("communication and computation time", "times basic")
             times = tuple(duration(target) for target in targets)
             charts.append(Chart("gain", "Speed-up by the work done", case, *axes, times, series))
@@ -127,9 +128,10 @@ def gain_charts(points: pd.DataFrame) -> list[Chart]:
 def _cores_chart(name: str, rows: Sequence[Row], whole: Mapping[tuple[Any, ...], Row]) -> Chart:
     """The median over the map at each number of cores: measured there, and predicted for others from each of these."""
     measured_on = sorted({int(row["cores_per_rank"]) for row in rows})
-    cores = sorted({*CORES, *measured_on})
+    numbers = sorted({*CORES, *measured_on})
     series = []
-    for (configuration,), same in _grouped([{**r, "name": launch_words(r)} for r in rows], ("name",)).items():
+    for (configuration,), same in _grouped([{**r, "name": _name(r)} for r in rows], ("name",)).items():
+        measured: list[Mark] = []
         for (on,), part in _grouped(same, ("cores_per_rank",)).items():
             usable = _usable(part)
             if not usable:
@@ -139,17 +141,18 @@ def _cores_chart(name: str, rows: Sequence[Row], whole: Mapping[tuple[Any, ...],
             note = "; ".join(case_notes(pd.DataFrame([whole[_place(row)] for row in part])))
             # The model of `metrics.break_even_estimate`: times per thread stay, n - g of n threads compute.
             by_work = {
-                i: per_work_estimate(gained, n - given_up, given_up) for i, n in enumerate(cores) if n > given_up
+                i: per_work_estimate(gained, n - given_up, given_up) for i, n in enumerate(numbers) if n > given_up
             }
             marks = [_of(i, found, note) for i, found in by_work.items()]
             series.append(Series(f"{configuration}, predicted from {on} cores", tuple(marks), predicted=True))
-            here = tuple(mark for mark in marks if cores[mark.place] == on)
-            series.append(Series(f"{configuration}, measured on {on} cores", here))
+            measured += (mark for mark in marks if numbers[mark.place] == on)
+        if measured:
+            series.append(Series(f"{configuration}, measured", tuple(sorted(measured, key=lambda mark: mark.place))))
     what, axes = (
         "From how many cores giving one up pays, median over the map",
         ("cores per rank", "times basic, by work"),
     )
-    return Chart("cores", what, name, *axes, tuple(map(str, cores)), tuple(series))
+    return Chart("cores", what, name, *axes, tuple(map(str, numbers)), tuple(series))
 
 
 def interval_charts(rows: Iterable[Row]) -> list[Chart]:
@@ -161,7 +164,8 @@ def interval_charts(rows: Iterable[Row]) -> list[Chart]:
         if len(intervals) < 2:
             continue
         series = []
-        for (name,), part in _grouped(same, ("configuration",)).items():
+        for (configuration, share), part in _grouped(same, ("configuration", NAMED)).items():
+            name = f"{configuration}, {cores(share)}" if share else configuration
             marks = []
             for (every,), maps in sorted(_grouped(part, ("test_interval_ns",)).items(), reverse=True):
                 usable = _usable(maps)
@@ -179,6 +183,11 @@ def interval_charts(rows: Iterable[Row]) -> list[Chart]:
         if series:
             charts.append(Chart("mpi-test", what, " ".join(key), *axes, names, tuple(series)))
     return charts
+
+
+def _name(row: Row) -> str:
+    """`launch_words` where the number of cores is said beside it."""
+    return launch_words({**row, NAMED: 0})
 
 
 def _own_references(rows: Sequence[Row]) -> list[str]:

@@ -32,7 +32,7 @@ from postprocess.load import Run, failed_records, named_cores_of, repeat_of
 from postprocess.metrics import Floats, as_float, r_mpi_impact
 from postprocess.points import NAMED, write_table
 from postprocess.table import aligned, circumstances
-from postprocess.text import change, duration, interval, percent, ratio
+from postprocess.text import change, cores, duration, interval, percent, ratio
 from postprocess.validity import failed_reasons
 
 FIGURE_9_NS = 512_000_000
@@ -280,7 +280,9 @@ def remarks(row: Mapping[Any, Any]) -> list[str]:
 def cells(row: Mapping[Any, Any]) -> list[str]:
     """A row of `impact_table` as people read it; the heads are HEADS."""
     return [
-        *(str(row[name]) for name in ("toolchain", "network", "configuration", "computation")),
+        *(str(row[name]) for name in ("toolchain", "network")),
+        configuration_words(row),
+        str(row["computation"]),
         duration(row["comp_target_ns"]),
         duration(row["t_comp_ref_ns"]),
         duration(row["t_comp_passive_mpi_ns"]),
@@ -290,6 +292,11 @@ def cells(row: Mapping[Any, Any]) -> list[str]:
         verdict(row),
         "; ".join(remarks(row)),
     ]
+
+
+def configuration_words(row: Mapping[Any, Any]) -> str:
+    """A row's configuration, with its cores where a run has several such numbers: ``async, 4 cores per rank``."""
+    return f"{row['configuration']}, {cores(row[NAMED])}" if row[NAMED] else str(row["configuration"])
 
 
 def impact_text(table: pd.DataFrame) -> str:

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from postprocess.impact import CASE, FIGURE_9_NS, highlighted, rows_of
+from postprocess.impact import CASE, FIGURE_9_NS, configuration_words, highlighted, rows_of
 from postprocess.plot import STYLE, save_figure
 from postprocess.text import clean, duration, ratio
 
@@ -48,7 +48,7 @@ def case_label(row: Mapping[Any, Any]) -> str:
     found = {"o": row["oversubscribed"], "s": row["shared_core"], "i": not row["complete"]}
     marks = "".join(letter for letter in MARKS if found[letter])
     again = f" ({row['repeat']})" if row["repeat"] > 1 else ""
-    return f"{clean(row['toolchain'])}\n{clean(row['configuration'])}{again}{f' [{marks}]' if marks else ''}"
+    return f"{clean(row['toolchain'])}\n{clean(configuration_words(row))}{again}{f' [{marks}]' if marks else ''}"
 
 
 def pictures(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from postprocess.break_even import break_even_table
 from postprocess.charts import Chart, Mark, Series, charts_of
 from postprocess.load import Run, load_run
 from postprocess.plot import Look, write_maps
 from postprocess.points import points_of
 from postprocess.report import render_report
+from postprocess.summary import summarise
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import Behaviour, sweep
 
@@ -58,7 +60,39 @@ def test_gain_of_a_core_given_up(gain: Run) -> None:
     assert values[4] == pytest.approx(1.2, rel=1e-3)
     assert values[128] == pytest.approx(1.6 * 127 / 128, rel=1e-3)
     assert [(over_cores.categories[mark.place], mark.value) for mark in measured.marks] == [("4", values[4])]
-    assert (predicted.name, measured.name) == ("dedicated, predicted from 4 cores", "dedicated, measured on 4 cores")
+    assert (predicted.name, measured.name) == ("dedicated, predicted from 4 cores", "dedicated, measured")
+
+
+def on_cores(lines: list[dict[str, Any]], cores: int) -> list[dict[str, Any]]:
+    """As a run with several numbers of cores per rank has it."""
+    lines[0]["metadata"] = {"case": {"cores_per_rank": cores}}
+    return lines
+
+
+def test_a_run_on_several_numbers_of_cores_measures_from_how_many_giving_one_up_pays(tmp_path: Path) -> None:
+    """With speed-ups of 1.4, 1.5 and 1.6 on 2, 4 and 8 cores, by work 0.7, 1.125 and 1.4."""
+    basic = Behaviour(1.0, noise=1e-4)
+    records = [
+        on_cores(lines, cores)
+        for cores, speedup in ((2, 1.4), (4, 1.5), (8, 1.6))
+        for lines in (sweep(basic, grid=(16,), threads_per_rank=cores), dedicated(speedup, cores))
+    ]
+    run = load_run(synthetic.run_folder(tmp_path / "run", records))
+    points = points_of(run)
+    *over_sizes, over_cores = charts_of(points)
+    assert [chart.case.rpartition(", ")[2] for chart in over_sizes] == [f"{n} cores per rank" for n in (2, 4, 8)]
+    assert [series.name for chart in over_sizes for series in chart.series] == ["dedicated"] * 3
+    *predicted, measured = over_cores.series
+    assert [series.name for series in predicted] == [f"dedicated, predicted from {n} cores" for n in (2, 4, 8)]
+    found = {over_cores.categories[mark.place]: mark.value for mark in measured.marks}
+    assert found == pytest.approx({"2": 0.7, "4": 1.125, "8": 1.4}, rel=1e-3)
+    table = break_even_table(points)
+    assert {tuple(cores) for cores in table["pays_on_cores"]} == {(4, 8)}
+    assert {tuple(cores) for cores in table["does_not_pay_on_cores"]} == {(2,)}
+    assert [one.configuration for one in summarise(points)] == [
+        f"{name}, {cores} cores per rank" for cores in (2, 4, 8) for name in ("basic", "dedicated")
+    ]
+    assert "dedicated, 4 cores per rank" in render_report(run, points)
 
 
 def test_charts_of_mpi_test(tmp_path: Path) -> None:
@@ -131,7 +165,7 @@ def test_charts_are_drawn(gain: Run, tmp_path: Path) -> None:
         assert "run 20261121T010203Z-ab12cd; system local" in words
     for expected in ("16 ms", "dedicated", "ringed: shared core"):
         assert expected in shown[0]
-    for expected in ("128", "dedicated, predicted from 4 cores", "dedicated, measured on 4 cores"):
+    for expected in ("128", "dedicated, predicted from 4 cores", "dedicated, measured"):
         assert expected in shown[1]
 
 
