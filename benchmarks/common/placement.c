@@ -569,7 +569,11 @@ void placement_gather_counts(const int64_t *own, size_t count, int64_t ***values
 uint64_t placement_memory_share(const placement *place) {
     int node_ranks = 0;
     MPI_CHECK(MPI_Comm_size(place->node_comm, &node_ranks));
-    uint64_t share = topology_available_memory() / (uint64_t)node_ranks;
+    const uint64_t available = topology_available_memory();
+    uint64_t share = available / (uint64_t)node_ranks;
+    if (available > 0 && share == 0) {
+        share = 1; /* next to nothing is not the same as not known */
+    }
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &share, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD));
     return share;
 }
