@@ -125,7 +125,7 @@ static bool write_header(const struct process *process) {
     json_put_string(line, "blas", compute_blas_description());
     json_close_object(line);
     json_close_object(line);
-    const bool good = record_write_text(process->record, json_line_text(line));
+    const bool good = record_write_text(process->record, RECORD_HEADER, json_line_text(line));
     json_line_destroy(line);
     return good;
 }
@@ -139,7 +139,7 @@ static bool write_footer(const struct process *process) {
     json_put_integer(line, "points", (int64_t)process->like.plan.count);
     json_put_real(line, "wall_seconds", (double)(timer_now_ns() - process->began) / 1e9);
     json_close_object(line);
-    const bool good = record_write_text(process->record, json_line_text(line));
+    const bool good = record_write_text(process->record, RECORD_FOOTER, json_line_text(line));
     json_line_destroy(line);
     return good;
 }
