@@ -158,7 +158,7 @@ static bool unsigned_text(MPI_Datatype type, const union value *value, char *tex
     return true;
 }
 
-/* The types that MPI-4 allows (section 15.3.4), and those beside them that Open MPI has. */
+/* The types that MPI-4 allows (section 15.3.5), and those beside them that Open MPI has. */
 static bool value_text(const struct variable *v, const void *read, int count, char *text, size_t size) {
     const union value *value = read;
     if (v->type == MPI_CHAR) {
