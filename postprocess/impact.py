@@ -118,13 +118,16 @@ def rank_times_ns(launch: Launch, index: int) -> Floats:
 
 
 def together_share(launches: Sequence[Launch], index: int) -> float:
-    """For how much of the time that one computation time took all ranks were at it; NaN without a launch."""
+    """For how much of the time that one computation time took all ranks of a host were at it; NaN without a launch."""
     common = longest = 0
     for launch in launches:
-        windows = launch.points[index].windows_utc_ns
-        begins, ends = [begin for begin, _ in windows], [end for _, end in windows]
-        common += max(0, min(ends) - max(begins))
-        longest += max(ends) - min(begins)
+        hosts: dict[str, list[tuple[int, int]]] = {}
+        for place, window in zip(launch.places, launch.points[index].windows_utc_ns, strict=True):
+            hosts.setdefault(place.host, []).append(window)
+        for windows in hosts.values():
+            begins, ends = [begin for begin, _ in windows], [end for _, end in windows]
+            common += max(0, min(ends) - max(begins))
+            longest += max(ends) - min(begins)
     return common / longest if longest > 0 else math.nan
 
 

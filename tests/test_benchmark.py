@@ -64,13 +64,17 @@ def test_what_cannot_be_measured_is_one_line_and_a_record_that_says_so(built: Pa
     ]
     if cores <= 2:
         refusals.append((16 * cores + 1, ONE_POINT, "ranks per core"))
+    metadata = tmp_path / "metadata.json"
+    metadata.write_text('{"case": "refused"}')
     for number, (ranks, words, says) in enumerate(refusals):
         record = tmp_path / f"{number}.jsonl"
-        done = launch(built / "nbc_overlap", *words, "--quiet", "--record", str(record), ranks=ranks)
+        files = ("--record", str(record), "--metadata", str(metadata))
+        done = launch(built / "nbc_overlap", *words, "--quiet", *files, ranks=ranks)
         assert done.returncode == 2, done.stderr
         assert [line for line in done.stderr.splitlines() if line.startswith("nbc_overlap:") and says in line]
         validate_record(record)
         assert says in load_record(record).incomplete
+        assert json.loads(record.read_text().splitlines()[0])["metadata"] == {"case": "refused"}
 
 
 def test_the_start_and_the_cache_are_a_choice_that_the_record_tells(built: Path, tmp_path: Path) -> None:

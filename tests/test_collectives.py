@@ -57,6 +57,36 @@ def test_right_data_pass_and_barriers_wait(
     assert {name for name, one in found.items() if not any(one["received"])} == {"ibarrier", "barrier_init"}
 
 
+def largest_cache() -> int:
+    """Bytes of CPU 0's largest cache, as the benchmarks see it."""
+    sizes = [path.read_text().strip() for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")]
+    return max(
+        (int(size[:-1]) * {"K": 1024, "M": 1 << 20}[size[-1]] for size in sizes if size[-1] in "KM"), default=32 << 20
+    )
+
+
+@pytest.mark.parametrize("memory", [2 << 30, 0], ids=["known-memory", "unknown-memory"])
+@pytest.mark.parametrize("collective", ["igather", "iscatterv", "ibcast", "iexscan", "scatter_init"])
+def test_cold_buffers_of_every_rank_are_more_than_the_caches_hold(built: Path, collective: str, memory: int) -> None:
+    size = largest_cache() // 16
+    found = exchange(
+        built, toolchains.DEFAULT_TOOLCHAINS[1], 3, str(size), "3", "wait", "cold", str(memory), collective
+    )
+    one = found[collective]
+    sets, later = one["sets"]
+    # All are there before anything is timed: one that is made later would be in the caches when it is used.
+    assert sets == later
+    cold = all(sets * own >= 2 * largest_cache() for own in one["buffers"] if own)
+    assert cold or (sets + 2) * (max(one["buffers"]) * 1.2 + 16384) > (memory or 1 << 30)
+    assert not any(one["faults"])
+
+
+def test_cold_buffers_stay_within_the_memory(built: Path) -> None:
+    found = exchange(built, toolchains.DEFAULT_TOOLCHAINS[1], 3, "65536", "3", "wait", "cold", str(3 << 20))
+    assert {name for name, one in found.items() if one["sets"][0] * max(one["buffers"]) > 3 << 20} == set()
+    assert {name for name, one in found.items() if one["sets"][0] < 2} == set()
+
+
 @both_libraries
 @pytest.mark.parametrize(("ranks", "completion"), [(2, "wait"), (3, "wait"), (2, "test")])
 def test_each_wrong_element_on_each_rank_is_found(

@@ -233,7 +233,7 @@ class TestPrograms:
         words = ["--like", str(like), "--record", str(tmp_path / "alone"), "--rank", "0", "--wait-seconds", "0.3"]
         done = subprocess.run([built / COMPUTE_ALONE, *words], capture_output=True, text=True, check=False)
         assert done.returncode == 1
-        assert "process 1 of 2 did not get ready" in done.stderr
+        assert "process 1, one of 2 of this host, did not get ready" in done.stderr
         assert not list(tmp_path.glob("*.ready"))
 
     def test_alone_refuses_what_it_cannot_do_alike(self, built: Path, like: Path, tmp_path: Path) -> None:

@@ -92,7 +92,24 @@ def test_the_record_says_whose_progress_thread_there_is(
     else:
         assert record.footer.helper_thread_cpu_ns == ((), ())
     transports = {"openmpi": "pml", "mpich": "MPIR_CVAR_CH4_NETMOD"}
-    assert transports[toolchain.partition("@")[0]] in header_of(record.path)["mpi_variables"]
+    variables = header_of(record.path)["mpi_variables"]
+    family = toolchain.partition("@")[0]
+    assert transports[family] in variables
+    if family == "openmpi":  # a variable that is true or false
+        assert variables["mpi_yield_when_idle"] in {"true", "false"}
+
+
+@BOTH
+def test_looking_at_control_variables_leaves_the_thread_level_as_it_is(
+    build_for: Build, tmp_path: Path, toolchain: str
+) -> None:
+    build = build_for(toolchain)
+    words = (*ONE_POINT, "--configuration", "apphelper", "--sizes", str(sizes_file(tmp_path / "sizes.json")))
+    done = launch(
+        build / "nbc_overlap", *words, env={"LD_PRELOAD": str(build / "tool_preload.so")}, toolchain=toolchain,
+        configuration="apphelper", network="native",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(("call", "listed"), [("MPI_Comm_split_type", True), ("MPI_Ibcast", False)])

@@ -13,7 +13,7 @@ struct bench bench_begin(const struct plan *plan, clock_model *clock, compute_te
                           .team = team,
                           .helper = helper,
                           .line = start_create(MPI_COMM_WORLD, clock, plan->start),
-                          .x = exchange_create(MPI_COMM_WORLD, plan->seed, plan->cold ? plan->memory_bytes / 4 : 0),
+                          .x = exchange_create(MPI_COMM_WORLD, plan->seed, plan->cold, (plan->memory_bytes + 3) / 4),
                           .thread_comp_ns = fail_alloc((size_t)plan->threads, sizeof(int64_t)),
                           .thread_comp_ref_ns = fail_alloc((size_t)plan->threads, sizeof(int64_t))};
     start_settle(bench.line, plan->settle_ns);

@@ -14,7 +14,8 @@ enum { ARRAYS = 3 };
 /* A cache line of its own for every thread's end time: no false sharing while others still compute. */
 struct compute_worker {
     _Alignas(128) int64_t end;
-    double *arrays;  /* ARRAYS of them, one after the other */
+    double *arrays;  /* ARRAYS of them, one every stride elements */
+    size_t stride;   /* what each has room for: an array lies where it lies, however much of it a run uses */
     size_t elements; /* of each that the last run used */
     uint64_t next;   /* triad: where the next run goes on */
     double read;     /* of the arrays, lest a compiler leaves reading out */
@@ -43,8 +44,8 @@ static uint64_t matrix_elements(uint64_t order, int threads) {
 static void run_dgemm(struct compute_worker *worker, uint64_t order, uint64_t first, uint64_t end) {
     const int n = (int)order;
     const double *a = worker->arrays;
-    const double *b = a + worker->elements + first * order;
-    double *c = worker->arrays + 2 * worker->elements + first * order;
+    const double *b = a + worker->stride + first * order;
+    double *c = worker->arrays + 2 * worker->stride + first * order;
     BLAS_NAME(cblas_dgemm)(CblasColMajor, CblasNoTrans, CblasNoTrans, n, (int)(end - first), n, 1.0, a, n, b, n, 0.0, c, n);
 }
 
@@ -70,7 +71,7 @@ static void run_triad(struct compute_worker *worker, uint64_t size, uint64_t fir
         const uint64_t room = worker->elements - worker->next;
         const uint64_t count = left < room ? left : room;
         double *a = worker->arrays + worker->next;
-        triad(a, a + worker->elements, a + 2 * worker->elements, count);
+        triad(a, a + worker->stride, a + 2 * worker->stride, count);
         worker->next = (worker->next + count) % worker->elements;
         left -= count;
     }
@@ -220,6 +221,7 @@ void compute_reserve(compute_team *team, uint64_t work_size) {
         struct compute_worker *worker = &team->workers[omp_get_thread_num()];
         free(worker->arrays);
         worker->arrays = aligned_alloc(4096, bytes);
+        worker->stride = elements;
         worker->next = 0;
         failed = worker->arrays == NULL;
         /* Small exact numbers: no denormals, no infinities, and every page touched by the thread that will use it. */
@@ -293,15 +295,20 @@ static double read_lines(const double *arrays, size_t elements) {
 }
 
 void compute_warm(compute_team *team, uint64_t work_size) {
-    if (!team->kernel->rereads) {
-        return;
-    }
-    const size_t used = ARRAYS * (size_t)team->kernel->elements(work_size, team->threads);
+    const size_t used = team->kernel->rereads ? (size_t)team->kernel->elements(work_size, team->threads) : 0;
     const size_t held = (size_t)topology_cache_share(team->threads) / sizeof(double);
+    /* also where there is nothing to read: threads that have slept since the last computation wake up here, not in what is timed */
 #pragma omp parallel num_threads(team->threads)
     {
         struct compute_worker *worker = &team->workers[omp_get_thread_num()];
-        worker->read = read_lines(worker->arrays, used < held ? used : held);
+        double sum = 0;
+        size_t left = held;
+        for (size_t i = 0; i < ARRAYS; i++) {
+            const size_t count = used < left ? used : left;
+            sum += read_lines(worker->arrays + i * worker->stride, count);
+            left -= count;
+        }
+        worker->read = sum;
     }
 }
 
@@ -318,5 +325,5 @@ int64_t compute_poll_time(const compute_team *team) {
 const double *compute_array(const compute_team *team, int thread, int array, size_t *elements) {
     const struct compute_worker *worker = &team->workers[thread];
     *elements = worker->elements;
-    return worker->arrays + (size_t)array * worker->elements;
+    return worker->arrays + (size_t)array * worker->stride;
 }

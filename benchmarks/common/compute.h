@@ -85,7 +85,8 @@ int64_t compute_run(compute_team *team, uint64_t work_size, const struct compute
 
 /*
  * The caches of all threads as a run of this size leaves them, in a small part of its time: what the run uses again is read, as far as the
- * largest cache holds it. Before a run that is not to pay for what came between the last one and itself.
+ * largest cache holds it. All threads take part, also where a kernel uses nothing again: those that sleep are woken. Before a run that is not to
+ * pay for what came between the last one and itself.
  */
 void compute_warm(compute_team *team, uint64_t work_size);
 

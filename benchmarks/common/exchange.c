@@ -28,13 +28,19 @@ struct buffers {
     MPI_Request requests[PERSISTENT_PERIOD];
 };
 
-enum { MOST_SETS = 1024 };
+/* Each persistent set has several requests open at a time, and libraries have so many tags for them and no more. */
+enum { MOST_SETS = 8192, MOST_PERSISTENT_SETS = 1024 };
+
+/* What all sets of a rank may take where its memory is not known. */
+#define UNKNOWN_MEMORY_BYTES (UINT64_C(1) << 30)
 
 struct exchange {
-    uint64_t cold_bytes;
+    bool cold;
+    uint64_t memory_bytes; /* that the sets of a rank may take */
     uint64_t cache_bytes; /* the largest over ranks */
     uint64_t message_bytes; /* prepared last */
     uint64_t repetition;
+    uint64_t turn; /* the repetition of this size */
     const struct collective *collective;
     struct buffers *sets; /* MOST_SETS of them, most unused */
     size_t set_count;
@@ -44,7 +50,7 @@ struct exchange {
     char fault_text[512];
 };
 
-exchange *exchange_create(MPI_Comm world, uint64_t seed, uint64_t cold_bytes) {
+exchange *exchange_create(MPI_Comm world, uint64_t seed, bool cold, uint64_t memory_bytes) {
     exchange *x = fail_alloc(1, sizeof *x);
     x->sets = fail_alloc(MOST_SETS, sizeof *x->sets);
     for (size_t i = 0; i < MOST_SETS; i++) {
@@ -52,7 +58,8 @@ exchange *exchange_create(MPI_Comm world, uint64_t seed, uint64_t cold_bytes) {
             x->sets[i].requests[j] = MPI_REQUEST_NULL;
         }
     }
-    x->cold_bytes = cold_bytes;
+    x->cold = cold;
+    x->memory_bytes = memory_bytes > 0 ? memory_bytes : UNKNOWN_MEMORY_BYTES;
     x->cache_bytes = topology_cache_bytes();
     x->request = MPI_REQUEST_NULL;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &x->cache_bytes, 1, MPI_UINT64_T, MPI_MAX, world));
@@ -96,12 +103,17 @@ void exchange_destroy(exchange *x) {
     }
 }
 
+/* Memory of a buffer: a little more than is asked for, so that not every longer message needs new memory. */
+static size_t room_for(size_t bytes) {
+    return (bytes + bytes / 8 + PAGE - 1) / PAGE * PAGE;
+}
+
 /* true: new memory, its contents are lost. */
 static bool grow(struct buffer *buffer, size_t bytes) {
     if (bytes <= buffer->bytes) {
         return false;
     }
-    size_t rounded = (bytes + bytes / 8 + PAGE - 1) / PAGE * PAGE;
+    const size_t rounded = room_for(bytes);
     free(buffer->memory);
     buffer->memory = aligned_alloc(PAGE, rounded);
     if (buffer->memory == NULL) {
@@ -117,22 +129,38 @@ static size_t period_of(const struct collective *collective) {
     return collective->persistent ? PERSISTENT_PERIOD : PATTERN_PERIOD;
 }
 
-/* The same on all ranks, although their buffers may differ in size: what the rank with most of them needs. */
-static size_t sets_for(const exchange *x, const struct collective *collective, uint64_t message_bytes) {
-    if (x->cold_bytes == 0) {
+static size_t send_bytes(const struct collective_call *call) {
+    return call->sent.blocks > 0 ? (call->sent.extent + PATTERN_PADDING) * COLLECTIVE_ELEMENT : 0;
+}
+
+static size_t receive_bytes(const struct collective_call *call) {
+    return call->received.extent > 0 ? call->received.extent * COLLECTIVE_ELEMENT : 1; /* some libraries refuse NULL */
+}
+
+/* Collective: the same on all ranks, although their buffers may differ in size. The rank with the smallest ones needs most sets, and the one with
+ * the largest must have the memory for them. A rank without data, as all are in a barrier, has nothing that could be in a cache. */
+static size_t sets_for(const exchange *x, const struct collective *collective) {
+    if (!x->cold) {
         return 1;
     }
-    uint64_t each = message_bytes * collective_most_blocks(collective, x->call.ranks) + 1;
-    uint64_t wanted = 2 * x->cache_bytes / each + 2;
-    uint64_t fits = x->cold_bytes / each;
+    const int64_t used = (int64_t)((x->call.sent.extent + x->call.received.extent) * COLLECTIVE_ELEMENT);
+    int64_t all[2] = {(int64_t)(room_for(send_bytes(&x->call)) + room_for(receive_bytes(&x->call))), used > 0 ? -used : -INT64_MAX};
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT64_T, MPI_MAX, x->call.comm));
+    const uint64_t most = collective->persistent ? MOST_PERSISTENT_SETS : MOST_SETS;
+    const uint64_t fits = x->memory_bytes / (uint64_t)all[0];
+    uint64_t wanted = 2 * x->cache_bytes / (uint64_t)-all[1] + 2;
     wanted = wanted < fits ? wanted : fits;
-    wanted = wanted < 2 ? 2 : wanted > MOST_SETS ? MOST_SETS : wanted;
+    wanted = wanted < 2 ? 2 : wanted > most ? most : wanted;
     /* What a set received the last time must not be what it is to receive. */
     return (size_t)(wanted % period_of(collective) == 0 ? wanted - 1 : wanted);
 }
 
 size_t exchange_sets(const exchange *x) {
-    return x->set_count > 0 ? x->set_count : 1;
+    size_t made = 0;
+    while (made < x->set_count && x->sets[made].receive.memory != NULL) {
+        made++;
+    }
+    return made > 0 ? made : 1;
 }
 
 static void fill(const struct collective_call *call, bool sums, const struct buffer *send) {
@@ -144,30 +172,42 @@ static void fill(const struct collective_call *call, bool sums, const struct buf
     }
 }
 
-void exchange_prepare(exchange *x, const struct collective *collective, uint64_t message_bytes) {
-    const bool sums = collective->message->summed != NULL;
-    struct collective_call *call = &x->call;
-    if (collective != x->collective || message_bytes != x->message_bytes) {
-        release_requests(x);
-        x->set_count = sets_for(x, collective, message_bytes);
-        x->collective = collective;
-        x->message_bytes = message_bytes;
-        release_sets(x, x->set_count > 1 ? 0 : 1);
-        collective_arrange(call, collective->message, (size_t)(message_bytes / COLLECTIVE_ELEMENT));
-    }
-    struct buffers *set = &x->sets[x->repetition % x->set_count];
-    const bool sends = call->sent.blocks > 0;
-    const bool lost = grow(&set->send, sends ? (call->sent.extent + PATTERN_PADDING) * COLLECTIVE_ELEMENT : 0);
-    if (sends && (lost || !set->filled || set->filled_sums != sums)) {
+static void make(const struct collective_call *call, bool sums, struct buffers *set) {
+    const bool lost = grow(&set->send, send_bytes(call));
+    if (call->sent.blocks > 0 && (lost || !set->filled || set->filled_sums != sums)) {
         fill(call, sums, &set->send);
         set->filled = true;
         set->filled_sums = sums;
     }
-    grow(&set->receive, call->received.extent > 0 ? call->received.extent * COLLECTIVE_ELEMENT : 1); /* some libraries refuse NULL */
+    grow(&set->receive, receive_bytes(call));
+}
+
+/* Collective. All sets are made at once, in the order in which they come to use: a set that was made just before its use would be in the caches,
+ * and the first one has left them when the last one is made. */
+static void change_size(exchange *x, const struct collective *collective, uint64_t message_bytes) {
+    release_requests(x);
+    collective_arrange(&x->call, collective->message, (size_t)(message_bytes / COLLECTIVE_ELEMENT));
+    x->set_count = sets_for(x, collective);
+    x->collective = collective;
+    x->message_bytes = message_bytes;
+    x->turn = 0;
+    release_sets(x, x->set_count > 1 ? 0 : 1);
+    for (size_t i = 0; i < x->set_count; i++) {
+        make(&x->call, collective->message->summed != NULL, &x->sets[i]);
+    }
+}
+
+void exchange_prepare(exchange *x, const struct collective *collective, uint64_t message_bytes) {
+    struct collective_call *call = &x->call;
+    if (collective != x->collective || message_bytes != x->message_bytes) {
+        change_size(x, collective, message_bytes);
+    }
+    struct buffers *set = &x->sets[x->turn % x->set_count];
+    x->turn++;
     x->repetition++;
     const size_t window = (size_t)(x->repetition % period_of(collective));
     call->first = pattern_first(window);
-    call->send = sends ? (const char *)set->send.memory + call->first * COLLECTIVE_ELEMENT : NULL;
+    call->send = call->sent.blocks > 0 ? (const char *)set->send.memory + call->first * COLLECTIVE_ELEMENT : NULL;
     call->receive = set->receive.memory;
     if (collective->persistent) {
         if (set->requests[window] == MPI_REQUEST_NULL) {

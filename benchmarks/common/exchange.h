@@ -12,16 +12,17 @@
 typedef struct exchange exchange;
 
 /*
- * cold_bytes 0: warm, one set of buffers that every repetition uses. Otherwise cold: so many sets in turn that together they are twice the
- * size of the largest cache, so that no repetition finds its buffers there; at least two, and no more than fit in cold_bytes.
+ * Warm: one set of buffers that every repetition uses. Cold: so many sets in turn that those of each rank that has any data are together
+ * twice the size of the largest cache, so that no repetition finds its buffers there; at least two, no more than 8192 (persistent: 1024),
+ * and no more than fit in memory_bytes (0: not known, then 1 GiB) on the rank with the largest. memory_bytes: the same on all ranks.
  */
-exchange *exchange_create(MPI_Comm world, uint64_t seed, uint64_t cold_bytes);
+exchange *exchange_create(MPI_Comm world, uint64_t seed, bool cold, uint64_t memory_bytes);
 void exchange_destroy(exchange *x);
 
-/* Makes room for a collective of this size and prepares the next repetition: collective, and nothing else may be open. */
+/* Prepares the next repetition: collective, and nothing else may be open. The first one of a size makes all sets, later ones make no more. */
 void exchange_prepare(exchange *x, const struct collective *collective, uint64_t message_bytes);
 
-/* Sets of buffers for the size prepared last. */
+/* Sets of buffers that were made for the size prepared last. */
 size_t exchange_sets(const exchange *x);
 
 /* The nonblocking call, or MPI_Start of the persistent request, and its wait. Errors end the group. */

@@ -20,8 +20,8 @@
 #define PATTERN_PERIOD 61
 #define PATTERN_PADDING ((size_t)(8 * PATTERN_PERIOD))
 
-/* More ranks could make a sum inexact: 2^20 p^2 / 2 must stay below 2^53. */
-#define PATTERN_MAX_SUM_RANKS 131072
+/* More ranks could make a sum inexact: 2^20 p (p + 1) / 2 must not exceed 2^53. */
+#define PATTERN_MAX_SUM_RANKS 131071
 
 /* The first fault of a buffer. got and expected are words, or for sums the doubles' values. */
 struct pattern_fault {

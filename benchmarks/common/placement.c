@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@ struct placement {
     char host[256];
     struct topology_cpus cpus;
     struct topology_threads others; /* threads that are not MPI's: those before MPI_Init, OpenMP's, the helper */
-    struct topology_threads mpi_threads; /* in the order in which they were seen */
+    struct topology_threads mpi_threads; /* in the order in which they were seen; the main thread alone changes it */
+    pthread_mutex_t changing;            /* mpi_threads, which another thread may look at; held for a moment, never while anything is waited for */
     MPI_Comm node_comm;
     int rank;
     int ranks;
@@ -36,6 +38,12 @@ struct placement {
     bool has_helper;
 };
 
+static void check(int code, const char *call) {
+    if (code != 0) {
+        fail_die("%s failed: %s", call, strerror(code));
+    }
+}
+
 placement *placement_create(void) {
     placement *place = fail_alloc(1, sizeof *place);
     if (gethostname(place->host, sizeof place->host - 1) != 0) {
@@ -43,6 +51,7 @@ placement *placement_create(void) {
     }
     topology_own_cpus(&place->cpus);
     topology_list_threads(&place->others);
+    check(pthread_mutex_init(&place->changing, NULL), "pthread_mutex_init");
     place->node_comm = MPI_COMM_NULL;
     place->configuration = &configuration_table[CONFIGURATION_BASIC];
     place->dedicated_cpu = -1;
@@ -104,15 +113,28 @@ static struct topology_threads unknown_threads(const placement *place) {
     return found;
 }
 
-/* Those are MPI's. */
-static void add_mpi_threads(placement *place) {
+/* The threads of MPI as they are now, those that are new last. Made beside the old list, which another thread may be looking at. */
+static void renew_mpi_threads(placement *place) {
+    struct topology_threads now = {0};
+    topology_add_threads(&now, &place->mpi_threads);
+    for (size_t i = 0; i < now.count; i++) {
+        const struct topology_thread thread = topology_thread_of(now.threads[i].id);
+        if (topology_cpus_count(&thread.cpus) > 0) {
+            now.threads[i] = thread; /* one that has ended stays as it was seen */
+        }
+    }
     struct topology_threads found = unknown_threads(place);
-    topology_add_threads(&place->mpi_threads, &found);
+    topology_add_threads(&now, &found);
     topology_free_threads(&found);
+    struct topology_threads before = place->mpi_threads;
+    check(pthread_mutex_lock(&place->changing), "pthread_mutex_lock");
+    place->mpi_threads = now;
+    check(pthread_mutex_unlock(&place->changing), "pthread_mutex_unlock");
+    topology_free_threads(&before);
 }
 
 void placement_complete(placement *place) {
-    add_mpi_threads(place);
+    renew_mpi_threads(place);
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &place->rank));
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &place->ranks));
     find_node(place);
@@ -131,6 +153,7 @@ void placement_destroy(placement *place) {
         topology_free_threads(&place->others);
         topology_free_threads(&place->mpi_threads);
         free(place->compute_cpus);
+        pthread_mutex_destroy(&place->changing);
         free(place);
     }
 }
@@ -339,13 +362,7 @@ void placement_add_helper(placement *place, const struct topology_thread *thread
 }
 
 void placement_look_again(placement *place) {
-    for (size_t i = 0; i < place->mpi_threads.count; i++) {
-        const struct topology_thread now = topology_thread_of(place->mpi_threads.threads[i].id);
-        if (topology_cpus_count(&now.cpus) > 0) {
-            place->mpi_threads.threads[i] = now; /* one that has ended stays as it was seen */
-        }
-    }
-    add_mpi_threads(place);
+    renew_mpi_threads(place);
 }
 
 /* The cores on which this rank's threads may compute. */
@@ -539,12 +556,17 @@ void placement_free_texts(char **texts) {
     }
 }
 
-size_t placement_mpi_thread_cpu(const placement *place, int64_t **times) {
-    size_t count = place->mpi_threads.count;
+size_t placement_mpi_thread_cpu(placement *place, int64_t **times) {
+    struct topology_threads threads = {0};
+    check(pthread_mutex_lock(&place->changing), "pthread_mutex_lock");
+    topology_add_threads(&threads, &place->mpi_threads);
+    check(pthread_mutex_unlock(&place->changing), "pthread_mutex_unlock");
+    const size_t count = threads.count;
     *times = fail_alloc(count, sizeof **times);
     for (size_t i = 0; i < count; i++) {
-        (*times)[i] = topology_thread_cpu_ns(place->mpi_threads.threads[i].id);
+        (*times)[i] = topology_thread_cpu_ns(threads.threads[i].id);
     }
+    topology_free_threads(&threads);
     return count;
 }
 
@@ -569,7 +591,11 @@ void placement_gather_counts(const int64_t *own, size_t count, int64_t ***values
 uint64_t placement_memory_share(const placement *place) {
     int node_ranks = 0;
     MPI_CHECK(MPI_Comm_size(place->node_comm, &node_ranks));
-    uint64_t share = topology_available_memory() / (uint64_t)node_ranks;
+    const uint64_t available = topology_available_memory();
+    uint64_t share = available / (uint64_t)node_ranks;
+    if (available > 0 && share == 0) {
+        share = 1; /* next to nothing is not the same as not known */
+    }
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &share, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD));
     return share;
 }

@@ -89,8 +89,9 @@ struct placement_summary placement_summarise(const placement *place);
 char **placement_gather_texts(const placement *place, bool progress);
 void placement_free_texts(char **texts);
 
-/* CPU time of the threads that MPI started, ns, in the order of the texts. Returns their number. Free *times with free(). */
-size_t placement_mpi_thread_cpu(const placement *place, int64_t **times);
+/* CPU time of the threads that MPI started, ns, in the order of the texts. Returns their number. Free *times with free(). Any thread may ask, also
+ * while the main thread looks again. */
+size_t placement_mpi_thread_cpu(placement *place, int64_t **times);
 
 /* Gathers arrays of different lengths on rank 0: values by rank, counts by rank; NULL elsewhere. One free() each for (*values)[0],
  * *values and *counts. */

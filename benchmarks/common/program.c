@@ -125,9 +125,19 @@ static char *read_metadata(const char *path, char *error, size_t error_size) {
     return compact;
 }
 
+/* Rank 0, once. One line in error where the file has none. */
+static void take_metadata(struct program *program, char *error, size_t error_size) {
+    if (program->settings.metadata != NULL && program->metadata == NULL) {
+        program->metadata = read_metadata(program->settings.metadata, error, error_size);
+    }
+}
+
 bool program_open_record(struct program *program) {
     char error[768] = "";
     if (program->rank == 0) {
+        take_metadata(program, error, sizeof error);
+    }
+    if (program->rank == 0 && error[0] == '\0') {
         program->record = record_create(program->settings.record, error, sizeof error);
     }
     return program_all_good(error);
@@ -136,8 +146,8 @@ bool program_open_record(struct program *program) {
 bool program_prepare(struct program *program, const char *error) {
     char own[768];
     snprintf(own, sizeof own, "%s", error);
-    if (program->rank == 0 && own[0] == '\0' && program->settings.metadata != NULL) {
-        program->metadata = read_metadata(program->settings.metadata, own, sizeof own);
+    if (program->rank == 0 && own[0] == '\0') {
+        take_metadata(program, own, sizeof own);
     }
     if (own[0] == '\0') {
         placement_look_again(program->place);

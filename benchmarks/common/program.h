@@ -102,7 +102,7 @@ bool program_all_good(const char *error);
  */
 bool program_prepare(struct program *program, const char *error);
 
-/* Collective: the record alone, for a run that is refused before it began. */
+/* Collective: the record and its metadata alone, for a run that is refused before it began. */
 bool program_open_record(struct program *program);
 
 /* Collective: one line in error, the same on all ranks, where so many of them share a core that nothing can be timed. */

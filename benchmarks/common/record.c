@@ -114,12 +114,10 @@ static bool put_line(record_file *record) {
     return good;
 }
 
-enum kind { KIND_HEADER, KIND_POINT, KIND_FOOTER };
-
-static bool write_line(record_file *record, enum kind kind) {
+static bool write_line(record_file *record, enum record_kind kind) {
     const bool good = put_line(record);
-    record->points += good && kind == KIND_POINT;
-    record->closed = record->closed || kind == KIND_FOOTER;
+    record->points += good && kind == RECORD_POINT;
+    record->closed = record->closed || kind == RECORD_FOOTER;
     if (pthread_mutex_unlock(&record->writing) != 0) {
         fail_die("pthread_mutex_unlock failed");
     }
@@ -295,7 +293,7 @@ bool record_write_header(record_file *record, const struct record_header *header
         json_put_null(line, "metadata");
     }
     json_close_object(line);
-    return write_line(record, KIND_HEADER);
+    return write_line(record, RECORD_HEADER);
 }
 
 static void put_calibration(json_line *line, const char *name, const struct record_calibration *calibration) {
@@ -421,12 +419,12 @@ bool record_write_point(record_file *record, const struct record_point *point) {
         json_close_object(line);
     }
     json_close_object(line);
-    return write_line(record, KIND_POINT);
+    return write_line(record, RECORD_POINT);
 }
 
-bool record_write_text(record_file *record, const char *object) {
+bool record_write_text(record_file *record, enum record_kind kind, const char *object) {
     json_put_raw(begin_line(record), NULL, object);
-    return write_line(record, KIND_POINT);
+    return write_line(record, kind);
 }
 
 /* By rank: times of that rank's threads. */
@@ -463,5 +461,5 @@ bool record_write_footer(record_file *record, const struct record_footer *footer
     }
     json_close_array(line);
     json_close_object(line);
-    return write_line(record, KIND_FOOTER);
+    return write_line(record, RECORD_FOOTER);
 }

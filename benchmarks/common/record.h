@@ -197,8 +197,9 @@ record_file *record_create(const char *path, char *error, size_t error_size);
 bool record_write_header(record_file *record, const struct record_header *header);
 bool record_write_point(record_file *record, const struct record_point *point);
 
-/* A line of another kind: the text of one JSON object. */
-bool record_write_text(record_file *record, const char *object);
+/* A line of another schema: the text of one JSON object. RECORD_POINT: any line between header and footer. */
+enum record_kind { RECORD_HEADER, RECORD_POINT, RECORD_FOOTER };
+bool record_write_text(record_file *record, enum record_kind kind, const char *object);
 
 bool record_write_footer(record_file *record, const struct record_footer *footer);
 const char *record_error(const record_file *record);

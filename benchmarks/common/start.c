@@ -4,6 +4,7 @@
 #include "fail.h"
 #include "fail_mpi.h"
 #include "timer.h"
+#include "tolerance.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -11,7 +12,6 @@
 #define FIRST_NEED_NS INT64_C(25000)
 #define LEAST_SLACK_NS INT64_C(5000)
 #define MOST_SLACK_NS INT64_C(20000000)
-#define MOST_TOLERANCE_NS 50e6
 
 /* Further from the deadline than this, other threads on this core may go first. */
 #define YIELD_NS INT64_C(200000)
@@ -29,8 +29,7 @@ struct start_line {
     int64_t agreed;         /* global: when the last rank had come to the agreement */
     int64_t own_need;       /* from then until this rank stood at the line, at the last start */
     int64_t settle;
-    double tolerance;
-    double least_tolerance;
+    struct tolerance tolerance;
     int64_t deadline;       /* local */
     bool late;
 };
@@ -67,10 +66,7 @@ enum start_method start_method_of(const start_line *line) {
 }
 
 void start_begin(start_line *line, int64_t tolerance_ns) {
-    line->least_tolerance = (double)tolerance_ns;
-    if (line->tolerance < line->least_tolerance) {
-        line->tolerance = line->least_tolerance;
-    }
+    tolerance_begin(&line->tolerance, tolerance_ns);
     line->late = false;
 }
 
@@ -118,11 +114,9 @@ int64_t start_spin(start_line *line) {
     while (now < line->deadline) {
         now = timer_now_ns();
     }
-    line->late = (double)(now - line->deadline) > line->tolerance;
-    if (line->late && !missed) {
-        line->tolerance = line->tolerance * 2 < MOST_TOLERANCE_NS ? line->tolerance * 2 : MOST_TOLERANCE_NS;
-    } else if (!line->late) {
-        line->tolerance = line->tolerance * 0.9 > line->least_tolerance ? line->tolerance * 0.9 : line->least_tolerance;
+    line->late = (double)(now - line->deadline) > line->tolerance.now_ns;
+    if (!line->late || !missed) {
+        tolerance_learn(&line->tolerance, line->late);
     }
     return now;
 }

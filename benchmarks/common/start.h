@@ -8,9 +8,8 @@
  * make all later starts late.
  *
  * Slack (how far ahead the deadline is) is learnt, alike on all ranks, from how long the latest starts took from the last rank's coming
- * to the slowest one's standing at the line: twice what most of them needed. The tolerance for leaving late doubles after every time that
- * it was exceeded and decays to what start_begin was given: on an oversubscribed machine a spinning rank is descheduled most of the
- * time, and no repetition would ever count. What it let through shows in the samples' start_imbalance_ns.
+ * to the slowest one's standing at the line: twice what most of them needed. The tolerance for leaving late (tolerance.h) is learnt as well, by
+ * each rank, down to what start_begin was given. What it let through shows in the samples' start_imbalance_ns.
  *
  * Settling: a network that has been idle is faster for a while (a token bucket has filled, queues have drained), and idle it is while
  * computation alone is timed. With a settling time every start follows one in which nothing is sent, so that all timed parts find the

@@ -312,7 +312,7 @@ static uint64_t largest_cache(size_t *sharing) {
     uint64_t largest = 0;
     for (int i = 0; i < 8; i++) {
         char path[128];
-        char line[64];
+        char line[4 * TOPOLOGY_MOST_CPUS]; /* a list of CPUs that are numbered in turn names each of them */
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
         if (read_line(path, line, sizeof line)) {
             char *unit = NULL;
@@ -359,15 +359,46 @@ static bool read_bytes(const char *root, const char *below, const char *path, co
     return true;
 }
 
-/* What the limits of a cgroup and of all above it leave; path is cut shorter, name by name, until nothing of it is left. */
-static uint64_t left_in_group(const char *root, const char *below, char *path, const char *limit_name, const char *used_name) {
+/* A number of a cgroup's memory.stat; 0 where there is none of that name. */
+static uint64_t read_statistic(const char *root, const char *below, const char *path, const char *name) {
+    char file_name[8192];
+    char line[256];
+    const size_t name_length = strlen(name);
+    uint64_t bytes = 0;
+    const int length = snprintf(file_name, sizeof file_name, "%s%s%s/memory.stat", root, below, path);
+    FILE *file = length >= 0 && (size_t)length < sizeof file_name ? fopen(file_name, "r") : NULL;
+    if (file == NULL) {
+        return 0;
+    }
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, name, name_length) == 0 && line[name_length] == ' ') {
+            bytes = strtoull(line + name_length, NULL, 10);
+        }
+    }
+    fclose(file);
+    return bytes;
+}
+
+/* How a version of cgroups calls what is needed of it. */
+struct memory_files {
+    const char *below; /* the root */
+    const char *limit;
+    const char *used;
+    const char *inactive; /* of memory.stat, with all groups below */
+};
+
+/* What the limits of a cgroup and of all above it leave; path is cut shorter, name by name, until nothing of it is left. Of what is used,
+ * pages of files that nobody has read lately are given up before a limit is felt. */
+static uint64_t left_in_group(const char *root, char *path, const struct memory_files *files) {
     uint64_t least = UINT64_MAX;
     for (char *end = path + strlen(path); end != NULL; end = strrchr(path, '/')) {
         uint64_t limit = 0;
         uint64_t used = 0;
         *end = '\0';
-        if (read_bytes(root, below, path, limit_name, &limit)) {
-            read_bytes(root, below, path, used_name, &used);
+        if (read_bytes(root, files->below, path, files->limit, &limit)) {
+            read_bytes(root, files->below, path, files->used, &used);
+            const uint64_t inactive = read_statistic(root, files->below, path, files->inactive);
+            used = used > inactive ? used - inactive : 0;
             const uint64_t left = limit > used ? limit - used : 1;
             least = left < least ? left : least;
         }
@@ -376,6 +407,8 @@ static uint64_t left_in_group(const char *root, const char *below, char *path, c
 }
 
 uint64_t topology_cgroup_memory(const char *own, const char *root) {
+    static const struct memory_files version_1 = {"/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
+    static const struct memory_files version_2 = {"", "memory.max", "memory.current", "inactive_file"};
     uint64_t least = UINT64_MAX;
     char line[4096];
     FILE *file = fopen(own, "r");
@@ -392,9 +425,9 @@ uint64_t topology_cgroup_memory(const char *own, const char *root) {
         *path++ = '\0';
         uint64_t left = UINT64_MAX;
         if (strcmp(controllers, ":") == 0) {
-            left = left_in_group(root, "", path, "memory.max", "memory.current");
+            left = left_in_group(root, path, &version_2);
         } else if (strcmp(controllers, ":memory") == 0) {
-            left = left_in_group(root, "/memory", path, "memory.limit_in_bytes", "memory.usage_in_bytes");
+            left = left_in_group(root, path, &version_1);
         }
         least = left < least ? left : least;
     }

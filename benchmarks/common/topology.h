@@ -90,8 +90,9 @@ uint64_t topology_cache_bytes(void);
 /* That cache divided by those of so many threads that can share it. Looked up once. */
 uint64_t topology_cache_share(int threads);
 
-/* What the memory limits of a process's cgroups, version 1 or 2, and of all above them leave, bytes; UINT64_MAX: no limit. own: as
- * /proc/self/cgroup; root: where cgroups are mounted, as seen from here. Groups that cannot be seen, as those around a container, are left out. */
+/* What the memory limits of a process's cgroups, version 1 or 2, and of all above them leave, bytes, at least 1; UINT64_MAX: no limit. Pages of
+ * files that were not read lately do not count as used. own: as /proc/self/cgroup; root: where cgroups are mounted, as seen from here. Groups that
+ * cannot be seen, as those around a container, are left out. */
 uint64_t topology_cgroup_memory(const char *own, const char *root);
 
 /* Memory that could be had now without swapping, bytes, the limits of cgroups included; 0 when not known. */

@@ -106,34 +106,73 @@ static bool enum_text(MPI_T_enum names, int value, char *text, size_t size) {
 
 /* What is read, of whichever type. */
 union value {
+    unsigned char boolean; /* not bool: of which no other value than 0 and 1 may be looked at */
     int integer;
+    long integer_long;
+    int32_t integer_32;
+    int64_t integer_64;
     unsigned natural;
     unsigned long natural_long;
     unsigned long long natural_long_long;
+    uint32_t natural_32;
+    uint64_t natural_64;
     MPI_Count count;
     double real;
 };
 
+/* false: no signed number. */
+static bool signed_text(MPI_Datatype type, const union value *value, char *text, size_t size) {
+    long long number = 0;
+    if (type == MPI_LONG) {
+        number = value->integer_long;
+    } else if (type == MPI_INT32_T) {
+        number = value->integer_32;
+    } else if (type == MPI_INT64_T) {
+        number = value->integer_64;
+    } else if (type == MPI_COUNT) {
+        number = value->count;
+    } else {
+        return false;
+    }
+    snprintf(text, size, "%lld", number);
+    return true;
+}
+
+/* false: no unsigned number. */
+static bool unsigned_text(MPI_Datatype type, const union value *value, char *text, size_t size) {
+    unsigned long long number = 0;
+    if (type == MPI_UNSIGNED) {
+        number = value->natural;
+    } else if (type == MPI_UNSIGNED_LONG) {
+        number = value->natural_long;
+    } else if (type == MPI_UNSIGNED_LONG_LONG) {
+        number = value->natural_long_long;
+    } else if (type == MPI_UINT32_T) {
+        number = value->natural_32;
+    } else if (type == MPI_UINT64_T) {
+        number = value->natural_64;
+    } else {
+        return false;
+    }
+    snprintf(text, size, "%llu", number);
+    return true;
+}
+
+/* The types that MPI-4 allows (section 15.3.5), and those beside them that Open MPI has. */
 static bool value_text(const struct variable *v, const void *read, int count, char *text, size_t size) {
     const union value *value = read;
     if (v->type == MPI_CHAR) {
         snprintf(text, size, "%.*s", count, (const char *)read);
+    } else if (v->type == MPI_C_BOOL) {
+        snprintf(text, size, "%s", value->boolean != 0 ? "true" : "false");
     } else if (v->type == MPI_INT) {
         if (!enum_text(v->names, value->integer, text, size)) {
             snprintf(text, size, "%d", value->integer);
         }
-    } else if (v->type == MPI_UNSIGNED) {
-        snprintf(text, size, "%u", value->natural);
-    } else if (v->type == MPI_UNSIGNED_LONG) {
-        snprintf(text, size, "%lu", value->natural_long);
-    } else if (v->type == MPI_UNSIGNED_LONG_LONG) {
-        snprintf(text, size, "%llu", value->natural_long_long);
-    } else if (v->type == MPI_COUNT) {
-        snprintf(text, size, "%lld", (long long)value->count);
     } else if (v->type == MPI_DOUBLE) {
         snprintf(text, size, "%g", value->real);
     } else {
-        return false;
+        return signed_text(v->type, value, text, size) || unsigned_text(v->type, value, text, size);
     }
     return true;
 }
@@ -156,11 +195,14 @@ static bool read_text(int number, const struct variable *v, char *text, size_t s
 }
 
 char *transport_variables(void) {
+    int level = MPI_THREAD_SINGLE;
     int provided = 0;
     int count = 0;
     json_line *line = json_line_create();
     json_open_object(line, NULL);
-    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS) {
+    MPI_CHECK(MPI_Query_thread(&level));
+    /* The level that MPI was started with: Open MPI takes the one of the latest call for all of the library. */
+    if (MPI_T_init_thread(level, &provided) == MPI_SUCCESS) {
         if (MPI_T_cvar_get_num(&count) != MPI_SUCCESS) {
             count = 0;
         }

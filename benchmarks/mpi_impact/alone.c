@@ -45,7 +45,7 @@ static const struct option_entry entries[] = {
     {.name = "rank", .kind = OPTION_INTEGER, .target = &settings.rank, .minimum = 0, .maximum = 2147483646, .value_name = "N",
      .help = "which process this is; default: what the launcher says in its environment"},
     {.name = "wait-seconds", .kind = OPTION_REAL, .target = &settings.wait_seconds, .minimum = 0.1, .maximum = 3600, .value_name = "S",
-     .help = "how long to wait for the other processes to get ready; default: 60"},
+     .help = "how long to wait for the other processes of this host to get ready; default: 60"},
     {.name = "version", .kind = OPTION_FLAG, .target = &settings.version, .help = "print the version and end"},
     {.name = "help", .kind = OPTION_FLAG, .target = &settings.help, .help = "print this and end"},
     {.name = NULL},
@@ -125,7 +125,7 @@ static bool write_header(const struct process *process) {
     json_put_string(line, "blas", compute_blas_description());
     json_close_object(line);
     json_close_object(line);
-    const bool good = record_write_text(process->record, json_line_text(line));
+    const bool good = record_write_text(process->record, RECORD_HEADER, json_line_text(line));
     json_line_destroy(line);
     return good;
 }
@@ -139,7 +139,7 @@ static bool write_footer(const struct process *process) {
     json_put_integer(line, "points", (int64_t)process->like.plan.count);
     json_put_real(line, "wall_seconds", (double)(timer_now_ns() - process->began) / 1e9);
     json_close_object(line);
-    const bool good = record_write_text(process->record, json_line_text(line));
+    const bool good = record_write_text(process->record, RECORD_FOOTER, json_line_text(line));
     json_line_destroy(line);
     return good;
 }
@@ -195,7 +195,8 @@ static int measure(struct process *process) {
     }
     impact_prepare(process->team, &process->like.plan);
     struct impact_samples *samples = impact_samples_create(&process->like.plan);
-    const bool met = rendezvous_wait(settings.record, process->rank, process->like.ranks, settings.wait_seconds, &begin, error, sizeof error);
+    const bool met = rendezvous_wait(settings.record, process->rank, process->like.neighbours, process->like.neighbour_count,
+                                     settings.wait_seconds, &begin, error, sizeof error);
     bool written = true;
     if (met) {
         impact_measure(process->team, &process->like.plan, begin, samples);

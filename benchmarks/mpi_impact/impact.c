@@ -215,7 +215,7 @@ bool impact_write_point(record_file *record, const struct impact_plan *plan, siz
     }
     json_close_array(line);
     json_close_object(line);
-    const bool good = record_write_text(record, json_line_text(line));
+    const bool good = record_write_text(record, RECORD_POINT, json_line_text(line));
     json_line_destroy(line);
     return good;
 }

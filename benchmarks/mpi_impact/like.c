@@ -22,6 +22,22 @@ static bool read_cpus(const json_value *placement, struct like *like) {
     return true;
 }
 
+/* 0 where it is not said: all are on one then. */
+static uint64_t node_of(const json_value *placement) {
+    uint64_t node = 0;
+    return json_count_value(json_member(placement, "node"), &node) ? node : 0;
+}
+
+static void find_neighbours(const json_value *placements, int rank, struct like *like) {
+    const uint64_t node = node_of(json_item(placements, (size_t)rank));
+    like->neighbours = fail_alloc((size_t)like->ranks, sizeof *like->neighbours);
+    for (int i = 0; i < like->ranks; i++) {
+        if (node_of(json_item(placements, (size_t)i)) == node) {
+            like->neighbours[like->neighbour_count++] = i;
+        }
+    }
+}
+
 static bool read_header(const json_value *root, const char *path, int rank, struct like *like, char *error, size_t error_size) {
     const char *schema = json_string(json_member(root, "schema"));
     const char *benchmark = json_string(json_member(root, "benchmark"));
@@ -48,6 +64,7 @@ static bool read_header(const json_value *root, const char *path, int rank, stru
         snprintf(error, error_size, "'%s' does not say on which CPUs the %d threads of rank %d computed", path, like->threads, rank);
         return false;
     }
+    find_neighbours(json_member(root, "placement"), rank, like);
     if (!impact_plan_parse(json_member(root, "plan"), &like->plan, fault, sizeof fault)) {
         snprintf(error, error_size, "'%s': %s", path, fault);
         return false;
@@ -86,5 +103,6 @@ bool like_read(const char *path, int rank, struct like *like, char *error, size_
 void like_free(struct like *like) {
     impact_plan_free(&like->plan);
     free(like->cpus);
+    free(like->neighbours);
     *like = (struct like){0};
 }

@@ -15,6 +15,8 @@ struct like {
     int ranks;
     int threads;                  /* computing threads of each rank */
     struct topology_cpus *cpus;   /* [threads]: where each thread of this rank computed */
+    int *neighbours;              /* ranks of this one's node, itself among them */
+    size_t neighbour_count;
     struct impact_plan plan;
 };
 

@@ -160,7 +160,7 @@ static bool put_footer(const struct program *program, record_file *record, const
     put_cpu_times(line, "mpi_thread_cpu_ns", mpi, (size_t)program->ranks);
     put_cpu_times(line, "helper_thread_cpu_ns", helpers, (size_t)program->ranks);
     json_close_object(line);
-    const bool good = record_write_text(record, json_line_text(line));
+    const bool good = record_write_text(record, RECORD_FOOTER, json_line_text(line));
     json_line_destroy(line);
     return good;
 }

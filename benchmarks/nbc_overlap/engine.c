@@ -276,10 +276,11 @@ static void begin_again(engine *e, struct point *p) {
 /* What a new calibration says of a point's repetitions. */
 enum verdict { NOTHING_NEW, BEGIN_AGAIN, KEEP };
 
-/* Collective. Where a reference has moved, or drifts, its size is looked for again, if there is time; with another size the point is begun anew,
- * and looked at as any other. A size that still takes its time by itself was not at fault: the reference is another one beside the other parts of
- * a repetition (caches, a clock rate), or the machine drifts, and would again. Its repetitions are kept: references are measured beside what they
- * are compared with, and the record says how far they drifted. With given sizes nothing is calibrated: the record says how far they moved. */
+/* Collective. Where a reference has moved, or drifts, its size is looked for again, if there is time; with another size, or where the clock was
+ * refused meanwhile, the point is begun anew, and looked at as any other. A size that still takes its time by itself was not at fault: the reference
+ * is another one beside the other parts of a repetition (caches, a clock rate), or the machine drifts, and would again. Its repetitions are kept:
+ * references are measured beside what they are compared with, and the record says how far they drifted. With given sizes nothing is calibrated: the
+ * record says how far they moved. */
 static enum verdict recalibrate(engine *e, struct point *p, enum decision *decision) {
     const struct plan *plan = e->plan;
     enum { COMM, COMP };
@@ -300,6 +301,7 @@ static enum verdict recalibrate(engine *e, struct point *p, enum decision *decis
     if (moved[COMM] == 0 && moved[COMP] == 0) {
         return NOTHING_NEW;
     }
+    const bool had_clock = has_clock(e);
     const uint64_t sizes[2] = {comm->size, comp->size};
     const int64_t deadline = plan->budget_seconds > 0 ? timer_now_ns() + took : 0;
     if ((moved[COMM] != 0 && !calibration_renew(e->calibration, p->collective, p->comm_target, MOVED_LIMIT, deadline)) ||
@@ -310,8 +312,10 @@ static enum verdict recalibrate(engine *e, struct point *p, enum decision *decis
     p->recalibrations++;
     e->result.recalibrations++;
     p->resized = comm->size != sizes[COMM] || comp->size != sizes[COMP];
-    e->doubt_ns += timer_now_ns() - asked + (p->resized ? took : 0);
-    if (!p->resized) {
+    /* Without the clock that the repetitions so far were taken by, those to come are of another kind: the two are never mixed. */
+    const bool again = p->resized || has_clock(e) != had_clock;
+    e->doubt_ns += timer_now_ns() - asked + (again ? took : 0);
+    if (!again) {
         p->begin += timer_now_ns() - asked; /* what a repetition takes is reckoned without it */
         bench_prepare(&e->bench, &p->work, p->shortest_ns);
         return KEEP;
@@ -319,7 +323,7 @@ static enum verdict recalibrate(engine *e, struct point *p, enum decision *decis
     if (p->deadline != 0 && p->deadline < timer_now_ns() + took) {
         p->deadline = timer_now_ns() + took;
     }
-    p->looked = false;
+    p->looked = p->looked && !p->resized;
     begin_again(e, p);
     return BEGIN_AGAIN;
 }

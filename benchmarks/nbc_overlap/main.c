@@ -94,8 +94,8 @@ static void describe_options(struct option_entry *entries) {
          .help = "nothing is sent for this long before every start, such as 300us: a network that is faster after a pause then serves all timed "
                  "parts alike; not where ranks start by a barrier; default: 0"},
         {.name = "cache", .kind = OPTION_CHOICE, .target = &s->cache, .choices = cache_names, .value_name = "NAME",
-         .help = "warm: every repetition uses the same buffers (default); cold: buffers in turn, together twice the size of the largest "
-                 "cache"},
+         .help = "warm: every repetition uses the same buffers (default); cold: buffers in turn, those of each rank together twice the "
+                 "size of the largest cache, as far as memory allows"},
         {.name = "computation", .kind = OPTION_CHOICE, .target = &s->computation, .choices = compute_names(), .value_name = "NAME",
          .help = "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s c[i] over vectors larger than "
                  "the caches"},

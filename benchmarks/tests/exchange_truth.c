@@ -1,10 +1,11 @@
 /*
  * exchange_truth - every collective that the library has, over a real MPI. Prints a JSON object for each: the elements that each rank receives in
- * a repetition, and the wrong ones that were found in all repetitions; of those without data, how often a rank left before the last had come.
+ * a repetition, the bytes of its buffers, and the wrong elements that were found in all repetitions; of those without data, how often a rank left
+ * before the last had come; and the sets of buffers that there were in the first repetition and in the last.
  *
- *     mpiexec -n 3 exchange_truth MESSAGE_BYTES REPETITIONS wait|test [cold]
+ *     mpiexec -n 3 exchange_truth MESSAGE_BYTES REPETITIONS wait|test [cold [MEMORY_BYTES [COLLECTIVE]]]
  *
- * test: MPI_Test until it is complete, then MPI_Wait. cold: buffers take turns.
+ * test: MPI_Test until it is complete, then MPI_Wait. cold: buffers take turns, in 1 MiB or so many bytes, 0: nobody knows how many.
  */
 #include "collectives.h"
 #include "exchange.h"
@@ -28,7 +29,9 @@ static int ranks;
 struct truth {
     int64_t *received; /* of each rank, at rank 0 */
     int64_t *faults;
+    int64_t *buffers;
     int64_t left_early;
+    int64_t sets[2];
 };
 
 static void complete(exchange *x, bool test) {
@@ -60,11 +63,14 @@ static void gather(int64_t own, int64_t *all) {
 }
 
 static struct truth measure(exchange *x, const struct collective *collective, uint64_t bytes, int repetitions, bool test) {
-    struct truth truth = {.received = fail_alloc((size_t)ranks, sizeof(int64_t)), .faults = fail_alloc((size_t)ranks, sizeof(int64_t))};
+    struct truth truth = {.received = fail_alloc((size_t)ranks, sizeof(int64_t)),
+                          .faults = fail_alloc((size_t)ranks, sizeof(int64_t)),
+                          .buffers = fail_alloc((size_t)ranks, sizeof(int64_t))};
     const bool data = collective_has_message(collective);
     const uint64_t before = exchange_faults(x);
     for (int i = 0; i < repetitions; i++) {
         truth.left_early += repeat(x, collective, data ? bytes : 0, test, data ? -1 : i % ranks) && !data;
+        truth.sets[i > 0] = (int64_t)exchange_sets(x);
     }
     struct collective_call call = collective_call_create(MPI_COMM_WORLD, 0);
     collective_arrange(&call, collective->message, data ? (size_t)bytes / COLLECTIVE_ELEMENT : 0);
@@ -72,6 +78,7 @@ static struct truth measure(exchange *x, const struct collective *collective, ui
     for (int i = 0; i < call.received.blocks; i++) {
         received += call.received.counts[i];
     }
+    gather((int64_t)((call.sent.extent + call.received.extent) * COLLECTIVE_ELEMENT), truth.buffers);
     collective_call_free(&call);
     gather(received, truth.received);
     gather((int64_t)(exchange_faults(x) - before), truth.faults);
@@ -84,7 +91,9 @@ static void print(const struct collective *collective, const struct truth *truth
     json_put_string(line, "collective", collective->name);
     json_put_integers(line, "received", truth->received, (size_t)ranks);
     json_put_integers(line, "faults", truth->faults, (size_t)ranks);
+    json_put_integers(line, "buffers", truth->buffers, (size_t)ranks);
     json_put_integer(line, "left_early", truth->left_early);
+    json_put_integers(line, "sets", truth->sets, 2);
     json_close_object(line);
     printf("%s\n", json_line_text(line));
     json_line_destroy(line);
@@ -100,14 +109,15 @@ int main(int argc, char **argv) {
     fail_mpi_setup("exchange_truth", rank);
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
     if (argc < 4) {
-        fail_die("usage: exchange_truth MESSAGE_BYTES REPETITIONS wait|test [cold]");
+        fail_die("usage: exchange_truth MESSAGE_BYTES REPETITIONS wait|test [cold [MEMORY_BYTES [COLLECTIVE]]]");
     }
     const uint64_t bytes = strtoull(argv[1], NULL, 10);
     const int repetitions = atoi(argv[2]);
     const bool test = strcmp(argv[3], "test") == 0;
-    exchange *x = exchange_create(MPI_COMM_WORLD, 7, argc > 4 ? UINT64_C(1) << 20 : 0);
+    const uint64_t memory = argc > 5 ? strtoull(argv[5], NULL, 10) : UINT64_C(1) << 20;
+    exchange *x = exchange_create(MPI_COMM_WORLD, 7, argc > 4, memory);
     for (int i = 0; i < COLLECTIVE_COUNT; i++) {
-        if (!collective_table[i].available) {
+        if (!collective_table[i].available || (argc > 6 && strcmp(argv[6], collective_table[i].name) != 0)) {
             continue;
         }
         const struct truth truth = measure(x, &collective_table[i], bytes, repetitions, test);
@@ -116,6 +126,7 @@ int main(int argc, char **argv) {
         }
         free(truth.received);
         free(truth.faults);
+        free(truth.buffers);
     }
     exchange_destroy(x);
     MPI_CHECK(MPI_Finalize());

@@ -94,6 +94,31 @@ static void test_dgemm(void) {
     compute_destroy(team);
 }
 
+/* Whatever orders are multiplied after each other, no product becomes a factor: numbers stay what they were. */
+static void test_factors_stay(void) {
+    enum { ORDER = 101 };
+    static const uint64_t orders[] = {60, 40, 80, 20, ORDER};
+    compute_team *team = create(COMPUTE_DGEMM);
+    size_t elements = 0;
+    compute_reserve(team, ORDER);
+    compute_run(team, ORDER, NULL);
+    double *factors = malloc(2 * sizeof(double) * ORDER * ORDER);
+    CHECK(factors != NULL);
+    for (int i = 0; i < 2; i++) {
+        memcpy(factors + i * ORDER * ORDER, compute_array(team, 1, i, &elements), sizeof(double) * ORDER * ORDER);
+    }
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        compute_run(team, orders[i], NULL);
+        compute_warm(team, orders[i]);
+        CHECK(wrong_products(team, orders[i]) == 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        CHECK(memcmp(factors + i * ORDER * ORDER, compute_array(team, 1, i, &elements), sizeof(double) * ORDER * ORDER) == 0);
+    }
+    free(factors);
+    compute_destroy(team);
+}
+
 /* A run goes on where the one before has stopped, over the end of the vectors, and around more than once. */
 static void test_triad(void) {
     compute_team *team = create(COMPUTE_TRIAD);
@@ -169,6 +194,7 @@ static void test_sizes(void) {
 
 int main(void) {
     test_dgemm();
+    test_factors_stay();
     test_triad();
     test_thread_times();
     test_sizes();

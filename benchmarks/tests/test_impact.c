@@ -117,18 +117,20 @@ static void check_measurement(void) {
 static void check_like(void) {
     char error[512] = "";
     struct like like;
-    const char *text = "{\"schema\":\"mpi-campaign.impact\",\"benchmark\":\"mpi_impact\",\"ranks\":2,\"threads_per_rank\":2,\"placement\":["
-                       "{\"compute_cpusets\":[\"0\",\"1\"]},{\"compute_cpusets\":[\"2-3\",\"8\"]}],\"plan\":{\"computation\":\"dgemm\",\"targets\":["
+    const char *text = "{\"schema\":\"mpi-campaign.impact\",\"benchmark\":\"mpi_impact\",\"ranks\":4,\"threads_per_rank\":2,\"placement\":["
+                       "{\"node\":0,\"compute_cpusets\":[\"0\",\"1\"]},{\"node\":1,\"compute_cpusets\":[\"2-3\",\"8\"]},"
+                       "{\"node\":0,\"compute_cpusets\":[\"2\",\"3\"]},{\"node\":1,\"compute_cpusets\":[\"0\",\"1\"]}],\"plan\":{\"computation\":\"dgemm\",\"targets\":["
                        "{\"comp_target_ns\":1,\"work_size\":7,\"calibration\":{\"status\":\"given\",\"time_ns\":3},\"warmup_repetitions\":0,"
                        "\"repetitions\":1,\"slot_ns\":1}]}}\n";
     FILE *file = fopen(place("like"), "w");
     CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
     CHECK(like_read(place("like"), 1, &like, error, sizeof error));
-    CHECK(like.ranks == 2 && like.threads == 2 && like.plan.targets[0].work_size == 7);
+    CHECK(like.ranks == 4 && like.threads == 2 && like.plan.targets[0].work_size == 7);
     CHECK(topology_cpus_has(&like.cpus[0], 3) && topology_cpus_count(&like.cpus[0]) == 2 && topology_cpus_has(&like.cpus[1], 8));
+    CHECK(like.neighbour_count == 2 && like.neighbours[0] == 1 && like.neighbours[1] == 3); /* those of its node */
     like_free(&like);
-    CHECK(!like_read(place("like"), 2, &like, error, sizeof error));
-    CHECK(strstr(error, "had 2 ranks") != NULL);
+    CHECK(!like_read(place("like"), 4, &like, error, sizeof error));
+    CHECK(strstr(error, "had 4 ranks") != NULL);
     CHECK(!like_read(place("none"), 0, &like, error, sizeof error));
     CHECK(unlink(place("like")) == 0);
 }
@@ -138,17 +140,18 @@ static void check_rendezvous(void) {
     char base[300];
     int64_t begin = 0;
     int64_t other = 0;
+    static const int both[] = {0, 3};
     snprintf(base, sizeof base, "%s", place("alone"));
-    CHECK(!rendezvous_wait(base, 0, 2, 0.05, &begin, error, sizeof error));
-    CHECK(strstr(error, "process 1 of 2") != NULL);
+    CHECK(!rendezvous_wait(base, 0, both, 2, 0.05, &begin, error, sizeof error));
+    CHECK(strstr(error, "process 3, one of 2") != NULL);
     const int64_t now = impact_utc_ns();
-    CHECK(rendezvous_wait(base, 1, 2, 5, &begin, error, sizeof error)); /* the first one's file is still there */
+    CHECK(rendezvous_wait(base, 3, both, 2, 5, &begin, error, sizeof error)); /* the first one's file is still there */
     CHECK(begin >= now && begin < now + 5000 * MS);
-    CHECK(rendezvous_wait(base, 0, 1, 5, &other, error, sizeof error) && other > now);
+    CHECK(rendezvous_wait(base, 0, both, 1, 5, &other, error, sizeof error) && other > now);
     rendezvous_leave(base, 0);
-    rendezvous_leave(base, 1);
-    rendezvous_leave(base, 1); /* gone already */
-    CHECK(!rendezvous_wait("/nonexistent/alone", 0, 1, 5, &begin, error, sizeof error));
+    rendezvous_leave(base, 3);
+    rendezvous_leave(base, 3); /* gone already */
+    CHECK(!rendezvous_wait("/nonexistent/alone", 0, both, 1, 5, &begin, error, sizeof error));
 }
 
 int main(void) {

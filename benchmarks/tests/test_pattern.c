@@ -70,9 +70,10 @@ static void test_sums(void) {
     CHECK(pattern_check_sums(sums, COUNT, SEED, RANKS, first, &fault) == 1 && fault.position == 4321);
     sums[0] = -1;
     CHECK(pattern_check_sums(sums, COUNT, SEED, RANKS, first, &fault) == 2 && fault.position == 0 && fault.count == 2);
-    /* Exact at the limit: the largest sum is below 2^53. */
-    double most = (double)PATTERN_MAX_SUM_RANKS;
-    CHECK(1048576.0 * most * (most + 1) / 2 <= 9007199254740992.0 * 1.00001);
+    /* Exact at the limit: the largest sum is at most 2^53, and one rank more could exceed it. */
+    const uint64_t most = PATTERN_MAX_SUM_RANKS;
+    CHECK((most * (most + 1) / 2) << 20 <= UINT64_C(1) << 53);
+    CHECK(((most + 1) * (most + 2) / 2) << 20 > UINT64_C(1) << 53);
     pattern_fill_terms(terms, COUNT, SEED, PATTERN_MAX_SUM_RANKS - 1, 0);
     CHECK(terms[0] + 1 != terms[0]);
 }

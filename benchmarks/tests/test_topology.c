@@ -28,13 +28,19 @@ static uint64_t left_by(const char *own) {
 
 /* The smallest of what any limit leaves, from the group's own up to the root, of version 1 and 2. */
 static void check_cgroup_memory(void) {
-    static const char *const folders[] = {"job", "job/step", "memory", "memory/box"};
+    static const char *const folders[] = {"job", "job/step", "job/step/inner", "memory", "memory/box", "memory/job"};
     static const char *const files[][2] = {{"memory.max", "9000\n"},
                                            {"job/memory.max", "5000\n"},
                                            {"job/memory.current", "1000\n"},
+                                           {"job/step/inner/memory.max", "3500\n"},
+                                           {"job/step/inner/memory.current", "3500\n"},
+                                           {"job/step/inner/memory.stat", "anon 500\nfile 3000\nactive_file 400\ninactive_file 2600\n"},
                                            {"job/step/memory.max", "max\n"},
                                            {"job/step/memory.current", "1000\n"},
                                            {"memory/memory.limit_in_bytes", "3000\n"},
+                                           {"memory/job/memory.limit_in_bytes", "2000\n"},
+                                           {"memory/job/memory.usage_in_bytes", "1900\n"},
+                                           {"memory/job/memory.stat", "inactive_file 1\ntotal_cache 1500\ntotal_inactive_file 2000\n"},
                                            {"memory/box/memory.limit_in_bytes", "2000\n"},
                                            {"memory/box/memory.usage_in_bytes", "2500\n"}};
     CHECK(mkdtemp(folder) != NULL);
@@ -45,10 +51,12 @@ static void check_cgroup_memory(void) {
         put(files[i][0], files[i][1]);
     }
     CHECK(left_by("0::/job/step\n") == 4000);
+    CHECK(left_by("0::/job/step/inner\n") == 2600); /* pages of files that were not read lately are as good as free */
     CHECK(left_by("0::/job\n") == 4000);
     CHECK(left_by("0::/\n") == 9000);
     CHECK(left_by("0::/not/seen/from/here\n") == 9000);
     CHECK(left_by("5:memory:/box\n1:name=systemd:/job\n") == 1); /* more is used than the limit */
+    CHECK(left_by("5:memory:/job\n") == 2000); /* two files that were not read at the same moment */
     CHECK(left_by("5:memory:/another\n0::/job/step\n") == 3000);
     CHECK(left_by("5:cpu:/job\nnothing\n") == UINT64_MAX && left_by("") == UINT64_MAX);
     CHECK(topology_cgroup_memory("/nonexistent", folder) == UINT64_MAX);

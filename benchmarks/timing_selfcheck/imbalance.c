@@ -166,7 +166,7 @@ static bool write_line(struct session *session, enum method method, const struct
     json_put_integers(line, "imbalance_ns", o->imbalance, o->known);
     json_put_integers(line, "late_imbalance_ns", o->late, o->late_known);
     json_close_object(line);
-    bool good = session_write(session, line);
+    bool good = session_write(session, RECORD_POINT, line);
     json_line_destroy(line);
     return good;
 }

@@ -131,7 +131,7 @@ static bool write_footer(struct session *session, bool complete) {
     json_put_string(line, "reason", complete ? "" : session->reason);
     json_put_real(line, "wall_seconds", (double)(timer_now_ns() - session->program->began) / 1e9);
     json_close_object(line);
-    bool good = session_write(session, line);
+    bool good = session_write(session, RECORD_FOOTER, line);
     json_line_destroy(line);
     return good;
 }

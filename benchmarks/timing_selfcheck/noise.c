@@ -165,7 +165,7 @@ static bool gather_and_write(struct session *session, struct listener *listeners
             if (session->program->rank == 0) {
                 put_line(line, &heard, session->settings->detour_ns);
             }
-            good = session_write(session, line); /* all ranks: whoever comes next learns whether it still matters */
+            good = session_write(session, RECORD_POINT, line); /* all ranks: whoever comes next learns whether it still matters */
             if (session_prints(session)) {
                 print_row(&heard);
             }

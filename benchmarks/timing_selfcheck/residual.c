@@ -85,7 +85,7 @@ bool residual_measure(struct session *session) {
     }
     json_line *line = json_line_create();
     put_line(line, &quality, reason, looks, quality.method == CLOCK_NONE ? 0 : count);
-    bool good = session_write(session, line);
+    bool good = session_write(session, RECORD_POINT, line);
     json_line_destroy(line);
     if (session_prints(session)) {
         print_rows(&quality, reason, looks, quality.method == CLOCK_NONE ? 0 : count);

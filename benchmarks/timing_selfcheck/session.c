@@ -6,8 +6,8 @@
 #include <limits.h>
 #include <stdio.h>
 
-bool session_write(struct session *session, const json_line *line) {
-    if (session->program->rank == 0 && !record_write_text(session->program->record, json_line_text(line))) {
+bool session_write(struct session *session, enum record_kind kind, const json_line *line) {
+    if (session->program->rank == 0 && !record_write_text(session->program->record, kind, json_line_text(line))) {
         session->unwritable = true;
         snprintf(session->reason, sizeof session->reason, "%s", record_error(session->program->record));
     }

@@ -45,7 +45,7 @@ struct session {
 };
 
 /* Collective: rank 0 writes the line to the record. false: it cannot be written, and reason says why. */
-bool session_write(struct session *session, const json_line *line);
+bool session_write(struct session *session, enum record_kind kind, const json_line *line);
 
 /* Rank 0, and wanted: print the table for people. */
 bool session_prints(const struct session *session);

@@ -25,7 +25,7 @@ bool timing_measure(struct session *session) {
     json_put_real(line, "overhead_ns", overhead_ns);
     json_put_integer(line, "backwards_ns", whole[1]);
     json_close_object(line);
-    bool good = session_write(session, line);
+    bool good = session_write(session, RECORD_POINT, line);
     json_line_destroy(line);
     if (session_prints(session)) {
         printf("timer          " TIMER_NAME ": resolution %" PRId64 " ns, a reading takes %.1f ns, ", whole[0], overhead_ns);

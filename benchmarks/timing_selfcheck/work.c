@@ -300,7 +300,7 @@ static bool measure_one(struct session *session, struct bench *bench, enum work_
         if (session->program->rank == 0) {
             put_line(line, &b, reason);
         }
-        good = session_write(session, line);
+        good = session_write(session, RECORD_POINT, line);
         json_line_destroy(line);
         if (session_prints(session)) {
             print_row(&b, reason);

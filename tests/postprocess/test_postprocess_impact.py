@@ -135,6 +135,16 @@ def test_processes_that_did_not_compute_together_are_unreliable(tmp_path: Path) 
     assert table["together_share"][0] < 0.8 < table["together_share"][1]
 
 
+def test_processes_of_different_hosts_need_not_compute_together(tmp_path: Path) -> None:
+    lines = synthetic(4, slowed(1), lambda _, rank: 20_000_000 * rank)
+    for line in lines:
+        if line["type"] == "launch":
+            line["places"][1]["host"] = "n1"
+    table = impact_table([load_impact(write(tmp_path / "a.jsonl", lines))])
+    assert list(table["reliable"]) == [True, True, True]
+    assert list(table["together_share"]) == [1, 1, 1]
+
+
 def test_noise_and_drift_between_launches_are_flagged(tmp_path: Path) -> None:
     def time_of(program: str, launch: int, rank: int, target_ns: int) -> float:
         return target_ns * (1 + 0.03 * launch)
