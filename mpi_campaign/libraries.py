@@ -238,7 +238,8 @@ def _openmpi_async(request: Request) -> Answer:
 
 
 def _moved_by_the_program(asynchronous: Rule) -> Rule:
-    """`dedicated` of a library that cannot bind its progress thread: the benchmark does it, after MPI_Init."""
+    """`dedicated` of a library that cannot bind its progress thread, or `dedicated_unbound` of one that always does:
+    the benchmark moves it, after MPI_Init."""
 
     def rule(request: Request) -> Answer:
         answer = asynchronous(request)
@@ -352,10 +353,8 @@ _intel_async = _same(I_MPI_ASYNC_PROGRESS="1")
 def _intel_unbound(request: Request) -> Answer:
     if 0 < request.major < 2019:
         return _intel_async(request)  # not bound without I_MPI_ASYNC_PROGRESS_PIN
-    return Impossible(
-        "Intel MPI always binds its progress threads since 2019, without a list to the last CPUs of the node: there is "
-        "none that is not bound"
-    )
+    # Since then always, without a list to the last CPUs of the node.
+    return _moved_by_the_program(_intel_async)(request)
 
 
 def _intel_dedicated(request: Request) -> Answer:

@@ -209,14 +209,16 @@ def test_where_cpus_are_not_known_the_benchmark_finds_the_core_and_binds(family:
     )
 
 
-def test_intel_binds_its_thread_and_always_does() -> None:
+def test_intel_binds_its_thread_and_always_does_until_the_benchmark_moves_it() -> None:
     assert beside_basic("intel", "dedicated").env == {
         "I_MPI_ASYNC_PROGRESS": "1",
         "I_MPI_ASYNC_PROGRESS_THREADS": "1",
         "I_MPI_ASYNC_PROGRESS_PIN": "6,7",
     }
-    assert "always binds" in refused("intel", "dedicated_unbound")
-    assert "always binds" in refused("intel", "dedicated_unbound", version="")
+    for version in (NEWEST, ""):
+        unbound = beside_basic("intel", "dedicated_unbound", version=version)
+        assert unbound.env == {"I_MPI_ASYNC_PROGRESS": "1"}
+        assert unbound.program == ("--move-progress-threads", "--dedicated-cpus", "6,7")
 
 
 def test_intel_before_2019_bound_it_only_where_it_was_told_to() -> None:
@@ -265,7 +267,7 @@ def test_madmpi_progresses_in_every_configuration() -> None:
         ("openmpi", "shm", ()),
         ("openmpi", WIRE, ("async", "dedicated", "dedicated_unbound")),
         ("mpich", "shm", ("async", "dedicated", "dedicated_unbound")),
-        ("intel", WIRE, ("async", "dedicated")),
+        ("intel", WIRE, ("async", "dedicated", "dedicated_unbound")),
         ("madmpi", "shm", tuple(CONFIGURATIONS)),
         ("unknown", "shm", ()),
     ],
@@ -326,7 +328,6 @@ def test_the_list_says_for_every_library_and_configuration_what_can_be_had_here(
     assert found["mpich basic"]["available"]
     assert "over shm" in found["mpich async"]["what"]
     assert "shared memory" in found["openmpi async"]["what"] + str(found["openmpi async"]["why_not"])
-    assert "always binds" in found["intel dedicated_unbound"]["why_not"]
     assert all(bool(entry["why_not"]) is not entry["available"] for entry in found.values())
 
 

@@ -1,5 +1,6 @@
 """Configurations of the programs by hand: what each promises is there, or the run fails; hung runs say where."""
 
+import itertools
 import json
 import os
 import re
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign import machine, toolchains
+from mpi_campaign import machine, toolchains, verify
 from postprocess.load import Record, load_record, validate_record
 from tests.support import launch
 
@@ -60,7 +61,7 @@ def measured(build_for: Build, toolchain: str, tmp_path: Path, configuration: st
     sizes = sizes_file(tmp_path / "sizes.json")
     done = launch(
         build_for(toolchain) / "nbc_overlap", *ONE_POINT, "--configuration", configuration, "--sizes", str(sizes),
-        "--record", str(record), *words, toolchain=toolchain, configuration=configuration, network="native",
+        "--record", str(record), *words, toolchain=toolchain, configuration=configuration, network="wire",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     validate_record(record)
@@ -149,8 +150,13 @@ def test_a_rank_with_one_core_shares_it_with_the_progress_thread_and_says_so(
         assert rank.dedicated_cpuset in [thread.cpuset for thread in bound]
 
 
-@BOTH
-@pytest.mark.parametrize("configuration", ["dedicated", "apphelper", "dedicated_unbound", "basic_reduced"])
+@pytest.mark.parametrize(
+    ("toolchain", "configuration"),
+    [
+        *itertools.product((OPENMPI, MPICH), ("dedicated", "apphelper", "dedicated_unbound", "basic_reduced")),
+        ("intel@2021.18.1", "dedicated_unbound"),
+    ],
+)
 def test_a_rank_with_more_cores_gives_one_up(
     build_for: Build, tmp_path: Path, toolchain: str, configuration: str
 ) -> None:
@@ -160,7 +166,7 @@ def test_a_rank_with_more_cores_gives_one_up(
     done = launch(
         build_for(toolchain) / "mpi_impact", "--configuration", configuration, "--comp-times", "1ms", "--seconds",
         "0.05", "--record", str(path), ranks=1, threads=len(cpus), toolchain=toolchain, configuration=configuration,
-        network="native",
+        network="wire",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     header = header_of(path)
@@ -173,6 +179,8 @@ def test_a_rank_with_more_cores_gives_one_up(
         assert str(cpus[-1]) not in rank["compute_cpusets"]
         assert not header["shared_core"]
     assert bool(rank["dedicated_cpuset"]) is bound
+    if configuration == "dedicated_unbound":
+        assert any(set(cpus) <= verify.cpus_of(thread["cpuset"]) for thread in rank["mpi_threads"])
     assert bool(rank["helper_threads"]) is (configuration == "apphelper")
     footer = json.loads(path.read_text().splitlines()[-1])
     (helpers,) = footer["helper_thread_cpu_ns"]

@@ -48,6 +48,14 @@ def test_a_folder_that_cannot_be_written_is_named(clone: Path) -> None:
     refused(start(clone), str(clone / ".campaign"))
 
 
+def test_the_environment_of_another_clone_is_not_emptied(clone: Path, tmp_path: Path) -> None:
+    another = tmp_path / "another"
+    (another / "bin").mkdir(parents=True)
+    (clone / ".venv").symlink_to(another)
+    refused(start(clone), ".venv", str(another), "remove the link")
+    assert (another / "bin").is_dir()
+
+
 def test_locks_name_no_registry() -> None:
     for lock in ("requirements.lock", "requirements-test.lock", "mpi_campaign/wheels.lock"):
         text = (ROOT / lock).read_text()

@@ -323,17 +323,24 @@ int placement_dedicated_cpu(const placement *place) {
 }
 
 bool placement_move_threads(placement *place, char *error, size_t error_size) {
-    struct topology_cpus one = {{0}};
-    topology_cpus_add(&one, place->dedicated_cpu);
-    for (size_t i = 0; i < place->mpi_threads.count; i++) {
+    struct topology_cpus target = {{0}};
+    if (place->configuration->bound) {
+        topology_cpus_add(&target, place->dedicated_cpu);
+    } else {
+        target = place->cpus;
+    }
+    bool moved = true;
+    for (size_t i = 0; i < place->mpi_threads.count && moved; i++) {
         const struct topology_thread *thread = &place->mpi_threads.threads[i];
-        if (!topology_bind_thread(thread->id, &one) && errno != ESRCH) {
-            snprintf(error, error_size, "rank %d: thread '%s' of the MPI library cannot be moved to CPU %d: %s", place->rank, thread->name,
-                     place->dedicated_cpu, strerror(errno));
-            return false;
+        moved = topology_bind_thread(thread->id, &target) || errno == ESRCH;
+        if (!moved) {
+            const char *why = strerror(errno);
+            char *cpus = topology_cpus_format(&target);
+            snprintf(error, error_size, "rank %d: thread '%s' of the MPI library cannot be moved to CPUs %s: %s", place->rank, thread->name, cpus, why);
+            free(cpus);
         }
     }
-    return true;
+    return moved;
 }
 
 void placement_own_threads(placement *place) {

@@ -50,7 +50,7 @@ int placement_given_up_cores(const placement *place);
 /* The CPU of the progress thread; -1: the configuration has none of its own. */
 int placement_dedicated_cpu(const placement *place);
 
-/* Binds the threads that MPI started to that CPU. false and one line in error where the system refuses. */
+/* Binds the threads that MPI started to that CPU; without one of its own, lets them run on all of the rank's. false and one line in error where the system refuses. */
 bool placement_move_threads(placement *place, char *error, size_t error_size);
 
 /*

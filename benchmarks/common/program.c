@@ -45,7 +45,8 @@ static void describe_configuration(struct program *program, struct option_entry 
          .value_name = "LIST",
          .help = "the CPU whose core does not compute, for each rank of a node in the order of ranks; default: the last core of each rank's share"},
         {.name = "move-progress-threads", .kind = OPTION_FLAG, .target = &s->move_progress_threads,
-         .help = "with dedicated: after MPI_Init this program binds the threads that MPI started to the dedicated core, for libraries that cannot"},
+         .help = "after MPI_Init this program moves the threads that MPI started: with dedicated to the dedicated core, for libraries that cannot bind "
+                 "them; with dedicated_unbound to all CPUs of the rank, for libraries that always bind them"},
         {.name = "limit-seconds", .kind = OPTION_REAL, .target = &s->limit_seconds, .minimum = 0, .maximum = 1e7, .value_name = "S",
          .help = "a run that is not over after so long hangs: each rank says where on standard error, the record is closed, and the run ends "
                  "with exit code 1. 0: no limit (default)"},
@@ -416,8 +417,9 @@ static void check_options(const struct program *program, char *error, size_t err
     const struct configuration *c = &configuration_table[s->configuration];
     if (s->dedicated_cpus.count > 0 && !c->gives_up_core) {
         snprintf(error, error_size, "--dedicated-cpus: configuration %s gives no core up; use dedicated or apphelper, or leave it out", c->name);
-    } else if (s->move_progress_threads && !(c->bound && c->source == PROGRESS_LIBRARY)) {
-        snprintf(error, error_size, "--move-progress-threads: configuration %s has no thread to move; use dedicated, or leave it out", c->name);
+    } else if (s->move_progress_threads && !(c->gives_up_core && c->source == PROGRESS_LIBRARY)) {
+        snprintf(error, error_size, "--move-progress-threads: configuration %s has no thread to move; use dedicated or dedicated_unbound, or leave it out",
+                 c->name);
     }
 }
 
