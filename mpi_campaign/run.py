@@ -70,8 +70,9 @@ class Campaign:
         compiler = machine.compiler()
         placed = place(self.options)
         threads = ", ".join(f"{one.threads_per_rank}{' (oversubscribed)' * one.oversubscribed}" for one in placed)
+        ranks = self.options.ranks
         self._say(
-            f"{machine.cpu_model()}, {machine.cores().physical} cores; {self.options.ranks} ranks x {threads} "
+            f"{machine.cpu_model()}, {machine.cores().physical} cores; {ranks} rank{'s' * (ranks != 1)} x {threads} "
             f"computing threads; {compiler}"
         )
         self.progress.step("finding the toolchains")

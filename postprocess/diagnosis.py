@@ -326,8 +326,10 @@ _REDUCTION = "A reduction needs the CPU besides the network: whoever progresses 
 
 def _overlap_words(row: Mapping[Any, Any]) -> list[str]:
     low, high = (row[f"speedup_vs_basic_per_work_ci95_{end}"] for end in ("low", "high"))
-    if not row["given_up_cores"] or not math.isfinite(low):
+    if not row["given_up_cores"]:
         return ["Communication is hidden: nothing to do."]
+    if not math.isfinite(low):
+        return ["Communication is hidden; what the core given up costs is not known: measure basic beside it."]
     gain = f"{ratio(row['speedup_vs_basic_per_work'])} times basic's work per time"
     likely = "likely " if row["launches_vs_basic"] < LEAST_LAUNCHES else ""
     if low > 1:
@@ -424,6 +426,11 @@ def _slowed_words(row: Mapping[Any, Any]) -> list[str]:
 def _free_core_words(row: Mapping[Any, Any]) -> list[str]:
     if row["configuration"] == "dedicated_unbound":  # first: not bound, it may run on a core that computes, too
         return ["The progress thread is not bound to the free core: bind it (dedicated)."]
+    if row["shared_core"] and row["configuration"] in ("dedicated", "apphelper"):
+        return [
+            "The progress thread was to have a core of its own and shares one with computation: give each rank two "
+            "cores or more (--threads-per-rank 2, with fewer --ranks)."
+        ]
     if row["shared_core"]:
         return [
             "The progress thread shares a core with computation: leave one core free for it (dedicated), or use one "

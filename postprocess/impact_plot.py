@@ -74,7 +74,7 @@ def impact_figure(table: pd.DataFrame, title: str) -> Figure:
     shown = rows_of(in_order(highlighted(table)))
     top = max([_LEAST_TOP, *(1.15 * row["r_mpi_impact"] for row in rows_of(table) if row["valid"])])
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(max(4.0, 0.9 * len(shown) + 1.5) + 6.0, 4.6), layout="constrained")
+        figure = Figure(figsize=(max(4.0, 0.9 * len(shown) + 1.5) + 8.6, 4.6), layout="constrained")
         FigureCanvasAgg(figure)
         figure.suptitle(clean(title), parse_math=False, fontsize="large", fontweight="bold")
         widths = [max(3.5, 0.9 * len(shown) + 1.0), 6.0]
@@ -86,6 +86,10 @@ def impact_figure(table: pd.DataFrame, title: str) -> Figure:
             ax.set_ylim(0, top)
             ax.spines[["top", "right"]].set_visible(False)
         left.set_ylabel("r_mpi_impact: idle MPI / without MPI")
+        # Beside the axes: of many cases it would hide the points.
+        legend = figure.legend(*right.get_legend_handles_labels(), loc="outside right center", fontsize="small")
+        for text in legend.get_texts():
+            text.set_parse_math(False)
         figure.supxlabel(_KEY, x=0.01, ha="left", fontsize="small", parse_math=False)
     return figure
 
@@ -155,6 +159,3 @@ def _times(ax: Axes, table: pd.DataFrame) -> None:
     ax.set_xlim(-0.6, len(times) - 0.4)
     ax.set_xlabel("computation time")
     ax.set_title("every computation time", fontsize="medium")
-    legend = ax.legend(fontsize="small", loc="lower center", ncols=2, framealpha=0.8)
-    for text in legend.get_texts():
-        text.set_parse_math(False)
