@@ -295,7 +295,7 @@ def offering(configurations: list[str], lines: list[dict[str, Any]]) -> list[dic
         (configured("async", KINDS[COMP]), "Communication is hidden, but the computation pays"),
         (
             configured("async", Behaviour(1.1, comm=0.5, comp_slowdown=1.6)),
-            "Some of the communication is hidden, and the computation pays",
+            "Some communication is hidden, and the computation pays for it",
         ),
         (configured("dedicated", KINDS[COMP], shared_core=True), "give each rank two cores or more"),
         (configured("apphelper", KINDS[COMP], shared_core=True), "give each rank two cores or more"),
