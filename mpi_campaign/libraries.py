@@ -163,6 +163,7 @@ class Library:
     networks, configurations: by name, what selects each; a name that is missing is impossible, for the reason in
     `without`.
     progresses: it has progress threads in every configuration, `basic` too.
+    not_inherited: variables that would place its progress threads; where no rule sets them, the shell does not either.
     """
 
     title: str
@@ -177,6 +178,7 @@ class Library:
     across: Across
     without: Mapping[str, str] = field(default_factory=dict)
     progresses: bool = False
+    not_inherited: tuple[str, ...] = ()
 
 
 def _same(**env: str) -> Callable[[Request], Settings]:
@@ -386,6 +388,8 @@ def _nmad_variables(**values: str) -> Rule:
 
 _UNKNOWN_THREAD = "how to start this library's progress thread is not known: add it to mpi_campaign/libraries.py"
 
+_CH4_PLACED_BY = ("MPIR_CVAR_PROGRESS_THREAD_AFFINITY",)
+
 # MPICH's device ch4, in MPICH itself and in what is built on it.
 _CH4_NETWORKS: Mapping[str, Rule] = {
     "shm": _nothing,
@@ -444,6 +448,7 @@ LIBRARIES: Mapping[str, Library] = {
             for name, rule in _CH4_CONFIGURATIONS.items()
         },
         across=_mpich_across,
+        not_inherited=_CH4_PLACED_BY,
     ),
     "intel": Library(
         title="Intel MPI",
@@ -463,6 +468,7 @@ LIBRARIES: Mapping[str, Library] = {
             "basic_reduced": _nothing,
         },
         across=_intel_across,
+        not_inherited=("I_MPI_ASYNC_PROGRESS_PIN", "I_MPI_ASYNC_PROGRESS_THREADS"),
     ),
     "mvapich2": Library(
         title="MVAPICH2",
@@ -502,6 +508,7 @@ LIBRARIES: Mapping[str, Library] = {
         networks=_CH4_NETWORKS,
         configurations=_CH4_CONFIGURATIONS,
         across=_mpich_across,
+        not_inherited=_CH4_PLACED_BY,
     ),
     "madmpi": Library(
         title="MadMPI",
@@ -600,6 +607,15 @@ def _with_core_given_up(request: Request, settings: Settings) -> Answer:
         cpus = ",".join(map(str, placement.dedicated_cpus))
         settings += Settings(program=("--dedicated-cpus", cpus))
     return settings
+
+
+# The benchmark binds its computing threads itself; these of OpenMP's would do so before.
+_THREADS_PLACED_BY = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
+
+
+def not_inherited(family: str, settings: Settings) -> list[str]:
+    """Variables of the shell or of a site's modules that a launch must not see: they would place threads elsewhere."""
+    return [name for name in (*_THREADS_PLACED_BY, *library(family).not_inherited) if name not in settings.env]
 
 
 def progresses_in(family: str, prefix: Path, version: str, network: str) -> tuple[str, ...]:

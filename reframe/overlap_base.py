@@ -289,6 +289,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         self.staged(archive.CASE).write_text(json.dumps(self.case.as_dict()) + "\n")
         for name, value in self.launch.env.items():
             self.env_vars[name] = shlex.quote(value)
+        unset = libraries.not_inherited(self.current_environ.extras["family"], self.launch)
+        self.prerun_cmds = [f"unset {' '.join(unset)}"]
         self.env_vars["OMP_NUM_THREADS"] = str(self.computing_threads)
         self.env_vars["OPENBLAS_NUM_THREADS"] = "1"
         self.job.launcher.options = [shlex.quote(option) for option in self.launch.options]

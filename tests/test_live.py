@@ -54,6 +54,10 @@ def points(campaign: Command, run: Path) -> list[dict[str, Any]]:
     return found
 
 
+# What a shell or a site's modules may set, and what would place threads where no configuration wants them.
+OF_A_SITE = {"OMP_PROC_BIND": "true", "OMP_PLACES": "{0}", "MPIR_CVAR_PROGRESS_THREAD_AFFINITY": "0,0"}
+
+
 @pytest.fixture(scope="module")
 def two_libraries(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
     """Both default libraries, both configurations, over the default network, into a folder with an awkward name."""
@@ -61,7 +65,7 @@ def two_libraries(tmp_path_factory: pytest.TempPathFactory) -> subprocess.Comple
     return subprocess.run(
         [sys.executable, str(ROOT / "campaign"), "run", "--collective", "ibcast", "--budget-seconds", "46", "--output",
          str(output)],
-        capture_output=True, text=True, cwd=ROOT, check=False,
+        capture_output=True, text=True, cwd=ROOT, check=False, env={**os.environ, **OF_A_SITE},
     )  # fmt: skip
 
 
@@ -82,6 +86,20 @@ def test_two_libraries_end_to_end(two_libraries: subprocess.CompletedProcess[str
         assert len(point["r_overhead_ci95"]) == 2
         assert point["oversubscribed"] is False
         assert point["shared_core"] is (point["configuration"] == "async")
+
+
+def test_threads_are_placed_by_the_campaign_whatever_the_shell_says(
+    two_libraries: subprocess.CompletedProcess[str],
+) -> None:
+    for path in (run_path(two_libraries.stdout) / "records").glob("*.jsonl"):
+        header = json.loads(path.read_text().splitlines()[0])
+        seen = OF_A_SITE.keys() & header["environment"].keys()
+        assert not seen or (
+            header["toolchain"].startswith("openmpi") and seen == {"MPIR_CVAR_PROGRESS_THREAD_AFFINITY"}
+        )
+        bound = [cpuset for rank in header["placement"] for cpuset in rank["compute_cpusets"]]
+        assert all(map(str.isdigit, bound))
+        assert len(set(bound)) == len(bound) == header["ranks"] * header["threads_per_rank"]
 
 
 def test_every_record_conforms_and_the_sizes_are_those_of_basic(
