@@ -16,6 +16,7 @@ from mpi_campaign import ROOT, STATE, builds, libraries, machine, suites, toolch
 # Partitions with this feature launch MPI; environments with it have an MPI library.
 MPI_FEATURE = "mpi"
 WIRE_RATE = "2gbit"
+LEAST_LOOKS_PER_SECOND = 1
 
 
 def partition(name: str, network: str, **settings: Any) -> dict[str, Any]:
@@ -105,9 +106,17 @@ def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> d
                 "report_file": str(reframe_state / "report-{sessionid}.json"),
                 "resolve_module_conflicts": False,
                 "save_log_files": False,
+                **_looks(partitions),
             }
         ],
     }
+
+
+def _looks(partitions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How often ReFrame looks whether a launch has ended: by itself less and less, after a minute every 10 s, for which
+    a run of short launches would wait again and again. A scheduler's own pace is kept."""
+    local = all(one.get("scheduler", "local") == "local" for one in partitions)
+    return {"poll_rate_min": LEAST_LOOKS_PER_SECOND} if local else {}
 
 
 def _logging(perflogs: str) -> dict[str, Any]:

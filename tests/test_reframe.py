@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mpi_campaign import ROOT, libraries, suites, toolchains
+from mpi_campaign import ROOT, libraries, site, suites, toolchains
 from mpi_campaign.benchmarks import COMPUTATIONS
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.reframe_session import command, pattern
@@ -16,6 +16,13 @@ from mpi_campaign.reframe_session import command, pattern
 SYSTEMS = sorted(
     path.parent.name for path in (ROOT / "systems").glob("*/settings.py") if not path.parent.name.startswith("tmp-")
 )
+
+
+def test_the_end_of_a_launch_is_seen_within_a_second_where_no_scheduler_is_asked() -> None:
+    for scheduler, looks in (("local", 1), ("slurm", None)):
+        one = site.partition("cpu", "shm", scheduler=scheduler, launcher="mpiexec")
+        (general,) = site.site("here", [one])["general"]
+        assert general.get("poll_rate_min") == looks
 
 
 # The pattern of one test.
