@@ -244,6 +244,7 @@ def has_manifest(run: Path) -> bool:
 
 
 # What else may stand there is as well null, from a version that did not know it.
+DIFFERS = "not what was archived: its checksum differs"
 OWN_DIGEST = "sha256"  # key of a manifest; older runs have none
 OBJECTS, LISTS = ("host", "campaign", "options", "checksums"), ("toolchains", "cases", "sessions")
 
@@ -324,6 +325,11 @@ def manifest_digest(manifest: Mapping[str, Any]) -> str:
     """SHA-256 of what a manifest says, itself left out, however it is laid out."""
     told = json.loads(json.dumps({key: value for key, value in manifest.items() if key != OWN_DIGEST}))
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def differs(manifest: Mapping[str, Any]) -> bool:
+    """Whether a manifest is not what was archived, by its own checksum, which older runs and growing ones lack."""
+    return OWN_DIGEST in manifest and manifest[OWN_DIGEST] != manifest_digest(manifest)
 
 
 def finish(folder: RunFolder, manifest: dict[str, Any]) -> None:

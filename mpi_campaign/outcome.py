@@ -29,7 +29,9 @@ def load(folder: RunFolder) -> Run:
     try:
         run = load_run(folder.path)
         unread = (*peers.load_peers(run)[1], *impacts_of(run)[1])
-        return replace(run, problems=(*run.problems, *unread))
+        changed = bool(run.manifest) and archive.differs(archive.read_manifest(folder))
+        edited = [f"{archive.MANIFEST}: {archive.DIFFERS}"] if changed else []
+        return replace(run, problems=(*edited, *run.problems, *unread))
     except RecordError as error:
         raise CampaignError(str(error)) from error
 

@@ -327,6 +327,22 @@ def _check_numbers(options: Options) -> None:
     grid_of(options)
     if options.comm_times and not any("collective" in benchmark.axes for benchmark in asked.values()):
         raise CampaignError("--comm-time is of the overlap's map: add --benchmark nbc_overlap, or leave it out")
+    _check_used(options, asked)
+
+
+def _check_used(options: Options, asked: Mapping[str, Benchmark]) -> None:
+    """Refuse what none of the benchmarks that were asked for has. Raises CampaignError."""
+    given = {
+        "--collective": ("collective", options.collectives),
+        "--computation": ("computation", options.computations),
+        "--test-interval": ("test_interval_ns", options.test_intervals),
+        "--cache": ("collective", options.cache != Options.cache),
+    }
+    for option, (axis, value) in given.items():
+        if value and not any(axis in benchmark.axes for benchmark in asked.values()):
+            raise CampaignError(
+                f"{option} is nothing to {', '.join(asked)}: add --benchmark nbc_overlap, or leave it out"
+            )
 
 
 def _alone(ranks: int) -> str:
@@ -362,6 +378,12 @@ def _placed(options: Options, threads_per_rank: int) -> libraries.Placement:
         raise CampaignError(
             f"{found.ranks} ranks on {cores} core{'s' * (cores > 1)}: above {MOST_RANKS_PER_CORE} on a core, starting "
             "together takes longer than what is measured: ask for fewer with --ranks"
+        )
+    if found.cores > MOST_RANKS_PER_CORE * cores:
+        raise CampaignError(
+            f"{found.ranks} rank{'s' * (found.ranks > 1)} of {found.threads_per_rank} threads on {cores} "
+            f"core{'s' * (cores > 1)}: at most {MOST_RANKS_PER_CORE} threads on a core: ask for fewer with "
+            "--threads-per-rank or --ranks"
         )
     if found.oversubscribed and not options.oversubscribe:
         raise CampaignError(

@@ -259,7 +259,9 @@ class Campaign:
             self._say(f"skip {case.label}: {reason}" if reason else f"run  {case.label}")
         if session.exit_code != 0:
             raise CampaignError(f"ReFrame's dry run ended with {session.exit_code}: {session.complaint}")
-        self._say(f"dry run: {len(plan.to_measure)} cases would be measured; nothing was")
+        launches, seconds = len(plan.to_measure), plan.expected_measuring_seconds
+        time = f" in about {duration(seconds)}" if seconds else ""
+        self._say(f"dry run: {launches} case{'s' * (launches != 1)} would be measured{time}; nothing was")
         return EXIT_GOOD
 
     def _measure(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]) -> int:

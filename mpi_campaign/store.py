@@ -123,8 +123,8 @@ def faults(run: RunFolder, tell: Callable[[int, int], None] = lambda _done, _tot
     checksums = manifest.get("checksums") or {}
     if not checksums:
         yield f"{MANIFEST}: no checksums: the run was never completed"
-    if archive.OWN_DIGEST in manifest and manifest[archive.OWN_DIGEST] != archive.manifest_digest(manifest):
-        yield f"{MANIFEST}: not what was archived: its checksum differs"
+    if archive.differs(manifest):
+        yield f"{MANIFEST}: {archive.DIFFERS}"
     there = {str(path.relative_to(run.path)): path for path in sorted(run.path.rglob("*")) if path.is_file()}
     there.pop(MANIFEST, None)
     for name in sorted(set(checksums) | set(there) if checksums else []):

@@ -73,6 +73,9 @@ MIXED = "mixed"
 UNKNOWN, NOWHERE = "unknown", "nowhere"
 """What the column `progresses_in` says where it names no configurations."""
 
+BASIC_FAILED = "basic's case failed: "
+"""How the column `failed` begins where not the case itself was not what was asked for."""
+
 REDUCTIONS = ("reduce", "scan")
 """What the names of collectives hold that compute on what they communicate: Ireduce, Iallreduce, Iexscan and kin."""
 
@@ -231,12 +234,16 @@ def diagnose(row: Mapping[Any, Any]) -> Diagnosis:
     return Diagnosis(found.label, found.confidence, found.alternatives, advice_for(found, row))
 
 
+def failure_words(failed: str) -> str:
+    """The column `failed` as people read it: ``the case failed: REASON``, ``basic's case failed: REASON``."""
+    return short(failed) if failed.startswith(BASIC_FAILED) else f"the case failed: {short(failed)}"
+
+
 def advice_for(found: Diagnosis, row: Mapping[Any, Any]) -> str:
     """What a user can do about it, in words, from the case and what was measured."""
     if row["failed"]:
-        return (
-            f"The case failed, so that its numbers tell nothing: {short(row['failed'])}. Mend that, and measure again."
-        )
+        why = failure_words(row["failed"])
+        return f"{why[0].upper()}{why[1:]}: its numbers tell nothing. Mend that, and measure again."
     if found.label == UNRELIABLE:
         why = "; ".join(row["unreliable_reasons"]) or "the intervals leave room for too much"
         return f"Cannot tell: {why}. Measure longer (--budget-seconds), or on a quieter machine."
@@ -326,6 +333,8 @@ _REDUCTION = "A reduction needs the CPU besides the network: whoever progresses 
 
 def _overlap_words(row: Mapping[Any, Any]) -> list[str]:
     low, high = (row[f"speedup_vs_basic_per_work_ci95_{end}"] for end in ("low", "high"))
+    if not is_reference(row) and not _has_basic(row):
+        return ["Measure basic beside it (--configuration basic)."]
     if not row["given_up_cores"]:
         return ["Communication is hidden: nothing to do."]
     if not math.isfinite(low):
@@ -458,6 +467,8 @@ class MapDiagnosis:
     than half of the valid ones and all together say nothing either, `unreliable`; `words` say what is where; `advice`
     is for the most frequent label.
 
+    Of a `mixed` map that is the most frequent one but `overlap`.
+
     `confidence` is `clear` where at least three quarters of the points that the label rests on, those that have it or,
     of `mixed`, the diagnosed ones, are `clear` themselves; else `likely`, as is what only all points together say.
     """
@@ -505,7 +516,7 @@ def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
     """
     able = [row for row in rows if not row["failed"]]
     if rows and not able:
-        why, advice = f"the case failed: {short(rows[0]['failed'])}", rows[0]["diagnosis_advice"]
+        why, advice = failure_words(rows[0]["failed"]), rows[0]["diagnosis_advice"]
         return MapDiagnosis(UNRELIABLE, why, advice, UNRELIABLE)
     rows = able
     known = [row for row in rows if row["diagnosis"] != UNRELIABLE]
@@ -530,10 +541,12 @@ def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
     if left := len(rows) - len(known):
         parts.insert(0 if few else len(parts), f"{UNRELIABLE} at {left}{f' of {len(rows)}' if few else ''}")
     reading = _reading(where, main)
-    advice = _map_advice(main, [row for row in known if row["diagnosis"] == main])
+    label = UNRELIABLE if few else main if number >= SHARE * len(known) else MIXED
+    # What overlaps needs none, as long as the rest of the map does.
+    to_mend = next((name for name in where if name != OVERLAP), main) if label == MIXED else main
+    advice = _map_advice(to_mend, [row for row in known if row["diagnosis"] == to_mend])
     if few:
         advice = _MEASURE_LONGER if main == OVERLAP else f"{_MEASURE_LONGER} {advice}"
-    label = UNRELIABLE if few else main if number >= SHARE * len(known) else MIXED
     words = _sentences("; ".join(parts), reading, _apparent_words(known))
     return MapDiagnosis(label, words, advice, _map_confidence(label, known))
 

@@ -237,7 +237,8 @@ def _unreliable_reasons(record: ImpactRecord, pairs: int, width: float, together
 def _flags(reference: float, target_ns: int, spread: float, drift: float, p_value: float) -> Iterator[str]:
     off = reference / target_ns - 1
     if abs(off) > TARGET_LIMIT:
-        yield f"the work takes {duration(reference)}, {change(off)} of the time that it stands for"
+        more = "more" if off > 0 else "less"
+        yield f"the work takes {duration(reference)}, {percent(abs(off))} {more} than the time that it stands for"
     if spread > SPREAD_LIMIT:
         yield f"noise: the reference varies by {percent(spread)} between launches"
     if p_value < DRIFT_P_VALUE and abs(drift) > DRIFT_LIMIT:

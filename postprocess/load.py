@@ -34,6 +34,8 @@ MOST_TIMES_OFF = 800
 """What a time can be of another measurement of what it should take; units are a thousand apart."""
 MOST_TIMES_APART = 400
 """Two accounts of one measurement can be, by less than 2 where both are of one unit."""
+RESULTS = ("pass", "skip", "fail", "missing")
+"""What can have become of a manifest's case."""
 LARGEST_REPEAT = 1_000_000
 """A larger number is none that counts anything."""
 GIVEN = "given"
@@ -368,6 +370,8 @@ def load_run(path: Path | str) -> Run:
     if not folder.is_dir() and not (path / "manifest.json").is_file():
         fail(clean(str(path)), "not a run folder: neither manifest.json nor records/ is in it")
     manifest, problems = _manifest(path / "manifest.json")
+    manifest, lost = _told_of_records(path, manifest)
+    problems += lost
     records: list[Record] = []
     others: list[Path] = []
     files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
@@ -454,6 +458,25 @@ def _manifest(path: Path) -> tuple[Json, list[str]]:
             path.name, f"schema version {version} is newer than {MANIFEST_VERSION}, the newest that this program reads"
         )
     return manifest, []
+
+
+def _told_of_records(path: Path, manifest: Json) -> tuple[Json, list[str]]:
+    """The manifest with cases whose record is gone as `missing`, and what is wrong with what it says of its cases."""
+    problems = []
+    cases = []
+    for case in cases_of(manifest):
+        record, result = case.get("record"), case.get("result")
+        name = clean(case.get("case") or record or "a case")
+        if result not in RESULTS:
+            problems.append(f"manifest.json: {name} has the result {clean(result)!r}, none of {', '.join(RESULTS)}")
+        if isinstance(record, str) and not (path / record).is_file():
+            problems.append(f"{clean(record)}: missing")
+            cases.append({**case, "result": "missing", "reason": f"its record {record} is not there"})
+        else:
+            cases.append(case)
+    if manifest and not cases:
+        problems.append("manifest.json: it names no cases, so that nobody knows what became of them")
+    return {**manifest, "cases": cases} if cases else manifest, problems
 
 
 def _version(line: Fields) -> int:

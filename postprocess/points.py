@@ -17,6 +17,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from postprocess import metrics, validity
 from postprocess.diagnosis import (
+    BASIC_FAILED,
     NOWHERE,
     OVERLAP,
     UNKNOWN,
@@ -82,8 +83,8 @@ COLUMNS = [
 
 What a record does not know is NaN. `comm_ref_drift_…` is the trend of t_comm_ref over the point, and
 `comm_ref_moved_relative` how far its median is off the time for which its size was calibrated; `reference_moved` is
-apart: whether a reference moved against that of `basic`. `failed` says why the case was not what was asked for; it is
-empty where it was.
+apart: whether a reference moved against that of `basic`. `failed` says why the case was not what was asked for, or,
+beginning with `BASIC_FAILED`, why that of the `basic` was not that it is compared with; it is empty where both were.
 """
 
 NEVER = "never"
@@ -491,7 +492,7 @@ def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
         "shared_core": h.shared_core,
         "progresses_in": _progresses_in(h),
         "complete": m.record.complete,
-        "failed": m.failed,
+        "failed": m.failed or (f"{BASIC_FAILED}{basic.failed}" if basic is not None and basic.failed else ""),
         "record": m.record.name,
         "index": p.index,
     }

@@ -32,7 +32,7 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.diagnosis import MapDiagnosis, deciding_ratio, is_reference, map_diagnosis
+from postprocess.diagnosis import BASIC_FAILED, MapDiagnosis, deciding_ratio, is_reference, map_diagnosis
 from postprocess.metrics import as_float, median_estimate
 from postprocess.points import CASE, NAMED, configuration_words, median, usable
 from postprocess.text import clean, interval, ratio, short
@@ -115,7 +115,8 @@ class Summary:
         """What the verdict rests on, in words."""
         kind, count = ("valid", self.able) if self.together else ("reliable", self.reliable)
         if not count:
-            return "it failed" if self.valid else f"none of {self.points} points is valid"
+            failed = "its basic failed" if any(BASIC_FAILED in note for note in self.notes) else "it failed"
+            return failed if self.valid else f"none of {self.points} points is valid"
         text = (
             f"median r_overhead {ratio(self.r_overhead)} over {count} {kind} {'point' if count == 1 else 'points'} "
             f"({ratio(self.r_overhead_min)} to {ratio(self.r_overhead_max)})"
@@ -203,9 +204,11 @@ def _deciding_verdict(row: dict[Any, Any]) -> str:
 def _failures(points: pd.DataFrame) -> Iterator[str]:
     """Which launches failed, where there are several, and why."""
     several = points["launch"].nunique() > 1
-    failed = points[points["failed"] != ""]
-    for launch, reason in dict(zip(failed["launch"], failed["failed"], strict=True)).items():
-        yield f"launch {launch} failed: {short(reason)}" if several else f"failed: {short(reason)}"
+    bad = points[points["failed"] != ""]
+    for launch, reason in dict(zip(bad["launch"], bad["failed"], strict=True)).items():
+        beside = reason.startswith(BASIC_FAILED)
+        words = short(reason) if beside else f"failed: {short(reason)}"
+        yield f"launch {launch}{':' * beside} {words}" if several else words
 
 
 def case_notes(points: pd.DataFrame, without_basic: int = 0, chosen: int = 0) -> tuple[str, ...]:

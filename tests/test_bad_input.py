@@ -46,6 +46,13 @@ EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent
         (["run", "--collective", "bcast"], ["bcast", "ibcast", "ialltoall"]),
         (["run", "--ranks", "100000", "--oversubscribe"], ["100000 ranks", "--ranks"]),
         (["run", "--cache", "lukewarm"], ["lukewarm", "warm", "cold"]),
+        (
+            ["run", "--threads-per-rank", "99999999999", "--oversubscribe", "--network", "shm"],
+            ["at most 16 threads on a core", "--threads-per-rank"],
+        ),
+        (["run", "--benchmark", "mpi_impact", "--collective", "ibcast"], ["--collective", "mpi_impact", "nbc_overlap"]),
+        (["run", "--benchmark", "mpi_impact", "--test-interval", "1ms"], ["--test-interval", "mpi_impact"]),
+        (["run", "--benchmark", "mpi_impact", "--cache", "cold"], ["--cache", "mpi_impact"]),
         (["run", "--network", "carrier-pigeon"], ["carrier-pigeon", "shm", "wire", "native"]),
         (["run", "--network", "native"], ["native", "shm, wire"]),
         (["run", "--budget-seconds", "inf"], ["--budget-seconds inf"]),

@@ -85,11 +85,16 @@ def test_a_run_without_a_manifest_tells_of_no_failure(tmp_path: Path) -> None:
 
 
 def test_what_is_compared_with_a_basic_that_failed_says_so(tmp_path: Path) -> None:
-    own = beside_basic(tmp_path, 0, **FAILED).query("configuration == 'async'")
+    points = beside_basic(tmp_path, 0, **FAILED)
+    own = points.query("configuration == 'async'")
     assert own["r_overhead_vs_basic"].notna().all()
     assert {tuple(reasons) for reasons in own["unreliable_reasons"]} == {(f"basic's case failed: {WHY}",)}
-    assert set(own["failed"]) == {""}
+    assert set(own["failed"]) == {f"basic's case failed: {WHY}"}
     assert set(own["launches_vs_basic"]) == {0}
+    _, summary = summarise(points)
+    assert (summary.shown_verdict, summary.because) == ("cannot tell", "its basic failed")
+    assert summary.notes[0] == f"basic's case failed: {WHY}"
+    assert (summary.diagnosis.label, summary.diagnosis.words) == ("unreliable", f"basic's case failed: {WHY}")
 
 
 def on_cores(threads: int, given_up: int, behaviour: Behaviour, configuration: str) -> list[dict[str, Any]]:
@@ -130,7 +135,7 @@ def test_a_case_that_failed_has_no_verdict(tmp_path: Path) -> None:
     assert (own.shown_verdict, own.notes) == ("cannot tell", (f"failed: {WHY}", "shared core"))
     assert (own.points, own.valid, own.reliable, own.because) == (9, 9, 0, "it failed")
     assert (own.diagnosis.label, own.diagnosis.words) == ("unreliable", f"the case failed: {WHY}")
-    assert own.diagnosis.advice.startswith("The case failed, so that its numbers tell nothing: ")
+    assert own.diagnosis.advice == f"The case failed: {WHY}: its numbers tell nothing. Mend that, and measure again."
     assert WHY in summary_table(points)
     assert "overlap" not in diagnosis_text(points)
 

@@ -510,3 +510,24 @@ def test_folders_that_are_no_runs(tmp_path: Path) -> None:
         load_run(tmp_path)
     with pytest.raises(RecordError, match="newer"):
         load_run(synthetic.run_folder(tmp_path / "run", [LINES], schema_version=2))
+
+
+def test_a_record_that_is_gone_is_told_and_did_not_pass(tmp_path: Path) -> None:
+    path = synthetic.run_folder(
+        tmp_path / "run", [synthetic.sweep(grid=(16,)), synthetic.sweep(grid=(16,), configuration="async")]
+    )
+    assert [case["result"] for case in load_run(path).manifest["cases"]] == ["pass", "pass"]
+    (path / "records" / "000.jsonl").unlink()
+    run = load_run(path)
+    assert run.problems == ("records/000.jsonl: missing",)
+    assert [case["result"] for case in run.manifest["cases"]] == ["missing", "pass"]
+    assert run.manifest["cases"][0]["reason"] == "its record records/000.jsonl is not there"
+
+
+def test_a_manifest_that_does_not_say_what_became_of_its_cases_is_told(tmp_path: Path) -> None:
+    path = synthetic.run_folder(tmp_path / "run", [synthetic.sweep(grid=(16,))])
+    (weird,) = load_run(synthetic.said_of(path, 0, result="weird")).problems
+    assert "has the result 'weird', none of pass, skip, fail, missing" in weird
+    manifest = json.loads((path / "manifest.json").read_text())
+    (path / "manifest.json").write_text(json.dumps({**manifest, "cases": None}))
+    assert load_run(path).problems == ("manifest.json: it names no cases, so that nobody knows what became of them",)
