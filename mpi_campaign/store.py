@@ -56,6 +56,7 @@ class Entry:
     host: str
     toolchains: tuple[str, ...]
     passed: int
+    skipped: int
     cases: int
     bytes: int
     trouble: str = ""
@@ -80,6 +81,7 @@ def _entry(run: RunFolder) -> Entry:
             str(manifest["host"]["name"]),
             tuple(str(one["toolchain"]) for one in manifest["toolchains"]),
             cases.count("pass"),
+            cases.count("skip"),
             len(cases),
             size_bytes,
         )
@@ -87,21 +89,21 @@ def _entry(run: RunFolder) -> Entry:
         lacking = f"it lacks {error}" if isinstance(error, KeyError) else "something in it is of another type"
         known = isinstance(error, (CampaignError, OSError))
         what = str(error) if known else f"{MANIFEST} is not what a run writes: {lacking}"
-        return Entry(run.system, run.run, "", "", "", (), 0, 0, size_bytes, what)
+        return Entry(run.system, run.run, "", "", "", (), 0, 0, 0, size_bytes, what)
 
 
 def list_text(found: Sequence[Entry]) -> str:
     """What `results list` prints."""
     if not found:
         return "no runs yet: ./campaign run makes one"
-    heads = ["system", "run", "suite", "status", "host", "toolchains", "passed", "size"]
+    heads = ["system", "run", "suite", "status", "host", "toolchains", "passed", "skipped", "size"]
     lines = [
         [one.system, one.run, one.suite, one.status or "unreadable", one.host, ", ".join(one.toolchains),
-         f"{one.passed}/{one.cases}", size(one.bytes)]
+         f"{one.passed}/{one.cases - one.skipped}", str(one.skipped), size(one.bytes)]
         for one in found
     ]  # fmt: skip
     troubles = [f"{one.system}/{one.run}: {one.trouble}" for one in found if one.trouble]
-    return "\n".join([aligned(heads, lines, right={6, 7}), *troubles])
+    return "\n".join([aligned(heads, lines, right={6, 7, 8}), *troubles])
 
 
 def list_json(found: Sequence[Entry]) -> str:
