@@ -6,7 +6,7 @@ import re
 import runpy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -150,26 +150,32 @@ class Plan:
         wanted.sort(key=lambda case: case.configuration != "basic")
         return list(dict.fromkeys((case.environment, case.configuration) for case in wanted))
 
-    @property
+    @cached_property
     def rounds(self) -> list[Round]:
         """The sessions in their order. Interleaved, the sides take turns, A B B A …: a machine that drifts does not
         decide between them. Where `basic` is one of them, and thus not measured for the others, these take what its
         first launch found."""
         repeats = range(1, self.options.repeat + 1)
+        sides = self.sides
         if self.options.interleave:
-            own = {environment for environment, configuration in self.sides if configuration == "basic"}
+            own = {environment for environment, configuration in sides if configuration == "basic"}
             turns = [
                 Round(repeat, (environment,), (configuration,), int(environment in own and configuration != "basic"))
                 for repeat in repeats
-                for environment, configuration in (self.sides if repeat % 2 else self.sides[::-1])
+                for environment, configuration in (sides if repeat % 2 else sides[::-1])
             ]
         else:
-            environments = tuple(dict.fromkeys(environment for environment, _ in self.sides))
-            configurations = tuple(dict.fromkeys(configuration for _, configuration in self.sides))
+            environments = tuple(dict.fromkeys(environment for environment, _ in sides))
+            configurations = tuple(dict.fromkeys(configuration for _, configuration in sides))
             turns = [Round(repeat, environments, configurations) for repeat in repeats]
-        placed = [replace(turn, cores_per_rank=cores) for turn in turns for cores in self.placements]
         wanted = [case for case in self.cases if case.stem not in self.skipped]
-        return [turn for turn in placed if any(map(turn.has, wanted))]
+        there = {(case.cores_per_rank, case.environment, case.configuration) for case in wanted}
+        return [
+            replace(turn, cores_per_rank=cores)
+            for turn in turns
+            for cores in self.placements
+            if not there.isdisjoint(itertools.product((cores,), turn.environments, turn.configurations))
+        ]
 
     def begins(self, turn: Round) -> bool:
         """Whether it is the first round on its number of cores, which calibrates the sizes of those that follow."""

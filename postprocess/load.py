@@ -36,7 +36,7 @@ MOST_TIMES_APART = 400
 """Two accounts of one measurement can be, by less than 2 where both are of one unit."""
 RESULTS = ("pass", "skip", "fail", "missing")
 """What can have become of a manifest's case."""
-LARGEST_REPEAT = 1_000_000
+LARGEST_NUMBER = 1_000_000
 """A larger number is none that counts anything."""
 GIVEN = "given"
 """Status of a calibration that there was none of: the size came from a file."""
@@ -635,16 +635,19 @@ def is_as_asked(case: Json) -> bool:
 
 def repeat_of(metadata: Json) -> int | None:
     """Which repeat of its case a record is, from 1, as its header's metadata tell; None where they do not."""
-    case = metadata.get("case")
-    repeat = case.get("repeat") if isinstance(case, dict) else None
-    return repeat if type(repeat) is int and 0 < repeat <= LARGEST_REPEAT else None
+    return _number_of_case(metadata, "repeat")
 
 
 def named_cores_of(metadata: Json) -> int:
     """The cores of each rank's share where a run has several such numbers, so that they name the case; else 0."""
+    return _number_of_case(metadata, "cores_per_rank") or 0
+
+
+def _number_of_case(metadata: Json, name: str) -> int | None:
+    """A number from 1 of the case in a header's metadata; None where there is none that counts anything."""
     case = metadata.get("case")
-    cores = case.get("cores_per_rank") if isinstance(case, dict) else None
-    return cores if type(cores) is int and 0 < cores <= LARGEST_REPEAT else 0
+    number = case.get(name) if isinstance(case, dict) else None
+    return number if type(number) is int and 0 < number <= LARGEST_NUMBER else None
 
 
 def cases_of(manifest: Json) -> list[Json]:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from postprocess import diagnosis
 from postprocess.fields import Json
-from postprocess.load import Record, Run, named_cores_of, repeat_of
+from postprocess.load import RESULTS, Record, Run, named_cores_of, repeat_of
 from postprocess.points import case_of, configuration_words, launch_numbers, unusual_words
 from postprocess.text import clean, ratio
 
@@ -193,7 +193,7 @@ class Panel:
 SWEPT = "nbc_overlap"
 """The benchmark that makes maps."""
 
-RESULT_WORDS = {"pass": "passed", "skip": "skipped", "fail": "failed", "missing": "missing"}
+RESULT_WORDS = dict(zip(RESULTS, ("passed", "skipped", "failed", "missing"), strict=True))
 """The results of a manifest's case, as people read them."""
 
 
