@@ -6,6 +6,9 @@ import sys
 import time
 from typing import TextIO
 
+LOG_INTERVAL_S = 300.0
+"""In a log, a state that a terminal would show is written when nothing else was for that long."""
+
 
 def duration(seconds: float) -> str:
     """7 s, 2 min 10 s, 1 h 5 min."""
@@ -26,7 +29,7 @@ class Progress:
         self._steps = steps
         self._step = 0
         self._status_shown = False
-        self.started = time.monotonic()
+        self.started = self._written = time.monotonic()
 
     def step(self, what: str) -> None:
         """Begin the next step."""
@@ -38,12 +41,20 @@ class Progress:
         self._print(text + "\n")
 
     def status(self, text: str) -> None:
-        """A line that the next one replaces; nothing in a log."""
+        """A line that the next one replaces; in a log one that stays, where nothing was written for LOG_INTERVAL_S."""
         if self.live:
             self._print(text[: shutil.get_terminal_size().columns - 1])
             self._status_shown = True
+        elif text and self.status_due:
+            self.line(text)
+
+    @property
+    def status_due(self) -> bool:
+        """Whether a status would be shown now."""
+        return self.live or time.monotonic() - self._written >= LOG_INTERVAL_S
 
     def _print(self, text: str) -> None:
+        self._written = time.monotonic()
         try:
             self._stream.write("\r\033[K" + text if self._status_shown else text)
             self._stream.flush()

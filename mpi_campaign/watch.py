@@ -61,7 +61,7 @@ class Watch:
         )
 
     def on_tick(self) -> None:
-        if self.running is None or not self.progress.live:
+        if self.running is None or not self.progress.status_due:
             return
         points = 0
         with suppress(FileNotFoundError):  # ReFrame has just emptied its folder for the next launch

@@ -1,9 +1,11 @@
 """What a person is told of how long a run still takes."""
 
+import io
+
 import pytest
 
 from mpi_campaign import progress
-from mpi_campaign.progress import Countdown
+from mpi_campaign.progress import LOG_INTERVAL_S, Countdown, Progress
 
 
 @pytest.fixture
@@ -45,3 +47,15 @@ def test_without_expectations_the_items_that_ended_tell(clock: list[float]) -> N
 def test_a_duration_is_read_at_a_glance() -> None:
     shown = [progress.duration(seconds) for seconds in (0.4, 59.4, 60, 3599, 3661)]
     assert shown == ["0 s", "59 s", "1 min 0 s", "59 min 59 s", "1 h 1 min"]
+
+
+def test_a_log_tells_of_long_work_now_and_then(clock: list[float]) -> None:
+    """A case may take an hour: whoever follows a log wants to know that it goes on, and how far it is."""
+    log = io.StringIO()
+    shown = Progress(1, log)
+    shown.step("measuring")
+    for points in range(int(2.5 * LOG_INTERVAL_S)):
+        clock[0] += 1.0
+        shown.status(f"{points} points")
+    shown.status("")
+    assert log.getvalue().splitlines() == ["[1/1] measuring", "299 points", "599 points"]
