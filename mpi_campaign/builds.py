@@ -1,6 +1,7 @@
 """The one CMake project, built once per toolchain, in a folder that stays: a second build compiles nothing."""
 
 import hashlib
+import re
 from pathlib import Path
 
 import scipy_openblas32
@@ -15,7 +16,7 @@ PROGRAMS = ("compute_alone", "mpi_impact", "nbc_overlap", "timing_selfcheck")
 
 
 def folder(environment: str, mpicc: str) -> Path:
-    """Where a toolchain's programs lie. A build folder cannot be moved, nor used for another compiler: both are in
+    """Where a toolchain's programs lie. A build folder cannot be moved, nor used for another MPI library: both are in
     its name."""
     made_of = f"{ROOT} {mpicc}"
     return STATE / "build" / f"{environment}-{hashlib.sha256(made_of.encode()).hexdigest()[:6]}"
@@ -49,6 +50,16 @@ def options(mpicc: str) -> list[str]:
         f"-DCMAKE_C_COMPILER={machine.compiler()}",
         f"-DMPI_C_COMPILER={mpicc}",
     ]
+
+
+def anew(build: Path) -> list[str]:
+    """CMake's option to forget how a folder was configured, where that was for another C compiler than today's: on its
+    own it would begin again too, but without the other options. Raises CampaignError where there is no C compiler."""
+    try:
+        cached = re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
+    except OSError:
+        return []
+    return ["--fresh"] if cached and cached[1] != str(machine.compiler()) else []
 
 
 def made_from(mpicc: str) -> str:

@@ -101,11 +101,17 @@ class Campaign:
                     )
                 with archive.growing(folder):
                     return self._measure(folder, plan, resolved, notes)
+        except KeyboardInterrupt:  # once more, while what the first one ended was put away
+            if not begun(folder):
+                raise
+            self.progress.line(f"interrupted, what was measured is kept: {archive.resume_words(folder)}")
+            return EXIT_INTERRUPTED
         except OSError as error:
-            self._say(
-                f"{error.filename2 or error.filename or folder.path}: {error.strerror or error}; what was measured is "
-                f"kept: mend that, then {archive.resume_words(folder)}"
-            )
+            trouble = f"{error.filename2 or error.filename or folder.path}: {error.strerror or error}"
+            if not begun(folder):
+                shutil.rmtree(folder.session, ignore_errors=True)
+                raise CampaignError(f"{trouble}; nothing was measured: mend that, then start again") from error
+            self._say(f"{trouble}; what was measured is kept: mend that, then {archive.resume_words(folder)}")
             print(f"run: {folder.path}")
             return EXIT_FAILED
 
@@ -430,6 +436,11 @@ class Campaign:
         if interrupted:
             return EXIT_INTERRUPTED
         return EXIT_FAILED if bad or unwritten else EXIT_GOOD
+
+
+def begun(folder: RunFolder) -> bool:
+    """Whether there is a run to go on with: its manifest is written before anything is measured."""
+    return (folder.path / archive.MANIFEST).is_file()
 
 
 def _all_built(resolved: list[Toolchain]) -> bool:

@@ -225,7 +225,7 @@ def build(toolchain: Toolchain, target: str = PROGRAM, *, tests: bool = False) -
     programs = ROOT / ".venv" / "bin"
     path = f"{toolchains.path_folder(toolchain)}:{programs}:{os.environ.get('PATH', os.defpath)}"
     env = {**builds.environment(toolchain.family, toolchain.version, toolchain.prefix), "PATH": path}
-    configure = ["-S", str(builds.SOURCES), "-B", str(folder), *options]
+    configure = ["-S", str(builds.SOURCES), "-B", str(folder), *builds.anew(folder), *options]
     for words in (configure, ["--build", str(folder), "--target", target]):
         ended = measuring.run([str(programs / "cmake"), *words], lambda _line: None, lambda: None, env=env)
         if ended.interrupted:

@@ -1,5 +1,6 @@
 """Follows a ReFrame session: what runs, how far it is, how long still."""
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -27,6 +28,7 @@ class Watch:
         self.countdown = Countdown(len(plan.to_measure), plan.expected_measuring_seconds)
         self.points = plan.grid.points
         self.running: Case | None = None
+        self.launched = 0.0  # Unix time; a record that is older is of the launch before
 
     def _case(self, event: Event) -> Case | None:
         """The launch that an event is about; None for a build, or for `basic` judged after its fixture measured it, or
@@ -47,6 +49,7 @@ class Watch:
             return
         if event.what == "RUN":
             self.running = case
+            self.launched = time.time()
             self.countdown.begin(self.plan.expected_seconds(case))
             self.on_tick()
             return
@@ -65,9 +68,10 @@ class Watch:
             return
         points = 0
         with suppress(FileNotFoundError):  # ReFrame has just emptied its folder for the next launch
-            records = archive.staged(self.folder, archive.RECORD)
-            newest = max(records, key=lambda record: record.stat().st_mtime, default=None)
-            points = newest.read_bytes().count(b'"type":"point"') if newest else 0
+            written = {one: one.stat().st_mtime for one in archive.staged(self.folder, archive.RECORD)}
+            newest = max(written, key=lambda one: written[one], default=None)
+            if newest is not None and written[newest] >= self.launched:
+                points = newest.read_bytes().count(b'"type":"point"')
         planned = f" of {self.points}" if self.running.benchmark == "nbc_overlap" else ""
         self.progress.status(
             f"  {self.countdown.done + 1:3d}/{self.countdown.total} {self.running.label}: "

@@ -104,7 +104,9 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         self.build_system.configuredir = shlex.quote(str(builds.SOURCES))
         self.build_system.flags_from_environ = False
         self.build_system.max_concurrency = None
-        self.build_system.config_opts = [shlex.quote(option) for option in builds.options(extras["mpicc"])]
+        self.build_system.config_opts = [
+            shlex.quote(option) for option in (*builds.anew(self.programs), *builds.options(extras["mpicc"]))
+        ]
         for name, value in builds.environment(extras["family"], extras["version"], extras["prefix"]).items():
             self.env_vars[name] = shlex.quote(value)
 

@@ -20,7 +20,7 @@ import pytest
 from mpi_campaign import ROOT, STATE, archive, guard, machine, toolchains
 from postprocess.load import validate_record
 from tests.archives import archived, name_of
-from tests.support import Command, running
+from tests.support import Command, refused, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
 
@@ -305,6 +305,22 @@ def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
     assert said.endswith(f"--output {tmp_path}")
     assert "Traceback" not in done.stdout + done.stderr
     assert '{"type":"header"' in done.stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own needs root")
+def test_a_disk_that_is_full_before_anything_is_measured_leaves_nothing_to_go_on_with(tmp_path: Path) -> None:
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("this root may not mount")
+    inside = (
+        f"mount -t tmpfs -o size=2m tmpfs '{tmp_path}' && cat /dev/zero > '{tmp_path}/full' 2> /dev/null; "
+        f"'{sys.executable}' campaign run {' '.join(ONE)} {' '.join(QUICK)} --output '{tmp_path}'"
+    )
+    done = subprocess.run(
+        ["unshare", "--mount", "--propagation", "private", "sh", "-c", inside], capture_output=True, text=True,
+        cwd=ROOT, check=False,
+    )  # fmt: skip
+    refused(done, "No space left on device")
+    assert "--resume" not in done.stdout + done.stderr
 
 
 @pytest.mark.needs("system-mpi")

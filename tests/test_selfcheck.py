@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mpi_campaign import ROOT
+from mpi_campaign import ROOT, builds, machine, selfcheck, toolchains
 from tests.support import launch, launch_line, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
@@ -387,3 +387,19 @@ def test_a_killed_rank_ends_the_run(built: Path, tmp_path: Path) -> None:
     while any(map(running, ranks)) and time.monotonic() < until:
         time.sleep(0.05)
     assert not any(map(running, ranks))
+
+
+def test_another_compiler_builds_anew_in_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CMake would begin again by itself, without the options that it was given."""
+    monkeypatch.setattr(builds, "STATE", tmp_path)
+    toolchain = toolchains.resolve(toolchains.parse(toolchains.DEFAULT_TOOLCHAINS[0]), print)
+    first = selfcheck.build(toolchain)
+    folder = builds.folder(toolchain.environment, toolchain.mpicc)
+    assert builds.anew(folder) == []
+    other = tmp_path / "bin" / "other-cc"
+    other.parent.mkdir()
+    other.symlink_to(machine.compiler())
+    monkeypatch.setenv("CC", str(other))
+    assert builds.anew(folder) == ["--fresh"]
+    assert selfcheck.build(toolchain) == first
+    assert builds.anew(folder) == []
