@@ -243,9 +243,9 @@ def has_manifest(run: Path) -> bool:
         return True
 
 
-# What else may stand there is as well null, from a version that did not know it.
 DIFFERS = "not what was archived: its checksum differs"
 OWN_DIGEST = "sha256"  # key of a manifest; older runs have none
+# What else may stand there is as well null, from a version that did not know it.
 OBJECTS, LISTS = ("host", "campaign", "options", "checksums"), ("toolchains", "cases", "sessions")
 
 

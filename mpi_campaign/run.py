@@ -102,13 +102,13 @@ class Campaign:
                 with archive.growing(folder):
                     return self._measure(folder, plan, resolved, notes)
         except KeyboardInterrupt:  # once more, while what the first one ended was put away
-            if not begun(folder):
+            if not archive.has_manifest(folder.path):
                 raise
             self.progress.line(f"interrupted, what was measured is kept: {archive.resume_words(folder)}")
             return EXIT_INTERRUPTED
         except OSError as error:
             trouble = f"{error.filename2 or error.filename or folder.path}: {error.strerror or error}"
-            if not begun(folder):
+            if not archive.has_manifest(folder.path):
                 shutil.rmtree(folder.session, ignore_errors=True)
                 raise CampaignError(f"{trouble}; nothing was measured: mend that, then start again") from error
             self._say(f"{trouble}; what was measured is kept: mend that, then {archive.resume_words(folder)}")
@@ -436,11 +436,6 @@ class Campaign:
         if interrupted:
             return EXIT_INTERRUPTED
         return EXIT_FAILED if bad or unwritten else EXIT_GOOD
-
-
-def begun(folder: RunFolder) -> bool:
-    """Whether there is a run to go on with: its manifest is written before anything is measured."""
-    return (folder.path / archive.MANIFEST).is_file()
 
 
 def _all_built(resolved: list[Toolchain]) -> bool:

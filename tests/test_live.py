@@ -283,20 +283,29 @@ def test_an_mpi_that_does_not_start(tmp_path: Path, campaign: Command) -> None:
     assert "cannot load libpmix.so" in next(line for line in done.stdout.splitlines() if line.startswith("FAIL "))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own needs root")
-@pytest.mark.usefixtures("no_one_left")
-def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
+def run_on_small_disk(
+    output: Path, size: str, *, before: str = "true", after: str = "exit $?"
+) -> subprocess.CompletedProcess[str]:
+    """A run whose output folder is a file system of that size, with commands of a shell around it; skips where none
+    can be mounted."""
     if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("this root may not mount")
     inside = (
-        f"mount -t tmpfs -o size=96k tmpfs '{tmp_path}' && "
-        f"'{sys.executable}' campaign run {' '.join(ONE)} {' '.join(QUICK)} --output '{tmp_path}'; "
-        f"code=$?; find '{tmp_path}' -name '*.jsonl' | xargs head -qc 20; exit $code"
+        f"mount -t tmpfs -o size={size} tmpfs '{output}' || exit 99; {before}; "
+        f"'{sys.executable}' campaign run {' '.join(ONE)} {' '.join(QUICK)} --output '{output}'; {after}"
     )
-    done = subprocess.run(
+    return subprocess.run(
         ["unshare", "--mount", "--propagation", "private", "sh", "-c", inside], capture_output=True, text=True,
         cwd=ROOT, check=False,
     )  # fmt: skip
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own needs root")
+@pytest.mark.usefixtures("no_one_left")
+def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
+    done = run_on_small_disk(
+        tmp_path, "96k", after=f"code=$?; find '{tmp_path}' -name '*.jsonl' | xargs head -qc 20; exit $code"
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     (said,) = [
         line.strip() for line in done.stdout.splitlines() if "No space left on device" in line and "--resume" in line
@@ -309,16 +318,7 @@ def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own needs root")
 def test_a_disk_that_is_full_before_anything_is_measured_leaves_nothing_to_go_on_with(tmp_path: Path) -> None:
-    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode != 0:
-        pytest.skip("this root may not mount")
-    inside = (
-        f"mount -t tmpfs -o size=2m tmpfs '{tmp_path}' && cat /dev/zero > '{tmp_path}/full' 2> /dev/null; "
-        f"'{sys.executable}' campaign run {' '.join(ONE)} {' '.join(QUICK)} --output '{tmp_path}'"
-    )
-    done = subprocess.run(
-        ["unshare", "--mount", "--propagation", "private", "sh", "-c", inside], capture_output=True, text=True,
-        cwd=ROOT, check=False,
-    )  # fmt: skip
+    done = run_on_small_disk(tmp_path, "2m", before=f"cat /dev/zero > '{tmp_path}/full' 2> /dev/null")
     refused(done, "No space left on device")
     assert "--resume" not in done.stdout + done.stderr
 
