@@ -6,13 +6,14 @@ from pathlib import Path
 
 import scipy_openblas32
 
-from mpi_campaign import ROOT, STATE, libraries, machine
+from mpi_campaign import ROOT, STATE, environ, libraries, machine
 from mpi_campaign.toolchains import Toolchain
 
 SOURCES = ROOT / "benchmarks"
 SHARE = "share/mpi_campaign_benchmarks"
 BUILT = "built_from.sha256"
-PROGRAMS = ("compute_alone", "mpi_impact", "nbc_overlap", "timing_selfcheck")
+LET_IN = "let_in.txt"
+PROGRAMS = ("bind_rank", "compute_alone", "mpi_impact", "nbc_overlap", "timing_selfcheck")
 
 
 def folder(environment: str, mpicc: str) -> Path:
@@ -53,13 +54,24 @@ def options(mpicc: str) -> list[str]:
 
 
 def anew(build: Path) -> list[str]:
-    """CMake's option to forget how a folder was configured, where that was for another C compiler than today's: on its
-    own it would begin again too, but without the other options. Raises CampaignError where there is no C compiler."""
+    """CMake's option to forget how a folder was configured, where that was for another C compiler than today's, or with
+    other variables of a person's: on its own it would begin again too, but without the other options.
+
+    Raises CampaignError where there is no C compiler.
+    """
     try:
         cached = re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
     except OSError:
         return []
-    return ["--fresh"] if cached and cached[1] != str(machine.compiler()) else []
+    noted = build / LET_IN
+    same = (noted.read_text() if noted.is_file() else "") == _let_in()
+    return ["--fresh"] if not same or (cached and cached[1] != str(machine.compiler())) else []
+
+
+def note_let_in(build: Path) -> None:
+    """Keep what of a person's variables a folder is about to be configured with."""
+    build.mkdir(parents=True, exist_ok=True)
+    (build / LET_IN).write_text(_let_in())
 
 
 def made_from(mpicc: str) -> str:
@@ -67,7 +79,7 @@ def made_from(mpicc: str) -> str:
 
     Raises CampaignError where there is no C compiler.
     """
-    return hashlib.sha256("\n".join((fingerprint(), *options(mpicc))).encode()).hexdigest()
+    return hashlib.sha256("\n".join((fingerprint(), *options(mpicc), _let_in())).encode()).hexdigest()
 
 
 def note_built(programs: Path, made_from: str) -> None:
@@ -104,3 +116,9 @@ def environment(family: str, version: str, prefix: str) -> dict[str, str]:
     """Variables that the library's compiler wrapper needs."""
     request = libraries.Request(Path(prefix), version, "basic", "native", libraries.Placement(1, 1))
     return dict(libraries.library(family).always(request).env)
+
+
+def _let_in() -> str:
+    """What of a person's variables would make another build, one to a line."""
+    inside = environ.let_in()
+    return "".join(f"{name}={inside[name]}\n" for name in sorted(inside) if environ.steers_builds(name))

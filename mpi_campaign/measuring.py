@@ -55,7 +55,7 @@ def run(
 ) -> Ended:
     """Run a command under the guard, telling lines as they come and a tick in between.
 
-    env: added to this process's environment.  limit_seconds: a command that takes longer is hung.  Ctrl-C and SIGTERM
+    env: its whole environment.  limit_seconds: a command that takes longer is hung.  Ctrl-C and SIGTERM
     end it, and so does the limit: the command is interrupted, what it started dies, what is on disk stays. An exception
     from a callback ends it too.
     """
@@ -69,7 +69,7 @@ def run(
         text=True,
         errors="replace",
         start_new_session=True,
-        env={**os.environ, **env},
+        env=dict(env),
     )
     lines: queue.Queue[str | None] = queue.Queue()
 

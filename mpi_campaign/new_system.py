@@ -97,7 +97,7 @@ def _externals(say: Callable[[str], None]) -> tuple[externals.Externals | None, 
 
 def configurations(line: Line) -> str:
     """Which configurations a library is for, and over which networks where not over all: for a comment."""
-    placement = libraries.Placement(2, 2, cpus=(0, 1, 2, 3))
+    placement = libraries.Placement(2, 2, cpus=((0,), (1,), (2,), (3,)))
     words = []
     for name in ("basic", "async", "dedicated", "apphelper"):
         limits = libraries.limits(line.family, name, placement)

@@ -12,13 +12,12 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from mpi_campaign import libraries, toolchains
+from mpi_campaign import children, environ, libraries, toolchains
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack import installed
 from mpi_campaign.spack.build import Build
@@ -279,19 +278,13 @@ def add_wire_reports(reports: Sequence[Path], whole: Path) -> None:
     whole.write_text(json.dumps({"rate": read[0]["rate"], "link_bytes": carried}) + "\n")
 
 
-def linker_path(prefix: Path, more: str = "") -> str:
-    """LD_LIBRARY_PATH with which a program built elsewhere takes this prefix's libraries."""
-    own = (str(prefix / name) for name in ("lib", "lib64") if (prefix / name).is_dir())
-    return ":".join(filter(None, [*own, more]))
-
-
 def _bound_library(program: Path, prefix: Path) -> Path | str:
     """The shared library of MPI under `prefix` that the dynamic linker binds a program to; or why it binds to none."""
     if shutil.which("ldd") is None:
         return "cannot be checked: there is no ldd here"
-    environment = {**os.environ, "LD_LIBRARY_PATH": linker_path(prefix)}
-    done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False, env=environment)
-    match = re.search(r"^\s*(libmpi\.so\S*) => (.+?)(?: \(0x[0-9a-f]+\))?$", done.stdout, re.MULTILINE)
+    first = {"LD_LIBRARY_PATH": libraries.own_libraries(prefix, libraries.Settings())}
+    answer = children.ask(["ldd", program], env=environ.built(environ.LAUNCH, first))
+    match = re.search(r"^\s*(libmpi\.so\S*) => (.+?)(?: \(0x[0-9a-f]+\))?$", answer.stdout, re.MULTILINE)
     if match is None:
         return "is not linked to a shared library of MPI"
     wanted, bound = match.groups()

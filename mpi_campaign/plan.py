@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import os
 import re
 import runpy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import ROOT, builds, libraries, machine, peers, site, suites, toolchains, wire
+from mpi_campaign import ROOT, builds, environ, libraries, machine, peers, site, suites, toolchains, wire
 from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS, Benchmark
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
@@ -77,6 +78,7 @@ class Options:
     provider: str = "wheels"
     interleave: bool = False
     sizes_of: str = ""
+    environment: tuple[str, ...] = ()
 
     @classmethod
     def from_manifest(cls, manifest: Mapping[str, Any]) -> "Options":
@@ -256,6 +258,7 @@ def check(options: Options) -> None:
     _check_names(options)
     _check_numbers(options)
     _check_toolchains(options)
+    environ.asked(options.environment)
     peers.check_prefixes(options.peer_prefixes)
 
 
@@ -403,16 +406,42 @@ def _placed(options: Options, threads_per_rank: int) -> libraries.Placement:
 SHM_SERIALISES = "over which most libraries overlap nothing without a progress thread"
 
 
+@dataclass(frozen=True)
+class Partition:
+    """Of a system: its name there, whether its launches are on this machine, and what it lets into them."""
+
+    name: str
+    here: bool
+    environment: environ.LetIn
+
+    def let_in(self) -> environ.LetIn:
+        """The same with the values of this shell, where launches start in it."""
+        found: dict[str, str | None] = dict(self.environment)
+        for name in [name for name, value in found.items() if value is None and self.here]:
+            found[name] = os.environ.get(name)
+        return {name: value for name, value in found.items() if value is not None or not self.here}
+
+
 @lru_cache
-def partitions_of(system: str) -> dict[str, str]:
+def partitions_of(system: str) -> dict[str, Partition]:
     """A system's partitions by network, as its settings file has them. Raises CampaignError where that is broken."""
     path = SYSTEMS / system / "settings.py"
     try:
         settings = runpy.run_path(str(path))["site_configuration"]
-        return {one["extras"]["network"]: one["name"] for one in settings["systems"][0]["partitions"]}
+        return {
+            one["extras"]["network"]: Partition(
+                one["name"], one.get("scheduler", "local") == "local", one["extras"].get("environment", {})
+            )
+            for one in settings["systems"][0]["partitions"]
+        }
     except Exception as error:  # the file is a program of the site's
         what = " ".join(f"{type(error).__name__}: {error}".split())
         raise CampaignError(f"{path} cannot be used ({what}): see docs/adding-a-system.md") from error
+
+
+def partition_of(system: str, network: str) -> Partition:
+    """The partition of a system whose network this is, such as wire:2gbit."""
+    return partitions_of(system)[network.partition(":")[0]]
 
 
 def choose_network(options: Options) -> tuple[str, list[str]]:

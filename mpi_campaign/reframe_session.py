@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from mpi_campaign import ROOT, archive, measuring, suites
+from mpi_campaign import ROOT, archive, environ, measuring, suites
 
 EVENT = re.compile(
     r"\[\s*(?P<what>RUN|OK|FAIL|SKIP)\s*\] (?:\(\s*\d+/\d+\) )?(?P<test>.*?) /[0-9a-f]+ "
@@ -89,8 +89,9 @@ def command(
     collectives: those of the tests; what no suite has, ReFrame makes tests of only where it is named.
     """
     unusual = ",".join(name for name in collectives if name not in suites.loaded(""))
+    variables_of_ours = [*((f"{suites.LOADED}={unusual}",) if unusual else ()), *environ.assignment()]
     return [
-        *(("env", f"{suites.LOADED}={unusual}") if unusual else ()),
+        *(("env", *variables_of_ours) if variables_of_ours else ()),
         str(ROOT / ".venv" / "bin" / "reframe"),
         "-C",
         str(settings),
@@ -130,7 +131,8 @@ def run(words: list[str], on_event: Callable[[Event], None], on_tick: Callable[[
         if match:
             on_event(Event(match["what"], match["test"], match["environment"], match["reason"] or ""))
 
-    ended = measuring.run(words, on_line, on_tick, env={"PYTHONUNBUFFERED": "1"})
+    variables = environ.built(environ.SESSION, {"PYTHONUNBUFFERED": "1"})
+    ended = measuring.run(words, on_line, on_tick, env=variables)
     return Session(ended.exit_code, ended.interrupted, ended.output)
 
 

@@ -14,6 +14,7 @@ from mpi_campaign import (
     __version__,
     archive,
     builds,
+    environ,
     files,
     machine,
     measuring,
@@ -37,7 +38,7 @@ from mpi_campaign.plan import (
     check,
     choose_network,
     make_plan,
-    partitions_of,
+    partition_of,
     place,
 )
 from mpi_campaign.progress import Progress, duration
@@ -66,6 +67,7 @@ class Campaign:
     def run(self, *, dry_run: bool) -> int:
         """All of it. Returns the exit code. Raises CampaignError where nothing could run."""
         check(self.options)
+        environ.let(self.options.environment, {})
         self.progress.step("looking at this machine")
         compiler = machine.compiler()
         placed = place(self.options)
@@ -79,7 +81,10 @@ class Campaign:
         resolved = self._resolve()
         peers.provide(list(benchmarks_of(self.options)), resolved, self._say)
         network, notes = choose_network(self.options)
+        environ.let(self.options.environment, partition_of(self.options.system, network).let_in())
         self._say(f"{', '.join(one.toolchain for one in resolved)}; network {network}")
+        for line in environ.summary(environ.kept_out(), environ.let_in()):
+            self._say(line)
         plan = make_plan(self.options, resolved, network, *placed, built=False)
         notes += [f"skipped: {reason}" for reason in dict.fromkeys(plan.skipped.values())]
         notes += filter(None, [plan.too_short()])
@@ -122,6 +127,7 @@ class Campaign:
         """
         self.progress = Progress(SETUP_STEPS)
         check(self.options)
+        environ.let(self.options.environment, {})
         self.progress.step("looking at this machine")
         self._say(str(machine.compiler()))
         self.progress.step("finding the toolchains")
@@ -177,7 +183,7 @@ class Campaign:
         return reframe_session.command(
             settings=SYSTEMS / self.options.system / "settings.py",
             folder=folder.session,
-            partition=f"{self.options.system}:{partitions_of(self.options.system)[plan.network.partition(':')[0]]}",
+            partition=f"{self.options.system}:{partition_of(self.options.system, plan.network).name}",
             tests=tests,
             environments=list(environments),
             mode=self.options.suite,
@@ -276,7 +282,7 @@ class Campaign:
         archive.write_manifest(folder, manifest)
         keep_sources(folder, resolved)
         folder.session.mkdir(parents=True, exist_ok=True)  # of another clone's run that is resumed, there is none
-        facts = {name: manifest[name] for name in ("run", "system", "suite", "campaign")}
+        facts = {name: manifest[name] for name in ("run", "system", "suite", "campaign", "environment")}
         files.write_atomically(folder.session / "metadata.json", json.dumps(facts) + "\n")
         watch = Watch(self.progress, plan, folder, on_end=lambda: archive.harvest(folder))
         self.progress.step("building the benchmarks")
@@ -357,10 +363,10 @@ class Campaign:
 
     def _manifest(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]) -> dict[str, Any]:
         before = archive.read_manifest(folder) if self.resume else {}
-        kept = ("started_utc", "later_run", "command_line", "campaign", "host")
+        kept = ("started_utc", "later_run", "command_line", "campaign", "host", "environment")
         began: dict[str, Any] = {name: before[name] for name in kept if name in before}
         now = self._provenance()
-        moved = [name for name in ("campaign", "host") if name in began and began[name] != now[name]]
+        moved = [name for name in ("campaign", "host", "environment") if name in began and began[name] != now[name]]
         if moved:
             notes = [*notes, f"resumed with another {' and another '.join(moved)}: see the sessions"]
         return {
@@ -388,7 +394,12 @@ class Campaign:
         """What one session of a run was made with; a resumed run has several."""
         commit, dirty = machine.git_state()
         campaign = {"version": __version__, "commit": commit, "dirty": dirty}
-        return {"command_line": self.words, "campaign": campaign, "host": machine.host_facts()}
+        return {
+            "command_line": self.words,
+            "campaign": campaign,
+            "host": machine.host_facts(),
+            "environment": environ.as_recorded(),
+        }
 
     def _broken(self, session: Session, said: list[Outcome]) -> bool:
         """Whether ReFrame itself failed, rather than a test."""

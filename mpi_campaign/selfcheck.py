@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 import secrets
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from datetime import datetime, timezone
 from itertools import groupby
 from pathlib import Path
 
-from mpi_campaign import ROOT, STATE, builds, libraries, machine, measuring, plan, toolchains
+from mpi_campaign import ROOT, STATE, builds, children, environ, libraries, machine, measuring, plan, toolchains
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import Placement
 from mpi_campaign.progress import Countdown, Progress
@@ -72,7 +71,7 @@ class Selfcheck:
         plan.check_clone()
         self.progress.step(f"finding {self.spec.toolchain}")
         machine.compiler()
-        placement = Placement.on(machine.cores().physical, RANKS, 0)
+        placement = Placement.on(machine.cores().physical, RANKS, 0, machine.core_cpus())
         if placement.oversubscribed:
             raise CampaignError(f"two ranks need two cores, this machine allows {machine.cores().physical}")
         toolchain = toolchains.resolve(self.spec, self._say)
@@ -143,7 +142,7 @@ class _Launch:
             str(toolchains.path_folder(self.toolchain) / "mpiexec"),
             "-n",
             str(self.placement.ranks),
-            *self.settings.options,
+            *self.settings.launcher_options(self.program.parent),
             str(self.program),
             *("--toolchain", self.toolchain.toolchain),
             *("--provider", self.toolchain.provider),
@@ -156,11 +155,7 @@ class _Launch:
         ]
 
     def run(self, record: Path, *, first: bool) -> _Ended:
-        env = {
-            **self.settings.env,
-            "OMP_NUM_THREADS": str(self.placement.threads_per_rank),
-            "OPENBLAS_NUM_THREADS": "1",
-        }
+        env = toolchains.launch_environment(self.toolchain, self.settings, self.placement.threads_per_rank)
         ended = measuring.run(
             self.words(record, first=first),
             lambda _line: None,
@@ -204,13 +199,10 @@ def refuse_unknown(spec: toolchains.Spec) -> None:
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--disable-pip-version-check", "--no-input"]
     command += ["--retries", "1", "--quiet", "--no-deps", "--only-binary", ":all:", "--ignore-installed"]
     command += [f"{name}=={spec.version}" for name in toolchains.WHEELS[spec.family]]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    versions = re.search(r"\(from versions: ([^)]*)\)", done.stdout + done.stderr)
-    if done.returncode != 0 and versions and versions.group(1) != "none":
-        exist = [one for one in versions.group(1).split(", ") if one != "0.0.0"]
-        raise CampaignError(
-            f"there is no {spec.toolchain} among the wheels for this machine; there are: {', '.join(exist)}"
-        )
+    answer = children.ask(command, env=environ.of_pip(sys.executable), seconds=toolchains.PIP_SECONDS)
+    lacking = toolchains.lacking_wheel(answer.text, spec)
+    if not answer.good and lacking:
+        raise CampaignError(lacking)
 
 
 def build(toolchain: Toolchain, target: str = PROGRAM, *, tests: bool = False) -> Path:
@@ -224,9 +216,10 @@ def build(toolchain: Toolchain, target: str = PROGRAM, *, tests: bool = False) -
     options = [*builds.options(toolchain.mpicc), *(["-DCAMPAIGN_TESTS=ON"] if tests else [])]
     programs = ROOT / ".venv" / "bin"
     path = f"{toolchains.path_folder(toolchain)}:{programs}:{os.environ.get('PATH', os.defpath)}"
-    env = {**builds.environment(toolchain.family, toolchain.version, toolchain.prefix), "PATH": path}
+    wrapper = builds.environment(toolchain.family, toolchain.version, toolchain.prefix)
+    env = environ.built(environ.BUILD, wrapper, {"PATH": path})
     configure = ["-S", str(builds.SOURCES), "-B", str(folder), *builds.anew(folder), *options]
-    for words in (configure, ["--build", str(folder), "--target", target]):
+    for words in (configure, ["--build", str(folder), "--target", target, libraries.BIND_RANK]):
         ended = measuring.run([str(programs / "cmake"), *words], lambda _line: None, lambda: None, env=env)
         if ended.interrupted:
             raise KeyboardInterrupt

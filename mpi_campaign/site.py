@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mpi_campaign import ROOT, STATE, builds, libraries, machine, suites, toolchains
+from mpi_campaign.environ import LetIn, asked, let_in
 
 # Partitions with this feature launch MPI; environments with it have an MPI library.
 MPI_FEATURE = "mpi"
@@ -22,17 +23,30 @@ LEAST_LOOKS_PER_SECOND = 1
 def partition(name: str, network: str, **settings: Any) -> dict[str, Any]:
     """One partition of a system, with the entries that ReFrame documents in `settings`.
 
-    network: shm, wire or native, what the ranks of this partition communicate over.
+    network: shm, wire or native, what the ranks of this partition communicate over.  environment, of settings: the
+    variables that launches and builds there are to have, NAME=VALUE, or NAME for the value that it has where they start.
     """
     if network not in libraries.NETWORKS:
         raise ValueError(f"network '{network}' of partition '{name}': one of {', '.join(libraries.NETWORKS)}")
     return {
         "name": name,
         "features": [MPI_FEATURE, network],
-        "extras": {"network": network},
+        "extras": {"network": network, "environment": asked(settings.pop("environment", ()))},
         "environs": [environment["name"] for environment in environments()],
         **settings,
     }
+
+
+def let_into(partition_: Any) -> LetIn:
+    """What launches and builds on a partition of ReFrame's get beside what passes: what its entry names, and what a
+    person does."""
+    return {**partition_.extras.get("environment", {}), **let_in()}
+
+
+def exported(test: Any) -> list[str]:
+    """Names of the variables that the script of a ReFrame test sets: its own, its environment's, its partition's."""
+    parts = (test.env_vars, test.current_environ.env_vars, test.current_partition.local_env.env_vars)
+    return [name for part in parts for name in part]
 
 
 def local_processor() -> dict[str, Any]:

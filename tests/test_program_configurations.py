@@ -162,7 +162,7 @@ def test_a_rank_with_more_cores_gives_one_up(
 ) -> None:
     """One rank alone with all cores: a computation beside an idle library, which needs no second rank."""
     path = tmp_path / "record.jsonl"
-    cpus = machine.core_cpus()
+    cpus = [core[0] for core in machine.core_cpus()]
     done = launch(
         build_for(toolchain) / "mpi_impact", "--configuration", configuration, "--comp-times", "1ms", "--seconds",
         "0.05", "--record", str(path), ranks=1, threads=len(cpus), toolchain=toolchain, configuration=configuration,
@@ -191,7 +191,7 @@ def test_a_rank_with_more_cores_gives_one_up(
 
 def test_the_dedicated_cpu_can_be_chosen(build_for: Build, tmp_path: Path) -> None:
     path = tmp_path / "record.jsonl"
-    first = str(machine.core_cpus()[0])
+    first = str(machine.core_cpus()[0][0])
     done = launch(
         build_for(MPICH) / "mpi_impact", "--configuration", "apphelper", "--dedicated-cpus", first, "--comp-times",
         "1ms", "--seconds", "0.05", "--record", str(path), ranks=1,

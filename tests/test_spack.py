@@ -171,7 +171,7 @@ def test_what_reproduce_prints_builds_it_again(first: str, system: System, tmp_p
     manifest = json.loads((last_run(first) / "manifest.json").read_text())
     build = next(one["spack"] for one in manifest["toolchains"] if one["toolchain"] == WHEEL)
     folder = Path(build["environment"])
-    assert tool.find().call("uninstall", "-y", "--force", f"/{build['hash']}", folder=folder).returncode == 0
+    assert tool.find().call("uninstall", "-y", "--force", f"/{build['hash']}", folder=folder).exit_code == 0
     shutil.rmtree(folder)
     words = next(words for words in prepared if WHEEL in words)
     said = good(*words[1:])
@@ -242,7 +242,7 @@ def test_spack_accepts_the_recipe(first: str, system: System) -> None:
     spack = tool.find()
     folder = environment.of(system.name, Line(WHEEL), ()).folder
     audit = spack.call("audit", "packages", matrix.PACKAGE, folder=folder)
-    assert audit.returncode == 0, audit.stdout + audit.stderr
+    assert audit.exit_code == 0, audit.stdout + audit.stderr
     assert {line.rpartition(": ")[2] for line in audit.stdout.splitlines()} == {"passed"}
 
 
@@ -250,7 +250,7 @@ def test_spacks_stand_alone_tests_launch_two_ranks(first: str, system: System) -
     spack = tool.find()
     folder = environment.of(system.name, Line(WHEEL), ()).folder
     done = spack.call("test", "run", matrix.PACKAGE, folder=folder)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.exit_code == 0, done.stdout + done.stderr
     assert "1 passed of 1 spec" in done.stdout
 
 
@@ -273,7 +273,7 @@ def test_plain_spack_reads_the_matrix_that_we_read(tmp_path: Path) -> None:
     script = tmp_path / "expand.py"
     script.write_text(EXPAND)
     done = spack.call("python", str(script), folder=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.exit_code == 0, done.stdout + done.stderr
     rows = matrix.matrix("general")
     libraries = [f"{line.package}@{line.version}" if line.version else line.package for line in rows.lines]
     expected = {(name, library) for name in (f"{matrix.PACKAGE}@main", *rows.peers) for library in libraries}

@@ -104,9 +104,43 @@ def test_a_prefix_that_holds_another_version_is_told_before_anything_is_built(
     monkeypatch.setattr(toolchains, "STORE", tmp_path / "state" / "toolchains.json")
     program(tmp_path / "bin" / "mpicc", "")
     program(tmp_path / "bin" / "mpiexec", "'mpiexec (OpenRTE) 4.1.4'")
-    with pytest.raises(CampaignError, match=r"version 4\.1\.4; ask for openmpi@4\.1\.4="):
+    with pytest.raises(CampaignError, match=r"the launcher of Open MPI 4\.1\.4; ask for openmpi@4\.1\.4="):
         toolchains.resolve(toolchains.parse(f"openmpi@9.9={tmp_path}"), print)
     assert toolchains.resolve(toolchains.parse(f"openmpi@4.1.4={tmp_path}"), print).version == "4.1.4"
+
+
+@pytest.mark.parametrize(
+    ("launcher", "asked", "message"),
+    [
+        (
+            "printf 'HYDRA build details:\\n    Version:   5.0.2\\n'",
+            "openmpi@5.0.2",
+            "of MPICH 5.0.2; ask for mpich@5.0.2=",
+        ),
+        ("echo 'mpiexec (OpenRTE) 4.1.8'", "mpich@4.1.8", "of Open MPI 4.1.8; ask for openmpi@4.1.8="),
+        ("echo 'Intel(R) MPI Library for Linux* OS, Version 2021.18 Build'", "mpich@4.1", "ask for intel@2021.18="),
+        ("while :; do sleep 1; done", "openmpi@5.0.2", "--version does not end within 1 s: give the prefix"),
+        ("printf 'r\\351seau, OpenRTE'; exit 3", "openmpi@5.0.2", ""),
+        ("printf 'r\\351seau (OpenRTE) 5.0.2'", "openmpi@5.0.2", ""),
+        ("yes mpiexec", "openmpi@5.0.2", "does not end within 1 s"),
+    ],
+)
+def test_a_launcher_of_another_library_or_one_that_does_not_answer_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, launcher: str, asked: str, message: str
+) -> None:
+    monkeypatch.setattr(toolchains, "STATE", tmp_path / "state")
+    monkeypatch.setattr(toolchains, "STORE", tmp_path / "state" / "toolchains.json")
+    monkeypatch.setattr(toolchains, "ANSWER_SECONDS", 1.0)
+    program(tmp_path / "bin" / "mpicc", "")
+    (tmp_path / "bin" / "mpiexec").write_text(f"#!/bin/sh\n{launcher}\n")
+    (tmp_path / "bin" / "mpiexec").chmod(0o755)
+    spec = toolchains.parse(f"{asked}={tmp_path}")
+    if not message:
+        assert toolchains.resolve(spec, print).toolchain == asked
+        return
+    with pytest.raises(CampaignError) as refused:
+        toolchains.resolve(spec, print)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["null", "[1]", '[{"a": 1}]', "{", "[[]]"])

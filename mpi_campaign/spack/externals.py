@@ -3,7 +3,6 @@
 import importlib.metadata
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import Any
 import scipy_openblas32
 import yaml
 
-from mpi_campaign import libraries, toolchains
+from mpi_campaign import children, libraries, toolchains
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack import matrix, tool
 
@@ -98,7 +97,7 @@ def _not_in(found: Mapping[str, Any]) -> Iterator[tuple[str, libraries.Library]]
 
 def _look(spack: tool.Spack, folder: Path, *words: str) -> None:
     done = spack.call("external", "find", *words, folder=folder)
-    if done.returncode != 0:
+    if not done.good:
         said = done.stdout + done.stderr
         hint = tool.hint(said)
         raise CampaignError(
@@ -119,8 +118,7 @@ def _add_installed(found: dict[str, Any]) -> Iterator[str]:
             launcher = shutil.which(name)
             if launcher is None:
                 continue
-            done = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False)
-            version = libraries.launcher_version(family, done.stdout + done.stderr)
+            version = libraries.launcher_version(family, children.ask([launcher, "--version"]).text)
             spec = f"{entry.package}@{version}"
             known = found.get(entry.package, {})
             if version is None or not matrix.SPEC.fullmatch(spec) or spec in _specs(known):
@@ -167,11 +165,8 @@ def _one_per_version(found: dict[str, Any], name: str) -> Iterator[str]:
 
 def _openblas() -> tuple[dict[str, str], str]:
     """An OpenBLAS as an external, which Spack cannot find by itself; and which one it is."""
-    try:
-        done = subprocess.run(["pkg-config", "--modversion", "openblas"], capture_output=True, text=True, check=False)
-        version = done.stdout.strip() if done.returncode == 0 else ""
-    except OSError:
-        version = ""
+    answer = children.ask(["pkg-config", "--modversion", "openblas"])
+    version = answer.stdout.strip() if answer.good else ""
     header = next(Path("/usr/include").glob("**/openblas*/cblas.h"), None) if version else None
     if header is not None and re.fullmatch(r"[\d.]+", version):
         return {"spec": f"openblas@{version}", "prefix": "/usr"}, f"OpenBLAS {version} of this system"

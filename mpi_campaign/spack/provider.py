@@ -134,9 +134,9 @@ def check_external(found: Found) -> None:
             f"{found.name}: the external's prefix {found.prefix} has no bin/mpicc and bin/mpiexec (any more): "
             f"correct it in {where}"
         )
-    says = toolchains.other_version(found.family, found.version, launcher)
-    if says is not None:
-        raise CampaignError(f"{found.name}: {launcher} says that it is version {says}: correct the external in {where}")
+    wrong = toolchains.wrong_launcher(found.family, found.version, launcher)
+    if wrong is not None:
+        raise CampaignError(f"{found.name}: {wrong.what}: correct the external in {where}")
 
 
 def program(prefix: Path, family: str, name: str) -> Path:

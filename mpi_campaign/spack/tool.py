@@ -4,13 +4,12 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpi_campaign import STATE, files, measuring
+from mpi_campaign import STATE, children, environ, files, measuring
 from mpi_campaign.errors import CampaignError
 
 HOME = STATE / "spack"
@@ -22,8 +21,8 @@ SPACK_GIT, SPACK_TAG = "https://github.com/spack/spack.git", "v1.1.0"
 PACKAGES_GIT, PACKAGES_TAG = "https://github.com/spack/spack-packages.git", "v2026.06.0"
 BUILTIN = Path("repos/spack_repo/builtin")
 
-# Of the user's shell: an active environment, settings of their own.
-_NOT_OURS = re.compile(r"SPACK_|PYTHONPATH$|PYTHONHOME$|MPI_CAMPAIGN_SPACK_")
+# Spack reads all its recipes first, on a slow file system for minutes; a clone is fetched over the network.
+CALL_SECONDS, CLONE_SECONDS = 900.0, 3600.0
 
 PACKAGES_VARIABLE = "MPI_CAMPAIGN_SPACK_PACKAGES"
 
@@ -46,17 +45,14 @@ class Spack:
         }
 
     def environment(self) -> dict[str, str]:
-        """This process's, without what would lead Spack elsewhere."""
-        kept = {name: value for name, value in os.environ.items() if not _NOT_OURS.match(name)}
-        return {**kept, **self.variables}
+        """Of everything that it is asked."""
+        return environ.built(environ.SPACK, self.variables)
 
-    def call(self, *words: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def call(self, *words: str, folder: Path | None = None) -> children.Answer:
         """Run a command of it that takes seconds; folder: of the environment."""
         where = ("-e", str(folder)) if folder else ()
         command = [str(self.executable), "--color=never", *where, *words]
-        return subprocess.run(
-            command, capture_output=True, text=True, errors="replace", check=False, env=self.environment()
-        )
+        return children.ask(command, env=self.environment(), seconds=CALL_SECONDS)
 
     def machine(self) -> tuple[str, str]:
         """Platform and operating system of this machine, as Spack calls them; ("", "") where it does not say."""
@@ -99,8 +95,8 @@ def _checked(executable: Path, packages: Path | None) -> Spack:
     spack = Spack(executable, "", packages)
     done = spack.call("--version")
     match = re.match(r"(\d+)\.(\d+)\S*", done.stdout.strip())
-    if done.returncode != 0 or match is None:
-        raise CampaignError(f"{executable} does not run: {complaint(done.stdout + done.stderr)}")
+    if not done.good or match is None:
+        raise CampaignError(f"{executable} does not run: {done.trouble or complaint(done.text)}")
     if (int(match[1]), int(match[2])) < OLDEST:
         raise CampaignError(
             f"{executable} is Spack {match[0]}; {OLDEST[0]}.{OLDEST[1]} or newer is needed: put a newer one on PATH, "
@@ -156,11 +152,12 @@ def clone(say: Callable[[str], None]) -> None:
         fresh = HOME / f".new-{name}"
         shutil.rmtree(fresh, ignore_errors=True)
         words = ["git", "clone", "--quiet", "--depth=1", "--branch", tag, address, str(fresh)]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
+        done = children.ask(words, env=environ.built(environ.NETWORK), seconds=CLONE_SECONDS)
+        if not done.good:
             raise CampaignError(
-                f"{address} cannot be cloned ({complaint(done.stderr)}): on a machine without a network, give clones "
-                "that lie here with ./campaign setup --provider spack --spack FOLDER --packages FOLDER"
+                f"{address} cannot be cloned ({done.trouble or complaint(done.stderr)}): on a machine without a "
+                "network, give clones that lie here with ./campaign setup --provider spack --spack FOLDER "
+                "--packages FOLDER"
             )
         fresh.rename(target)
     remember(spack=HOME / "spack", packages=HOME / "spack-packages")
@@ -186,7 +183,7 @@ def lacks_packages(spack: Spack, folder: Path | None = None) -> str | None:
     done = spack.call("list", "openmpi", folder=folder)
     if "openmpi" in done.stdout.split():
         return None
-    said = complaint(done.stdout + done.stderr)
+    said = done.trouble or complaint(done.text)
     return f"Spack has no packages: {said} ({hint('git clone')})"
 
 
@@ -225,20 +222,8 @@ def together(
         (folder / "log").unlink(missing_ok=True)
     one = '"$0" --color=never -e "$1" $2 > "$1/log" 2>&1 || echo "$1"'
     words = ["xargs", "-a", str(listing), "-d", "\\n", "-n", "2", "-P", str(at_once), "sh", "-c", one]
-    ended = measuring.run(
-        ["env", *_unset(spack.variables), *words, str(spack.executable)],
-        lambda _line: None,
-        on_tick,
-        env=spack.variables,
-    )
+    ended = measuring.run([*words, str(spack.executable)], lambda _line: None, on_tick, env=spack.environment())
     if ended.interrupted:
         raise KeyboardInterrupt
     failed = set(ended.output)
     return {folder: (folder / "log").read_text(errors="replace") for folder in jobs if str(folder) in failed}
-
-
-def _unset(ours: Mapping[str, str]) -> Iterable[str]:
-    """Options of `env` that take away what is the user's of Spack, but for the names that have a value of ours."""
-    for name in os.environ:
-        if _NOT_OURS.match(name) and name not in ours:
-            yield from ("-u", name)

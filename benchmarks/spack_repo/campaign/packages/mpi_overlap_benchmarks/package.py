@@ -46,7 +46,7 @@ class MpiOverlapBenchmarks(CMakePackage):
 
     sanity_check_is_file = [
         join_path("bin", name)
-        for name in ("nbc_overlap", "mpi_impact", "compute_alone", "timing_selfcheck")
+        for name in ("nbc_overlap", "mpi_impact", "compute_alone", "timing_selfcheck", "bind_rank")
     ]
 
     @property

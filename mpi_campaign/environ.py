@@ -1,0 +1,309 @@
+"""The environment of everything that the campaign starts: built from short lists, never inherited.
+
+A shell, a module or a batch system sets dozens of variables, and any of them may send a library to another network, a
+launcher to another machine or a thread to another core. So every child gets what stands in `PURPOSES` for what it is,
+then what its toolchain and the registry of libraries say, then what a person let in by name: `--env NAME`,
+`--env NAME=VALUE`, or `environment=` of a partition in a system's settings. docs/environment.md is the page for people.
+
+This module uses the standard library only: `campaign` imports it before anything is installed.
+"""
+
+import ast
+import fnmatch
+import json
+import os
+import re
+import shlex
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from mpi_campaign import STATE
+from mpi_campaign.errors import CampaignError
+
+_PERSON = (
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ",
+    "LANG", "LANGUAGE", "LC_*", "TERM", "COLUMNS", "LINES", "NO_COLOR", "CI",
+)  # fmt: skip
+_NETWORK = (
+    "http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy",
+    "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH",
+    "NETRC", "SSH_AUTH_SOCK", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_CACHE_HOME",
+)  # fmt: skip
+_MODULES = (
+    "MODULEPATH", "MODULESHOME", "MODULES_*", "LMOD_*", "__LMOD_*", "LOADEDMODULES", "_LMFILES_", "BASH_FUNC_*",
+)  # fmt: skip
+# How the commands of batch systems find their servers; not what they say of the job that this process may be in.
+_BATCH_CLIENTS = (
+    "SLURM_CONF", "PBS_CONF_FILE", "PBS_SERVER", "PBS_DEFAULT", "SGE_ROOT", "SGE_CELL", "SGE_CLUSTER_NAME",
+    "SGE_QMASTER_PORT", "SGE_EXECD_PORT", "LSF_ENVDIR", "LSF_BINDIR", "LSF_LIBDIR", "LSF_SERVERDIR", "KRB5CCNAME",
+)  # fmt: skip
+_BATCH_JOB = (
+    "SLURM_*", "SLURMD_*", "PBS_*", "LSB_*", "LSF_*", "LS_*", "SGE_*", "PE_*", "OAR_*", "FLUX_*", "COBALT_*",
+    "JOB_ID", "JOB_NAME", "NSLOTS", "NHOSTS", "NQUEUES", "TASK_ID", "ENVIRONMENT", "ARC", "HOSTNAME",
+)  # fmt: skip
+_OURS = ("MPI_CAMPAIGN_*", "CC", "SPACK_ROOT")
+
+LAUNCH, JOB, BUILD, NETWORK, SPACK, SESSION, TESTS = PURPOSES = (
+    "launch", "job", "build", "network", "spack", "session", "tests",
+)  # fmt: skip
+"""What a child is: a launch on this machine; one in a job of a batch system, which tells launchers their nodes; a
+compiler; whatever fetches; Spack; ReFrame, and in it this package; pytest."""
+
+PASSES: Mapping[str, tuple[str, ...]] = {
+    LAUNCH: _PERSON,
+    JOB: _PERSON + _BATCH_JOB,
+    BUILD: _PERSON,
+    NETWORK: _PERSON + _NETWORK,
+    SPACK: _PERSON + _NETWORK + _MODULES,
+    SESSION: _PERSON + _NETWORK + _MODULES + _BATCH_CLIENTS + _OURS,
+    TESTS: _PERSON + _NETWORK + _MODULES + _OURS + ("PYTEST_*", "CAMPAIGN_TEST_*", "PIP_*", "DISPLAY"),
+}
+
+# What would change a launch: said by name where it was kept out, and kept in the manifest and the records.
+_STEERS = (
+    *_BATCH_JOB, "SBATCH_*", "SRUN_*", "OMPI_*", "OPAL_*", "ORTE_*", "PMIX_*", "PRTE_*", "MPICH_*", "MPIR_*", "MPIO_*",
+    "MPI_*", "MPIEXEC_*", "HYDRA_*", "PMI_*", "PMI2_*", "I_MPI_*", "FI_*", "UCX_*", "UCC_*", "UCS_*", "HCOLL_*",
+    "SHARP_*", "MV2_*", "MVP_*", "PSM_*", "PSM2_*", "PSM3_*", "HFI_*", "IBV_*", "RDMAV_*", "MLX4_*", "MLX5_*", "PIOM_*",
+    "NMAD_*", "PADICO_*", "OMP_*", "GOMP_*", "KMP_*", "LIBOMP_*", "OPENBLAS_*", "GOTO_*", "BLIS_*", "MKL_*", "VECLIB_*",
+    "HWLOC_*", "LD_*", "MALLOC_*", "GLIBC_TUNABLES", "NUMA_*", "TBB_*", "CPATH", "C_INCLUDE_PATH", "LIBRARY_PATH",
+    "CFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_*",
+)  # fmt: skip
+_STEERS_BUILDS = (
+    "PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "CPATH", "C_INCLUDE_PATH", "*FLAGS",
+    "CMAKE_*", "PKG_CONFIG_*", "*_CC", "*_CFLAGS", "*_LDFLAGS", "*_LIBS",
+)  # fmt: skip
+_STEERS_NOTHING = ("HOSTNAME", "ENVIRONMENT", "MPI_CAMPAIGN_*", *_BATCH_CLIENTS)
+
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|JWT", re.IGNORECASE)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FORMS = "NAME, with the value that it has in this shell, or NAME=VALUE"
+
+LET_IN = "MPI_CAMPAIGN_LET_IN"
+"""Tells children of this process what was let in: an object, {name: value, or null for the value that it has}."""
+
+LAUNCH_HOME = STATE / "home"
+"""HOME of launches: launchers and libraries read settings below it."""
+
+# Settings of launchers and libraries in a person's home; no launch sees them.
+_HOME_FILES = (
+    ".openmpi/mca-params.conf", ".prte/mca-params.conf", ".pmix/mca-params.conf", ".mpiexec.hydra.conf", "ucx.conf",
+)  # fmt: skip
+
+# What of a person's pip is about where packages come from, rather than about where they go.
+_PIP = (
+    "index-url", "extra-index-url", "no-index", "find-links", "trusted-host", "proxy", "cert", "client-cert", "timeout",
+    "default-timeout", "retries", "cache-dir", "keyring-provider",
+)  # fmt: skip
+_PIP_SECTIONS = ("global", "install", ":env:")  # the last one that has an option wins
+_PIP_SECONDS = 60.0
+
+LetIn = Mapping[str, str | None]
+
+
+def asked(texts: Iterable[str]) -> dict[str, str | None]:
+    """What `NAME` and `NAME=VALUE` let in; None for the value that NAME has. Raises CampaignError for anything else."""
+    found: dict[str, str | None] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not _NAME.fullmatch(name) or "\0" in text:
+            raise CampaignError(f"environment variable '{text}' is not of the form {_FORMS}")
+        found[name] = value if equals else None
+    return found
+
+
+def resolved(texts: Iterable[str], environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """The same, each as NAME=VALUE. Raises CampaignError for a NAME that has no value."""
+    named = asked(texts)
+    for name, value in named.items():
+        if value is None and name not in environ:
+            raise CampaignError(f"--env {name}: it is not set in this shell: set it, or give --env {name}=VALUE")
+    return tuple(f"{name}={environ[name] if value is None else value}" for name, value in named.items())
+
+
+def let_in(environ: Mapping[str, str] = os.environ) -> LetIn:
+    """What was let in, as LET_IN tells it. Raises CampaignError where that cannot be read."""
+    text = environ.get(LET_IN, "")
+    try:
+        told = json.loads(text or "{}")
+    except ValueError:
+        told = None
+    if not isinstance(told, dict) or not all(
+        _NAME.fullmatch(name) and isinstance(value, str | None) for name, value in told.items()
+    ):
+        raise CampaignError(f"{LET_IN}='{text}' is no object of names and values: unset it, and use --env")
+    return told
+
+
+def passes(name: str, purpose: str) -> bool:
+    """Whether a variable of this process goes to such a child without being let in."""
+    return _among(name, PASSES[purpose])
+
+
+def _among(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def built(
+    purpose: str, *own: Mapping[str, str], environ: Mapping[str, str] = os.environ, libraries: str = ""
+) -> dict[str, str]:
+    """The whole environment of a child.
+
+    own: what it needs, the last one wins; in launches and builds, over that goes what was let in.  libraries: folders
+    of the toolchain's own libraries, which come before those of an LD_LIBRARY_PATH that was let in.
+    """
+    found = {name: value for name, value in environ.items() if passes(name, purpose)}
+    return found | added(purpose, *own, inside=let_in(environ), environ=environ, libraries=libraries)
+
+
+def added(
+    purpose: str,
+    *own: Mapping[str, str],
+    inside: LetIn,
+    environ: Mapping[str, str] = os.environ,
+    libraries: str = "",
+) -> dict[str, str]:
+    """What a child has beside that which passes; as in `built`."""
+    found = {"HOME": str(launch_home())} if purpose in (LAUNCH, JOB) else {}
+    for variables in own:
+        found |= variables
+    for name, given in inside.items() if purpose in (LAUNCH, JOB, BUILD) else ():
+        value = environ.get(name) if given is None else given
+        if value is not None:
+            first = (libraries or found.get(name, "")) if name == "LD_LIBRARY_PATH" else ""
+            found[name] = ":".join(filter(None, (first, value)))
+    return found
+
+
+def let(texts: Iterable[str], of_system: LetIn) -> None:
+    """From now on, launches and builds of this process and its children get what a person names, and what the system
+    names for the network. Raises CampaignError for a text that names nothing."""
+    inside = {**of_system, **asked(texts)}
+    os.environ.pop(LET_IN, None)
+    if inside:
+        os.environ[LET_IN] = json.dumps(inside)
+
+
+def launch_home() -> Path:
+    """HOME of launches: an empty folder of this clone."""
+    LAUNCH_HOME.mkdir(parents=True, exist_ok=True)
+    return LAUNCH_HOME
+
+
+def shell_filter(purpose: str, names: Iterable[str]) -> str:
+    """A line for bash that takes away every exported variable but what passes and these names."""
+    kept = "|".join(dict.fromkeys((*PASSES[purpose], *names)))
+    return f'for name in $(compgen -e); do case "$name" in {kept}) ;; *) unset "$name" 2>/dev/null ;; esac; done'
+
+
+def steers(name: str) -> bool:
+    """Whether a variable would change what a launch or a build is."""
+    return _among(name, _STEERS) and not _among(name, _STEERS_NOTHING)
+
+
+def steers_builds(name: str) -> bool:
+    """Whether a compiler or CMake would make another program with this variable."""
+    return _among(name, _STEERS_BUILDS)
+
+
+def kept_out(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What of this process would change a launch, and does not reach one: name and value.
+
+    The files in a person's home that launchers and libraries read are named too, by their path.
+    """
+    inside = let_in(environ)
+    found = {
+        name: told(name, value)
+        for name, value in sorted(environ.items())
+        if steers(name) and name not in inside and not passes(name, LAUNCH)
+    }
+    if "HOME" not in inside:
+        home = Path(environ.get("HOME") or "/nonexistent")
+        found |= {f"~/{one}": "a file" for one in _HOME_FILES if (home / one).is_file()}
+    return found
+
+
+def told(name: str, value: str) -> str:
+    """A variable's value as a record may tell it: what looks like a secret is not told."""
+    return "(not told: a secret)" if _SECRET.search(name) else value
+
+
+def as_recorded(environ: Mapping[str, str] = os.environ) -> dict[str, dict[str, str]]:
+    """For the manifest and the records: names and values of what was kept out of launches, and of what was let in."""
+    inside = let_in(environ)
+    values = {name: environ.get(name, "") if value is None else value for name, value in sorted(inside.items())}
+    return {"kept_out": kept_out(environ), "let_in": values}
+
+
+def summary(kept: Mapping[str, str], inside: LetIn) -> list[str]:
+    """What to tell at the start of a run: a line for what was kept out, one for what was let in; none where nothing
+    was."""
+    lines = []
+    if kept:
+        lines.append(f"kept out of launches: {_in_short(list(kept))} (--env NAME lets one in)")
+    if inside:
+        lines.append(f"let into launches: {', '.join(inside)}")
+    return lines
+
+
+def _in_short(names: Sequence[str]) -> str:
+    """Names; of more than three with one beginning, as those of a batch job, the first, and how many more."""
+    families = {name: next((one for one in _STEERS if fnmatch.fnmatchcase(name, one)), name) for name in names}
+    counts = Counter(families.values())
+    words = []
+    for name, family in families.items():
+        if counts[family] > 3:
+            words.append(f"{name} and {counts[family] - 1} more of {family}")
+            counts[family] = 0
+        elif counts[family]:
+            words.append(name)
+    return ", ".join(words)
+
+
+def of_pip(python: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The whole environment of a pip: of the person's variables and files of pip, index, proxy and certificates.
+
+    python: whose pip it is.  What else they say (`--user`, a target, constraints) would put packages elsewhere.
+    """
+    base = built(NETWORK, environ=environ)
+    own = {name: value for name, value in environ.items() if name.startswith("PIP_")}
+    words = [python, "-m", "pip", "config", "list"]
+    try:
+        done = subprocess.run(
+            words, capture_output=True, check=False, timeout=_PIP_SECONDS, env={**base, **own}, stdin=subprocess.DEVNULL
+        )
+        listed = done.stdout.decode(errors="replace")
+    except (OSError, subprocess.TimeoutExpired):
+        listed = ""
+    return {**base, **pip_variables(listed), "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INPUT": "1"}
+
+
+def pip_variables(listed: str) -> dict[str, str]:
+    """As variables, what `pip config list` tells of where packages come from."""
+    found: dict[str, tuple[int, str]] = {}
+    for line in listed.splitlines():
+        where, equals, text = line.partition("=")
+        section, _, option = where.rpartition(".")
+        if not equals or section not in _PIP_SECTIONS or option not in _PIP:
+            continue
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            continue
+        rank = _PIP_SECTIONS.index(section)
+        if isinstance(value, str) and value and rank >= found.get(option, (0, ""))[0]:
+            found[option] = rank, value
+    return {f"PIP_{option.upper().replace('-', '_')}": value for option, (_, value) in found.items()}
+
+
+def assignment(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """For `env` on a command line that is typed again: what was let in; nothing where nothing was."""
+    inside = let_in(environ)
+    return (f"{LET_IN}={json.dumps(dict(inside))}",) if inside else ()
+
+
+def quoted(variables: Mapping[str, str]) -> dict[str, str]:
+    """Variables for a shell script: each value as one word."""
+    return {name: shlex.quote(value) for name, value in variables.items()}
