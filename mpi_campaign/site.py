@@ -23,8 +23,8 @@ LEAST_LOOKS_PER_SECOND = 1
 def partition(name: str, network: str, **settings: Any) -> dict[str, Any]:
     """One partition of a system, with the entries that ReFrame documents in `settings`.
 
-    network: shm, wire or native, what the ranks of this partition communicate over.  environment, of settings: the
-    variables that launches and builds there are to have, NAME=VALUE, or NAME for the value that it has where they start.
+    network: shm, wire or native, what ranks there communicate over.  environment, one of the settings: what
+    launches and builds there are to have, each NAME=VALUE, or NAME for the value that it has where they start.
     """
     if network not in libraries.NETWORKS:
         raise ValueError(f"network '{network}' of partition '{name}': one of {', '.join(libraries.NETWORKS)}")

@@ -1,10 +1,9 @@
 """`campaign test`: the whole suite through pytest, which is its one runner and closing line."""
 
-import os
 import subprocess
 import sys
 
-from mpi_campaign import ROOT
+from mpi_campaign import ROOT, environ
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 
 # Parts of the suite that a machine may lack. A test names its part with @pytest.mark.needs("part").
@@ -26,7 +25,7 @@ def run(*, quick: bool, require: str, pytest_options: tuple[str, ...]) -> int:
     words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *SIDE_BY_SIDE]
     if quick:
         words += ["-m", "not slow"]
-    environment = {**os.environ, "CAMPAIGN_TEST_REQUIRE": ",".join(required)}
+    environment = environ.built(environ.TESTS, {"CAMPAIGN_TEST_REQUIRE": ",".join(required)})
     try:
         done = subprocess.run([*words, *pytest_options], cwd=ROOT, env=environment, check=False)
     except KeyboardInterrupt:

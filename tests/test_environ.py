@@ -1,0 +1,258 @@
+"""What children get of this shell, what they do not, and what a person lets in."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpi_campaign import ROOT, environ, site, toolchains
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.plan import Partition
+
+# Of a site's shell: each would change a launch.
+POISON = {
+    "UCX_TLS": "rc,dc_x,knem", "OMPI_MCA_pml": "ucx", "OMPI_MCA_btl_tcp_if_exclude": "lo,docker0",
+    "FI_PROVIDER": "psm3",
+    "I_MPI_DEBUG": "5", "I_MPI_HYDRA_BOOTSTRAP": "slurm", "HYDRA_LAUNCHER": "slurm", "MPIR_CVAR_ASYNC_PROGRESS": "1",
+    "MPICH_ASYNC_PROGRESS": "1", "MV2_ENABLE_AFFINITY": "1", "PRTE_MCA_plm": "slurm", "PMIX_MCA_gds": "hash",
+    "PMI_RANK": "3", "SLURM_JOB_ID": "7", "SLURM_NODELIST": "node[1-4]", "PBS_NODEFILE": "/var/spool/nodes",
+    "PE_HOSTFILE": "/var/spool/hosts", "LSB_HOSTS": "a b", "OAR_NODEFILE": "/var/nodes", "FLUX_JOB_ID": "1",
+    "OMP_PROC_BIND": "close", "GOMP_CPU_AFFINITY": "0", "KMP_AFFINITY": "compact", "OPENBLAS_NUM_THREADS": "8",
+    "MKL_NUM_THREADS": "8", "LD_PRELOAD": "/lib/tool.so", "LD_LIBRARY_PATH": "/opt/other/lib", "LD_AUDIT": "/lib/a.so",
+    "MALLOC_ARENA_MAX": "1", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0", "HWLOC_XMLFILE": "/tmp/a.xml",
+    "CFLAGS": "-O0", "CPATH": "/opt/other/include", "CMAKE_GENERATOR": "Unix Makefiles",
+}  # fmt: skip
+# Neither steers a launch, and none of it is anybody's business in one.
+OTHERS = {
+    "GIT_DIR": "/x/.git",
+    "PYTHONPATH": "/x",
+    "RFM_CONFIG_FILES": "/x",
+    "BASH_ENV": "/x",
+    "AWS_SECRET_ACCESS_KEY": "s",
+}
+PERSON = {"PATH": "/usr/bin:/bin", "HOME": "/home/user", "USER": "user", "TMPDIR": "/scratch", "LC_ALL": "C.UTF-8"}
+PROXIES = {"https_proxy": "http://proxy:3128", "SSL_CERT_FILE": "/etc/site.pem", "REQUESTS_CA_BUNDLE": "/etc/site.pem"}
+SHELL = {**PERSON, **PROXIES, **POISON, **OTHERS}
+
+
+def let(**variables: str | None) -> dict[str, str]:
+    return {**SHELL, environ.LET_IN: json.dumps(variables)}
+
+
+def test_a_launch_gets_what_is_a_persons_and_nothing_that_steers_it() -> None:
+    found = environ.built(environ.LAUNCH, environ=SHELL)
+    assert found == {**PERSON, "HOME": str(environ.LAUNCH_HOME)}
+    assert list(environ.LAUNCH_HOME.iterdir()) == []
+
+
+@pytest.mark.parametrize("purpose", set(environ.PURPOSES) - {environ.JOB})
+def test_no_child_but_one_in_a_job_gets_what_steers_a_launch(purpose: str) -> None:
+    found = environ.built(purpose, environ=SHELL)
+    assert not set(found) & (set(POISON) | set(OTHERS))
+    assert found["PATH"] == SHELL["PATH"]
+
+
+def test_a_job_gets_what_its_batch_system_says_and_nothing_else_of_the_shell() -> None:
+    found = environ.built(environ.JOB, environ=SHELL)
+    of_the_job = {
+        "SLURM_JOB_ID",
+        "SLURM_NODELIST",
+        "PBS_NODEFILE",
+        "PE_HOSTFILE",
+        "LSB_HOSTS",
+        "OAR_NODEFILE",
+        "FLUX_JOB_ID",
+    }
+    assert set(found) == {*PERSON, *of_the_job}
+
+
+def test_proxies_and_certificates_go_where_a_network_is_used() -> None:
+    for purpose in (environ.NETWORK, environ.SPACK, environ.SESSION):
+        assert PROXIES.items() <= environ.built(purpose, environ=SHELL).items()
+    for purpose in (environ.LAUNCH, environ.BUILD):
+        assert not PROXIES.keys() & environ.built(purpose, environ=SHELL).keys()
+
+
+def test_the_order_is_what_passes_then_the_childs_own_then_what_was_let_in() -> None:
+    own = {"UCX_TLS": "tcp", "OMP_NUM_THREADS": "2"}
+    assert environ.built(environ.LAUNCH, own, environ=SHELL)["UCX_TLS"] == "tcp"
+    found = environ.built(environ.LAUNCH, own, environ=let(UCX_TLS="sm", LD_PRELOAD=None, NOT_SET=None))
+    assert (found["UCX_TLS"], found["OMP_NUM_THREADS"], found["LD_PRELOAD"]) == ("sm", "2", SHELL["LD_PRELOAD"])
+    assert "NOT_SET" not in found
+    assert "UCX_TLS" not in environ.built(environ.NETWORK, environ=let(UCX_TLS="sm"))
+
+
+def test_the_toolchains_own_libraries_come_before_those_that_were_let_in() -> None:
+    found = environ.built(environ.LAUNCH, environ=let(LD_LIBRARY_PATH=None), libraries="/opt/mpi/lib")
+    assert found["LD_LIBRARY_PATH"] == "/opt/mpi/lib:/opt/other/lib"
+
+
+def test_what_was_kept_out_and_let_in_is_recorded_by_name_and_value() -> None:
+    recorded = environ.as_recorded(let(UCX_TLS="sm", LD_PRELOAD=None))
+    assert recorded["let_in"] == {"LD_PRELOAD": "/lib/tool.so", "UCX_TLS": "sm"}
+    assert recorded["kept_out"] == {name: POISON[name] for name in sorted(POISON) if name not in recorded["let_in"]}
+
+
+def test_a_secret_is_kept_out_without_its_value() -> None:
+    assert environ.kept_out({"SLURM_JWT": "eyJ"}) == {"SLURM_JWT": "(not told: a secret)"}
+
+
+def test_settings_in_a_home_are_kept_out_and_named(tmp_path: Path) -> None:
+    (tmp_path / ".openmpi").mkdir()
+    (tmp_path / ".openmpi" / "mca-params.conf").write_text("btl = nosuch\n")
+    assert environ.kept_out({"HOME": str(tmp_path)}) == {"~/.openmpi/mca-params.conf": "a file"}
+    assert environ.kept_out({"HOME": str(tmp_path), environ.LET_IN: '{"HOME": null}'}) == {}
+
+
+def test_the_summary_is_a_line_each_and_groups_what_a_batch_system_sets() -> None:
+    kept = [f"SLURM_{name}" for name in "ABCDE"] + ["UCX_TLS"]
+    assert environ.summary(dict.fromkeys(kept, "1"), {"FI_PROVIDER": "tcp"}) == [
+        "kept out of launches: SLURM_A and 4 more of SLURM_*, UCX_TLS (--env NAME lets one in)",
+        "let into launches: FI_PROVIDER",
+    ]
+    assert environ.summary({}, {}) == []
+
+
+# -- what a person types -----------------------------------------------------------------------------------------------
+
+
+def test_a_name_has_the_shells_value_and_one_without_is_refused() -> None:
+    assert environ.resolved(["UCX_TLS", "A=1=2", "B="], SHELL) == ("UCX_TLS=rc,dc_x,knem", "A=1=2", "B=")
+    with pytest.raises(CampaignError, match="--env NOT_SET: it is not set in this shell: set it, or give"):
+        environ.resolved(["NOT_SET"], SHELL)
+
+
+@pytest.mark.parametrize("text", ["", "=1", "A B=1", "1A=2", "A-B", "*", "A\n=1"])
+def test_what_is_no_variable_is_refused_with_the_forms(text: str) -> None:
+    with pytest.raises(CampaignError, match="NAME=VALUE"):
+        environ.asked([text])
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"A": 1}', '{"A B": "1"}', "null"])
+def test_a_variable_of_ours_that_is_broken_is_told(text: str) -> None:
+    with pytest.raises(CampaignError, match=f"unset it, and use --env|{environ.LET_IN}"):
+        environ.let_in({environ.LET_IN: text})
+
+
+def test_a_partition_lets_in_what_its_settings_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UCX_NET_DEVICES", "mlx5_0:1")
+    entry = site.partition("cpu", "native", environment=["UCX_NET_DEVICES", "FI_PROVIDER=cxi", "NOT_SET"])
+    told = entry["extras"]["environment"]
+    assert told == {"UCX_NET_DEVICES": None, "FI_PROVIDER": "cxi", "NOT_SET": None}
+    here, job = (Partition("cpu", here=value, environment=told).let_in() for value in (True, False))
+    assert here == {"UCX_NET_DEVICES": "mlx5_0:1", "FI_PROVIDER": "cxi"}
+    assert job == told  # the value that it has on the node
+
+
+# -- scripts -----------------------------------------------------------------------------------------------------------
+
+NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,12}", fullmatch=True)
+VALUES = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=20)
+
+
+@given(st.dictionaries(NAMES, VALUES, max_size=6), st.dictionaries(NAMES, VALUES, max_size=3))
+def test_a_script_takes_away_all_but_what_passes_and_what_it_set_itself(
+    shell: dict[str, str], own: dict[str, str]
+) -> None:
+    untouchable = {"PATH", "_", "SHLVL", "PWD", "OLDPWD", "SHELLOPTS", "BASHOPTS", "UID", "EUID", "PPID", "IFS", "name"}
+    shell = {name: value for name, value in shell.items() if name not in untouchable and "BASH" not in name}
+    own = {name: value for name, value in own.items() if name not in untouchable and "BASH" not in name}
+    script = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in own.items())
+    script += f"{environ.shell_filter(environ.LAUNCH, own)}\n{shlex.quote(sys.executable)} -c 'import os, json; "
+    script += "print(json.dumps(dict(os.environ)))'"
+    done = subprocess.run(
+        ["bash", "-c", script], env={**POISON, **shell, "PATH": os.environ["PATH"]}, capture_output=True, check=True
+    )
+    left = json.loads(done.stdout)
+    for name, value in own.items():
+        assert left.pop(name) == value
+    assert all(environ.passes(name, environ.LAUNCH) or name in {"_", "SHLVL", "PWD"} for name in left)
+
+
+# -- pip ---------------------------------------------------------------------------------------------------------------
+
+
+def test_pip_keeps_where_packages_come_from_and_not_where_they_go() -> None:
+    listed = """global.index-url='https://mirror/simple'
+install.index-url='https://nearer/simple'
+global.user='true'
+install.target='/elsewhere'
+:env:.constraint='/c.txt'
+:env:.cert='/etc/site.pem'
+global.cert='/etc/other.pem'
+global.extra-index-url='https://a/simple\\nhttps://b/simple'
+freeze.proxy='http://no'
+nonsense
+"""
+    assert environ.pip_variables(listed) == {
+        "PIP_INDEX_URL": "https://nearer/simple",
+        "PIP_CERT": "/etc/site.pem",
+        "PIP_EXTRA_INDEX_URL": "https://a/simple\nhttps://b/simple",
+    }
+
+
+@given(st.text())
+def test_whatever_pip_lists_is_no_trouble(listed: str) -> None:
+    assert all(name.startswith("PIP_") for name in environ.pip_variables(listed))
+
+
+def test_a_toolchain_is_installed_where_pip_is_told_to_install_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PIP_USER=1, and the same in a file: pip refuses it beside --prefix. The wheel here is one that was fetched."""
+    (tmp_path / "pip.conf").write_text("[install]\nuser = true\ntarget = /nowhere\n[global]\nrequire-virtualenv = 1\n")
+    for name, value in {
+        "PIP_USER": "1", "PIP_TARGET": str(tmp_path / "target"), "PIP_CONFIG_FILE": str(tmp_path / "pip.conf"),
+        "PIP_NO_BINARY": ":all:", "PIP_CONSTRAINT": "/nowhere",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(toolchains, "STATE", tmp_path / "state")
+    monkeypatch.setattr(toolchains, "STORE", tmp_path / "state" / "toolchains.json")
+    monkeypatch.setattr(toolchains, "TOOLCHAINS", tmp_path / "state" / "toolchains")
+    found = toolchains.resolve(toolchains.parse(toolchains.DEFAULT_TOOLCHAINS[1]), print)
+    assert Path(found.mpicc).is_file()
+    assert not (tmp_path / "target").exists()
+
+
+@pytest.mark.parametrize(
+    ("output", "fragments"),
+    [
+        (
+            "ERROR: Could not find a version that satisfies the requirement mpich==9 (from versions: 4.3.2, 5.0.2)",
+            ["there are: 4.3.2, 5.0.2"],
+        ),
+        (
+            "ERROR: Could not find a version that satisfies the requirement mpich==9 (from versions: none)",
+            ["no wheel of mpich for Python 3.", "give an installed MPI as mpich@9=PREFIX"],
+        ),
+        (
+            "WARNING: Retrying (Retry(total=1)) ... (from versions: none)",
+            ["no package registry can be reached"],
+        ),
+    ],
+)
+def test_a_wheel_that_there_is_not_is_no_network_that_is_down(output: str, fragments: list[str]) -> None:
+    said = toolchains._explain(output, toolchains.parse("mpich@9"))
+    for fragment in fragments:
+        assert fragment in said
+
+
+def test_every_program_of_another_is_started_with_an_environment_that_is_built() -> None:
+    """Nobody else starts one: these modules alone do, and each hands over the environment that it was given."""
+    starters = {
+        "environ.py", "children.py", "guard.py", "measuring.py", "wire.py", "nodes.py", "impact_launches.py",
+        "testing.py",
+    }  # fmt: skip
+    found = {
+        path.name
+        for folder in ("mpi_campaign", "postprocess", "reframe")
+        for path in (ROOT / folder).rglob("*.py")
+        if any(word in path.read_text() for word in ("subprocess.run", "subprocess.Popen", "os.system(", "os.popen("))
+    }
+    assert found <= starters
