@@ -281,14 +281,16 @@ def _mpich_dedicated(request: Request) -> Answer:
 
 
 def _mpich_device(prefix: Path) -> str:
-    """What an MPICH was built on, `ch4:ofi`, as its own program says; empty where that is not there."""
-    for name in ("mpichversion.mpich", "mpichversion"):
+    """What an MPICH or a library made of it was built on, `ch4:ofi`, as its own program says; empty where none does."""
+    for name, *options in (("mpichversion.mpich",), ("mpichversion",), ("mpiname", "-a")):
+        words = [str(prefix / "bin" / name), *options]
         try:
-            done = subprocess.run([str(prefix / "bin" / name)], capture_output=True, text=True, check=False, timeout=10)
+            done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False, timeout=10)
         except (OSError, subprocess.TimeoutExpired):
             continue
-        told = re.search(r"Device:\s*(\S+)", done.stdout)
-        return told[1] if told else ""
+        told = re.search(r"Device:\s*(\S+)", done.stdout) or re.search(r"\b(ch[34]:\S+)", done.stdout)
+        if told:
+            return told[1]
     return ""
 
 
@@ -375,6 +377,19 @@ def _intel_dedicated(request: Request) -> Answer:
 _mvapich2_always = _same(
     MV2_ENABLE_AFFINITY="0", MV2_USE_THREAD_WARNING="0", MV2_ASYNC_PROGRESS="0", MPICH_ASYNC_PROGRESS="0"
 )
+
+
+def _mvapich2_wire(request: Request) -> Answer:
+    # TCP is had in builds for TCP/IP only (ch3:sock, ch3:nemesis). Where no program tells the device, the bytes on the
+    # link judge the case.
+    device = _mpich_device(request.prefix)
+    if device.startswith(("ch3:mrail", "ch3:psm")):
+        return Impossible(
+            f"MVAPICH2 was built on {device}, which has no TCP: over a wire it takes a build on ch3:nemesis or ch3:sock"
+        )
+    # CH3_NOLOCAL keeps ranks of one node off shared memory; with MPIR_CVAR_NOLOCAL, ch4's, 2.3.7 carried nothing.
+    return Settings({"MV2_USE_SHARED_MEM": "0", "MPIR_CVAR_NEMESIS_NETMOD": "tcp", "MPIR_CVAR_CH3_NOLOCAL": "1"})
+
 
 # The name since 2.0 and the one that MPICH had; the library reads either.
 _mvapich2_async = _same(MV2_ASYNC_PROGRESS="1", MPICH_ASYNC_PROGRESS="1")
@@ -480,9 +495,7 @@ LIBRARIES: Mapping[str, Library] = {
         binding=_hydra_binding,
         networks={
             "shm": _same(MV2_USE_SHARED_MEM="1"),
-            # TCP is had in builds for TCP/IP only (ch3:sock, ch3:nemesis); a build for InfiniBand carries nothing over
-            # the wire, and the case fails by that.
-            "wire": _same(MV2_USE_SHARED_MEM="0", MPIR_CVAR_NEMESIS_NETMOD="tcp", MPIR_CVAR_NOLOCAL="1"),
+            "wire": _mvapich2_wire,
             "native": _nothing,
         },
         configurations={
