@@ -11,8 +11,9 @@ import tempfile
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from mpi_campaign import ROOT
+from mpi_campaign import ROOT, host
 from mpi_campaign.errors import CampaignError
 
 SYS_CPU = Path("/sys/devices/system/cpu")
@@ -80,7 +81,12 @@ def cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
-def host_facts() -> dict[str, str | int]:
+def limits() -> host.HostLimits:
+    """What this process may use of the machine, now."""
+    return host.look(Path("/"), cores().cpus)
+
+
+def host_facts() -> dict[str, Any]:
     """The machine as the manifest describes it."""
     found = cores()
     release: dict[str, str] = {}
@@ -96,6 +102,7 @@ def host_facts() -> dict[str, str | int]:
         "cpus": len(found.cpus),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "python": platform.python_version(),
+        **limits().as_facts(),
     }
 
 
