@@ -430,6 +430,8 @@ def one_core() -> Iterator[Path]:
 @pytest.fixture
 def small_shm() -> str:
     """The beginning of a shell's words that give what follows a /dev/shm of 8 MiB, in a mount namespace of its own."""
+    if not shutil.which("unshare"):
+        pytest.skip("mounts: no unshare on PATH")
     words = "mount --make-rprivate / && mount -t tmpfs -o size=8m tmpfs /dev/shm && "
     done = subprocess.run(["unshare", "-m", "sh", "-c", f"{words} true"], capture_output=True, text=True, check=False)
     if done.returncode:
@@ -485,3 +487,13 @@ def test_the_notes_of_a_run_are_those_of_the_cores_that_it_uses() -> None:
     limits = HostLimits(cgroup_cpus=1.0)
     of_one = {one.subject: one for one in host.findings(limits, cores=1, ranks=1)}
     assert of_one["CPU limit"] == Finding("CPU limit", "good", "1 core's worth of time for ranks on 1 core")
+
+
+def test_history_names_the_limit_since_which_a_case_is_slower(tmp_path: Path, inside: Command) -> None:
+    for day in range(1, 15):
+        host_ = with_limits(cgroup_cpus=1.0 if day >= 8 else None, shm_free_bytes=day)
+        archived(tmp_path, name_of(day), factor=1.1 if day >= 8 else 1.0, launches=1, manifest=host_)
+    done = inside("history", "--output", str(tmp_path))
+    assert done.returncode == 1, done.stderr
+    told_ = {line.strip() for line in done.stdout.splitlines() if "changed after" in line}
+    assert told_ == {f"changed after {name_of(7)}: host cgroup_cpus: none -> 1"}
