@@ -15,6 +15,7 @@ from mpi_campaign.comparing import check_apart, write
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.progress import Progress
 from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, CriteriaError, Result, judge, read_criteria
+from postprocess.host_limits import limits_words, starved_words
 from postprocess.impact import impact_of
 from postprocess.junit import FAILURE, SKIPPED, TestCase, junit
 from postprocess.load import Run, is_as_asked
@@ -80,9 +81,16 @@ def _whole(folder: RunFolder, progress: Progress) -> Run:
 
 
 def _troubles(folder: RunFolder) -> list[dict[str, Any]]:
-    """The cases of a run that were not what was asked for, or are missing; not those that missed a reference."""
-    cases = archive.read_manifest(folder).get("cases") or []
-    return [case for case in cases if case.get("result") != "skip" and not is_as_asked(case)]
+    """The cases of a run that were not what was asked for, are missing, or were stopped by a CPU limit; not those that
+    missed a reference."""
+    manifest = archive.read_manifest(folder)
+    judged = [case for case in manifest.get("cases") or [] if case.get("result") != "skip"]
+    stopped = [
+        {**case, "result": "not measured on whole cores", "reason": why}
+        for case in judged
+        if is_as_asked(case) and (why := starved_words(manifest, case))
+    ]
+    return [case for case in judged if not is_as_asked(case)] + stopped
 
 
 def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -152,6 +160,7 @@ def _facts(folder: RunFolder) -> list[tuple[str, str]]:
         "started": manifest.get("started_utc"),
         "finished": manifest.get("finished_utc"),
         "machine": ", ".join(str(host[name]) for name in ("name", "cpu", "os", "kernel") if name in host),
+        "limits": limits_words(host),
         "toolchains": ", ".join(str(one.get("toolchain")) for one in manifest.get("toolchains") or []),
         "campaign": f"{campaign.get('version')}, commit {campaign.get('commit')}",
         "command": " ".join(map(str, manifest.get("command_line") or [])),

@@ -21,6 +21,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.plan import Options, grid_of
 from mpi_campaign.references import INDEX, OF_SIZES, OWN, VERSION, enough_reliable, key, path_of
 from postprocess.fields import RecordError
+from postprocess.host_limits import starved_words
 from postprocess.impact import impact_metrics, shown_reliable
 from postprocess.impact_record import load_impact
 from postprocess.limits import LEAST_DIFFERENCE, LEAST_RATIO
@@ -183,6 +184,9 @@ def _records_of(run: RunFolder) -> Iterable[tuple[str, Mapping[str, float], str,
         if case not in good:
             yield str(case.get("case")), {}, "", "failed, or was not measured"
     for case in cases:
+        if stopped := starved_words(manifest, case.as_dict()):
+            yield case.label, {}, "", stopped
+            continue
         path = run.records / f"{case.stem}.jsonl"
         try:
             if schema_of(path) == IMPACT_SCHEMA:

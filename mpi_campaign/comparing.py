@@ -2,22 +2,28 @@
 
 import itertools
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pandas as pd
 
 from mpi_campaign import archive, sides
+from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from postprocess import compare_text, page
 from postprocess.compare import METRICS, SLOWER, USUAL, compare, over_all
 from postprocess.compare_text import Pairs
+from postprocess.host_limits import differences, starved_words
 from postprocess.limits import Limits
+from postprocess.text import clean
 from postprocess.verdict_page import comparisons_view, render
 
 MOST_LINES = 4
+Manifest: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -121,13 +127,38 @@ def _compare(asked: Asked, root: Path) -> tuple[Pairs, list[tuple[str, str]]]:
         )
         for words, table in zip(asked.words, tables, strict=True)
     ]
-    pairs = {
-        (asked.words[i], asked.words[j]): compare(
-            tables[i], tables[j], sides.differ([parsed[i], parsed[j]]), chosen, counts
-        )
-        for i, j in itertools.combinations(range(len(parsed)), 2)
-    }
+    manifests = _manifests({run for side in parsed for run in side.runs or ()}, tables, root)
+    pairs = {}
+    for i, j in itertools.combinations(range(len(parsed)), 2):
+        found = compare(tables[i], tables[j], sides.differ([parsed[i], parsed[j]]), chosen, counts)
+        remarks = _limits(manifests[i], manifests[j])
+        pairs[asked.words[i], asked.words[j]] = replace(found, remarks=(*found.remarks, *remarks))
     return dict(zip(pairs, over_all(list(pairs.values())), strict=True)), facts
+
+
+def _manifests(named: Iterable[RunFolder], tables: Sequence[pd.DataFrame], root: Path) -> list[dict[str, Manifest]]:
+    """Of each side's launches, the manifests of their runs that can be read, by the run's name."""
+    folders = {(one.system, one.run): one for one in (*archive.runs(root), *named)}
+    found: list[dict[str, Manifest]] = []
+    for table in tables:
+        of_side: dict[str, Manifest] = {}
+        for name in sorted(_runs(table)):
+            with suppress(CampaignError):
+                of_side[name[1]] = archive.read_manifest(folders[name])
+        found.append(of_side)
+    return found
+
+
+def _limits(one: Mapping[str, Manifest], other: Mapping[str, Manifest]) -> list[str]:
+    """What limits of the hosts say against a comparison of two sides: others on each, or ranks that were stopped."""
+    hosts = ([manifest.get("host") or {} for manifest in side.values()] for side in (one, other))
+    stopped = {
+        f"run {clean(name)}: {why}"
+        for name, manifest in {**one, **other}.items()
+        for case in manifest.get("cases") or []
+        if (why := starved_words(manifest, case))
+    }
+    return [f"not on the same terms: {clean(said)}" for said in differences(*hosts)] + sorted(stopped)
 
 
 def _runs(table: pd.DataFrame) -> set[tuple[str, str]]:

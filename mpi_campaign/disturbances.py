@@ -10,18 +10,18 @@ away, up to that part, cannot move a median further.
 import gzip
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mpi_campaign.findings import GOOD, Finding, finding
+from mpi_campaign.host import SYS_CPU, cpu_list, groups, read
 from postprocess.selfcheck import YES_LIMIT as DISTURBING_SHARE
 from postprocess.selfcheck import share
 from postprocess.text import clean
 
 # Read by a few instructions of the processor; every other one takes a detour through a device or the hypervisor.
 FAST_CLOCKSOURCES = ("tsc", "arch_sys_counter", "timebase")
-SYS_CPU = "sys/devices/system/cpu"
 NAMED_PROCESSES = 3
 
 
@@ -67,33 +67,10 @@ def steady(root: Path, cpus: Sequence[int]) -> list[Finding]:
     ]
 
 
-def quota(root: Path, cores: int) -> Finding:
-    """The tightest limit of CPU time of the control groups that this process is in, versions 1 and 2."""
-    limits = [limit for folder in cpu_groups(root) if (limit := _limit(folder)) is not None]
-    if not limits:
-        return Finding("cgroup limit", GOOD, "none")
-    whose = "core's" if min(limits) == 1 else "cores'"
-    return finding(
-        "cgroup limit",
-        f"{min(limits):g} {whose} worth of time",
-        min(limits) < cores,
-        "ranks will be stopped in mid-measurement: raise the limit",
-    )
-
-
-def _limit(folder: Path) -> float | None:
-    numbers = read(folder / "cpu.max").split()  # "200000 100000", or "max 100000"
-    if not numbers:
-        numbers = [read(folder / name) for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")]  # quota -1: none
-    if len(numbers) == 2 and all(number.isdigit() for number in numbers) and int(numbers[1]):
-        return int(numbers[0]) / int(numbers[1])
-    return None
-
-
 def throttling(root: Path) -> Throttling:
     """Until now, of the group that was stopped most often."""
     found = [Throttling(0, 0.0)]
-    for folder in cpu_groups(root):
+    for folder in groups(root, "cpu"):
         pairs = _pairs(read(folder / "cpu.stat"))
         seconds = pairs.get("throttled_usec", 0) / 1e6 + pairs.get("throttled_time", 0) / 1e9
         found.append(Throttling(pairs.get("nr_throttled", 0), seconds))
@@ -110,25 +87,6 @@ def throttled(taken: Throttling, during: str) -> Finding:
         taken.times > 0,
         "raise the cgroup's CPU limit: what it stops is lost",
     )
-
-
-def cpu_groups(root: Path) -> list[Path]:
-    """Folders of the control groups that limit this process's CPU time: its own and every one above it."""
-    found: dict[Path, None] = {}
-    for line in read(root / "proc/self/cgroup").splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if controllers and "cpu" not in controllers.split(","):
-            continue
-        mounts = [controllers, "cpu", "cpu,cpuacct"] if controllers else ["", "unified"]
-        for mount in mounts:
-            top = root / "sys/fs/cgroup" / mount
-            here = top / path.strip("/")
-            # A container sees its host's path but not the folders on it: what exists counts.
-            found.update(
-                dict.fromkeys(one for one in (here, *here.parents) if one.is_relative_to(top) and one.is_dir())
-            )
-    return list(found)
 
 
 def siblings(root: Path, cpus: Sequence[int]) -> Finding:
@@ -320,26 +278,6 @@ def other_load(shares: Mapping[str, float], names: str) -> Finding:
     )
 
 
-def cpu_list(text: str) -> set[int]:
-    """The CPUs of a list as the kernel writes it: 0-3,8."""
-    return set(_cpu_list(text))
-
-
-def _cpu_list(text: str) -> Iterator[int]:
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        if first.isdigit():
-            yield from range(int(first), int(last or first) + 1)
-
-
 def _pairs(text: str) -> dict[str, int]:
     rows = (line.split() for line in text.splitlines())
     return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}
-
-
-def read(path: Path) -> str:
-    """A small file's text; empty where it cannot be read."""
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""

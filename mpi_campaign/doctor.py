@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import STATE, disturbances, findings, machine, plan, selfcheck, toolchains
+from mpi_campaign import STATE, disturbances, findings, host, machine, plan, selfcheck, toolchains
 from mpi_campaign.disturbances import CpuTime, Throttling
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.findings import GOOD, LACKING, NOTE, Finding, finding
@@ -190,7 +190,7 @@ def _needs() -> Iterator[Finding]:
 def _lasting() -> Iterator[Finding]:
     """What disturbs whenever something is measured."""
     cores = machine.cores()
-    yield disturbances.quota(MACHINE, cores.physical)
+    yield from host.findings(host.look(MACHINE, cores.cpus), cores.physical, plan.Options.ranks)
     yield from disturbances.steady(MACHINE, cores.cpus)
 
 

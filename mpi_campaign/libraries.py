@@ -353,12 +353,12 @@ def _mpich_dedicated(request: Request) -> Answer:
 
 
 def _mpich_device(prefix: Path) -> str:
-    """What an MPICH was built on, `ch4:ofi`, as its own program says; empty where that is not there."""
-    for name in ("mpichversion.mpich", "mpichversion"):
-        answer = children.ask([prefix / "bin" / name])
-        if answer.exit_code is not None:
-            told = re.search(r"Device:\s*(\S+)", answer.stdout)
-            return told[1] if told else ""
+    """What an MPICH or a library made of it was built on, `ch4:ofi`, as its own program says; empty where none does."""
+    for name, *options in (("mpichversion.mpich",), ("mpichversion",), ("mpiname", "-a")):
+        answer = children.ask([prefix / "bin" / name, *options])
+        told = re.search(r"Device:\s*(\S+)", answer.stdout) or re.search(r"\b(ch[34]:\S+)", answer.stdout)
+        if told:
+            return told[1]
     return ""
 
 
@@ -453,6 +453,19 @@ def _intel_dedicated(request: Request) -> Answer:
 _mvapich2_always = _same(
     MV2_ENABLE_AFFINITY="0", MV2_USE_THREAD_WARNING="0", MV2_ASYNC_PROGRESS="0", MPICH_ASYNC_PROGRESS="0"
 )
+
+
+def _mvapich2_wire(request: Request) -> Answer:
+    # TCP is had in builds for TCP/IP only (ch3:sock, ch3:nemesis). Where no program tells the device, the bytes on the
+    # link judge the case.
+    device = _mpich_device(request.prefix)
+    if device.startswith(("ch3:mrail", "ch3:psm")):
+        return Impossible(
+            f"MVAPICH2 was built on {device}, which has no TCP: over a wire it takes a build on ch3:nemesis or ch3:sock"
+        )
+    # CH3_NOLOCAL keeps ranks of one node off shared memory; with MPIR_CVAR_NOLOCAL, ch4's, 2.3.7 carried nothing.
+    return Settings({"MV2_USE_SHARED_MEM": "0", "MPIR_CVAR_NEMESIS_NETMOD": "tcp", "MPIR_CVAR_CH3_NOLOCAL": "1"})
+
 
 # The name since 2.0 and the one that MPICH had; the library reads either.
 _mvapich2_async = _same(MV2_ASYNC_PROGRESS="1", MPICH_ASYNC_PROGRESS="1")
@@ -558,9 +571,7 @@ LIBRARIES: Mapping[str, Library] = {
         binding=_hydra_binding,
         networks={
             "shm": _same(MV2_USE_SHARED_MEM="1"),
-            # TCP is had in builds for TCP/IP only (ch3:sock, ch3:nemesis); a build for InfiniBand carries nothing over
-            # the wire, and the case fails by that.
-            "wire": _same(MV2_USE_SHARED_MEM="0", MPIR_CVAR_NEMESIS_NETMOD="tcp", MPIR_CVAR_NOLOCAL="1"),
+            "wire": _mvapich2_wire,
             "native": _nothing,
         },
         configurations={

@@ -7,12 +7,12 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from mpi_campaign import ROOT, children, environ
+from mpi_campaign import ROOT, children, environ, host
 from mpi_campaign.errors import CampaignError
 
 SYS_CPU = Path("/sys/devices/system/cpu")
@@ -70,17 +70,6 @@ def core_cpus() -> tuple[tuple[int, ...], ...]:
     return tuple(sorted(map(tuple, cores_of_process()), key=lambda cpus: place(cpus[0])))
 
 
-def cpu_list(cpus: Iterable[int]) -> str:
-    """As the kernel writes it: 0-3,8."""
-    spans: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if spans and cpu == spans[-1][-1] + 1:
-            spans[-1][1:] = [cpu]
-        else:
-            spans.append([cpu])
-    return ",".join("-".join(map(str, span)) for span in spans)
-
-
 def cpu_model() -> str:
     """The processor's name as the kernel gives it."""
     try:
@@ -92,7 +81,12 @@ def cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
-def host_facts() -> dict[str, str | int]:
+def limits() -> host.HostLimits:
+    """What this process may use of the machine, now."""
+    return host.look(Path("/"), cores().cpus)
+
+
+def host_facts() -> dict[str, Any]:
     """The machine as the manifest describes it."""
     found = cores()
     release: dict[str, str] = {}
@@ -108,6 +102,7 @@ def host_facts() -> dict[str, str | int]:
         "cpus": len(found.cpus),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "python": platform.python_version(),
+        **limits().as_facts(),
     }
 
 

@@ -15,6 +15,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.plan import Options
 from mpi_campaign.spack.build import Build
 from mpi_campaign.toolchains import NAME, VERSION, Package
+from postprocess.host_limits import limits_words
 from postprocess.load import Run
 from postprocess.text import clean
 
@@ -50,6 +51,8 @@ def _lines(manifest: Mapping[str, Any], run: Run) -> Iterator[str]:
         f"machine     {host.get('name')}: {host.get('cpu')}, {host.get('cores')} cores, {host.get('os')}, kernel "
         f"{host.get('kernel')}"
     )
+    if limits := limits_words(host):
+        yield f"limits      {limits}"
     yield f"command     {shlex.join(map(str, manifest.get('command_line', [])))}"
     for entry in manifest.get("toolchains", []):
         yield ""

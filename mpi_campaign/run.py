@@ -5,7 +5,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from mpi_campaign import (
     builds,
     environ,
     files,
+    host,
     machine,
     measuring,
     peers,
@@ -27,6 +28,7 @@ from mpi_campaign import (
 )
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
+from mpi_campaign.libraries import Placement
 from mpi_campaign.plan import (
     MANIFEST_VERSION,
     SYSTEMS,
@@ -47,6 +49,7 @@ from mpi_campaign.results import build_error, results
 from mpi_campaign.spack import installed, matrix
 from mpi_campaign.toolchains import Toolchain
 from mpi_campaign.watch import Watch
+from postprocess import host_limits
 
 STEPS = 6
 SETUP_STEPS = 3
@@ -77,6 +80,9 @@ class Campaign:
             f"{machine.cpu_model()}, {machine.cores().physical} cores; {ranks} rank{'s' * (ranks != 1)} x {threads} "
             f"computing threads; {compiler}"
         )
+        limited = _limits(placed)
+        for note in limited:
+            self._say(note)
         self.progress.step("finding the toolchains")
         resolved = self._resolve()
         peers.provide(list(benchmarks_of(self.options)), resolved, self._say)
@@ -90,6 +96,7 @@ class Campaign:
         notes += filter(None, [plan.too_short()])
         for note in notes:
             self._say(note)
+        notes = [*limited, *notes]
         if dry_run:
             with tempfile.TemporaryDirectory() as scratch:
                 return self._dry_run(archive.start(Path(scratch), self.options.system), plan)
@@ -366,9 +373,12 @@ class Campaign:
         kept = ("started_utc", "later_run", "command_line", "campaign", "host", "environment")
         began: dict[str, Any] = {name: before[name] for name in kept if name in before}
         now = self._provenance()
-        moved = [name for name in ("campaign", "host", "environment") if name in began and began[name] != now[name]]
+        told_before = ("campaign", "host", "environment")
+        moved = [name for name in told_before if name in began and _is_another(name, began[name], now[name])]
         if moved:
             notes = [*notes, f"resumed with another {' and another '.join(moved)}: see the sessions"]
+        told = map(str, before.get("notes") or [])  # what was measured before was measured under what they say
+        notes = list(dict.fromkeys([*told, *notes]))
         return {
             "schema": "mpi-campaign.manifest",
             "schema_version": MANIFEST_VERSION,
@@ -447,6 +457,20 @@ class Campaign:
         if interrupted:
             return EXIT_INTERRUPTED
         return EXIT_FAILED if bad or unwritten else EXIT_GOOD
+
+
+def _limits(placed: Sequence[Placement]) -> list[str]:
+    """What the limits of this machine mean for ranks that are placed so, where that is not good."""
+    cores = min(max(one.cores for one in placed), machine.cores().physical)
+    return host.notes(host.findings(machine.limits(), cores, max(one.ranks for one in placed)))
+
+
+def _is_another(part: str, before: Any, now: Mapping[str, Any]) -> bool:
+    """Whether a part of a manifest is not as it was."""
+    if part != "host" or not isinstance(before, dict):
+        return bool(before != now)
+    known, still = host_limits.known_in_both(before, now)
+    return known != still
 
 
 def _all_built(resolved: list[Toolchain]) -> bool:

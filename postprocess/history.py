@@ -24,6 +24,7 @@ import pandas as pd
 import ruptures  # type: ignore[import-untyped]
 from scipy import ndimage, stats
 
+from postprocess import host_limits
 from postprocess.compare import FASTER, KEY, METRICS, SLOWER, Metric, numbered, placements
 from postprocess.effects import false_discovery_adjusted
 from postprocess.limits import HISTORY_RATE, Limits
@@ -292,7 +293,9 @@ def manifest_changes(
 
     toolchains: that of the series in both runs; after an upgrade the facts of both versions are those of one library.
     """
-    old, new = dict(_facts(before, *toolchains)), dict(_facts(after))
+    host_before, host_after = host_limits.known_in_both(*map(_host, (before, after)))
+    old = dict(_facts({**before, "host": host_before}, *toolchains))
+    new = dict(_facts({**after, "host": host_after}))
     (library, version), (_, now) = map(library_and_version, toolchains)
     upgrade = [f"toolchain {library}: {version} -> {now}"] if version != now else []
     return upgrade + [
@@ -326,6 +329,11 @@ def _facts(manifest: Mapping[str, Any], toolchain: str = "", known_as: str = "")
         inside = manifest.get(part)
         facts += [(f"{part} {name}", str(value)) for name, value in inside.items()] if isinstance(inside, dict) else []
     return facts
+
+
+def _host(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    host = manifest.get("host")
+    return host if isinstance(host, dict) else {}
 
 
 def _words(value: Any) -> str:

@@ -22,6 +22,7 @@ from postprocess.chart_plot import COLOURS
 from postprocess.charts import charts_of
 from postprocess.colour import FADED, PALETTES, SCALES
 from postprocess.fields import Json
+from postprocess.host_limits import limits_words, value_words
 from postprocess.impact import impact_of, impact_table
 from postprocess.impact_plot import write_impacts
 from postprocess.impact_record import impacts_of
@@ -188,6 +189,7 @@ def _ran(run: Run, records: Sequence[AnyRecord], cases: Sequence[Mapping[str, st
         ("Configurations", ", ".join(dict.fromkeys(r.header.configuration for r in records))),
         ("Collectives", ", ".join(dict.fromkeys(c for r in run.records for c in r.collectives))),
         ("Machine", ", ".join(str(host[key]) for key in ("name", "cpu", "os") if host.get(key))),
+        ("Limits", limits_words(host)),
         ("Cases", ", ".join(text for text in results if not text.startswith("0 "))),
     ]
     return [(name, value) for name, value in facts if value]
@@ -198,7 +200,8 @@ def _provenance(run: Run) -> Details:
     facts = [(name.replace("_", " "), text) for name, text in _texts(run.manifest, names).items()]
     for part in ("campaign", "host"):
         facts += [
-            (f"{part} {name}".replace("_", " "), str(value)) for name, value in _dict(run.manifest.get(part)).items()
+            (f"{part} {name}".replace("_", " "), value_words(value))
+            for name, value in _dict(run.manifest.get(part)).items()
         ]
     return [(name, value) for name, value in facts if value]
 

@@ -19,7 +19,7 @@ from reframe.core.builtins import fixture, run_after, run_before, sanity_functio
 from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
-from mpi_campaign import archive, builds, environ, libraries, machine, references, site, suites
+from mpi_campaign import archive, builds, environ, host, libraries, machine, references, site, suites
 from mpi_campaign.cases import Case
 from mpi_campaign.spack import installed, provider
 from mpi_campaign.spack.build import Build
@@ -271,7 +271,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             refusal = machine.wire_refusal()
             self.skip_if(refusal is not None, refusal)
         extras = self.current_environ.extras
-        self.allowed_cpus = machine.cpu_list(machine.cores().cpus) if local else ""
+        self.allowed_cpus = host.list_text(machine.cores().cpus) if local else ""
         request = libraries.Request(
             Path(extras["prefix"]), extras["version"], self.case.configuration, self.network, placement, here=local
         )
@@ -280,7 +280,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             self.skip(answer.reason)
         else:
             self.launch = answer
-            self.shares = [machine.cpu_list(share) for share in placement.shares if self.launch.binds]
+            self.shares = [host.list_text(share) for share in placement.shares if self.launch.binds]
 
     @run_after("setup")
     def is_there_to_borrow(self) -> None:

@@ -43,7 +43,6 @@ def machine_of(root: Path, files: dict[str, str | bytes]) -> Path:
 # -- disturbances ------------------------------------------------------------------------------------------------------
 
 LOOKS: dict[str, Look] = {
-    "quota": lambda root: disturbances.quota(root, 2),
     "siblings": lambda root: disturbances.siblings(root, CPUS),
     "governor": lambda root: disturbances.governor(root, CPUS),
     "turbo": disturbances.turbo,
@@ -65,36 +64,6 @@ VERSION_1 = "5:memory:/a\n2:cpu,cpuacct:/a/b\n0::/\n"
 @pytest.mark.parametrize(
     ("look", "files", "state", "seen"),
     [
-        ("quota", {}, "good", "none"),
-        ("quota", {"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/cpu.max": "max 100000\n"}, "good", "none"),
-        ("quota", {"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/cpu.max": "150000 100000\n"}, "note", "1.5 cores"),
-        ("quota", {"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cpu.max": "200000 100000"}, "good", "2 cores"),
-        (
-            "quota",
-            {
-                "proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/cpu.max": "400000 100000",
-                "sys/fs/cgroup/a/cpu.max": "50000 100000",
-            },
-            "note", "0.5 cores",
-        ),
-        # a container: the path is the host's, the limit is at the top
-        ("quota", {"proc/self/cgroup": "0::/docker/1\n", "sys/fs/cgroup/cpu.max": "100000 100000"}, "note", "1 core's"),
-        (
-            "quota",
-            {
-                "proc/self/cgroup": VERSION_1, "sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_quota_us": "-1",
-                "sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_period_us": "100000",
-            },
-            "good", "none",
-        ),
-        (
-            "quota",
-            {
-                "proc/self/cgroup": VERSION_1, "sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "75000",
-                "sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "50000",
-            },
-            "note", "1.5 cores",
-        ),
         ("siblings", {}, "good", "one hardware thread"),
         (
             "siblings",
@@ -228,11 +197,6 @@ def test_other_load_disturbs_before_and_meanwhile(shares: dict[str, float], stat
     assert found.state == state
     assert all(when in found.seen for when in shares)
     assert ("process 7" in found.advice) is (state == "note")
-
-
-@pytest.mark.parametrize(("text", "cpus"), [("0-2,8", {0, 1, 2, 8}), ("", set()), ("(null)", set()), ("5", {5})])
-def test_lists_of_cpus(text: str, cpus: set[int]) -> None:
-    assert disturbances.cpu_list(text) == cpus
 
 
 def test_everything_can_be_asked_of_this_machine() -> None:

@@ -291,7 +291,37 @@ def test_mvapich2_leaves_binding_to_its_launcher() -> None:
 
 def test_mvapich2_is_told_to_share_memory_or_not_to() -> None:
     assert launched("mvapich2", "basic", "shm").env["MV2_USE_SHARED_MEM"] == "1"
-    assert launched("mvapich2", "basic").env["MV2_USE_SHARED_MEM"] == "0"
+    over_a_wire = launched("mvapich2", "basic").env
+    assert over_a_wire["MV2_USE_SHARED_MEM"] == "0"
+    assert over_a_wire["MPIR_CVAR_CH3_NOLOCAL"] == "1"
+    assert "MPIR_CVAR_NOLOCAL" not in over_a_wire  # ch4's: with it the wire carried nothing
+
+
+MPICHVERSION = "MVAPICH2 Version:     \t2.3.7\nMVAPICH2 Release date:\tx\nMVAPICH2 Device:      \t{device}\n"
+MPINAME = "MVAPICH2 2.3.7 Wed March 02 22:00:00 EST 2022 {device}\n\nCompilation\nCC: gcc    -DNDEBUG\n"
+
+
+@pytest.mark.parametrize(("program", "text"), [("mpichversion", MPICHVERSION), ("mpiname", MPINAME), ("", "")])
+@pytest.mark.parametrize("device", ["ch3:mrail", "ch3:psm", "ch3:nemesis", "ch3:sock"])
+@pytest.mark.parametrize("configuration", ["basic", "async"])
+def test_mvapich2_for_infiniband_has_no_tcp_and_is_not_started_over_a_wire(
+    tmp_path: Path, program: str, text: str, device: str, configuration: str
+) -> None:
+    """Where no program tells what it was built on it is started, and the bytes on the wire judge it."""
+    if program:
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin" / program).write_text(f"#!/bin/sh\ncat <<'END'\n{text.format(device=device)}END\n")
+        (tmp_path / "bin" / program).chmod(0o755)
+
+    def over(network: str) -> libraries.Answer:
+        return libraries.launch("mvapich2", Request(tmp_path, "2.3.7", configuration, network, EIGHT_CORES))
+
+    had = not program or device in ("ch3:nemesis", "ch3:sock")
+    answer = over(WIRE)
+    assert isinstance(answer, Settings) is had
+    if isinstance(answer, Impossible):
+        assert f"built on {device}, which has no TCP" in answer.reason
+    assert isinstance(over("shm"), Settings)
 
 
 def test_madmpi_progresses_in_every_configuration() -> None:

@@ -1,0 +1,11 @@
+#!/bin/bash
+export PATH=/opt/mvapich2/bin:/campaign/.venv/bin:$PATH
+export MV2_ENABLE_AFFINITY=0
+export MV2_USE_THREAD_WARNING=0
+export MV2_ASYNC_PROGRESS=1
+export MPICH_ASYNC_PROGRESS=1
+export MV2_USE_SHARED_MEM=1
+export OMP_NUM_THREADS=1
+export OPENBLAS_NUM_THREADS=1
+unset OMP_PROC_BIND OMP_PLACES GOMP_CPU_AFFINITY KMP_AFFINITY
+mpiexec -n 2 -bind-to core:1 /campaign/.campaign/build/mvapich2-2_3_7-4b316f-5e5452/nbc_overlap --toolchain mvapich2@2.3.7 --provider prefix --configuration async --network shm --threads 1 --metadata metadata.json --collective ireduce --limit-seconds 190.0 --record record.jsonl --grid smoke --cache warm --computation dgemm --budget-seconds 20.0 --sizes /campaign/.campaign/sessions/20261125T024955Z-ca2132/stage/local/shm/mvapich2-2_3_7-4b316f/nbc_overlap_basic_56278b69/sizes.json
