@@ -199,3 +199,12 @@ def git_state() -> tuple[str, bool | None]:
     commit = _git(ROOT, "rev-parse", "HEAD")
     status = _git(ROOT, "status", "--porcelain")
     return (commit.strip() if commit else "unknown", bool(status) if status is not None else None)
+
+
+def shm_bytes(path: Path = Path("/dev/shm")) -> int | None:
+    """The size of /dev/shm; None where there is none, or it has no bound."""
+    try:
+        found = os.statvfs(path)
+    except OSError:
+        return None
+    return found.f_blocks * found.f_frsize or None
