@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from postprocess.remarks import SPEAKER
 from postprocess.text import clean, short, size
 
 LONGEST_SENTENCE = 300
@@ -421,12 +422,8 @@ _BARE_ENDS: Sequence[Known] = (
 KNOWN: Sequence[Known] = (*_LAUNCHER_PARTS, *_LIMITS, *_PROGRAM, *_PLACES, *_ROOM, *_TIME, *_ENDS)
 """In the order in which they are looked for: what others follow from comes before them."""
 
-# What stands before a line of a launcher, a library or a rank, and says who speaks.
-_SPEAKER = re.compile(
-    r"(?:\[(?:mpiexec|proxy:\d+(?::\d+)?)@[^\]\s]{1,200}\] |\[[\w.-]{1,200}:\d+(?::\d+)*\] "
-    r"(?:\[\[[^\]]{1,40}\],[^\]]{1,20}\] )?|\[\d{9,11}\.\d{1,9}\] \[[^\]\s]{1,200}\] +(?:[\w.-]{1,60}:\d+ +)?(?:UCX "
-    r"+\w{4,5} +)?|\[\d{1,7}\] )"
-)
+# What may stand before the words too: UCX's place and severity, Open MPI's name of a process, a rank's number.
+_BEFORE_WORDS = re.compile(r"[\w.-]{1,60}:\d+ +UCX +\w{4,5} +|\[\[[^\]]{1,40}\],[^\]]{1,20}\] |\[\d{1,7}\] ")
 # Where in its sources a launcher speaks from.
 _SOURCE = re.compile(r"[\w:~]{1,80} \([^()\s]{1,300}:\d{1,6}\): ")
 _FRAME = re.compile(r"[\s*=#~+_-]*")
@@ -516,7 +513,7 @@ def complaint(text: str, programs: Sequence[str], exit_code: int, shm_bytes: int
 
 def message(text: str) -> str:
     """All that was said, for people: lines without control characters, none twice in a row, shortened in the middle."""
-    lines = (clean(line.expandtabs(8)).rstrip() for line in text.splitlines())
+    lines = (clean(line.expandtabs(8)).rstrip() for line in text.replace("\0", "").splitlines())
     kept = [line for line, _same in groupby(line for line in lines if not line.startswith("# "))]
     whole = "\n".join(kept).strip("\n")
     if len(whole) <= LONGEST_MESSAGE:
@@ -584,18 +581,20 @@ def _bounded(text: str) -> str:
 def _lines(text: str) -> list[str]:
     """The lines without who speaks and without frames; empty is what parts paragraphs, a line of its own too."""
     found: list[str] = []
-    for raw in _bounded(text).splitlines():
+    for raw in _bounded(text).replace("\0", "").splitlines():  # Open MPI 5 ends its banners with one
         line = " ".join(clean(raw[:LONGEST_LINE]).split())
         if _IN_GOOD_ORDER.match(line):
             continue
-        speaker = _SPEAKER.match(line)
-        line = line[speaker.end() :] if speaker else line
+        speaker = SPEAKER.match(line)
+        line = line[speaker.end() :].lstrip() if speaker else line
+        before = _BEFORE_WORDS.match(line)
+        line = line[before.end() :] if before else line
         framed = re.match(r"=(?= )|\*\*\*(?= )", line)
         line = line[framed.end() :].strip() if framed else line
         source = _SOURCE.match(line)
         if _FRAME.fullmatch(line):
             found.append("")
-        elif speaker or framed or source:
+        elif speaker or before or framed or source:
             found += ["", line[source.end() :] if source else line, ""]
         else:
             found.append(line)

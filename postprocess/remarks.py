@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# Whose words they are stands first. These marks are not found in what a benchmark prints, so that they also tell where
-# a remark begins that was written behind the end of a line.
-_SPEAKER = re.compile(
+# A benchmark prints none of these marks, so that they also tell where a remark begins that was written behind the end
+# of a line.
+SPEAKER = re.compile(
     r"""
     \[\d{1,7}(?:\#\d+:\d+@[^\]\s]{1,255})?\]\ MPI\ startup\(\):      # Intel MPI: [0] MPI startup():
     | \[\d{9,11}\.\d{1,9}\]\ +\[[^\]\s]{1,255}:\d{1,10}:\d{1,10}\]\  # UCX: [1700000000.123456] [node7:4711:0]
@@ -22,6 +22,7 @@ _SPEAKER = re.compile(
     """,
     re.VERBOSE,
 )
+"""Whose words a line has, which stands before them."""
 # A line that is a remark from its begin: a warning, and what MVAPICH2 says after its own.
 _WHOLE = re.compile(
     r"warning: |MPI startup\(\): |If your program has OpenMP sections, this can cause over-subscription"
@@ -40,7 +41,7 @@ def without_remarks(text: str) -> Iterator[tuple[int, str]]:
     Passed over are lines that a library or a launcher begins with its mark, what it wrote so behind the end of a line,
     lines that begin with `Warning:`, and banners: Open MPI writes sentences between two lines of dashes.
     """
-    lines = [line.strip() for line in text.splitlines()]
+    lines = [line.strip("\0 \t") for line in text.splitlines()]  # Open MPI 5 ends its banners with a zero byte
     place = 0
     while place < len(lines):
         number, line = place + 1, lines[place]
@@ -48,7 +49,7 @@ def without_remarks(text: str) -> Iterator[tuple[int, str]]:
         if _DASHES.fullmatch(line) and (length := _banner(lines, place)):
             place += length
             continue
-        remark = _SPEAKER.search(line)
+        remark = SPEAKER.search(line)
         line = line[: remark.start()].rstrip() if remark else line
         if line and not _WHOLE.match(line):
             yield number, line

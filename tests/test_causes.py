@@ -118,6 +118,13 @@ def test_what_a_sentence_announces_belongs_to_it() -> None:
     assert told(said) == "The cauldron could not be found: /opt/cauldron"
 
 
+def test_the_zeros_that_open_mpi_ends_its_banners_with_are_no_part_of_a_sentence() -> None:
+    said = f"{'-' * 74}\nThe cauldron is unknown.\n{'-' * 74}\n\0{'-' * 74}\nThe cat is unknown.\n{'-' * 74}\n\0"
+    assert told(said) == "The cauldron is unknown"
+    assert told(said.partition("\0")[2]) == "The cat is unknown"
+    assert "\N{REPLACEMENT CHARACTER}" not in causes.message(said)
+
+
 def test_a_rank_that_says_why_it_gives_up_outweighs_how_it_ended() -> None:
     said = "p: foo.c:3: main: Assertion `n > 0' failed.\nKILLED BY SIGNAL: 6 (Aborted)\n"
     assert told(said) == "p: foo.c:3: main: Assertion `n > 0' failed"

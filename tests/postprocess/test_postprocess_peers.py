@@ -174,7 +174,7 @@ WHOLE = (
     "Use MV2_USE_THREAD_WARNING=0 to suppress this message",
     f"{'-' * 74}\nWARNING: An invalid value was given for btl_tcp_if_include.  This\nvalue will be ignored.\n\n"
     f"  Local host: node7\n  Value:      eth77\n{'-' * 74}",
-    f" {'-' * 74}\nBy default, Open MPI does not use InfiniBand ports.\n{'-' * 74}\n ",
+    f"\0{'-' * 74}\nBy default, Open MPI does not use InfiniBand ports.\n{'-' * 74}\n ",
 )
 
 
@@ -213,6 +213,11 @@ def test_a_result_that_is_broken_is_refused_among_remarks_too(
     }
     lines[place : place + 1] = [remark, *broken[damage].split("\n"), remark]
     refused(benchmark, "\n".join(lines), [one.message_bytes for one in found])
+
+
+def test_a_zero_byte_in_a_number_makes_no_other_number_of_it() -> None:
+    text = osu([result("osu", 8, 20.0, 10.0, 10.0)]).replace("20.00", "20.\x0000")
+    refused("osu", text, [8], "is not a number")
 
 
 def test_a_line_is_told_by_its_number_in_the_output_though_remarks_are_passed_over() -> None:
