@@ -31,6 +31,8 @@ _WHOLE = re.compile(
 )
 _DASHES = re.compile(r"-{20,}")
 _COULD_BE_A_RESULT = re.compile(r"[#\d.+]|-[\d.]")
+# Open MPI 5 ends its banners with a zero byte.
+_BLANK = "\0 \t\v\f"
 LONGEST_BANNER = 60
 """Lines of a banner; what is longer is none."""
 
@@ -41,17 +43,14 @@ def without_remarks(text: str) -> Iterator[tuple[int, str]]:
     Passed over are lines that a library or a launcher begins with its mark, what it wrote so behind the end of a line,
     lines that begin with `Warning:`, and banners: Open MPI writes sentences between two lines of dashes.
     """
-    lines = [line.strip("\0 \t") for line in text.splitlines()]  # Open MPI 5 ends its banners with a zero byte
+    lines = [SPEAKER.split(line.strip(_BLANK), maxsplit=1)[0].rstrip() for line in text.splitlines()]
     place = 0
     while place < len(lines):
         number, line = place + 1, lines[place]
         place += 1
         if _DASHES.fullmatch(line) and (length := _banner(lines, place)):
             place += length
-            continue
-        remark = SPEAKER.search(line)
-        line = line[: remark.start()].rstrip() if remark else line
-        if line and not _WHOLE.match(line):
+        elif line and not _WHOLE.match(line):
             yield number, line
 
 
