@@ -286,9 +286,7 @@ class Run:
         if ended.hung:
             self.troubles.append(f"{step.what}: it hung, no end within {limit:.0f} s")
         elif ended.exit_code != 0:
-            said = [line.strip() for line in ended.output if line.strip()]
-            own = [line for line in said if line.startswith((selfcheck.PROGRAM, TRUTH, "nodes:"))]
-            complaint = (own or said or [f"it ended with exit code {ended.exit_code} and said nothing"])[0]
+            complaint = selfcheck.complaint(ended, (selfcheck.PROGRAM, TRUTH, "nodes"))
             self.troubles.append(f"{step.what}: {complaint}")
         elif step.is_truth:
             self._keep_truth(step, ended.output)

@@ -2,20 +2,30 @@
 
 import contextlib
 import os
-import re
 import secrets
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from itertools import groupby
 from pathlib import Path
 
-from mpi_campaign import ROOT, STATE, builds, children, environ, libraries, machine, measuring, plan, toolchains
+from mpi_campaign import (
+    ROOT,
+    STATE,
+    builds,
+    causes,
+    children,
+    environ,
+    host,
+    libraries,
+    machine,
+    measuring,
+    plan,
+    toolchains,
+)
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import Placement
 from mpi_campaign.progress import Countdown, Progress
-from mpi_campaign.results import LONGEST_QUOTE, TELLING
 from mpi_campaign.toolchains import Toolchain
 
 PROGRAM = "timing_selfcheck"
@@ -173,14 +183,9 @@ class _Launch:
         return _Ended(ended.exit_code or int(ended.hung), ended.interrupted, why, log)
 
 
-def complaint(ended: measuring.Ended) -> str:
-    """What a person needs of a failed launch: the program's own line, else the launcher's paragraph that tells why."""
-    own = [line.strip() for line in ended.output if line.startswith(f"{PROGRAM}: ")]
-    paragraphs = groupby((line.strip(" -*\t") for line in ended.output), key=bool)
-    said = [" ".join(" ".join(lines).split()) for there, lines in paragraphs if there]
-    telling = [paragraph for paragraph in said if TELLING.search(paragraph)]
-    nothing = f"it ended with exit code {ended.exit_code} and said nothing"
-    return (own or telling or said or [nothing])[0][:LONGEST_QUOTE]
+def complaint(ended: measuring.Ended, programs: Sequence[str] = (PROGRAM,)) -> str:
+    """What a person needs of a failed launch: a program's own line, else the cause in what the launcher said."""
+    return causes.complaint("\n".join(ended.output), programs, ended.exit_code, host.shm_bytes(Path("/"))[0])
 
 
 def refuse_unknown(spec: toolchains.Spec) -> None:
@@ -224,8 +229,7 @@ def build(toolchain: Toolchain, target: str = PROGRAM, *, tests: bool = False) -
         if ended.interrupted:
             raise KeyboardInterrupt
         if ended.exit_code != 0:
-            errors = [line.strip() for line in ended.output if re.search(r"\berror:|^CMake Error", line)]
-            what = (errors or ended.output[-1:] or ["?"])[0]
+            what = causes.of_build("\n".join(ended.output)) or f"it ended with exit code {ended.exit_code}"
             raise CampaignError(f"{target} cannot be built with {toolchain.toolchain}: {what}")
     return folder / target
 

@@ -2,7 +2,8 @@
 
 Intel's IMB-NBC and the OSU Micro-Benchmarks run in the same campaign: the same library, ranks, binding, network and
 message sizes. Their standard output is read strictly: a line that is not theirs, a number that is missing, an output
-that ends too early, or an overlap that does not follow from the times beside it is a `RecordError` of one line.
+that ends too early, or an overlap that does not follow from the times beside it is a `RecordError` of one line. What
+an MPI library or a launcher remarks in between is passed over (`remarks`); it stays in the log.
 
 What they conclude is shown beside what is concluded here. Their times are their own: another start, another
 computation, other statistics. They are compared with nothing but the same program's times in `basic`.
@@ -26,6 +27,7 @@ import pandas as pd
 from postprocess import metrics
 from postprocess.fields import Fields, Json, RecordError, fail, lines_of
 from postprocess.load import PEER_SCHEMA, Run, failed_records, schema_of
+from postprocess.remarks import without_remarks
 from postprocess.table import aligned, circumstances
 from postprocess.text import clean, interval, ratio, short, size
 
@@ -203,10 +205,9 @@ FORMATS: Mapping[str, Format] = {
 
 
 def _lines(program: str, text: str) -> Iterator[tuple[str, str]]:
-    """Every line that is not blank, stripped, with where it is."""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if stripped := line.strip():
-            yield f"{program}'s output, line {number}", stripped
+    """Every line that is neither blank nor a remark of a library or launcher, stripped, with where it is."""
+    for number, line in without_remarks(text):
+        yield f"{program}'s output, line {number}", line
 
 
 def _quote(line: str) -> str:

@@ -55,6 +55,8 @@ from postprocess.text import percent
 
 _PANEL = ("toolchain", "network", "configuration", "collective")
 _CASE_FIELDS = ("case", *_PANEL, "result", "reason")
+# Of a message; the campaign keeps less of it.
+LONGEST_MESSAGE = 5000
 _VERDICT_RATIOS = {OVERLAPS: 0.0, PARTLY: 0.5, SERIALISES: 1.0, SLOWER: 1.6}
 
 
@@ -94,7 +96,7 @@ def render_report(
     rows = [{str(k): v for k, v in row.items()} for row in points.to_dict("records")]
     numbers = {(row["record"], row["index"]): number for number, row in enumerate(rows, start=1)}
     sweeps = sweeps_of(run, points)
-    cases = [_texts(case, _CASE_FIELDS) for case in cases_of(run.manifest)]
+    cases = [_case_texts(case) for case in cases_of(run.manifest)]
     panels = panels_of(sweeps, cases_of(run.manifest))
     filters = Filters(panels)
     groups = panel_views(panels, filters, numbers, files)
@@ -204,6 +206,15 @@ def _provenance(run: Run) -> Details:
             for name, value in _dict(run.manifest.get(part)).items()
         ]
     return [(name, value) for name, value in facts if value]
+
+
+def _case_texts(case: Json) -> dict[str, Any]:
+    """A case of the manifest in texts. `message` has the lines of what ended early; none in older manifests."""
+    said = case.get("message")
+    return {
+        **_texts(case, _CASE_FIELDS),
+        "message": said[:LONGEST_MESSAGE].splitlines() if isinstance(said, str) else [],
+    }
 
 
 def _commands(run: Run) -> Details:

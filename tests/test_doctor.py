@@ -390,7 +390,7 @@ def test_a_disk_without_room_for_a_folder_is_lacking(clinic: Clinic) -> None:
 def test_a_rank_that_was_killed_is_named_and_its_log(clinic: Clinic) -> None:
     found = clinic.examine("--launches", "1", behaviour="dies")
     timing = finding_of(found, "timing")
-    assert "launch 1 of 2 failed: process rank 1 exited on signal 9 (Killed)." in timing["seen"]
+    assert "launch 1 of 2 failed: a rank was killed (SIGKILL)" in timing["seen"]
     assert timing["state"] == "lacking"
     assert "launch-01.log" in timing["advice"]
 

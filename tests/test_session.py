@@ -136,7 +136,7 @@ def test_what_an_interrupt_ended_did_not_fail(folder: RunFolder) -> None:
 
 def test_a_killed_rank_is_told_by_the_launcher(folder: RunFolder) -> None:
     log(folder, "# calibrated ibcast\n=====\nKILLED BY SIGNAL: 9 (Killed)\nThis typically refers to a problem\n")
-    assert judged(folder, failed("no footer"))[1] == "it ended early; the launcher said: KILLED BY SIGNAL: 9 (Killed)"
+    assert judged(folder, failed("no footer"))[1].startswith("it ended early: a rank was killed (SIGKILL): ")
 
 
 def test_the_benchmarks_own_last_line_is_the_reason_of_a_cut_one(folder: RunFolder) -> None:
@@ -147,6 +147,26 @@ def test_the_benchmarks_own_last_line_is_the_reason_of_a_cut_one(folder: RunFold
 def test_a_launcher_that_failed_is_quoted(folder: RunFolder) -> None:
     log(folder, "-----\ncannot load libpmix.so\n")
     assert judged(folder, failed("cannot be read"))[1].endswith("the launcher said: cannot load libpmix.so")
+
+
+def test_a_line_that_tells_an_exit_code_alone_is_not_the_reason(folder: RunFolder) -> None:
+    log(folder, "nbc_overlap: exit code 135\nmpiexec noticed that rank 1 exited on signal 7 (Bus error).\n")
+    assert "SIGBUS" in judged(folder, failed("no footer"))[1]
+
+
+def test_the_whole_message_of_what_ended_early_is_kept(folder: RunFolder) -> None:
+    log(folder, "# calibrated ibcast\nfirst\x1b[31m line\n\tsecond line\ncannot load libpmix.so\n")
+    (found,) = results.results(folder, PLAN, [failed("cannot be read")])
+    assert found["message"] == "first\N{REPLACEMENT CHARACTER}[31m line\n        second line\ncannot load libpmix.so"
+    record(folder, WHOLE)
+    (found,) = results.results(folder, PLAN, [failed("sanity error: the wire carried 1 byte")])
+    assert "message" not in found
+
+
+def test_the_whole_message_of_a_build_is_kept(folder: RunFolder, tmp_path: Path) -> None:
+    (tmp_path / "rfm_build.out").write_text("[1/2] cc\nengine.c:3: error: no such thing\nninja: stopped\n")
+    (found,) = results.results(folder, PLAN, [failed("exit 1", "", str(tmp_path))])
+    assert found["message"] == "[1/2] cc\nengine.c:3: error: no such thing\nninja: stopped"
 
 
 def test_a_hang_names_its_limit(folder: RunFolder) -> None:

@@ -151,6 +151,95 @@ def test_a_foreign_line_is_refused_or_left_out_but_never_read(
         assert list(output.results) == found
 
 
+# What real libraries and launchers wrote among results; a banner has several lines.
+MARKED = (
+    "[0] MPI startup(): Intel(R) MPI Library, Version 2021.18.1  Build 20260626 (id: b44796a)",
+    "[0] MPI startup(): 1       28076    node7      {1}",
+    "[1#28323:28323@node7] MPI startup(): selected platform: unknown",
+    "[1700000000.027263] [node7:28258:0]     ucp_context.c:1381 UCX  WARN  transport 'rc' is not available, please use "
+    "one or more of: cma, mm, posix, self, shm, sm, sysv, tcp",
+    "[node7:04711] mca: base: components_open: found loaded component tcp",
+    "[node7:04711] [[16184,0],0] ORTE_ERROR_LOG: Out of resource in file show_help.c at line 507",
+    "[node7:mpi_rank_0][mv2_new_get_hca_type] Unknown architecture",
+    "libfabric:28310:1700000000::core:core:fi_getinfo_():1384<warn> fi_getinfo: provider tcp returned -61",
+    "[mpiexec@node7] Launch arguments: /opt/mpi/bin/hydra_bstrap_proxy --upstream-port 32847 --pgid 0",
+    "[proxy:0@node7] got pmi command: cmd=get_maxes",
+    "[proxy:0:0@node7]",
+)
+WHOLE = (
+    "MPI startup(): Set ptracer for parent pid (28319) failed: (22)",
+    "Warning: Process to core binding is enabled and OMP_NUM_THREADS is set to non-zero (1) value",
+    "If your program has OpenMP sections, this can cause over-subscription of cores and consequently poor performance",
+    "To avoid this, please re-run your application after setting MV2_ENABLE_AFFINITY=0",
+    "Use MV2_USE_THREAD_WARNING=0 to suppress this message",
+    f"{'-' * 74}\nWARNING: An invalid value was given for btl_tcp_if_include.  This\nvalue will be ignored.\n\n"
+    f"  Local host: node7\n  Value:      eth77\n{'-' * 74}",
+    f"\0{'-' * 74}\nBy default, Open MPI does not use InfiniBand ports.\n{'-' * 74}\n ",
+)
+
+
+@given(rows(), st.data())
+def test_remarks_among_and_behind_the_lines_change_nothing(
+    printing: tuple[str, list[PeerResult]], data: st.DataObject
+) -> None:
+    benchmark, found = printing
+    lines = PRINTED[benchmark](found).splitlines()
+    for remark in data.draw(st.lists(st.sampled_from((*MARKED, *WHOLE)), max_size=8)):
+        lines.insert(data.draw(st.integers(0, len(lines))), remark)
+    for remark in data.draw(st.lists(st.sampled_from(MARKED), max_size=3)):
+        place = data.draw(st.integers(0, len(lines) - 1))
+        lines[place] += remark
+    text = "\n".join(line for line in lines)
+    output = read_output(benchmark, text, "ibcast", [one.message_bytes for one in found])
+    assert list(output.results) == found
+
+
+@given(rows(), st.sampled_from((*MARKED, *WHOLE)), st.data())
+def test_a_result_that_is_broken_is_refused_among_remarks_too(
+    printing: tuple[str, list[PeerResult]], remark: str, data: st.DataObject
+) -> None:
+    benchmark, found = printing
+    lines = PRINTED[benchmark](found).splitlines()
+    places = [place for place, line in enumerate(lines) if line[:14].strip()[:1].isdigit()]
+    place = data.draw(st.sampled_from(places))
+    words = lines[place].split()
+    damage = data.draw(st.sampled_from(("one less", "one more", "no number", "in a banner", "behind a remark")))
+    broken = {
+        "one less": " ".join(words[:-1]),
+        "one more": " ".join((*words, "1.00")),
+        "no number": " ".join((*words[:-1], "x")),
+        "in a banner": f"{'-' * 74}\nWARNING: it is ignored\n{lines[place]}\n{'-' * 74}",
+        "behind a remark": f"{MARKED[0]}{lines[place]}",
+    }
+    lines[place : place + 1] = [remark, *broken[damage].split("\n"), remark]
+    refused(benchmark, "\n".join(lines), [one.message_bytes for one in found])
+
+
+def test_a_zero_byte_in_a_number_makes_no_other_number_of_it() -> None:
+    text = osu([result("osu", 8, 20.0, 10.0, 10.0)]).replace("20.00", "20.\x0000")
+    refused("osu", text, [8], "is not a number")
+
+
+def test_a_line_is_told_by_its_number_in_the_output_though_remarks_are_passed_over() -> None:
+    refused("osu", f"{MARKED[0]}\n\n{MARKED[3]}\nboom\n", [8], "line 4: not a line of OSU: 'boom'")
+
+
+def test_a_banner_that_does_not_end_or_is_very_long_is_none() -> None:
+    for banner in (f"{'-' * 74}\nWARNING: this\n", f"{'-' * 74}\n" + "more\n" * 100 + f"{'-' * 74}\n"):
+        refused("osu", banner + osu([result("osu", 8, 20.0, 10.0, 10.0)]), [8], "line 1: not a line of OSU: '-----")
+
+
+def test_imb_with_what_intel_mpi_says_of_itself() -> None:
+    output = read_output("imb_nbc", printed("imb-intel-debug.txt"), "ibcast", [0, 1024, 2048])
+    assert [one.message_bytes for one in output.results] == [0, 1024, 2048]
+    assert (output.version, output.mpi_standard, output.ranks) == ("2021.11", "4.1", 2)
+
+
+def test_imb_with_what_ucx_says_of_itself() -> None:
+    output = read_output("imb_nbc", printed("imb-mpich-ucx.txt"), "ibcast", [0, 1024, 2048])
+    assert [one.t_pure_us for one in output.results] == [0.13, 3.85, 1.92]
+
+
 @given(rows(), st.floats(0.5, 80))
 def test_an_overlap_that_its_times_do_not_give_is_refused(printing: tuple[str, list[PeerResult]], more: float) -> None:
     benchmark, found = printing

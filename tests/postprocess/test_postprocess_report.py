@@ -371,7 +371,7 @@ def hostile_run(folder: Path) -> Path:
         lines[1]["clock"] |= {"method": HOSTILE, "residual_ns": None}
         lines[2]["comm_calibration"]["status"] = HOSTILE
         lines[-1] |= {"complete": False, "reason": HOSTILE, "clock_refusal": HOSTILE}
-    trouble = synthetic.case(sweep(toolchain=HOSTILE, network="shm"), None, HOSTILE, HOSTILE)
+    trouble = {**synthetic.case(sweep(toolchain=HOSTILE, network="shm"), None, HOSTILE, HOSTILE), "message": HOSTILE}
     changes = ("run", "system", "suite", "status", "started_utc", "reframe_command")
     return synthetic.run_folder(
         folder,
@@ -439,6 +439,24 @@ def test_any_run_folder_has_a_report(tmp_path: Path, damage: Any) -> None:
     page = Page(report(run_dir, tmp_path / "out"))
     assert page.open == []
     assert "How to read this" in page.text
+
+
+def test_a_case_that_failed_shows_its_whole_message_below_its_reason(tmp_path: Path) -> None:
+    lines = sweep(grid=(8, 16))
+    said = "mpiexec: cannot start <b>it</b>\n    indented\x1b[2J\n" + "x" * 9000
+    told = {**synthetic.case(lines, None, "fail", "there is no ssh"), "message": said}
+    other = synthetic.case(sweep(grid=(8, 16), configuration="async"), None, "fail", "no progress thread")
+    odd = {**synthetic.case(sweep(grid=(8, 16), configuration="dedicated"), None, "fail", "odd"), "message": [1, 2]}
+    source = report(synthetic.run_folder(tmp_path / "run", [lines], [told, other, odd]), tmp_path / "out")
+    assert (
+        source.count("<summary>All that it said</summary>") == 1
+    )  # of the others, as in older manifests, none is kept
+    (shown,) = re.findall(r"All that it said</summary><pre>\n(.*?)</pre>", source, re.DOTALL)
+    assert shown.startswith(
+        "mpiexec: cannot start &lt;b&gt;it&lt;/b&gt;\n    indented\N{REPLACEMENT CHARACTER}[2J\nxxx"
+    )
+    assert len(shown) < 6000
+    assert source.index("there is no ssh") < source.index("mpiexec: cannot start")
 
 
 def test_a_complete_run_has_no_banner(tmp_path: Path) -> None:
