@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from mpi_campaign import ROOT, STATE, guard
+from mpi_campaign import ROOT, STATE, guard, signals
 
 POLL_SECONDS = 0.5
 
@@ -85,9 +85,9 @@ def run(
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         nonlocal interrupted
         interrupted = True
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(signals.END)
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before = signals.handle(interrupt)
     threading.Thread(target=read, daemon=True).start()
     output: list[str] = []
     try:
@@ -97,7 +97,7 @@ def run(
             except queue.Empty:
                 if time.monotonic() > deadline and not (interrupted or hung):
                     hung = True
-                    process.send_signal(signal.SIGTERM)
+                    process.send_signal(signals.END)
                 on_tick()
                 continue
             if line is None:
@@ -105,7 +105,7 @@ def run(
             output.append(line)
             on_line(line)
     except BaseException:
-        process.send_signal(signal.SIGTERM)  # a full disk while gathering, say: the session must not go on unseen
+        process.send_signal(signals.END)  # a full disk while gathering, say: the session must not go on unseen
         raise
     finally:
         exit_code = process.wait()

@@ -1,6 +1,7 @@
 """What tests of the commands share."""
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -39,6 +40,16 @@ def running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def ignoring(*numbers: int) -> Callable[[], None]:
+    """What `nohup`, `trap '' TERM` and `&` do between fork and exec."""
+
+    def ignore() -> None:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+
+    return ignore
 
 
 def succeed(*words: str, env: Mapping[str, str] | None = None) -> None:

@@ -20,7 +20,7 @@ import pytest
 from mpi_campaign import ROOT, STATE, archive, guard, machine, toolchains
 from postprocess.load import validate_record
 from tests.archives import archived, name_of
-from tests.support import Command, refused, running
+from tests.support import Command, ignoring, refused, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
 
@@ -144,10 +144,13 @@ def test_the_archived_run_keeps_its_checksums(two_libraries: subprocess.Complete
 ONE = ("--toolchain", "openmpi@5.0.11", "--network", "shm", "--configuration", "basic")
 
 
-def started(output: Path, *words: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+def started(
+    output: Path, *words: str, env: dict[str, str] | None = None, ignored: tuple[int, ...] = ()
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, str(ROOT / "campaign"), "run", *ONE, "--output", str(output), *words], cwd=ROOT, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}, start_new_session=True,
+        preexec_fn=ignoring(*ignored),  # noqa: PLW1509 - this process has one thread
     )  # fmt: skip
 
 
@@ -225,6 +228,24 @@ def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(tmp_path: Path, campaign:
     assert len(points(campaign, run_path(again.stdout))) == 6
     assert len(json.loads((run_path(again.stdout) / "manifest.json").read_text())["sessions"]) == 2
     assert campaign("run", "--resume", run.name, "--output", str(tmp_path)).returncode == 2
+
+
+@pytest.mark.usefixtures("no_one_left")
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_what_a_run_was_started_to_ignore_ends_no_process_of_it(tmp_path: Path, number: int) -> None:
+    """`nohup ./campaign run` and its like: the signal goes to every process, MPI's launcher and ReFrame too.
+
+    It goes to the ranks as well, except where the launcher starts them with SIGINT and SIGTERM as usual.
+    """
+    process = started(tmp_path, *QUICK, ignored=(number,))
+    record = wait_for_points(tmp_path, 0, process)
+    ranks = set(benchmark_processes(record))
+    assert ranks
+    for pid in {process.pid, *guard.descendants(process.pid)} - (ranks if number != signal.SIGHUP else set()):
+        os.kill(pid, number)
+    stdout, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, stdout
+    assert json.loads((run_path(stdout) / "manifest.json").read_text())["status"] == "complete"
 
 
 @pytest.mark.usefixtures("no_one_left")
