@@ -1,6 +1,7 @@
 """`campaign test`: the whole suite through pytest, which is its one runner and closing line."""
 
 import os
+import shlex
 import subprocess
 import sys
 
@@ -27,6 +28,9 @@ def run(*, quick: bool, require: str, pytest_options: tuple[str, ...]) -> int:
     if quick:
         words += ["-m", "not slow"]
     environment = {**os.environ, "CAMPAIGN_TEST_REQUIRE": ",".join(required)}
+    print(
+        shlex.join([*words[2:], *pytest_options]), flush=True
+    )  # an output that is full is told before pytest meets it
     try:
         done = subprocess.run([*words, *pytest_options], cwd=ROOT, env=environment, check=False)
     except KeyboardInterrupt:
