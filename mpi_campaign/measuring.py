@@ -1,6 +1,5 @@
 """What every measurement of this clone shares: it is alone, and nothing that it starts outlives it."""
 
-import fcntl
 import math
 import os
 import queue
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from mpi_campaign import ROOT, STATE, guard, signals
+from mpi_campaign import ROOT, STATE, guard, locks, signals
 
 POLL_SECONDS = 0.5
 
@@ -24,12 +23,10 @@ POLL_SECONDS = 0.5
 def alone(say: Callable[[str], None]) -> Iterator[None]:
     """One measurement at a time: wait until nobody else of this clone builds or measures."""
     STATE.mkdir(exist_ok=True)
-    with (STATE / "measuring.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("another campaign of this clone is measuring: waiting until it has ended")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with (
+        locks.open_lock(STATE / "measuring.lock") as lock,
+        locks.held(lock, "another campaign of this clone is measuring", say),
+    ):
         yield
 
 
