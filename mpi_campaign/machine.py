@@ -180,22 +180,53 @@ def _refusal(module: str, *options: str) -> str | None:
     return lines[-1].removeprefix(f"{module}: ") if lines else f"its trial ended with {done.returncode}"
 
 
-def _git(folder: Path, *arguments: str) -> str | None:
-    try:
-        words = ["git", "-C", str(folder), *arguments]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-    except OSError:
-        return None
-    return done.stdout if done.returncode == 0 else None
+@dataclass(frozen=True)
+class GitState:
+    """The clone's commit and whether it has changes; "unknown" and None, and why, where git does not tell."""
+
+    commit: str
+    dirty: bool | None
+    why_unknown: str = ""
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """What git says of the clone that a folder lies in. Raises OSError and CalledProcessError."""
+    # In a hook, variables name another repository; GIT_CONFIG_* say only whom git trusts.
+    kept = {
+        name: text for name, text in os.environ.items() if not name.startswith("GIT_") or name[:11] == "GIT_CONFIG_"
+    }
+    words = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(words, capture_output=True, text=True, check=True, env={**kept, "LC_ALL": "C"}).stdout
 
 
 def commit_of(folder: Path) -> str:
     """Of the git clone that a folder lies in; empty outside git."""
-    return (_git(folder, "rev-parse", "HEAD") or "").strip()
+    try:
+        return _git(folder, "rev-parse", "HEAD").strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
-def git_state() -> tuple[str, bool | None]:
-    """Commit of the clone and whether it has changes; ("unknown", None) outside git."""
-    commit = _git(ROOT, "rev-parse", "HEAD")
-    status = _git(ROOT, "status", "--porcelain")
-    return (commit.strip() if commit else "unknown", bool(status) if status is not None else None)
+def git_state(root: Path = ROOT) -> GitState:
+    """Of the clone that this folder is; what it lies in is another one's repository."""
+    try:
+        top = Path(_git(root, "rev-parse", "--show-toplevel").removesuffix("\n"))
+        if top.resolve() != root.resolve():
+            return GitState("unknown", None, f"{root} is no clone, but a folder in the repository {top}")
+        commit = _git(root, "rev-parse", "--verify", "HEAD").strip()
+        return GitState(commit, bool(_git(root, "status", "--porcelain")))
+    except FileNotFoundError:
+        return GitState("unknown", None, "there is no git on PATH")
+    except OSError as error:
+        return GitState("unknown", None, f"git cannot be started: {error.strerror}")
+    except subprocess.CalledProcessError as error:
+        return GitState("unknown", None, _why_not(str(error.stderr), root))
+
+
+def _why_not(said: str, root: Path) -> str:
+    """Git's complaint in our words."""
+    if "dubious ownership" in said:
+        return f"git refuses, since {root} is another user's: git config --global --add safe.directory {root}"
+    if "not a git repository" in said:
+        return f"{root} is no git clone"
+    return f"git says: {' '.join((said.strip() or 'nothing').splitlines()[0].split())}"

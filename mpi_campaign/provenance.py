@@ -16,7 +16,7 @@ from mpi_campaign.plan import Options
 from mpi_campaign.spack.build import Build
 from mpi_campaign.toolchains import NAME, VERSION, Package
 from postprocess.load import Run
-from postprocess.text import clean
+from postprocess.text import clean, short
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -45,7 +45,9 @@ def _lines(manifest: Mapping[str, Any], run: Run) -> Iterator[str]:
     campaign, host = manifest.get("campaign", {}), manifest.get("host", {})
     changed = {True: ", with changes", False: "", None: ", not known whether changed"}.get(campaign.get("dirty"), "")
     yield f"run         {manifest.get('run')}, {manifest.get('status')}, {manifest.get('started_utc')}"
-    yield f"campaign    {campaign.get('version')}, commit {campaign.get('commit')}{changed}"
+    unknown = campaign.get("commit_unknown")
+    why = f" ({unknown})" if unknown else changed
+    yield f"campaign    {campaign.get('version')}, commit {campaign.get('commit')}{why}"
     yield (
         f"machine     {host.get('name')}: {host.get('cpu')}, {host.get('cores')} cores, {host.get('os')}, kernel "
         f"{host.get('kernel')}"
@@ -120,7 +122,8 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
         if dirty:
             lines.append("# the clone had changes that this commit does not have")
     else:
-        lines.append("# which commit it was is not known")
+        unknown = short(manifest["campaign"].get("commit_unknown") or "")
+        lines.append(f"# which commit it was is not known{': ' * bool(unknown)}{unknown}")
     lines += system
     made = dict.fromkeys(line for entry in toolchains if entry.get("spack") for line in _spack_notes(entry["spack"]))
     lines += [*made, *(line for entry in toolchains for line in _toolchain_steps(folder, options, entry))]

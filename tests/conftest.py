@@ -32,6 +32,10 @@ def _clang() -> str | None:
     return machine.build_trouble(path) if path else "no clang on PATH"
 
 
+def _git() -> str | None:
+    return None if shutil.which("git") else "no git on PATH"
+
+
 def _mpi() -> str | None:
     return None if machine.cores().physical >= 2 else "two ranks need two cores"
 
@@ -52,6 +56,7 @@ def _system_mpi() -> str | None:
 WHY_NOT: dict[str, Callable[[], str | None]] = {
     "browser": _browser,
     "clang": _clang,
+    "git": _git,
     "mpi": _mpi,
     "nodes": machine.nodes_refusal,
     "spack": _spack,
