@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.plan import Options
 from mpi_campaign.spack.build import Build
 from mpi_campaign.toolchains import NAME, VERSION, Package
-from postprocess.load import Run
+from postprocess.impact_record import Header as ImpactHeader
+from postprocess.load import Header
 from postprocess.text import clean, short
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -36,12 +37,21 @@ def manifest_of(environment: str) -> str:
     return f"{SPACK_FOLDER}/{environment}.spack.yaml"
 
 
-def as_text(manifest: Mapping[str, Any], run: Run) -> str:
+@dataclass(frozen=True)
+class Said:
+    """What the records of a run say: first lines of ours, and of other benchmarks the programs as `programs_of` has
+    them."""
+
+    headers: Sequence[Header | ImpactHeader]
+    programs: Sequence[tuple[str, Mapping[str, str], str]]
+
+
+def as_text(manifest: Mapping[str, Any], said: Said) -> str:
     """What `show --provenance` prints."""
-    return "\n".join(map(clean, _lines(manifest, run)))  # a manifest may come from anywhere
+    return "\n".join(map(clean, _lines(manifest, said)))  # a manifest may come from anywhere
 
 
-def _lines(manifest: Mapping[str, Any], run: Run) -> Iterator[str]:
+def _lines(manifest: Mapping[str, Any], said: Said) -> Iterator[str]:
     campaign, host = manifest.get("campaign", {}), manifest.get("host", {})
     changed = {True: ", with changes", False: "", None: ", not known whether changed"}.get(campaign.get("dirty"), "")
     yield f"run         {manifest.get('run')}, {manifest.get('status')}, {manifest.get('started_utc')}"
@@ -55,10 +65,10 @@ def _lines(manifest: Mapping[str, Any], run: Run) -> Iterator[str]:
     yield f"command     {shlex.join(map(str, manifest.get('command_line', [])))}"
     for entry in manifest.get("toolchains", []):
         yield ""
-        yield from _toolchain_lines(entry, run)
+        yield from _toolchain_lines(entry, said)
 
 
-def _toolchain_lines(entry: Mapping[str, Any], run: Run) -> Iterator[str]:
+def _toolchain_lines(entry: Mapping[str, Any], said: Said) -> Iterator[str]:
     yield f"toolchain   {entry.get('toolchain')} from {entry.get('provider')}, in {entry.get('prefix')}"
     for package in entry.get("packages", []):
         yield f"  wheel     {package.get('name')} {package.get('version')} sha256:{package.get('sha256')}"
@@ -68,15 +78,20 @@ def _toolchain_lines(entry: Mapping[str, Any], run: Run) -> Iterator[str]:
         except (KeyError, TypeError, ValueError) as error:
             yield f"  spack     cannot be read: {error!r}"
     named = (entry.get("toolchain"), entry.get("provider"))
-    headers = [one.header for one in run.records if (one.header.toolchain, one.header.provider) == named]
+    headers = [one for one in said.headers if (one.toolchain, one.provider) == named]
     builds = [(header.build, f", {header.build.get('blas')}" * ("blas" in header.build)) for header in headers]
     yield from dict.fromkeys(
         f"  built     by {build.get('compiler')} with {build.get('flags')}, commit {build.get('commit')}"
         f"{', changed' * (build.get('dirty') is True)}{blas}"
         for build, blas in builds
     )
-    said = (one.mpi_library_version.strip().partition("\n")[0] for one in headers)
-    yield from dict.fromkeys(f"  says      {' '.join(one.split())}" for one in said)
+    versions = (one.mpi_library_version.strip().partition("\n")[0] for one in headers)
+    yield from dict.fromkeys(f"  says      {' '.join(one.split())}" for one in versions)
+    for toolchain, program, library in said.programs:
+        if toolchain == entry.get("toolchain"):
+            package = f" of {program.get('package')} {program.get('package_version')}" if program.get("package") else ""
+            yield f"  beside    {program.get('name')} {program.get('version')}{package} sha256:{program.get('sha256')}"
+            yield f"  bound to  {library}"
 
 
 def _spack_lines(build: Build, environment: str) -> Iterator[str]:
