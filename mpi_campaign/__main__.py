@@ -24,7 +24,8 @@ def main() -> int:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     code = answer(sys.argv[1:])
     trouble = streams.output_trouble()
-    return code if trouble is None or code == EXIT_INTERRUPTED else _refuse(trouble, "standard output")
+    told = code in (EXIT_WRONG_USE, EXIT_INTERRUPTED)  # a line says already why
+    return code if trouble is None or told else _refuse(trouble, "standard output")
 
 
 def answer(words: list[str]) -> int:
@@ -38,7 +39,7 @@ def answer(words: list[str]) -> int:
         return done.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         try:
-            print(error.ctx.get_help() if error.ctx else error.format_message())
+            print(error.ctx.get_help() if error.ctx else error.format_message(), flush=True)
         except OSError as trouble:
             _refuse(trouble, "standard output")
         return EXIT_WRONG_USE

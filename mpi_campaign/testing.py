@@ -9,7 +9,10 @@ from mpi_campaign import ROOT
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 
 # Parts of the suite that a machine may lack. A test names its part with @pytest.mark.needs("part").
-PARTS = ("browser", "clang", "git", "mpi", "nodes", "spack", "system-mpi", "wire")
+PARTS = (
+    "another-user", "browser", "clang", "git", "mount", "mpi", "nodes", "spack", "system-mpi", "user-namespaces",
+    "wire",
+)  # fmt: skip
 
 # Tests that launch no ranks share the cores; tests/conftest.py orders them and keeps the others alone.
 SIDE_BY_SIDE = ("--numprocesses=auto", "--maxprocesses=4", "--no-loadscope-reorder")

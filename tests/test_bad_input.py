@@ -141,7 +141,7 @@ def without_namespaces(*words: str) -> list[str]:
     return ["unshare", "--user", "--map-root-user", "sh", "-c", f'{limits}; exec "$@"', "sh", *words]
 
 
-@pytest.mark.needs("wire")
+@pytest.mark.needs("user-namespaces")
 def test_no_permission_for_a_namespace_is_said_and_shared_memory_is_offered() -> None:
     words = without_namespaces(sys.executable, "-m", "mpi_campaign", "run", "--network", "wire")
     refused(
@@ -151,7 +151,7 @@ def test_no_permission_for_a_namespace_is_said_and_shared_memory_is_offered() ->
     )
 
 
-@pytest.mark.needs("wire")
+@pytest.mark.needs("user-namespaces")
 def test_without_a_namespace_the_default_goes_on_over_shared_memory_and_says_so() -> None:
     words = without_namespaces(
         sys.executable, "-m", "mpi_campaign", "run", "--dry-run", "--collective", "ibcast", "--configuration", "basic"

@@ -307,10 +307,7 @@ def test_an_mpi_that_does_not_start(tmp_path: Path, campaign: Command) -> None:
 def run_on_small_disk(
     output: Path, size: str, *, before: str = "true", after: str = "exit $?"
 ) -> subprocess.CompletedProcess[str]:
-    """A run whose output folder is a file system of that size, with commands of a shell around it; skips where none
-    can be mounted."""
-    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode != 0:
-        pytest.skip("this root may not mount")
+    """A run whose output folder is a file system of that size, with commands of a shell around it."""
     inside = (
         f"mount -t tmpfs -o size={size} tmpfs '{output}' || exit 99; {before}; "
         f"'{sys.executable}' campaign run {' '.join(ONE)} {' '.join(QUICK)} --output '{output}'; {after}"
@@ -321,7 +318,7 @@ def run_on_small_disk(
     )  # fmt: skip
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own needs root")
+@pytest.mark.needs("mount")
 @pytest.mark.usefixtures("no_one_left")
 def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
     done = run_on_small_disk(
@@ -337,7 +334,7 @@ def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
     assert '{"type":"header"' in done.stdout
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own needs root")
+@pytest.mark.needs("mount")
 def test_a_disk_that_is_full_before_anything_is_measured_leaves_nothing_to_go_on_with(tmp_path: Path) -> None:
     done = run_on_small_disk(tmp_path, "2m", before=f"cat /dev/zero > '{tmp_path}/full' 2> /dev/null")
     refused(done, "No space left on device")
