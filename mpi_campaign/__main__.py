@@ -6,20 +6,26 @@ import sys
 
 import click
 
+from mpi_campaign import signals, streams
 from mpi_campaign.cli import campaign
 from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
 from postprocess.text import clean
 
 NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main() -> int:
     """The command of this process."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
+    streams.open_closed()
+    signals.handle(signal.default_int_handler, (signal.SIGTERM, signal.SIGHUP))
     if sys.argv[1:2] != ["run"]:
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `campaign list | head` ends as other commands do
-    return answer(sys.argv[1:])
+        # `campaign list | head` ends as other commands do. Python itself ignores it, whoever started it.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    code = answer(sys.argv[1:])
+    trouble = streams.output_trouble()
+    told = code in (EXIT_WRONG_USE, EXIT_INTERRUPTED)  # a line says already why
+    return code if trouble is None or told else _refuse(trouble, "standard output")
 
 
 def answer(words: list[str]) -> int:
@@ -27,26 +33,33 @@ def answer(words: list[str]) -> int:
     try:
         result = campaign.main(words, prog_name="campaign", standalone_mode=False)
     except CampaignError as error:
-        print(f"campaign: {clean(error)}", file=sys.stderr)  # it may quote a file from anywhere
+        streams.complain(f"campaign: {clean(error)}")  # it may quote a file from anywhere
         return error.exit_code
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
-        print(error.ctx.get_help() if error.ctx else error.format_message())
+        try:
+            print(error.ctx.get_help() if error.ctx else error.format_message(), flush=True)
+        except OSError as trouble:
+            _refuse(trouble, "standard output")
         return EXIT_WRONG_USE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "campaign"
-        print(f"campaign: {' '.join(error.format_message().split())} See: ./{command} --help", file=sys.stderr)
+        streams.complain(f"campaign: {' '.join(error.format_message().split())} See: ./{command} --help")
         return EXIT_WRONG_USE
     except (KeyboardInterrupt, click.Abort):
-        print("campaign: interrupted", file=sys.stderr)
+        streams.complain("campaign: interrupted")
         return EXIT_INTERRUPTED
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        todo = ": this clone and its archive must be yours to read and to write" if error.errno in NOT_OURS else ""
-        print(f"campaign: {where}{error.strerror or error}{todo}", file=sys.stderr)
-        return EXIT_WRONG_USE
+        return _refuse(error, error.filename or ("standard output, or a file" if error.errno in FULL else ""))
     return result if isinstance(result, int) else EXIT_GOOD
+
+
+def _refuse(error: OSError, what: str) -> int:
+    where = f"{what}: " if what else ""
+    todo = ": this clone and its archive must be yours to read and to write" if error.errno in NOT_OURS else ""
+    streams.complain(f"campaign: {where}{error.strerror or error}{todo}")
+    return EXIT_WRONG_USE
 
 
 if __name__ == "__main__":

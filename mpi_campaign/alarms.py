@@ -1,6 +1,5 @@
 """`campaign history`: since when a case is slower, what changed in that run, and which alarms somebody has seen to."""
 
-import fcntl
 import functools
 import itertools
 import json
@@ -13,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import archive, comparing, consistency, files, sides
+from mpi_campaign import archive, comparing, consistency, files, locks, sides
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.sides import Side
@@ -191,8 +190,12 @@ def acknowledge(names: Sequence[str], because: str, asked: Asked, root: Path) ->
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Nobody else changes what is in a system's folder of the archive. Raises OSError."""
-    with archive.open_lock(folder / ".lock") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with (
+        archive.open_lock(folder / ".lock") as lock,
+        locks.held(
+            lock, f"another campaign is changing what is in {folder}", lambda text: print(text, file=sys.stderr)
+        ),
+    ):
         yield
 
 

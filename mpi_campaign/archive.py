@@ -7,7 +7,6 @@
 A run folder holds manifest.json, records/, logs/, points.parquet and samples.parquet.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -22,7 +21,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TextIO
 
-from mpi_campaign import ROOT, STATE, files
+from mpi_campaign import ROOT, STATE, files, locks
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
 
@@ -163,7 +162,10 @@ def growing(folder: RunFolder) -> Iterator[None]:
     path = lock_of(folder)
     with open_lock(path) as lock:
         if not _locked(lock, path):
-            raise CampaignError(f"run '{folder.run}' grows already, in another campaign: wait until that has ended")
+            raise CampaignError(
+                f"run '{folder.run}' grows already, in another campaign{locks.by(lock)}: wait until that has ended"
+            )
+        locks.note_holder(lock)
         try:
             yield
         finally:
@@ -186,18 +188,19 @@ def lock_of(folder: RunFolder) -> Path:
 
 def open_lock(path: Path) -> TextIO:
     """A file to be locked, for a whole group: NFS locks what is open for writing. Raises OSError."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    lock = locks.open_lock(path)
     with suppress(PermissionError):  # of another member of the group, who has seen to it
-        os.fchmod(handle, 0o666)
-    return os.fdopen(handle, "r+")
+        os.fchmod(lock.fileno(), 0o666)
+    return lock
 
 
 def _locked(lock: TextIO, path: Path) -> bool:
     """Whether it could be locked, and is still the file of that name."""
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not locks.is_had(lock):
+            return False
         return os.fstat(lock.fileno()).st_ino == path.stat().st_ino
-    except (BlockingIOError, FileNotFoundError):
+    except FileNotFoundError:
         return False
 
 

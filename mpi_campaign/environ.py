@@ -29,8 +29,9 @@ _PERSON = (
 _NETWORK = (
     "http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy",
     "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY",
-    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH",
-    "NETRC", "SSH_AUTH_SOCK", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_CACHE_HOME",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_CONFIG_*", "NETRC", "SSH_AUTH_SOCK",
+    "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_CACHE_HOME",
 )  # fmt: skip
 _MODULES = (
     "MODULEPATH", "MODULESHOME", "MODULES_*", "LMOD_*", "__LMOD_*", "LOADEDMODULES", "_LMFILES_", "BASH_FUNC_*",
@@ -55,7 +56,7 @@ compiler; whatever fetches; Spack; ReFrame, and in it this package; pytest."""
 PASSES: Mapping[str, tuple[str, ...]] = {
     LAUNCH: _PERSON,
     JOB: _PERSON + _BATCH_JOB,
-    BUILD: _PERSON,
+    BUILD: (*_PERSON, "GIT_CONFIG_*"),  # whom git trusts: a build asks for its commit
     NETWORK: _PERSON + _NETWORK,
     SPACK: _PERSON + _NETWORK + _MODULES,
     SESSION: _PERSON + _NETWORK + _MODULES + _BATCH_CLIENTS + _OURS,

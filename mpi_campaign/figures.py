@@ -364,9 +364,10 @@ def _own_seconds() -> float:
 
 
 def _about_machine(placement: Placement) -> dict[str, str]:
-    facts, (commit, dirty) = machine.host_facts(), machine.git_state()
+    facts, git = machine.host_facts(), machine.git_state()
+    unknown = f" ({git.why_unknown})" if git.why_unknown else ""
     return {
-        "commit": commit + (", with changes" if dirty else ""),
+        "commit": git.commit + (", with changes" if git.dirty else "") + unknown,
         "machine": f"{facts['cpu']}, {facts['cores']} cores, {int(facts['memory_bytes']) >> 30} GiB; {facts['os']}, "
         f"kernel {facts['kernel']}",
         "placement": f"{placement.ranks}, {placement.threads_per_rank} computing threads each; over shared memory "

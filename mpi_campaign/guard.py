@@ -6,7 +6,8 @@ MPI launchers put their ranks into sessions and process groups of their own, so 
 guard becomes the kernel's "child subreaper": every orphan below it becomes its own child, and is killed by pid. It asks
 the kernel for a signal when its parent dies, so that even `kill -9` of the campaign ends the ranks.
 
-SIGTERM or SIGINT to the guard interrupts the command, gives it GRACE_SECONDS to write what it has, then kills.
+SIGTERM, SIGINT or SIGHUP to the guard, and `signals.END` always, interrupts the command, gives it GRACE_SECONDS to
+write what it has, then kills. A signal that was ignored when the guard started reaches nothing below it.
 """
 
 import contextlib
@@ -20,9 +21,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
+from mpi_campaign import signals
+
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 GRACE_SECONDS = 8.0
 SWEEPS = 200
 QUIET_LOOKS = 5
@@ -92,27 +94,32 @@ def main(command: list[str], parent: int) -> int:
     """Run the command; its exit code, or 128 + the signal that ended it."""
     prctl = ctypes.CDLL(None).prctl
     adopt_orphans()
-    prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    prctl(PR_SET_PDEATHSIG, signals.END, 0, 0, 0)
     if os.getppid() != parent:  # it died before the kernel was asked
         return 1
 
     def stop(_number: int, _frame: FrameType | None) -> None:
-        for number in STOPPING:
+        for number in (*signals.ENDING, signals.END):
             signal.signal(number, signal.SIG_IGN)
         raise Stop
+
+    interrupting = signals.ending_that_is_heard()
+    signals.keep_ignored()
 
     # This process has one thread, so that code between fork and exec is safe.
     child = subprocess.Popen(command, preexec_fn=lambda: prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # noqa: PLW1509
     try:
-        for number in STOPPING:
-            signal.signal(number, stop)
+        signals.handle(stop)
+        signal.signal(signals.END, stop)
         child.wait()  # asleep, so that it takes no time from what is measured
     except Stop:
-        child.send_signal(signal.SIGINT)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(GRACE_SECONDS)
-    sweep()
+        if interrupting is not None:
+            child.send_signal(interrupting)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(GRACE_SECONDS)
+        child.kill()
     status = child.wait()
+    sweep()
     return status if status >= 0 else 128 - status
 
 

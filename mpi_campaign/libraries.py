@@ -155,6 +155,16 @@ class Placement:
         return [self.cpus[rank * each : (rank + 1) * each] for rank in range(self.ranks)] if self.cpus else []
 
 
+# Intel MPI counts years.
+NEWER_THAN_ALL = 9999
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Those that a version begins with, or that a branch is named after: 4, 0, 3 of 4.0.3, 5, 0 of v5.0.x."""
+    found = re.match(r"(?:(?:git\.)?v)?(\d+(?:\.\d+)*)", version)
+    return tuple(map(int, found[1].split("."))) if found else (NEWER_THAN_ALL,)
+
+
 @dataclass(frozen=True)
 class Request:
     """What a launch is asked to be. here: on this machine, rather than on the nodes of a batch system's job."""
@@ -168,8 +178,12 @@ class Request:
 
     @property
     def major(self) -> int:
-        match = re.match(r"\d+", self.version)
-        return int(match.group()) if match else 0
+        """The version's first number; of a branch that names none (main, git.4f2a...), newer than any."""
+        return _numbers(self.version)[0]
+
+    def is_of(self, *release: int) -> bool:
+        """Whether the version begins with these numbers: 4.0.3 is of 4, 0; 4.01 and main are not."""
+        return _numbers(self.version)[: len(release)] == release
 
 
 @dataclass(frozen=True)
@@ -368,7 +382,7 @@ def _unless_it_does_not_end(rule: Rule) -> Rule:
     runs, without it in none."""
 
     def checked(request: Request) -> Answer:
-        if request.network.startswith("wire") and request.version.startswith("4.0"):
+        if request.network.startswith("wire") and request.is_of(4, 0):
             device = _mpich_device(request.prefix)
             if device == "ch4:ucx":
                 return Impossible(
@@ -431,7 +445,7 @@ _intel_async = _same(I_MPI_ASYNC_PROGRESS="1")
 
 
 def _intel_unbound(request: Request) -> Answer:
-    if 0 < request.major < 2019:
+    if request.major < 2019:
         return _intel_async(request)  # not bound without I_MPI_ASYNC_PROGRESS_PIN
     # Since then always, without a list to the last CPUs of the node.
     return _moved_by_the_program(_intel_async)(request)
@@ -786,19 +800,24 @@ def launcher_version(family: str, text: str) -> str | None:
 
 
 def same_version(asked: str, reported: str) -> bool:
-    """A library may leave out the end of its version (Intel MPI's 2021.18 of 2021.18.1; a wheel's .post1)."""
-    return asked == reported or asked.startswith(f"{reported}.")
+    """Whether a library that reports one version can be the one that was asked for.
 
-
-# Intel MPI counts years.
-_NEWER_THAN_ALL = "9999"
+    It may leave out the end of its version: Intel MPI says 2021.18 of 2021.18.1, MVAPICH2 2.3.7 of 2.3.7-1, a wheel
+    nothing of .post1.  What is called by a branch or a commit (main, v5.0.x, git.4f2a...) reports some version that its
+    name does not tell.
+    """
+    if not asked[:1].isdigit():
+        return True
+    if asked.endswith(".x"):  # a branch of these releases
+        return reported.startswith(asked[:-1])
+    return asked == reported or any(asked.startswith(f"{reported}{separator}") for separator in "-.+")
 
 
 def limits(family: str, configuration: str, placement: Placement) -> dict[str, str]:
     """Over which networks a family cannot give a configuration: reason by network."""
     found = {}
     for network in NETWORKS:
-        answer = launch(family, Request(Path("/"), _NEWER_THAN_ALL, configuration, network, placement))
+        answer = launch(family, Request(Path("/"), str(NEWER_THAN_ALL), configuration, network, placement))
         if isinstance(answer, Impossible):
             found[network] = answer.reason
     return found

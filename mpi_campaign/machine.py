@@ -190,19 +190,54 @@ def _refusal(module: str, *options: str) -> str | None:
     return f"its trial {answer.trouble}" if answer.trouble else said
 
 
-def _git(folder: Path, *arguments: str) -> str | None:
+@dataclass(frozen=True)
+class GitState:
+    """The clone's commit and whether it has changes; "unknown" and None, and why, where git does not tell."""
+
+    commit: str
+    dirty: bool | None
+    why_unknown: str = ""
+
+
+class _GitError(Exception):
+    """Git did not answer; the message says why."""
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """What git says of the clone that a folder lies in. Raises _GitError."""
     words = ["git", "-C", str(folder), *arguments]
-    answer = children.ask(words, env=environ.built(environ.NETWORK), seconds=GIT_SECONDS)
-    return answer.stdout if answer.good else None
+    answer = children.ask(words, env=environ.built(environ.NETWORK, {"LC_ALL": "C"}), seconds=GIT_SECONDS)
+    if answer.trouble:
+        raise _GitError("there is no git on PATH" if shutil.which("git") is None else f"git {answer.trouble}")
+    if not answer.good:
+        raise _GitError(_why_not(answer.stderr, folder))
+    return answer.stdout
 
 
 def commit_of(folder: Path) -> str:
     """Of the git clone that a folder lies in; empty outside git."""
-    return (_git(folder, "rev-parse", "HEAD") or "").strip()
+    try:
+        return _git(folder, "rev-parse", "HEAD").strip()
+    except _GitError:
+        return ""
 
 
-def git_state() -> tuple[str, bool | None]:
-    """Commit of the clone and whether it has changes; ("unknown", None) outside git."""
-    commit = _git(ROOT, "rev-parse", "HEAD")
-    status = _git(ROOT, "status", "--porcelain")
-    return (commit.strip() if commit else "unknown", bool(status) if status is not None else None)
+def git_state(root: Path = ROOT) -> GitState:
+    """Of the clone that this folder is; what it lies in is another one's repository."""
+    try:
+        top = Path(_git(root, "rev-parse", "--show-toplevel").removesuffix("\n"))
+        if top.resolve() != root.resolve():
+            return GitState("unknown", None, f"{root} is no clone, but a folder in the repository {top}")
+        commit = _git(root, "rev-parse", "--verify", "HEAD").strip()
+        return GitState(commit, bool(_git(root, "status", "--porcelain")))
+    except _GitError as error:
+        return GitState("unknown", None, str(error))
+
+
+def _why_not(said: str, root: Path) -> str:
+    """Git's complaint in our words."""
+    if "dubious ownership" in said:
+        return f"git refuses, since {root} is another user's: git config --global --add safe.directory {root}"
+    if "not a git repository" in said:
+        return f"{root} is no git clone"
+    return f"git says: {' '.join((said.strip() or 'nothing').splitlines()[0].split())}"

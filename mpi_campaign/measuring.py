@@ -1,6 +1,5 @@
 """What every measurement of this clone shares: it is alone, and nothing that it starts outlives it."""
 
-import fcntl
 import math
 import os
 import queue
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from mpi_campaign import ROOT, STATE, guard
+from mpi_campaign import ROOT, STATE, guard, locks, signals
 
 POLL_SECONDS = 0.5
 
@@ -24,12 +23,10 @@ POLL_SECONDS = 0.5
 def alone(say: Callable[[str], None]) -> Iterator[None]:
     """One measurement at a time: wait until nobody else of this clone builds or measures."""
     STATE.mkdir(exist_ok=True)
-    with (STATE / "measuring.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("another campaign of this clone is measuring: waiting until it has ended")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with (
+        locks.open_lock(STATE / "measuring.lock") as lock,
+        locks.held(lock, "another campaign of this clone is measuring", say),
+    ):
         yield
 
 
@@ -85,9 +82,9 @@ def run(
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         nonlocal interrupted
         interrupted = True
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(signals.END)
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before = signals.handle(interrupt)
     threading.Thread(target=read, daemon=True).start()
     output: list[str] = []
     try:
@@ -97,7 +94,7 @@ def run(
             except queue.Empty:
                 if time.monotonic() > deadline and not (interrupted or hung):
                     hung = True
-                    process.send_signal(signal.SIGTERM)
+                    process.send_signal(signals.END)
                 on_tick()
                 continue
             if line is None:
@@ -105,7 +102,7 @@ def run(
             output.append(line)
             on_line(line)
     except BaseException:
-        process.send_signal(signal.SIGTERM)  # a full disk while gathering, say: the session must not go on unseen
+        process.send_signal(signals.END)  # a full disk while gathering, say: the session must not go on unseen
         raise
     finally:
         exit_code = process.wait()

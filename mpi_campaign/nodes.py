@@ -33,7 +33,7 @@ from typing import NoReturn
 
 from pyroute2 import IPRoute
 
-from mpi_campaign import machine, node_agent
+from mpi_campaign import machine, node_agent, signals
 from mpi_campaign.node_agent import Node
 from mpi_campaign.wire import (
     PR_SET_PDEATHSIG,
@@ -64,7 +64,6 @@ CAPABILITY_VERSION = 0x20080522
 EXIT_BAD_INPUT = 2
 EXIT_NO_NODES = 3
 EXIT_NO_COMMAND = 127
-STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 GRACE_SECONDS = 8
 MESSAGE_BYTES = 65536
 
@@ -338,8 +337,11 @@ def _new_clock(outside: Mapping[str, int], ahead_seconds: float) -> None:
 class _Inside:
     """What the first process does: make the nodes, run the command on node0, wait, report."""
 
-    def __init__(self, layout: Layout, outside: Mapping[str, int], report: Path | None) -> None:
+    def __init__(
+        self, layout: Layout, outside: Mapping[str, int], report: Path | None, blocked: set[int | signal.Signals]
+    ) -> None:
         self._layout = layout
+        self._blocked = blocked
         self._outside = outside
         self._report = report
         self._helpers: list[_Helper] = []
@@ -348,11 +350,10 @@ class _Inside:
     def run(self, words: Sequence[str]) -> int:
         if os.getpid() != 1:
             raise NodesError("the new process namespace is the old one: nothing was changed")
-        for number in STOPPING:
-            signal.signal(number, self._stop)
+        signals.handle(self._stop)
         nodes = self._make()
         self._command = self._start(words, nodes)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._blocked)
         status = self._wait()
         if self._report:
             self._write(self._report)
@@ -386,9 +387,8 @@ class _Inside:
             os.environ["MPI_CAMPAIGN_NODES_PYTHON"] = sys.executable
             os.environ["TMPDIR"] = str(NODE_TMPDIR)
             node_agent.enter(nodes[0])
-            for number in STOPPING:
-                signal.signal(number, signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+            signals.handle(signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._blocked)
             os.execvp(words[0], list(words))
         except OSError as error:
             print(f"nodes: {words[0]}: {error.strerror}", file=sys.stderr, flush=True)
@@ -427,9 +427,15 @@ class _Inside:
         report.write_text(json.dumps(told) + "\n")
 
 
-def _first_process(layout: Layout, words: Sequence[str], outside: Mapping[str, int], report: Path | None) -> int:
+def _first_process(
+    layout: Layout,
+    words: Sequence[str],
+    outside: Mapping[str, int],
+    report: Path | None,
+    blocked: set[int | signal.Signals],
+) -> int:
     try:
-        return _Inside(layout, outside, report).run(words)
+        return _Inside(layout, outside, report, blocked).run(words)
     except (NodesError, WireError) as error:
         print(f"nodes: {error}", file=sys.stderr, flush=True)
     except OSError as error:
@@ -442,7 +448,7 @@ def run(layout: Layout, words: Sequence[str], report: Path | None = None) -> int
 
     Raises NodesError where the machine does not allow it.
     """
-    _die_with_parent(signal.SIGTERM)  # more exactly: with the thread that started this process
+    _die_with_parent(signals.for_orphans())  # more exactly: with the thread that started this process
     outside = _namespaces()
     try:
         if unshare_as_any_user(CLONE_NEWPID, "process namespace"):
@@ -450,7 +456,8 @@ def run(layout: Layout, words: Sequence[str], report: Path | None = None) -> int
     except WireError as error:
         raise NodesError(str(error)) from error
     alive, ours = os.pipe()
-    signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # until there is someone to tell
+    signals.keep_ignored()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signals.ENDING)  # until there is someone to tell
     first = os.fork()
     if first == 0:
         code = EXIT_NO_NODES
@@ -458,12 +465,11 @@ def run(layout: Layout, words: Sequence[str], report: Path | None = None) -> int
             os.close(ours)
             _die_with_parent(signal.SIGKILL)
             if not select.select([alive], [], [], 0)[0]:  # readable: its parent died before the kernel was asked
-                code = _first_process(layout, words, outside, report)
+                code = _first_process(layout, words, outside, report, blocked)
         finally:
             os._exit(code)
-    for number in STOPPING:
-        signal.signal(number, lambda received, _frame: os.kill(first, received))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+    signals.handle(lambda received, _frame: os.kill(first, received))
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     _, status = os.waitpid(first, 0)
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code

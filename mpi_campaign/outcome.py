@@ -45,8 +45,7 @@ def seen(folder: RunFolder) -> dict[str, Any]:
     run = load(folder)
     variables: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     builds: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    headers: list[Header | ImpactHeader] = [record.header for record in run.records]
-    headers += [record.header for record in impacts_of(run)[0]]
+    headers = headers_of(run)
     for header in headers:
         for name, value in (header.raw.get("environment") or {}).items():
             variables[header.toolchain][name].add(str(value))
@@ -58,6 +57,11 @@ def seen(folder: RunFolder) -> dict[str, Any]:
         "variables": _sorted(variables),
         "builds": _sorted(builds),
     }
+
+
+def headers_of(run: Run) -> list[Header | ImpactHeader]:
+    """The first lines of all records of our own."""
+    return [*(record.header for record in run.records), *(record.header for record in impacts_of(run)[0])]
 
 
 def _in_short(text: str) -> str:
@@ -157,7 +161,9 @@ def impact_as_json(folder: RunFolder) -> str:
 def provenance_text(folder: RunFolder) -> str:
     """What `show --provenance` prints."""
     try:
-        return provenance.as_text(archive.read_manifest(folder), load(folder))
+        run = load(folder)
+        said = provenance.Said(headers_of(run), peers.programs_of(peers.load_peers(run)[0]))
+        return provenance.as_text(archive.read_manifest(folder), said)
     except (AttributeError, TypeError) as error:
         raise CampaignError(f"{folder.path / archive.MANIFEST} is not what a run writes: {error}") from error
 

@@ -39,7 +39,7 @@ def setup(asked: Mapping[str, Any], wanted: SpackSetup, words: list[str]) -> int
         raise CampaignError("--fresh makes a lock anew, --lock takes one as it is: give one of them")
     if options.provider == "spack":
         check(options)
-        with toolchains.locked():
+        with toolchains.locked(print):
             tool.remember(spack=wanted.spack, packages=wanted.packages)
             if wanted.clone or not tool.is_there():
                 tool.clone(print)

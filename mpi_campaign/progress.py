@@ -1,10 +1,15 @@
 """What a person sees while a run goes on: the step, what runs, n of m, time left."""
 
-import os
+import errno
 import shutil
 import sys
 import time
 from typing import TextIO
+
+from mpi_campaign import streams
+
+NOBODY_READS = (errno.EPIPE, errno.EIO)
+"""A pipe without a reader; a terminal that is gone."""
 
 LOG_INTERVAL_S = 300.0
 """In a log, a state that a terminal would show is written when nothing else was for that long."""
@@ -58,8 +63,10 @@ class Progress:
         try:
             self._stream.write("\r\033[K" + text if self._status_shown else text)
             self._stream.flush()
-        except BrokenPipeError:  # nobody reads any more: what is being measured goes on
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+        except OSError as error:
+            if error.errno not in NOBODY_READS:
+                raise
+            streams.silence(self._stream)  # what is being measured goes on
         self._status_shown = False
 
 

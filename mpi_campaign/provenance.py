@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,9 @@ from mpi_campaign.plan import Options
 from mpi_campaign.spack.build import Build
 from mpi_campaign.toolchains import NAME, VERSION, Package
 from postprocess.host_limits import limits_words
-from postprocess.load import Run
-from postprocess.text import clean
+from postprocess.impact_record import Header as ImpactHeader
+from postprocess.load import Header
+from postprocess.text import clean, short
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -37,16 +38,27 @@ def manifest_of(environment: str) -> str:
     return f"{SPACK_FOLDER}/{environment}.spack.yaml"
 
 
-def as_text(manifest: Mapping[str, Any], run: Run) -> str:
+@dataclass(frozen=True)
+class Said:
+    """What the records of a run say: first lines of ours, and of other benchmarks the programs as `programs_of` has
+    them."""
+
+    headers: Sequence[Header | ImpactHeader]
+    programs: Sequence[tuple[str, Mapping[str, str], str]]
+
+
+def as_text(manifest: Mapping[str, Any], said: Said) -> str:
     """What `show --provenance` prints."""
-    return "\n".join(map(clean, _lines(manifest, run)))  # a manifest may come from anywhere
+    return "\n".join(map(clean, _lines(manifest, said)))  # a manifest may come from anywhere
 
 
-def _lines(manifest: Mapping[str, Any], run: Run) -> Iterator[str]:
+def _lines(manifest: Mapping[str, Any], said: Said) -> Iterator[str]:
     campaign, host = manifest.get("campaign", {}), manifest.get("host", {})
     changed = {True: ", with changes", False: "", None: ", not known whether changed"}.get(campaign.get("dirty"), "")
     yield f"run         {manifest.get('run')}, {manifest.get('status')}, {manifest.get('started_utc')}"
-    yield f"campaign    {campaign.get('version')}, commit {campaign.get('commit')}{changed}"
+    unknown = campaign.get("commit_unknown")
+    why = f" ({unknown})" if unknown else changed
+    yield f"campaign    {campaign.get('version')}, commit {campaign.get('commit')}{why}"
     yield (
         f"machine     {host.get('name')}: {host.get('cpu')}, {host.get('cores')} cores, {host.get('os')}, kernel "
         f"{host.get('kernel')}"
@@ -56,10 +68,10 @@ def _lines(manifest: Mapping[str, Any], run: Run) -> Iterator[str]:
     yield f"command     {shlex.join(map(str, manifest.get('command_line', [])))}"
     for entry in manifest.get("toolchains", []):
         yield ""
-        yield from _toolchain_lines(entry, run)
+        yield from _toolchain_lines(entry, said)
 
 
-def _toolchain_lines(entry: Mapping[str, Any], run: Run) -> Iterator[str]:
+def _toolchain_lines(entry: Mapping[str, Any], said: Said) -> Iterator[str]:
     yield f"toolchain   {entry.get('toolchain')} from {entry.get('provider')}, in {entry.get('prefix')}"
     for package in entry.get("packages", []):
         yield f"  wheel     {package.get('name')} {package.get('version')} sha256:{package.get('sha256')}"
@@ -69,15 +81,20 @@ def _toolchain_lines(entry: Mapping[str, Any], run: Run) -> Iterator[str]:
         except (KeyError, TypeError, ValueError) as error:
             yield f"  spack     cannot be read: {error!r}"
     named = (entry.get("toolchain"), entry.get("provider"))
-    headers = [one.header for one in run.records if (one.header.toolchain, one.header.provider) == named]
+    headers = [one for one in said.headers if (one.toolchain, one.provider) == named]
     builds = [(header.build, f", {header.build.get('blas')}" * ("blas" in header.build)) for header in headers]
     yield from dict.fromkeys(
         f"  built     by {build.get('compiler')} with {build.get('flags')}, commit {build.get('commit')}"
         f"{', changed' * (build.get('dirty') is True)}{blas}"
         for build, blas in builds
     )
-    said = (one.mpi_library_version.strip().partition("\n")[0] for one in headers)
-    yield from dict.fromkeys(f"  says      {' '.join(one.split())}" for one in said)
+    versions = (one.mpi_library_version.strip().partition("\n")[0] for one in headers)
+    yield from dict.fromkeys(f"  says      {' '.join(one.split())}" for one in versions)
+    for toolchain, program, library in said.programs:
+        if toolchain == entry.get("toolchain"):
+            package = f" of {program.get('package')} {program.get('package_version')}" if program.get("package") else ""
+            yield f"  beside    {program.get('name')} {program.get('version')}{package} sha256:{program.get('sha256')}"
+            yield f"  bound to  {library}"
 
 
 def _spack_lines(build: Build, environment: str) -> Iterator[str]:
@@ -123,7 +140,8 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
         if dirty:
             lines.append("# the clone had changes that this commit does not have")
     else:
-        lines.append("# which commit it was is not known")
+        unknown = short(manifest["campaign"].get("commit_unknown") or "")
+        lines.append(f"# which commit it was is not known{': ' * bool(unknown)}{unknown}")
     lines += system
     made = dict.fromkeys(line for entry in toolchains if entry.get("spack") for line in _spack_notes(entry["spack"]))
     lines += [*made, *(line for entry in toolchains for line in _toolchain_steps(folder, options, entry))]

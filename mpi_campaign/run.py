@@ -402,8 +402,10 @@ class Campaign:
 
     def _provenance(self) -> dict[str, Any]:
         """What one session of a run was made with; a resumed run has several."""
-        commit, dirty = machine.git_state()
-        campaign = {"version": __version__, "commit": commit, "dirty": dirty}
+        git = machine.git_state()
+        campaign = {"version": __version__, "commit": git.commit, "dirty": git.dirty}
+        if git.why_unknown:
+            campaign["commit_unknown"] = git.why_unknown
         return {
             "command_line": self.words,
             "campaign": campaign,

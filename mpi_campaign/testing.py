@@ -1,5 +1,6 @@
 """`campaign test`: the whole suite through pytest, which is its one runner and closing line."""
 
+import shlex
 import subprocess
 import sys
 
@@ -7,7 +8,10 @@ from mpi_campaign import ROOT, environ
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 
 # Parts of the suite that a machine may lack. A test names its part with @pytest.mark.needs("part").
-PARTS = ("browser", "clang", "mpi", "nodes", "spack", "system-mpi", "wire")
+PARTS = (
+    "another-user", "browser", "clang", "git", "mount", "mpi", "nodes", "spack", "system-mpi", "user-namespaces",
+    "wire",
+)  # fmt: skip
 
 # Tests that launch no ranks share the cores; tests/conftest.py orders them and keeps the others alone.
 SIDE_BY_SIDE = ("--numprocesses=auto", "--maxprocesses=4", "--no-loadscope-reorder")
@@ -26,6 +30,8 @@ def run(*, quick: bool, require: str, pytest_options: tuple[str, ...]) -> int:
     if quick:
         words += ["-m", "not slow"]
     environment = environ.built(environ.TESTS, {"CAMPAIGN_TEST_REQUIRE": ",".join(required)})
+    # An output that is full is told before pytest meets it.
+    print(shlex.join([*words[2:], *pytest_options]), flush=True)
     try:
         done = subprocess.run([*words, *pytest_options], cwd=ROOT, env=environment, check=False)
     except KeyboardInterrupt:

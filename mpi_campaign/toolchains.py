@@ -8,7 +8,6 @@ Providers
 What is resolved is kept in .campaign/toolchains.json, which the ReFrame settings of every system read.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -24,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from mpi_campaign import STATE, children, environ, files, libraries
+from mpi_campaign import STATE, children, environ, files, libraries, locks
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack.build import Build
 
@@ -108,7 +107,7 @@ def resolve(spec: Spec, say: Callable[[str], None]) -> Toolchain:
 
     Raises CampaignError where it does not exist or cannot be installed.
     """
-    with locked():  # a second campaign waits here, and finds the work done
+    with locked(say):  # a second campaign waits here, and finds the work done
         known = next((one for one in load() if _answers(one, spec)), None)
         if known is not None and Path(known.mpicc).exists() and Path(known.mpiexec).exists():
             return known
@@ -131,7 +130,7 @@ def resolve_spack(
     """
     from mpi_campaign.spack import provider  # noqa: PLC0415 - it imports what is made of toolchains
 
-    with locked():
+    with locked(say):
         resolved = []
         for found in provider.find(names, system, peers, say, on_tick):
             mpicc, mpiexec = (str(provider.program(found.prefix, found.family, name)) for name in ("mpicc", "mpiexec"))
@@ -165,11 +164,13 @@ def load() -> list[Toolchain]:
 
 
 @contextmanager
-def locked() -> Iterator[None]:
+def locked(say: Callable[[str], None]) -> Iterator[None]:
     """Alone with the toolchains of this clone: another campaign waits."""
     STATE.mkdir(exist_ok=True)
-    with (STATE / "toolchains.lock").open("w") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)
+    with (
+        locks.open_lock(STATE / "toolchains.lock") as lock,
+        locks.held(lock, "another campaign of this clone is finding its toolchains", say),
+    ):
         yield
 
 

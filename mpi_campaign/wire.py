@@ -15,12 +15,13 @@ import json
 import math
 import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 from pyroute2 import IPRoute
+
+from mpi_campaign import signals
 
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
@@ -164,15 +165,15 @@ def main(arguments: list[str]) -> int:
     except (WireError, ValueError) as error:
         print(f"wire: {error}", file=sys.stderr)
         return EXIT_NO_WIRE
-    libc = ctypes.CDLL(None)
+    libc, orphaned = ctypes.CDLL(None), signals.for_orphans()
+    signals.keep_ignored()
     try:
         # This process has one thread, so that code between fork and exec is safe.
-        child = subprocess.Popen(options.command, preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM))  # noqa: PLW1509
+        child = subprocess.Popen(options.command, preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, orphaned))  # noqa: PLW1509
     except OSError as error:
         print(f"wire: {options.command[0]}: {error.strerror}", file=sys.stderr)
         return 127
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda received, _frame: child.send_signal(received))
+    signals.handle(lambda received, _frame: child.send_signal(received))
     status = child.wait()
     if options.report:
         options.report.write_text(json.dumps({"rate": options.rate, "link_bytes": link_bytes()}) + "\n")

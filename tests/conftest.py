@@ -20,7 +20,7 @@ from mpi_campaign.__main__ import answer
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack import tool
 from mpi_campaign.testing import PARTS
-from tests.support import MPI, Command, build_benchmarks
+from tests.support import MPI, Command, another_python, as_another_user, build_benchmarks
 
 
 def _browser() -> str | None:
@@ -30,6 +30,10 @@ def _browser() -> str | None:
 def _clang() -> str | None:
     path = shutil.which("clang")
     return machine.build_trouble(path) if path else "no clang on PATH"
+
+
+def _git() -> str | None:
+    return None if shutil.which("git") else "no git on PATH"
 
 
 def _mpi() -> str | None:
@@ -49,13 +53,49 @@ def _system_mpi() -> str | None:
     return None if shutil.which("mpicc") and shutil.which("mpiexec") else "no installed MPI (mpicc, mpiexec) on PATH"
 
 
+def _works(*words: str, **how: Any) -> str | None:
+    """Why a command does not end well; None where it does."""
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, **how)
+    except OSError as error:
+        return f"{words[0]}: {error.strerror}"
+    said = done.stderr.strip().splitlines() or [f"{words[0]} ended with {done.returncode}"]
+    return said[-1] if done.returncode != 0 else None
+
+
+@functools.cache
+def _mount() -> str | None:
+    return _works("unshare", "--mount", "sh", "-c", "mount -t tmpfs tmpfs /tmp")
+
+
+@functools.cache
+def _user_namespaces() -> str | None:
+    return _works("unshare", "--user", "--map-root-user", "true")
+
+
+@functools.cache
+def _another_user() -> str | None:
+    """An ordinary user who may start Python, read this clone, and make a user namespace."""
+    if os.geteuid() != 0:
+        return "this user cannot start anything as another one"
+    if another_python() is None:
+        return "no Python in /usr, which another user may start"
+    words, environment = as_another_user("-c", "import pyroute2, mpi_campaign")
+    unshare = [*words[: words.index("-c") - 1], "unshare", "--user", "true"]
+    return _works(*words, env=environment, cwd="/") or _works(*unshare, env=environment, cwd="/")
+
+
 WHY_NOT: dict[str, Callable[[], str | None]] = {
+    "another-user": _another_user,
     "browser": _browser,
     "clang": _clang,
+    "git": _git,
+    "mount": _mount,
     "mpi": _mpi,
     "nodes": machine.nodes_refusal,
     "spack": _spack,
     "system-mpi": _system_mpi,
+    "user-namespaces": _user_namespaces,
     "wire": machine.wire_refusal,
 }
 assert set(WHY_NOT) == set(PARTS)

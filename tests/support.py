@@ -1,6 +1,9 @@
 """What tests of the commands share."""
 
+import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -38,6 +41,29 @@ def running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def another_python() -> str | None:
+    """A Python that any user may start."""
+    return shutil.which("python3", path="/usr/bin:/usr/local/bin")
+
+
+def as_another_user(*words: str) -> tuple[list[str], dict[str, str]]:
+    """The command line and the environment of Python with these words, as an ordinary user; for root, `needs`
+    another-user."""
+    site = next(path for path in sys.path if path.endswith("site-packages"))
+    python = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", another_python() or "python3", *words]
+    return python, {"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{ROOT}:{site}", "HOME": "/nonexistent"}
+
+
+def ignoring(*numbers: int) -> Callable[[], None]:
+    """What `nohup`, `trap '' TERM` and `&` do between fork and exec."""
+
+    def ignore() -> None:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+
+    return ignore
 
 
 def succeed(*words: str, env: Mapping[str, str] | None = None) -> None:

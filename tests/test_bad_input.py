@@ -141,7 +141,7 @@ def without_namespaces(*words: str) -> list[str]:
     return ["unshare", "--user", "--map-root-user", "sh", "-c", f'{limits}; exec "$@"', "sh", *words]
 
 
-@pytest.mark.needs("wire")
+@pytest.mark.needs("user-namespaces")
 def test_no_permission_for_a_namespace_is_said_and_shared_memory_is_offered() -> None:
     words = without_namespaces(sys.executable, "-m", "mpi_campaign", "run", "--network", "wire")
     refused(
@@ -151,7 +151,7 @@ def test_no_permission_for_a_namespace_is_said_and_shared_memory_is_offered() ->
     )
 
 
-@pytest.mark.needs("wire")
+@pytest.mark.needs("user-namespaces")
 def test_without_a_namespace_the_default_goes_on_over_shared_memory_and_says_so() -> None:
     words = without_namespaces(
         sys.executable, "-m", "mpi_campaign", "run", "--dry-run", "--collective", "ibcast", "--configuration", "basic"
@@ -352,3 +352,29 @@ def test_a_reader_that_has_gone_is_no_failure_of_ours() -> None:
     line = f"{sys.executable} {ROOT / 'campaign'} list --json | head -1"
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("{\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "fragments"),
+    [
+        (["--system", "moon"], ["moon", "local"]),
+        (["--system", "general"], ["general", "local"]),
+        (["--system", "moon", "--clone", "--benchmark", "osu"], ["moon", "local"]),
+        (["--suite", "lunch"], ["lunch", "smoke"]),
+        (["--benchmark", "skampi"], ["skampi", "nbc_overlap"]),
+        (["--toolchain", "lam"], ["lam", "mpich@5.0"]),
+        (["--toolchain", "openmpi@5.0=/usr"], ["openmpi@5.0=/usr", "NAME[@VERSION]"]),
+        (["--lock", "/nonexistent"], ["--lock", "--toolchain"]),
+        (["--dry-run"], ["--dry-run", "setup --help"]),
+    ],
+)
+def test_a_set_up_with_spack_is_refused_before_spack_is_asked(
+    tmp_path: Path, campaign: Command, words: list[str], fragments: list[str]
+) -> None:
+    spack = tmp_path / "bin" / "spack"
+    spack.parent.mkdir()
+    spack.write_text(f"#!/bin/sh\necho asked >> '{tmp_path}/log'\necho 1.1.0\n")
+    spack.chmod(0o755)
+    path = f"{spack.parent}{os.pathsep}{os.environ['PATH']}"
+    refused(campaign("setup", "--provider", "spack", *words, env={"PATH": path}), *fragments)
+    assert not (tmp_path / "log").exists()

@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mpi_campaign import libraries, listing, machine
 from mpi_campaign.libraries import CONFIGURATIONS, LIBRARIES, Impossible, Placement, Request, Settings
@@ -418,3 +420,91 @@ def test_the_list_says_for_every_library_and_configuration_what_can_be_had_here(
 )
 def test_the_library_says_its_version(family: str, text: str, version: str | None) -> None:
     assert libraries.reported_version(family, text) == version
+
+
+NUMBERS = st.lists(st.integers(0, 2100), min_size=2, max_size=4).map(lambda parts: ".".join(map(str, parts)))
+ENDS = st.text("abcpostrc0123456789.-+", max_size=8)
+BRANCHES = st.one_of(
+    st.sampled_from(["main", "master", "develop", "git.4f2a19c", "git.0f2a19c", "trunk"]),
+    st.from_regex(r"[a-zA-Z][a-z0-9.+-]{0,20}", fullmatch=True),
+)
+
+
+@given(NUMBERS, st.sampled_from("-.+"), ENDS)
+def test_a_library_may_leave_out_the_end_of_its_version(reported: str, separator: str, end: str) -> None:
+    assert libraries.same_version(reported, reported)
+    assert libraries.same_version(f"{reported}{separator}{end}", reported)
+
+
+@given(NUMBERS, st.from_regex(r"[0-9a-z][0-9a-z.]{0,5}", fullmatch=True))
+def test_a_version_that_goes_on_is_another_one(version: str, end: str) -> None:
+    """4.1.80 and 4.1.8rc1 are not 4.1.8, whichever of them was asked for."""
+    assert not libraries.same_version(version, f"{version}{end}")
+    assert not libraries.same_version(f"{version}{end}", version)
+
+
+@given(NUMBERS, NUMBERS)
+def test_other_numbers_are_another_version(asked: str, reported: str) -> None:
+    parts, said = asked.split("."), reported.split(".")
+    assert libraries.same_version(asked, reported) == (parts[: len(said)] == said)
+
+
+@given(BRANCHES, NUMBERS)
+def test_a_branch_may_be_any_version(branch: str, reported: str) -> None:
+    assert libraries.same_version(branch, reported)
+
+
+@pytest.mark.parametrize(
+    ("asked", "reported", "same"),
+    [
+        ("2.3.7-1", "2.3.7", True),
+        ("2021.18.1", "2021.18", True),
+        ("5.0.11.post1", "5.0.11", True),
+        ("main", "6.1.0a1", True),
+        ("v5.0.x", "5.0.12a1", True),
+        ("5.0.x", "5.0.12a1", True),
+        ("5.0.x", "5.1.0a1", False),
+        ("4.1.8", "4.1.80", False),
+        ("4.1.80", "4.1.8", False),
+        ("4.1.8", "4.1.8rc1", False),
+        ("4.1.8", "4.1.8.1", False),
+    ],
+)
+def test_versions_of_real_libraries(asked: str, reported: str, same: bool) -> None:
+    assert libraries.same_version(asked, reported) is same
+
+
+def request_of(version: str, configuration: str = "basic", network: str = "shm") -> Request:
+    return Request(Path("/nowhere"), version, configuration, network, Placement(2, 2, cpus=each(0, 1, 2, 3)))
+
+
+@given(
+    st.integers(0, 3000), st.sampled_from(["", ".0", ".1.8", "-1", "rc1", ".x"]), st.sampled_from(["", "v", "git.v"])
+)
+def test_the_major_version_is_the_first_number(major: int, rest: str, before: str) -> None:
+    assert request_of(f"{before}{major}{rest}").major == major
+
+
+@pytest.mark.parametrize("branch", ["main", "master", "develop", "git.4f2a19c"])
+@pytest.mark.parametrize("family", LIBRARIES)
+def test_a_branch_is_launched_as_the_newest_release_is(family: str, branch: str) -> None:
+    for configuration in CONFIGURATIONS:
+        for network in ("shm", "wire", "native"):
+            newest = libraries.launch(family, request_of("9999.0", configuration, network))
+            assert libraries.launch(family, request_of(branch, configuration, network)) == newest
+
+
+def test_open_mpi_of_a_branch_has_the_shared_memory_of_its_release() -> None:
+    named = {version: libraries.launch("openmpi", request_of(version)) for version in ("main", "v5.0.x", "v4.1.x")}
+    options = {version: one.options for version, one in named.items() if isinstance(one, Settings)}
+    assert "sm,self" in options["main"]
+    assert "sm,self" in options["v5.0.x"]
+    assert "vader,self" in options["v4.1.x"]
+
+
+@pytest.mark.parametrize(
+    ("version", "is_40"),
+    [("4.0", True), ("4.0.3", True), ("4.0rc1", True), ("4.01", False), ("4.1", False), ("40", False), ("main", False)],
+)
+def test_a_release_is_told_by_its_numbers(version: str, is_40: bool) -> None:
+    assert request_of(version).is_of(4, 0) is is_40

@@ -20,7 +20,7 @@ import pytest
 from mpi_campaign import ROOT, STATE, archive, guard, machine, toolchains
 from postprocess.load import validate_record
 from tests.archives import archived, name_of
-from tests.support import Command, refused, running
+from tests.support import Command, ignoring, refused, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
 
@@ -144,10 +144,13 @@ def test_the_archived_run_keeps_its_checksums(two_libraries: subprocess.Complete
 ONE = ("--toolchain", "openmpi@5.0.11", "--network", "shm", "--configuration", "basic")
 
 
-def started(output: Path, *words: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+def started(
+    output: Path, *words: str, env: dict[str, str] | None = None, ignored: tuple[int, ...] = ()
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, str(ROOT / "campaign"), "run", *ONE, "--output", str(output), *words], cwd=ROOT, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}, start_new_session=True,
+        preexec_fn=ignoring(*ignored),  # noqa: PLW1509 - this process has one thread
     )  # fmt: skip
 
 
@@ -228,6 +231,24 @@ def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(tmp_path: Path, campaign:
 
 
 @pytest.mark.usefixtures("no_one_left")
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_what_a_run_was_started_to_ignore_ends_no_process_of_it(tmp_path: Path, number: int) -> None:
+    """`nohup ./campaign run` and its like: the signal goes to every process, MPI's launcher and ReFrame too.
+
+    It goes to the ranks as well, except where the launcher starts them with SIGINT and SIGTERM as usual.
+    """
+    process = started(tmp_path, *QUICK, ignored=(number,))
+    record = wait_for_points(tmp_path, 0, process)
+    ranks = set(benchmark_processes(record))
+    assert ranks
+    for pid in {process.pid, *guard.descendants(process.pid)} - (ranks if number != signal.SIGHUP else set()):
+        os.kill(pid, number)
+    stdout, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, stdout
+    assert json.loads((run_path(stdout) / "manifest.json").read_text())["status"] == "complete"
+
+
+@pytest.mark.usefixtures("no_one_left")
 def test_kill_9_leaves_no_process_and_what_was_measured(tmp_path: Path, campaign: Command) -> None:
     process = started(tmp_path, "--collective", "ibcast", "--budget-seconds", "60")
     record = wait_for_points(tmp_path, 2, process)
@@ -286,10 +307,7 @@ def test_an_mpi_that_does_not_start(tmp_path: Path, campaign: Command) -> None:
 def run_on_small_disk(
     output: Path, size: str, *, before: str = "true", after: str = "exit $?"
 ) -> subprocess.CompletedProcess[str]:
-    """A run whose output folder is a file system of that size, with commands of a shell around it; skips where none
-    can be mounted."""
-    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode != 0:
-        pytest.skip("this root may not mount")
+    """A run whose output folder is a file system of that size, with commands of a shell around it."""
     inside = (
         f"mount -t tmpfs -o size={size} tmpfs '{output}' || exit 99; {before}; "
         f"'{sys.executable}' campaign run {' '.join(ONE)} {' '.join(QUICK)} --output '{output}'; {after}"
@@ -300,7 +318,7 @@ def run_on_small_disk(
     )  # fmt: skip
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own needs root")
+@pytest.mark.needs("mount")
 @pytest.mark.usefixtures("no_one_left")
 def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
     done = run_on_small_disk(
@@ -316,7 +334,7 @@ def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
     assert '{"type":"header"' in done.stdout
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own needs root")
+@pytest.mark.needs("mount")
 def test_a_disk_that_is_full_before_anything_is_measured_leaves_nothing_to_go_on_with(tmp_path: Path) -> None:
     done = run_on_small_disk(tmp_path, "2m", before=f"cat /dev/zero > '{tmp_path}/full' 2> /dev/null")
     refused(done, "No space left on device")

@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import shlex
-import shutil
 import socket
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from pyroute2 import IPRoute
 
 from mpi_campaign import ROOT, libraries, node_agent, nodes, toolchains
 from mpi_campaign.libraries import Impossible, Placement, Request, Settings
-from tests.support import succeed
+from tests.support import as_another_user, succeed
 from tests.test_guard import alive, gone
 
 OFFSET_SECONDS = 1000.25
@@ -283,25 +282,11 @@ def test_an_mpi_library_runs_between_nodes(name: str, configuration: str, tmp_pa
 
 
 @pytest.mark.needs("nodes")
-@pytest.mark.skipif(os.geteuid() != 0, reason="this user is unprivileged already: the other tests show it")
-def test_an_ordinary_user_gets_nodes_through_a_user_namespace(tmp_path: Path) -> None:
-    python = shutil.which("python3", path="/usr/bin:/usr/local/bin")
-    setpriv = shutil.which("setpriv")
-    if python is None or setpriv is None:
-        pytest.skip("no Python that another user may start, or no setpriv")
-    site = next(path for path in sys.path if path.endswith("site-packages"))
-    words = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", python, "-m", "mpi_campaign.nodes"]
+@pytest.mark.needs("another-user")
+def test_an_ordinary_user_gets_nodes_through_a_user_namespace() -> None:
     look = f"{QUOTED_AGENT} node1 'hostname; id -u; grep monotonic /proc/self/timens_offsets'"
-    done = subprocess.run(
-        [*words, "--rate", "1gbit", "--", "sh", "-c", look],
-        capture_output=True,
-        text=True,
-        cwd="/",
-        check=False,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{ROOT}:{site}", "HOME": str(tmp_path)},
-    )
-    if any(words in done.stderr for words in ("PermissionError", "No module named", "no user namespace")):
-        pytest.skip("the clone cannot be read by another user, or the kernel gives ordinary users no namespaces")
+    words, environment = as_another_user("-m", "mpi_campaign.nodes", "--rate", "1gbit", "--", "sh", "-c", look)
+    done = subprocess.run(words, capture_output=True, text=True, cwd="/", check=False, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["node1", "65534", "monotonic", "100", "0"]
 

@@ -1,8 +1,6 @@
 """The wire: a loopback of its own, limited, counted; the machine's own is never touched."""
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +11,7 @@ from hypothesis import strategies as st
 from pyroute2 import IPRoute
 
 from mpi_campaign import ROOT, wire
+from tests.support import as_another_user
 
 SEND = """
 import socket, threading
@@ -112,24 +111,10 @@ def test_the_exit_code_is_the_commands() -> None:
 
 
 @pytest.mark.needs("wire")
-@pytest.mark.skipif(os.geteuid() != 0, reason="this user is unprivileged already: the other tests show it")
-def test_an_ordinary_user_gets_a_wire_through_a_user_namespace(tmp_path: Path) -> None:
-    python = shutil.which("python3", path="/usr/bin:/usr/local/bin")
-    setpriv = shutil.which("setpriv")
-    if python is None or setpriv is None:
-        pytest.skip("no Python that another user may start, or no setpriv")
-    site = next(path for path in sys.path if path.endswith("site-packages"))
-    words = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", python, "-m", "mpi_campaign.wire"]
-    done = subprocess.run(
-        [*words, "--rate", "1gbit", "--", "id", "-u"],
-        capture_output=True,
-        text=True,
-        cwd="/",
-        check=False,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{ROOT}:{site}", "HOME": str(tmp_path)},
-    )
-    if "PermissionError" in done.stderr or "No module named" in done.stderr:
-        pytest.skip("the clone cannot be read by another user")
+@pytest.mark.needs("another-user")
+def test_an_ordinary_user_gets_a_wire_through_a_user_namespace() -> None:
+    words, environment = as_another_user("-m", "mpi_campaign.wire", "--rate", "1gbit", "--", "id", "-u")
+    done = subprocess.run(words, capture_output=True, text=True, cwd="/", check=False, env=environment)
     assert (done.returncode, done.stdout) == (0, "65534\n"), done.stderr
 
 

@@ -3,12 +3,19 @@ set(COMMIT "unknown")
 set(DIRTY -1)
 find_program(GIT git)
 if(GIT)
-  # Not the commit of some other repository that an unpacked tarball happens to lie in: this very file must be tracked.
-  execute_process(COMMAND "${GIT}" ls-files --error-unmatch CMakeLists.txt WORKING_DIRECTORY "${SOURCE_DIRECTORY}"
-    RESULT_VARIABLE tracked OUTPUT_QUIET ERROR_QUIET)
+  # In a hook, variables name another repository.
+  foreach(variable DIR WORK_TREE INDEX_FILE CEILING_DIRECTORIES COMMON_DIR OBJECT_DIRECTORY NAMESPACE PREFIX
+      ALTERNATE_OBJECT_DIRECTORIES DISCOVERY_ACROSS_FILESYSTEM)
+    unset(ENV{GIT_${variable}})
+  endforeach()
+  # Not the commit of some other repository that an unpacked tarball happens to lie in.
+  execute_process(COMMAND "${GIT}" rev-parse --show-toplevel WORKING_DIRECTORY "${SOURCE_DIRECTORY}"
+    OUTPUT_VARIABLE top OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  get_filename_component(top "${top}" REALPATH)
+  get_filename_component(clone "${SOURCE_DIRECTORY}/.." REALPATH)
   execute_process(COMMAND "${GIT}" rev-parse HEAD WORKING_DIRECTORY "${SOURCE_DIRECTORY}"
     RESULT_VARIABLE result OUTPUT_VARIABLE head OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-  if(tracked EQUAL 0 AND result EQUAL 0)
+  if(top STREQUAL clone AND result EQUAL 0)
     set(COMMIT "${head}")
     execute_process(COMMAND "${GIT}" status --porcelain --untracked-files=no -- . WORKING_DIRECTORY "${SOURCE_DIRECTORY}"
       RESULT_VARIABLE result OUTPUT_VARIABLE changes ERROR_QUIET)

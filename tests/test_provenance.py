@@ -1,0 +1,46 @@
+"""`show --provenance` says of every kind of record what it was made with."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mpi_campaign import ROOT
+from postprocess.load import PEER_SCHEMA
+from tests.support import Command
+
+EXAMPLES = sorted((ROOT / "results" / "example").glob("*/manifest.json"))
+WITH_PEERS = ROOT / "results" / "example" / "20261121T232206Z-d886ac"
+
+
+def of_toolchains(text: str) -> dict[str, list[str]]:
+    """By toolchain, the first words of its lines."""
+    parts = [part.splitlines() for part in text.split("\n\n")[1:]]
+    return {lines[0].split()[1]: [line.split()[0] for line in lines[1:]] for lines in parts}
+
+
+@pytest.mark.parametrize("manifest", EXAMPLES, ids=lambda path: path.parent.name)
+def test_every_toolchain_says_its_build_and_its_library(manifest: Path, inside: Command) -> None:
+    """One of these runs has `mpi_impact` alone, others have other benchmarks beside."""
+    told = of_toolchains(inside("show", str(manifest.parent), "--provenance").stdout)
+    assert list(told) == [one["toolchain"] for one in json.loads(manifest.read_text())["toolchains"]]
+    for words in told.values():
+        assert {"wheel", "built", "says"} <= set(words)
+
+
+def test_of_other_benchmarks_alone_the_program_and_its_library_are_told(tmp_path: Path, inside: Command) -> None:
+    run = tmp_path / "example" / WITH_PEERS.name
+    shutil.copytree(WITH_PEERS, run)
+    for record in (run / "records").iterdir():
+        if PEER_SCHEMA not in record.read_text().partition("\n")[0]:
+            record.unlink()
+    done = inside("show", str(run), "--provenance")
+    assert done.returncode == 0
+    told = of_toolchains(done.stdout)
+    assert {toolchain for toolchain, words in told.items() if words[-2:] == ["beside", "bound"]} == {
+        "mpich@5.0.2",
+        "intel@2021.18.1",
+    }
+    assert not {"built", "says"}.intersection(*told.values())
+    assert "IMB-NBC 2021.11 of impi-rt 2021.18.1 sha256:" in done.stdout
