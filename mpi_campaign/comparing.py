@@ -14,7 +14,7 @@ import pandas as pd
 from mpi_campaign import archive, sides
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
-from postprocess import compare_text, page
+from postprocess import compare_text, let_in, page
 from postprocess.compare import METRICS, SLOWER, USUAL, compare, over_all
 from postprocess.compare_text import Pairs
 from postprocess.host_limits import differences, starved_words
@@ -131,7 +131,7 @@ def _compare(asked: Asked, root: Path) -> tuple[Pairs, list[tuple[str, str]]]:
     pairs = {}
     for i, j in itertools.combinations(range(len(parsed)), 2):
         found = compare(tables[i], tables[j], sides.differ([parsed[i], parsed[j]]), chosen, counts)
-        remarks = _limits(manifests[i], manifests[j])
+        remarks = _terms(manifests[i], manifests[j])
         pairs[asked.words[i], asked.words[j]] = replace(found, remarks=(*found.remarks, *remarks))
     return dict(zip(pairs, over_all(list(pairs.values())), strict=True)), facts
 
@@ -149,8 +149,9 @@ def _manifests(named: Iterable[RunFolder], tables: Sequence[pd.DataFrame], root:
     return found
 
 
-def _limits(one: Mapping[str, Manifest], other: Mapping[str, Manifest]) -> list[str]:
-    """What limits of the hosts say against a comparison of two sides: others on each, or ranks that were stopped."""
+def _terms(one: Mapping[str, Manifest], other: Mapping[str, Manifest]) -> list[str]:
+    """What stands against a comparison of two sides: other limits of their hosts, other variables that were let into
+    their launches, ranks that were stopped."""
     hosts = ([manifest.get("host") or {} for manifest in side.values()] for side in (one, other))
     stopped = {
         f"run {clean(name)}: {why}"
@@ -158,7 +159,8 @@ def _limits(one: Mapping[str, Manifest], other: Mapping[str, Manifest]) -> list[
         for case in manifest.get("cases") or []
         if (why := starved_words(manifest, case))
     }
-    return [f"not on the same terms: {clean(said)}" for said in differences(*hosts)] + sorted(stopped)
+    others = [*differences(*hosts), *let_in.differences(list(one.values()), list(other.values()))]
+    return [f"not on the same terms: {clean(said)}" for said in others] + sorted(stopped)
 
 
 def _runs(table: pd.DataFrame) -> set[tuple[str, str]]:

@@ -15,6 +15,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.plan import Options
 from mpi_campaign.spack.build import Build
 from mpi_campaign.toolchains import NAME, VERSION, Package
+from postprocess import let_in
 from postprocess.host_limits import limits_words
 from postprocess.impact_record import Header as ImpactHeader
 from postprocess.load import Header
@@ -65,6 +66,8 @@ def _lines(manifest: Mapping[str, Any], said: Said) -> Iterator[str]:
     )
     if limits := limits_words(host):
         yield f"limits      {limits}"
+    for title, words in let_in.details(manifest):
+        yield f"{title.partition(' of ')[0].replace('into launches', 'in'):<12}{words}"
     yield f"command     {shlex.join(map(str, manifest.get('command_line', [])))}"
     for entry in manifest.get("toolchains", []):
         yield ""

@@ -27,6 +27,7 @@ from scipy import ndimage, stats
 from postprocess import host_limits
 from postprocess.compare import FASTER, KEY, METRICS, SLOWER, Metric, numbered, placements
 from postprocess.effects import false_discovery_adjusted
+from postprocess.let_in import let_in_of
 from postprocess.limits import HISTORY_RATE, Limits
 from postprocess.metrics import MIN_REPETITIONS, Floats, difference_estimate, median_estimate
 
@@ -328,7 +329,8 @@ def _facts(manifest: Mapping[str, Any], toolchain: str = "", known_as: str = "")
     for part in ("host", "campaign", "options"):
         inside = manifest.get(part)
         facts += [(f"{part} {name}", str(value)) for name, value in inside.items()] if isinstance(inside, dict) else []
-    return facts
+    facts += [(f"let in {name}", value) for name, value in (let_in_of(manifest) or {}).items()]
+    return [fact for fact in facts if fact[0] != "options environment"]  # which is the same
 
 
 def _host(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import jinja2
 import pandas as pd
 
-from postprocess import page, validity
+from postprocess import let_in, page, validity
 from postprocess.chart_plot import COLOURS
 from postprocess.charts import charts_of
 from postprocess.colour import FADED, PALETTES, SCALES
@@ -192,6 +192,7 @@ def _ran(run: Run, records: Sequence[AnyRecord], cases: Sequence[Mapping[str, st
         ("Collectives", ", ".join(dict.fromkeys(c for r in run.records for c in r.collectives))),
         ("Machine", ", ".join(str(host[key]) for key in ("name", "cpu", "os") if host.get(key))),
         ("Limits", limits_words(host)),
+        *((title.capitalize(), words) for title, words in let_in.details(run.manifest)),
         ("Cases", ", ".join(text for text in results if not text.startswith("0 "))),
     ]
     return [(name, value) for name, value in facts if value]

@@ -51,7 +51,7 @@ def test_a_launch_gets_what_is_a_persons_and_nothing_that_steers_it() -> None:
     assert list(environ.LAUNCH_HOME.iterdir()) == []
 
 
-@pytest.mark.parametrize("purpose", set(environ.PURPOSES) - {environ.JOB})
+@pytest.mark.parametrize("purpose", [one for one in environ.PURPOSES if one != environ.JOB])
 def test_no_child_but_one_in_a_job_gets_what_steers_a_launch(purpose: str) -> None:
     found = environ.built(purpose, environ=SHELL)
     assert not set(found) & (set(POISON) | set(OTHERS))

@@ -165,6 +165,17 @@ def test_the_librarys_thread_must_be_there_and_work(tmp_path: Path, configuratio
     assert judged(tmp_path, lines) == ["rank 1 has no progress thread: 0 threads of the library, 0 in basic"]
 
 
+def test_a_rank_outside_the_mask_or_its_share_is_named_with_its_host_and_cpus(tmp_path: Path) -> None:
+    lines = configured("basic")
+    lines[0]["metadata"] = {"allowed_cpus": "0-7", "shares": ["0-3", "4-7"]}
+    assert judged(tmp_path, lines) == []
+    host = lines[0]["placement"][1]["host"]
+    lines[0]["metadata"]["shares"] = ["0-3", "5-7"]
+    assert judged(tmp_path, lines) == [f"rank 1 on {host} may run on CPUs 4-7; its share is CPUs 5-7"]
+    lines[0]["metadata"]["allowed_cpus"] = "0-6"
+    assert judged(tmp_path, lines) == [f"rank 1 on {host} may run on CPUs 4-7; the campaign may use CPUs 0-6 only"]
+
+
 def test_another_progress_thread_than_was_asked_for(tmp_path: Path) -> None:
     lines = configured("apphelper")
     lines[0]["progress"]["source"] = "library"
