@@ -1,0 +1,108 @@
+"""One case of each MPI library where everything is against it at once, and one where nothing is.
+
+No ssh and no launcher of a batch system on PATH, a mask of one CPU, a /dev/shm as small as containers have it, and a
+shell in which a batch system, a site's modules and a tool have set what they set.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpi_campaign import ROOT, machine, toolchains
+from tests.test_environ import OTHERS, POISON
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+
+LIBRARIES = ("openmpi@5.0.11", "openmpi@4.1.8", "mpich@5.0.2", "intel@2021.18.1")
+# Two ranks on one CPU take turns of some milliseconds: a message that is to be measured takes longer.
+POINT = ("--collective", "ibcast", "--configuration", "basic", "--comm-time", "64ms", "--comp-time", "64ms")
+STARTERS = ("ssh", "rsh", "slogin", "srun", "qrsh", "qsub", "sbatch", "mpirun_rsh")
+LAST_CPU = machine.core_cpus()[-1][0]
+
+
+def path_without_starters(folder: Path) -> str:
+    """All that is on PATH, but for what starts processes elsewhere."""
+    folder.mkdir()
+    for place in os.environ["PATH"].split(os.pathsep):
+        for program in Path(place).glob("*") if Path(place).is_dir() else ():
+            if program.name not in STARTERS and not (folder / program.name).exists():
+                (folder / program.name).symlink_to(program)
+    return str(folder)
+
+
+def measured(output: Path, *before: str, env: dict[str, str], more: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """The headers of the records of a run of all libraries over shared memory, every case of which passed."""
+    words = [sys.executable, str(ROOT / "campaign"), "run", *POINT, *more, "--network", "shm", "--budget-seconds", "30"]
+    words += [word for name in LIBRARIES for word in ("--toolchain", name)]
+    done = subprocess.run(
+        [*before, *words, "--output", str(output)], capture_output=True, text=True, cwd=ROOT, check=False, env=env
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
+    headers = [json.loads(path.read_text().splitlines()[0]) for path in sorted((run / "records").glob("*.jsonl"))]
+    assert sorted(header["toolchain"] for header in headers) == sorted(LIBRARIES)
+    return headers
+
+
+@pytest.fixture(scope="module", autouse=True)
+def there() -> None:
+    """Fetched beforehand: what is against a run here is not against its network."""
+    for name in LIBRARIES:
+        toolchains.resolve(toolchains.parse(name), print)
+
+
+@pytest.mark.needs("mount")
+def test_each_library_runs_where_everything_is_against_it(tmp_path: Path) -> None:
+    other_library = Path(toolchains.resolve(toolchains.parse("mpich@5.0.2"), print).prefix) / "lib"
+    poison = {**POISON, "LD_LIBRARY_PATH": str(other_library), "HOME": str(tmp_path / "home")}
+    del poison["LD_PRELOAD"], poison["LD_AUDIT"]  # of files that are not there: every program complains
+    (tmp_path / "home" / ".openmpi").mkdir(parents=True)
+    (tmp_path / "home" / ".openmpi" / "mca-params.conf").write_text("btl = nosuch\nplm = nosuch\n")
+    (tmp_path / "home" / ".mpiexec.hydra.conf").write_text("-launcher slurm\n")
+    small = f'mount -t tmpfs -o size=64m tmpfs /dev/shm && exec taskset -c {LAST_CPU} "$@"'
+    headers = measured(
+        tmp_path / "archive",
+        *("unshare", "--mount", "--propagation", "private", "sh", "-c", small, "sh"),
+        env={**os.environ, **poison, **OTHERS, "PATH": path_without_starters(tmp_path / "bin")},
+        more=("--oversubscribe",),
+    )
+    for header in headers:
+        assert {rank["cpuset"] for rank in header["placement"]} == {str(LAST_CPU)}
+        assert not header["environment"].keys() & poison.keys() - {"OPENBLAS_NUM_THREADS", "MPIR_CVAR_ASYNC_PROGRESS"}
+        kept_out = header["metadata"]["environment"]["kept_out"]
+        assert kept_out.items() >= (poison.items() - {("HOME", poison["HOME"])})
+        assert {"~/.openmpi/mca-params.conf", "~/.mpiexec.hydra.conf"} <= kept_out.keys()
+        assert not kept_out.keys() & OTHERS.keys()
+
+
+def test_each_library_runs_where_nothing_is_against_it(tmp_path: Path) -> None:
+    for header in measured(tmp_path, env=dict(os.environ)):
+        assert [rank["cpuset"] for rank in header["placement"]] == header["metadata"]["shares"]
+
+
+def test_what_a_person_lets_in_reaches_the_ranks(tmp_path: Path) -> None:
+    words = [sys.executable, str(ROOT / "campaign"), "run", *POINT, "--network", "shm", "--budget-seconds", "8"]
+    words += ["--toolchain", "mpich@5.0.2", "--env", "UCX_LOG_LEVEL", "--env", "I_MPI_NOTE=a b=$(c)"]
+    done = subprocess.run(
+        [*words, "--output", str(tmp_path)], capture_output=True, text=True, cwd=ROOT, check=False,
+        env={**os.environ, "UCX_LOG_LEVEL": "error", "UCX_TLS": "nosuch"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "kept out of launches: UCX_TLS (--env NAME lets one in)" in done.stdout
+    assert "let into launches: UCX_LOG_LEVEL, I_MPI_NOTE" in done.stdout
+    (record,) = tmp_path.glob("local/2*/records/*.jsonl")
+    header = json.loads(record.read_text().splitlines()[0])
+    let_in = {"I_MPI_NOTE": "a b=$(c)", "UCX_LOG_LEVEL": "error"}
+    assert header["metadata"]["environment"] == {"kept_out": {"UCX_TLS": "nosuch"}, "let_in": let_in}
+    assert header["environment"].items() >= let_in.items()
+    again = subprocess.run(
+        [sys.executable, str(ROOT / "campaign"), "reproduce", "last", "--output", str(tmp_path)],
+        capture_output=True, text=True, cwd=ROOT, check=True,
+    ).stdout  # fmt: skip
+    assert shlex.join(["--env", "UCX_LOG_LEVEL=error", "--env", "I_MPI_NOTE=a b=$(c)"]) in again
