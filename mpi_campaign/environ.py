@@ -168,6 +168,8 @@ def added(
 ) -> dict[str, str]:
     """What a child has beside that which passes; as in `built`."""
     found = {"HOME": str(launch_home())} if purpose in (LAUNCH, JOB) else {}
+    if purpose == BUILD:
+        found["LC_ALL"] = "C.UTF-8"  # compilers tell their errors in the language that `causes` reads
     for variables in own:
         found |= variables
     for name, given in inside.items() if purpose in (LAUNCH, JOB, BUILD) else ():

@@ -135,9 +135,7 @@ def mask(limits: HostLimits) -> Finding:
         seen += f" of {limits.online_cpus} that are online{', with holes' * between}"
         seen += ", by a control group" if by_group else ", by a mask such as taskset's"
         advice.append(
-            "the machine's other CPUs may be in use, and share its memory and caches with the ranks"
-            if by_group
-            else "MPI launchers place ranks by the machine's cores and may leave this mask: start without it"
+            "ranks stay on these; the machine's other CPUs may be in use, and share its memory and caches with them"
         )
     elif online:
         seen += ", all that are online"
@@ -157,7 +155,7 @@ def speeds(limits: HostLimits) -> Finding:
         limits.core_speeds or "no difference that is visible",
         limits.core_speeds is not None,
         "the slowest rank counts, and which one is on a slow core decides the times: start on CPUs of one kind only, "
-        "in a control group's cpuset",
+        "by taskset or a control group's cpuset",
     )
 
 
