@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from mpi_campaign import ROOT
+from mpi_campaign import ROOT, causes
 from mpi_campaign.errors import CampaignError
 
 SYS_CPU = Path("/sys/devices/system/cpu")
@@ -151,12 +151,7 @@ def build_trouble(compiler_path: str) -> str | None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return None
-    lines = (
-        [line for line in done.stderr.splitlines() if "error" in line]
-        or done.stderr.splitlines()
-        or [f"it ends with {done.returncode} and says nothing"]
-    )
-    return lines[0].strip()
+    return causes.of_build(done.stderr) or f"it ends with {done.returncode} and says nothing"
 
 
 @lru_cache(maxsize=1)
