@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import ROOT, children, environ, host
+from mpi_campaign import ROOT, causes, children, environ, host
 from mpi_campaign.errors import CampaignError
 
 SYS_CPU = Path("/sys/devices/system/cpu")
@@ -160,12 +160,7 @@ def build_trouble(compiler_path: str) -> str | None:
         return None
     if answer.trouble:
         return f"it {answer.trouble}"
-    lines = (
-        [line for line in answer.stderr.splitlines() if "error" in line]
-        or answer.stderr.splitlines()
-        or [f"it ends with {answer.exit_code} and says nothing"]
-    )
-    return lines[0].strip()
+    return causes.of_build(answer.stderr) or f"it ends with {answer.exit_code} and says nothing"
 
 
 @lru_cache(maxsize=1)
