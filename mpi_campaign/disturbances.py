@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mpi_campaign.findings import GOOD, Finding, finding
 from mpi_campaign.host import SYS_CPU, cpu_list, groups, read
-from postprocess.selfcheck import YES_LIMIT as DISTURBING_SHARE
+from postprocess.limits import CONCLUSIVE as DISTURBING_SHARE
 from postprocess.selfcheck import share
 from postprocess.text import clean
 

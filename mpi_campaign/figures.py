@@ -26,9 +26,9 @@ from mpi_campaign.progress import Progress, duration
 from mpi_campaign.toolchains import Toolchain
 from postprocess import measurement, measurement_plot, measurement_text, stop_rules
 from postprocess.fields import RecordError
+from postprocess.limits import CONCLUSIVE as DISTURBING_SHARE
 from postprocess.measurement import BETWEEN, LAUNCH, RUN, SERIES, TRUTH_BETWEEN, TRUTH_WITHIN, WITHIN
 from postprocess.measurement_text import PageError
-from postprocess.selfcheck import YES_LIMIT as DISTURBING_SHARE
 from postprocess.selfcheck import share
 from postprocess.selfcheck_record import load_selfcheck
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from mpi_campaign.findings import GOOD, LACKING, NOTE, Finding, finding
 from postprocess.host_limits import is_starved
-from postprocess.selfcheck import YES_LIMIT
+from postprocess.limits import CONCLUSIVE
 from postprocess.text import size
 
 SYS_CPU = "sys/devices/system/cpu"
@@ -280,7 +280,7 @@ def core_speeds(root: Path, cpus: Sequence[int]) -> str | None:
         for cpu in cpus:
             if speed := _number(read(root / SYS_CPU / f"cpu{cpu}" / file)):
                 by_speed.setdefault(speed, []).append(cpu)
-        if by_speed and max(by_speed) > (1 + YES_LIMIT) * min(by_speed):
+        if by_speed and max(by_speed) > (1 + CONCLUSIVE) * min(by_speed):
             return f"{unit}: {', '.join(f'{speed} of CPUs {list_text(by_speed[speed])}' for speed in sorted(by_speed))}"
     return None
 

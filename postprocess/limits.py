@@ -11,6 +11,10 @@ HISTORY_RATE = 0.05
 """Of changes in a history: they are of runs, often six of each state, and a rank test of so few in which one bad night
 lies in the middle of the other state (p = 0.015) does not get to 1 %."""
 
+CONCLUSIVE = 0.02
+"""The width that the interval of a median may have, relative to it, on a machine that supports conclusions. A part of
+the time that is no larger, taken away by others, cannot move a median further."""
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from postprocess.fields import Json
+from postprocess.limits import CONCLUSIVE
 from postprocess.metrics import CONFIDENCE, as_float, median_estimate
 from postprocess.selfcheck_record import KINDS, Clock, Noise, Residual, Selfcheck, Start, Timer, Work
 from postprocess.text import duration
@@ -30,7 +31,7 @@ from postprocess.validity import CALIBRATION_LIMIT
 TARGETS_NS = (500_000, 4_000_000, 16_000_000, 64_000_000)
 
 YES, WITH_CARE, NO, NOT_MEASURED = WORDS = ("yes", "with care", "no", "not measured")
-YES_LIMIT = 0.02
+YES_LIMIT = CONCLUSIVE
 """What the campaign aims at on a quiet machine: interval of the median, and coefficient of variation of launches."""
 CARE_LIMIT = 0.05
 """Above it a machine is noisy."""

@@ -110,9 +110,10 @@ hypothesis.settings.load_profile("campaign")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # What is started in the background of a shell ignores Ctrl-C, and so would all that tests start and interrupt.
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # What is started by `nohup`, or in the background of a shell, ignores signals, and so would all that tests start.
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
     config.addinivalue_line("markers", "needs(part): skipped by name where this machine lacks the part")
     config.addinivalue_line("markers", "slow: launches MPI or builds; left out by --quick")
 

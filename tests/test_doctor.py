@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign import ROOT, disturbances, doctor, plan, toolchains
+from mpi_campaign import ROOT, children, disturbances, doctor, plan, toolchains
 from mpi_campaign.disturbances import CpuTime, Throttling
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.findings import STATES, Finding
@@ -541,7 +541,7 @@ def test_wrong_options(inside: Command, words: list[str], fragment: str) -> None
     ],
 )
 def test_a_version_that_no_registry_has_is_refused(monkeypatch: pytest.MonkeyPatch, said: str, refused: str) -> None:
-    monkeypatch.setattr(subprocess, "run", lambda words, **_: subprocess.CompletedProcess(words, 1, "", said))
+    monkeypatch.setattr(children, "ask", lambda _words, **_: children.Answer(1, "", said))
     asked = toolchains.parse("openmpi@99.9")
     if refused:
         with pytest.raises(CampaignError, match=refused):

@@ -281,6 +281,13 @@ def test_an_mpi_library_runs_between_nodes(name: str, configuration: str, tmp_pa
     assert json.loads(report.read_text())["nodes"]["node1"]["received_bytes"] > 1 << 20
 
 
+def test_what_enters_namespaces_has_no_threads_of_a_library() -> None:
+    """A process of several threads may not leave its user namespace, and numpy starts some where it is imported."""
+    code = "import sys, mpi_campaign.nodes, mpi_campaign.wire; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout == "False\n"
+
+
 @pytest.mark.needs("nodes")
 @pytest.mark.needs("another-user")
 def test_an_ordinary_user_gets_nodes_through_a_user_namespace() -> None:
