@@ -35,6 +35,30 @@ def test_no_registry_is_said_in_one_line(clone: Path) -> None:
     refused(start(clone, env=NOWHERE), "no package registry can be reached")
 
 
+def test_a_registry_that_answers_and_has_nothing_is_no_network_that_is_down(clone: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    empty = {**NOWHERE, "PIP_INDEX_URL": (tmp_path / "empty").as_uri()}
+    refused(start(clone, env=empty), "the package registry has no wheel of archspec==", "use another Python")
+
+
+def test_what_a_person_set_of_pythons_modes_and_of_pips_targets_does_not_matter(clone: Path, tmp_path: Path) -> None:
+    """The set-up gets as far as without: to a registry that does not answer."""
+    modes = {"PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "latin-1", "PYTHONPATH": "/nowhere"}
+    targets = {
+        "PIP_USER": "1",
+        "PIP_TARGET": str(tmp_path / "target"),
+        "PIP_NO_BINARY": ":all:",
+        "PIP_PREFIX": "/nowhere",
+    }
+    script = clone / "campaign"
+    done = subprocess.run(
+        [sys.executable, script, "list"], capture_output=True, text=True, check=False,
+        env={**os.environ, **NOWHERE, **modes, **targets},
+    )  # fmt: skip
+    refused(done, "no package registry can be reached")
+    assert not (tmp_path / "target").exists()
+
+
 def test_a_download_that_is_not_what_the_lock_says_is_refused(clone: Path) -> None:
     lock = clone / "requirements.lock"
     entry = re.search(r"^archspec==.*?(?=^\S)", lock.read_text().split("\n", 1)[1], re.MULTILINE | re.DOTALL)
