@@ -155,7 +155,7 @@ def built(
     own: what it needs, the last one wins; in launches and builds, over that goes what was let in.  libraries: folders
     of the toolchain's own libraries, which come before those of an LD_LIBRARY_PATH that was let in.
     """
-    found = {name: value for name, value in environ.items() if passes(name, purpose)}
+    found = {"PATH": os.defpath} | {name: value for name, value in environ.items() if passes(name, purpose)}
     return found | added(purpose, *own, inside=let_in(environ), environ=environ, libraries=libraries)
 
 

@@ -72,6 +72,10 @@ def test_a_job_gets_what_its_batch_system_says_and_nothing_else_of_the_shell() -
     assert set(found) == {*PERSON, *of_the_job}
 
 
+def test_a_child_of_a_shell_without_a_path_finds_the_systems_programs() -> None:
+    assert environ.built(environ.BUILD, environ={}) == {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
+
+
 def test_proxies_and_certificates_go_where_a_network_is_used() -> None:
     for purpose in (environ.NETWORK, environ.SPACK, environ.SESSION):
         assert PROXIES.items() <= environ.built(purpose, environ=SHELL).items()
