@@ -9,7 +9,7 @@ import click
 from mpi_campaign import signals, streams
 from mpi_campaign.cli import campaign
 from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
-from postprocess.text import clean
+from postprocess.drawing.text import clean
 
 NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

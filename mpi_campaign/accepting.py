@@ -14,15 +14,24 @@ from mpi_campaign.archive import RunFolder
 from mpi_campaign.comparing import check_apart, write
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.progress import Progress
-from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, CriteriaError, Result, judge, read_criteria
-from postprocess.host_limits import limits_words, starved_words
-from postprocess.impact import impact_of
-from postprocess.junit import FAILURE, SKIPPED, TestCase, junit
-from postprocess.load import Run, is_as_asked
-from postprocess.points import points_of
-from postprocess.table import aligned
-from postprocess.text import clean
-from postprocess.verdict_page import acceptance_answer, acceptance_view, measured_words, render
+from postprocess.drawing.columns import aligned
+from postprocess.drawing.text import clean
+from postprocess.families.mpi_impact.table import impact_of
+from postprocess.families.nbc_overlap.points import points_of
+from postprocess.records.host_limits import limits_words, starved_words
+from postprocess.records.load import Run, is_as_asked
+from postprocess.verdicts.acceptance import (
+    FAIL,
+    NOT_TESTED,
+    PASS,
+    Criteria,
+    CriteriaError,
+    Result,
+    judge,
+    read_criteria,
+)
+from postprocess.verdicts.junit import FAILURE, SKIPPED, TestCase, junit
+from postprocess.verdicts.verdict_page import acceptance_answer, acceptance_view, measured_words, render
 
 
 def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as_json: bool) -> int:

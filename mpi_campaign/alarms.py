@@ -16,13 +16,22 @@ from mpi_campaign import archive, comparing, consistency, files, locks, sides
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.sides import Side
-from postprocess.compare import FASTER, METRICS
-from postprocess.compare_text import effect_words, names_of, target_words, value_words
-from postprocess.history import FEWEST, Change, Series, changes_of, manifest_changes, series_of, standing, with_changes
-from postprocess.launches import launch_table
-from postprocess.limits import Limits
-from postprocess.text import clean
-from postprocess.verdict_page import history_view, render
+from postprocess.drawing.text import clean
+from postprocess.statistics.limits import Limits
+from postprocess.verdicts.compare import FASTER, METRICS
+from postprocess.verdicts.compare_text import effect_words, names_of, target_words, value_words
+from postprocess.verdicts.history import (
+    FEWEST,
+    Change,
+    Series,
+    changes_of,
+    manifest_changes,
+    series_of,
+    standing,
+    with_changes,
+)
+from postprocess.verdicts.launches import launch_table
+from postprocess.verdicts.verdict_page import history_view, render
 
 FILE = "acknowledged.json"
 

@@ -20,14 +20,14 @@ from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.plan import Options, grid_of
 from mpi_campaign.references import INDEX, OF_SIZES, OWN, VERSION, enough_reliable, key, path_of
-from postprocess.fields import RecordError
-from postprocess.host_limits import starved_words
-from postprocess.impact import impact_metrics, shown_reliable
-from postprocess.impact_record import load_impact
-from postprocess.limits import LEAST_DIFFERENCE, LEAST_RATIO
-from postprocess.load import IMPACT_SCHEMA, is_as_asked, load_record, message_sizes, schema_of
-from postprocess.points import record_metrics
-from postprocess.text import clean
+from postprocess.drawing.text import clean
+from postprocess.families.mpi_impact.record import load_impact
+from postprocess.families.mpi_impact.table import impact_metrics, shown_reliable
+from postprocess.families.nbc_overlap.points import record_metrics
+from postprocess.records.fields import RecordError
+from postprocess.records.host_limits import starved_words
+from postprocess.records.load import IMPACT_SCHEMA, is_as_asked, load_record, message_sizes, schema_of
+from postprocess.statistics.limits import LEAST_DIFFERENCE, LEAST_RATIO
 
 QUANTILE = 0.95
 FEWEST_RUNS = 3

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from mpi_campaign.benchmarks import BENCHMARKS
-from postprocess.text import cores, duration
+from postprocess.drawing.text import cores, duration
 
 
 @dataclass(frozen=True)

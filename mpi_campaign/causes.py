@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from postprocess.remarks import SPEAKER
-from postprocess.text import clean, short, size
+from postprocess.drawing.text import clean, short, size
+from postprocess.records.remarks import SPEAKER
 
 LONGEST_SENTENCE = 300
 LONGEST_MESSAGE = 4000

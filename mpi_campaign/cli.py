@@ -13,7 +13,7 @@ import click
 from mpi_campaign import __version__, archive, environ, libraries, suites, testing
 from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
-from postprocess.limits import HISTORY_RATE, Limits
+from postprocess.statistics.limits import HISTORY_RATE, Limits
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}

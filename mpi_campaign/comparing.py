@@ -14,13 +14,15 @@ import pandas as pd
 from mpi_campaign import archive, sides
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
-from postprocess import compare_text, let_in, page
-from postprocess.compare import METRICS, SLOWER, USUAL, compare, over_all
-from postprocess.compare_text import Pairs
-from postprocess.host_limits import differences, starved_words
-from postprocess.limits import Limits
-from postprocess.text import clean
-from postprocess.verdict_page import comparisons_view, render
+from postprocess.drawing import page
+from postprocess.drawing.text import clean
+from postprocess.records import let_in
+from postprocess.records.host_limits import differences, starved_words
+from postprocess.statistics.limits import Limits
+from postprocess.verdicts import compare_text
+from postprocess.verdicts.compare import METRICS, SLOWER, USUAL, compare, over_all
+from postprocess.verdicts.compare_text import Pairs
+from postprocess.verdicts.verdict_page import comparisons_view, render
 
 MOST_LINES = 4
 Manifest: TypeAlias = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 from mpi_campaign import archive
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import CampaignError
-from postprocess.text import clean
+from postprocess.drawing.text import clean
 
 MACHINE = ("cpu", "cores")
 """What of a host's facts makes its times those of another machine."""

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from mpi_campaign.findings import GOOD, Finding, finding
 from mpi_campaign.host import SYS_CPU, cpu_list, groups, read
-from postprocess.selfcheck import YES_LIMIT as DISTURBING_SHARE
-from postprocess.selfcheck import share
-from postprocess.text import clean
+from postprocess.drawing.text import clean
+from postprocess.families.timing_selfcheck.judgement import YES_LIMIT as DISTURBING_SHARE
+from postprocess.families.timing_selfcheck.judgement import share
 
 # Read by a few instructions of the processor; every other one takes a detour through a device or the hypervisor.
 FAST_CLOCKSOURCES = ("tsc", "arch_sys_counter", "timebase")

@@ -15,11 +15,11 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.findings import GOOD, LACKING, NOTE, Finding, finding
 from mpi_campaign.progress import duration
 from mpi_campaign.selfcheck import Measured, Selfcheck
-from postprocess import selfcheck as judgement
-from postprocess import text
-from postprocess.fields import RecordError
-from postprocess.selfcheck import NOT_MEASURED, Summary, share
-from postprocess.selfcheck_record import Clock, load_selfcheck
+from postprocess.drawing import text
+from postprocess.families.timing_selfcheck import judgement
+from postprocess.families.timing_selfcheck.judgement import NOT_MEASURED, Summary, share
+from postprocess.families.timing_selfcheck.record import Clock, load_selfcheck
+from postprocess.records.fields import RecordError
 
 MACHINE = Path("/")
 SETUP_BYTES = 3 * 10**9

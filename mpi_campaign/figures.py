@@ -24,13 +24,13 @@ from mpi_campaign.libraries import Impossible, Placement, Request, Settings
 from mpi_campaign.plan import check_clone
 from mpi_campaign.progress import Progress, duration
 from mpi_campaign.toolchains import Toolchain
-from postprocess import measurement, measurement_plot, measurement_text, stop_rules
-from postprocess.fields import RecordError
-from postprocess.measurement import BETWEEN, LAUNCH, RUN, SERIES, TRUTH_BETWEEN, TRUTH_WITHIN, WITHIN
-from postprocess.measurement_text import PageError
-from postprocess.selfcheck import YES_LIMIT as DISTURBING_SHARE
-from postprocess.selfcheck import share
-from postprocess.selfcheck_record import load_selfcheck
+from postprocess.families.timing_selfcheck.judgement import YES_LIMIT as DISTURBING_SHARE
+from postprocess.families.timing_selfcheck.judgement import share
+from postprocess.families.timing_selfcheck.record import load_selfcheck
+from postprocess.quality import measurement, measurement_plot, measurement_text, stop_rules
+from postprocess.quality.measurement import BETWEEN, LAUNCH, RUN, SERIES, TRUTH_BETWEEN, TRUTH_WITHIN, WITHIN
+from postprocess.quality.measurement_text import PageError
+from postprocess.records.fields import RecordError
 
 MACHINE = Path("/")
 FOLDER = STATE / "figures"

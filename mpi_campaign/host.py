@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from mpi_campaign.findings import GOOD, LACKING, NOTE, Finding, finding
-from postprocess.host_limits import is_starved
-from postprocess.selfcheck import YES_LIMIT
-from postprocess.text import size
+from postprocess.drawing.text import size
+from postprocess.families.timing_selfcheck.judgement import YES_LIMIT
+from postprocess.records.host_limits import is_starved
 
 SYS_CPU = "sys/devices/system/cpu"
 SHM = "dev/shm"

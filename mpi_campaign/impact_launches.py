@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD
-from postprocess.fields import Fields, RecordError, fail, lines_of
-from postprocess.impact_record import COMPUTE_ALONE, MPI_IMPACT, PROGRAMS
+from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, PROGRAMS
+from postprocess.records.fields import Fields, RecordError, fail, lines_of
 
 ORDER = (MPI_IMPACT, COMPUTE_ALONE, COMPUTE_ALONE, MPI_IMPACT)
 

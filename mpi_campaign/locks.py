@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TextIO
 
 from mpi_campaign.progress import Progress, duration
-from postprocess.text import short
+from postprocess.drawing.text import short
 
 LOOK_SECONDS = 0.5
 MOST_BYTES = 4096

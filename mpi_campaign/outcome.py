@@ -13,15 +13,22 @@ import pandas as pd
 from mpi_campaign import archive, provenance
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import CampaignError
-from postprocess import impact, peers
-from postprocess.fields import RecordError
-from postprocess.impact_record import Header as ImpactHeader
-from postprocess.impact_record import impacts_of
-from postprocess.load import Header, Run, load_run
-from postprocess.plot import Look
-from postprocess.points import points_as_json, points_of, write_parquet
-from postprocess.report import write_report as render
-from postprocess.table import break_even_text, diagnosis_text, measured_share_text, points_table_text, summary_table
+from postprocess.families.mpi_impact import table as impact
+from postprocess.families.mpi_impact.record import Header as ImpactHeader
+from postprocess.families.mpi_impact.record import impacts_of
+from postprocess.families.nbc_overlap.map_plot import Look
+from postprocess.families.nbc_overlap.points import points_as_json, points_of, write_parquet
+from postprocess.families.nbc_overlap.tables import (
+    break_even_text,
+    diagnosis_text,
+    measured_share_text,
+    points_table_text,
+    summary_table,
+)
+from postprocess.families.peers import outputs as peers
+from postprocess.records.fields import RecordError
+from postprocess.records.load import Header, Run, load_run
+from postprocess.report.html import write_report as render
 
 
 def load(folder: RunFolder) -> Run:

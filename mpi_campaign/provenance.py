@@ -15,11 +15,11 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.plan import Options
 from mpi_campaign.spack.build import Build
 from mpi_campaign.toolchains import NAME, VERSION, Package
-from postprocess import let_in
-from postprocess.host_limits import limits_words
-from postprocess.impact_record import Header as ImpactHeader
-from postprocess.load import Header
-from postprocess.text import clean, short
+from postprocess.drawing.text import clean, short
+from postprocess.families.mpi_impact.record import Header as ImpactHeader
+from postprocess.records import let_in
+from postprocess.records.host_limits import limits_words
+from postprocess.records.load import Header
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 DIGEST = re.compile(r"[0-9a-f]{64}")

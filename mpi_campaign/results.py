@@ -13,7 +13,7 @@ from mpi_campaign.plan import Plan
 from mpi_campaign.progress import duration
 from mpi_campaign.reframe_session import Outcome
 from mpi_campaign.spack import tool
-from postprocess.load import PERFORMANCE
+from postprocess.records.load import PERFORMANCE
 
 
 def results(

@@ -49,7 +49,7 @@ from mpi_campaign.results import build_error, results
 from mpi_campaign.spack import installed, matrix
 from mpi_campaign.toolchains import Toolchain
 from mpi_campaign.watch import Watch
-from postprocess import host_limits
+from postprocess.records import host_limits
 
 STEPS = 6
 SETUP_STEPS = 3

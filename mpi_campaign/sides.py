@@ -24,7 +24,7 @@ import pandas as pd
 from mpi_campaign import ROOT, archive, consistency, libraries, references
 from mpi_campaign.archive import RunFolder
 from mpi_campaign.errors import CampaignError
-from postprocess.launches import launch_table
+from postprocess.verdicts.launches import launch_table
 
 TOOLCHAIN = re.compile(r"[A-Za-z][\w.+-]*@[\w.+-]+")
 BASELINE = "baseline"

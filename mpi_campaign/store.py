@@ -21,9 +21,12 @@ from mpi_campaign.archive import MANIFEST, RUN, RunFolder
 from mpi_campaign.consistency import MACHINE
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.provenance import STEM
-from postprocess import impact_record, peers
-from postprocess.fields import RecordError
-from postprocess.load import (
+from postprocess.drawing.columns import aligned
+from postprocess.drawing.text import clean, size
+from postprocess.families.mpi_impact import record as impact_record
+from postprocess.families.peers import outputs as peers
+from postprocess.records.fields import RecordError
+from postprocess.records.load import (
     IMPACT_SCHEMA,
     MANIFEST_SCHEMA,
     MANIFEST_VERSION,
@@ -31,8 +34,6 @@ from postprocess.load import (
     schema_of,
     validate_record,
 )
-from postprocess.table import aligned
-from postprocess.text import clean, size
 
 INCOMING = ".incoming"
 LEFT_SECONDS = 86400.0

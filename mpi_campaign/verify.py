@@ -13,15 +13,15 @@ from pathlib import Path
 from mpi_campaign import libraries
 from mpi_campaign.cases import Case
 from mpi_campaign.libraries import CONFIGURATIONS
-from postprocess.fields import RecordError
-from postprocess.impact import same_places
-from postprocess.impact_record import MPI_IMPACT, load_impact
-from postprocess.impact_record import Header as ImpactHeader
-from postprocess.load import Header, Placement, Record, Thread, load_record
-from postprocess.peers import PeerRecord, peer_wire_bytes
-from postprocess.points import expected_wire_bytes
-from postprocess.text import size
-from postprocess.validity import invalid_reasons
+from postprocess.drawing.text import size
+from postprocess.families.mpi_impact.record import MPI_IMPACT, load_impact
+from postprocess.families.mpi_impact.record import Header as ImpactHeader
+from postprocess.families.mpi_impact.table import same_places
+from postprocess.families.nbc_overlap.points import expected_wire_bytes
+from postprocess.families.nbc_overlap.validity import invalid_reasons
+from postprocess.families.peers.outputs import PeerRecord, peer_wire_bytes
+from postprocess.records.fields import RecordError
+from postprocess.records.load import Header, Placement, Record, Thread, load_record
 
 LEAST_WORK = 0.01
 """CPU time of a progress thread at work, relative to the time of communication alone. In the archived runs 11 % is the

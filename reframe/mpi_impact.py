@@ -71,8 +71,8 @@ class MpiImpact(MeasuredTest):
     @run_before("performance")
     def metrics(self) -> None:
         """What `postprocess` makes of the record, as performance variables."""
-        from postprocess.impact import impact_metrics, shown_reliable  # noqa: PLC0415
-        from postprocess.impact_record import load_impact  # noqa: PLC0415
+        from postprocess.families.mpi_impact.record import load_impact  # noqa: PLC0415
+        from postprocess.families.mpi_impact.table import impact_metrics, shown_reliable  # noqa: PLC0415
 
         if self.is_dry_run():
             return

@@ -3,7 +3,8 @@
     imb_nbc %configuration=async %basic.collective=ibcast
 
 They measure the message sizes that `basic` of nbc_overlap found, with the same toolchain, ranks, binding and network.
-What they print is read by `postprocess.peers`, strictly, and kept as a record of its own beside the log.
+What they print is read by `postprocess.families.peers.outputs`, strictly, and kept as a record of its own beside the
+log.
 """
 
 import shlex
@@ -67,7 +68,7 @@ class PeerTest(MeasuredTest):
 
     @run_before("run")
     def prepare(self) -> None:
-        from postprocess.peers import LAUNCH_END  # noqa: PLC0415
+        from postprocess.families.peers.outputs import LAUNCH_END  # noqa: PLC0415
 
         self.launches = self.planned_launches()
         super().prepare()
@@ -116,8 +117,8 @@ class PeerTest(MeasuredTest):
     @sanity_function
     def what_was_asked_is_what_ran(self) -> bool:
         from mpi_campaign import verify  # noqa: PLC0415
-        from postprocess.fields import RecordError  # noqa: PLC0415
-        from postprocess.peers import load_peer_record  # noqa: PLC0415
+        from postprocess.families.peers.outputs import load_peer_record  # noqa: PLC0415
+        from postprocess.records.fields import RecordError  # noqa: PLC0415
 
         try:
             if self.finished_record() is None:
@@ -136,7 +137,7 @@ class PeerTest(MeasuredTest):
 
     def write_record(self) -> None:
         """From what the program printed. Raises RecordError or CampaignError where that cannot be."""
-        from postprocess.peers import PeerHeader, read_output, write_peer_record  # noqa: PLC0415
+        from postprocess.families.peers.outputs import PeerHeader, read_output, write_peer_record  # noqa: PLC0415
 
         case, launches, stage = self.case, self.launches, Path(self.stagedir)
         text = self.staged(archive.STDOUT).read_text(errors="replace")

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from mpi_campaign import suites, toolchains
-from postprocess.load import Point, load_record, validate_record
-from postprocess.points import points_table
+from postprocess.families.nbc_overlap.points import points_table
+from postprocess.records.load import Point, load_record, validate_record
 from tests.support import launch
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mpi_campaign import builds, suites, toolchains
-from postprocess.load import load_record, validate_record
+from postprocess.records.load import load_record, validate_record
 from tests.support import build_benchmarks, launch
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]

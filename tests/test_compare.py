@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from mpi_campaign import archive, consistency, sides, store
 from mpi_campaign.errors import CampaignError
-from postprocess import effects
-from postprocess.history import manifest_changes
+from postprocess.statistics import effects
+from postprocess.verdicts.history import manifest_changes
 from tests.archives import archived, fail, name_of
 from tests.postprocess.test_postprocess_report import Page
 from tests.support import Command, refused

@@ -10,7 +10,7 @@ import pytest
 
 from mpi_campaign import ROOT, libraries, machine
 from mpi_campaign.verify import cpus_of
-from postprocess.load import Record, load_record
+from postprocess.records.load import Record, load_record
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
 

@@ -22,7 +22,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.findings import STATES, Finding
 from mpi_campaign.progress import Progress
 from mpi_campaign.selfcheck import STEPS, Selfcheck, refuse_unknown
-from postprocess.selfcheck_record import Clock, Residual
+from postprocess.families.timing_selfcheck.record import Clock, Residual
 from tests.support import NOWHERE, Command, refused
 from tests.test_guard import gone
 

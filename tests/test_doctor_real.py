@@ -13,8 +13,8 @@ import pytest
 
 from mpi_campaign import ROOT
 from mpi_campaign.findings import STATES
-from postprocess.selfcheck import TARGETS_NS, WORDS
-from postprocess.selfcheck_record import KINDS, load_selfcheck
+from postprocess.families.timing_selfcheck.judgement import TARGETS_NS, WORDS
+from postprocess.families.timing_selfcheck.record import KINDS, load_selfcheck
 from tests.test_doctor import finding_of
 from tests.test_guard import gone
 

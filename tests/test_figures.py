@@ -14,9 +14,9 @@ import pytest
 from mpi_campaign import ROOT, disturbances, figures, machine, plan, toolchains
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import Impossible, Placement, Settings
-from postprocess import measurement, stop_rules
-from postprocess.measurement_text import BEGIN, END
-from postprocess.selfcheck_record import load_selfcheck
+from postprocess.families.timing_selfcheck.record import load_selfcheck
+from postprocess.quality import measurement, stop_rules
+from postprocess.quality.measurement_text import BEGIN, END
 from tests.support import Command, launch, refused
 
 MOST = 100

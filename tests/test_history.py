@@ -10,9 +10,9 @@ import pytest
 
 from mpi_campaign import outcome
 from mpi_campaign.alarms import Seen
-from postprocess.compare import METRICS
-from postprocess.history import changes_of, manifest_changes, with_changes
-from postprocess.limits import Limits
+from postprocess.statistics.limits import Limits
+from postprocess.verdicts.compare import METRICS
+from postprocess.verdicts.history import changes_of, manifest_changes, with_changes
 from tests.archives import archived, name_of, rewrite
 from tests.postprocess.test_postprocess_history import nights
 from tests.support import Command, refused

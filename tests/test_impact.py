@@ -15,9 +15,15 @@ import pytest
 
 from mpi_campaign import impact_launches
 from mpi_campaign.impact_launches import Schedule
-from postprocess.fields import lines_of
-from postprocess.impact import impact_table
-from postprocess.impact_record import COMPUTE_ALONE, MPI_IMPACT, load_impact, validate_impact, validate_lines
+from postprocess.families.mpi_impact.record import (
+    COMPUTE_ALONE,
+    MPI_IMPACT,
+    load_impact,
+    validate_impact,
+    validate_lines,
+)
+from postprocess.families.mpi_impact.table import impact_table
+from postprocess.records.fields import lines_of
 from tests.support import Command, launch, launch_line
 
 PROGRAMS = (MPI_IMPACT, COMPUTE_ALONE)

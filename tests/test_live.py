@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from mpi_campaign import ROOT, STATE, archive, guard, machine, toolchains
-from postprocess.load import validate_record
+from postprocess.records.load import validate_record
 from tests.archives import archived, name_of
 from tests.support import Command, ignoring, refused, running
 

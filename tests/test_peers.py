@@ -14,8 +14,8 @@ import pytest
 from mpi_campaign import ROOT, peers, toolchains, verify
 from mpi_campaign.cases import Case
 from mpi_campaign.errors import CampaignError
-from postprocess.fields import RecordError
-from postprocess.peers import DIED, PROGRAM, PeerHeader, PeerRecord, PeerResult, read_output
+from postprocess.families.peers.outputs import DIED, PROGRAM, PeerHeader, PeerRecord, PeerResult, read_output
+from postprocess.records.fields import RecordError
 from tests.postprocess import synthetic
 from tests.support import Command, succeed
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mpi_campaign import machine, toolchains, verify
-from postprocess.load import Record, load_record, validate_record
+from postprocess.records.load import Record, load_record, validate_record
 from tests.support import launch
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from mpi_campaign import ROOT, archive, references, sides
-from postprocess.load import message_sizes
+from postprocess.records.load import message_sizes
 from tests.archives import archived, fail, name_of
 from tests.support import Command, refused
 

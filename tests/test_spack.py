@@ -21,7 +21,7 @@ from mpi_campaign import ROOT, builds, provenance, toolchains
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.spack import environment, installed, matrix, tool
 from mpi_campaign.spack.matrix import Line
-from postprocess.load import validate_record
+from postprocess.records.load import validate_record
 from tests.support import Command, refused
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.needs("spack"), pytest.mark.timeout(1800)]

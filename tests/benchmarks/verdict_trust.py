@@ -33,11 +33,11 @@ from reframe.core.exceptions import SanityError
 from reframe.utility.sanity import assert_reference, evaluate
 
 from mpi_campaign import toolchains
-from postprocess.compare import FASTER, METRICS, SLOWER, compare
-from postprocess.load import Record, load_record
-from postprocess.metrics import Floats
-from postprocess.points import points_table
-from postprocess.table import aligned
+from postprocess.drawing.columns import aligned
+from postprocess.families.nbc_overlap.points import points_table
+from postprocess.records.load import Record, load_record
+from postprocess.statistics.metrics import Floats
+from postprocess.verdicts.compare import FASTER, METRICS, SLOWER, compare
 from tests.archives import archived, name_of
 from tests.support import build_benchmarks, launch_line
 
