@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mpi_campaign import ROOT
-from mpi_campaign.findings import STATES
+from mpi_campaign.this_machine.findings import STATES
 from postprocess.families.timing_selfcheck.judgement import TARGETS_NS, WORDS
 from postprocess.families.timing_selfcheck.record import KINDS, load_selfcheck
 from tests.test_doctor import finding_of

@@ -13,8 +13,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mpi_campaign import impact_launches
-from mpi_campaign.impact_launches import Schedule
+from mpi_campaign.launching import impact_launches
+from mpi_campaign.launching.impact_launches import Schedule
 from postprocess.families.mpi_impact.record import (
     COMPUTE_ALONE,
     MPI_IMPACT,
@@ -91,7 +91,7 @@ class TestPrograms:
         given = [f"--{name}={value}" for name, value in {**options, **changed}.items()]
         environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         return subprocess.run(
-            [sys.executable, "-m", "mpi_campaign.impact_launches", *given, "--", "--threads", "1", *words],
+            [sys.executable, "-m", "mpi_campaign.launching.impact_launches", *given, "--", "--threads", "1", *words],
             capture_output=True, text=True, check=False, timeout=240, env=environment,
         )  # fmt: skip
 

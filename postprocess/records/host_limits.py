@@ -14,7 +14,7 @@ NAMES = (
     "cgroup_cpus", "memory_limit_bytes", "shm_bytes", FREE_SHM, "allowed_cpus", "cpuset_cpus", "online_cpus",
     "offline_cpus", "smt", "core_speeds",
 )  # fmt: skip
-"""Keys of a manifest's host, as `mpi_campaign.host` writes them; null: none, or not visible."""
+"""Keys of a manifest's host, as `mpi_campaign.this_machine.host` writes them; null: none, or not visible."""
 COMPARED = tuple(name for name in NAMES if name != FREE_SHM)
 
 

@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from mpi_campaign import alarms, comparing
+from mpi_campaign.verdicts import alarms, comparing
 from postprocess.drawing.columns import aligned
 from postprocess.records.parquet import write_table
 from postprocess.statistics import metrics
