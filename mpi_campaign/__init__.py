@@ -1,4 +1,4 @@
-"""What stands behind `campaign`: commands, providers of MPI libraries, and what each library needs."""
+"""What stands behind `campaign`. Its rooms and their floors: docs/architecture.md and tests/test_layers.py."""
 
 from pathlib import Path
 

@@ -6,10 +6,10 @@ import sys
 
 import click
 
-from mpi_campaign import signals, streams
-from mpi_campaign.cli import campaign
+from mpi_campaign.commands.cli import campaign
 from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
-from postprocess.text import clean
+from mpi_campaign.processes import signals, streams
+from postprocess.drawing.text import clean
 
 NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

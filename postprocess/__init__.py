@@ -1,11 +1,12 @@
 """Records to metrics, tables, maps and reports. Knows records and run folders, and nothing of MPI or ReFrame.
 
-load        record files and run folders as dataclasses
-metrics     the formulas of Denis et al. 2022, with intervals
-validity    what a point may be used for
-points      run -> table of points, table of samples, JSON, Parquet; a record in a few numbers
-summary     the points of one sweep in one line, and the verdict in words
-maps        the points of one sweep as a grid; plot draws it, report shows it
-table       tables for the terminal
-report      the HTML report
+Its rooms, from the ground up; a room imports what stands above it in this list:
+
+drawing     how numbers, names, tables, pages and pictures look
+statistics  pure functions on numbers: the metrics with their intervals, effects, limits
+records     record files and run folders as dataclasses
+families    a folder for each family of benchmarks: its tables, what they are worth, its pictures
+quality     how well this project measures
+verdicts    launches of many runs held against each other
+report      the report of one run
 """

@@ -6,7 +6,7 @@ build_benchmarks                   with --exec-policy=async several toolchains b
 import reframe as rfm
 from overlap_base import BuildBenchmarks
 
-from mpi_campaign import suites
+from mpi_campaign.planning import suites
 
 
 @rfm.simple_test

@@ -16,8 +16,9 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, parameter, run_before, sanity_function
 from reframe.core.exceptions import SanityError
 
-from mpi_campaign import archive, site
-from mpi_campaign.benchmarks import BENCHMARKS, COMPUTATIONS
+from mpi_campaign.archive import run_folders
+from mpi_campaign.planning.benchmarks import BENCHMARKS, COMPUTATIONS
+from mpi_campaign.systems import site
 
 
 class MpiImpact(MeasuredTest):
@@ -37,7 +38,7 @@ class MpiImpact(MeasuredTest):
         self.job.num_tasks = self.num_tasks
         self.job.num_cpus_per_task = self.num_cpus_per_task
         launcher = self.job.launcher.run_command(self.job)
-        options = ["--programs", str(self.build.programs), "--launcher", launcher, "--record", archive.RECORD]
+        options = ["--programs", str(self.build.programs), "--launcher", launcher, "--record", run_folders.RECORD]
         options += self.sizes_options()
         options += ["--limit-seconds", f"{self.hung_after_seconds:.1f}"]
         if self.budget_seconds:
@@ -47,20 +48,24 @@ class MpiImpact(MeasuredTest):
         words = [*self.common_options(), *self.benchmark_options()]
         self.job.launcher = getlauncher("local")()
         self.executable = site.python_command()
-        self.executable_opts = ["-m", "mpi_campaign.impact_launches", *map(shlex.quote, [*options, "--", *words])]
+        self.executable_opts = [
+            "-m",
+            "mpi_campaign.launching.impact_launches",
+            *map(shlex.quote, [*options, "--", *words]),
+        ]
 
     @sanity_function
     def what_was_asked_is_what_ran(self) -> bool:
-        from mpi_campaign import verify  # noqa: PLC0415
+        from mpi_campaign.running import verify  # noqa: PLC0415
 
         extras = self.current_environ.extras
         basic = self.basic_test()
         found = verify.faults_of_impact_file(
-            self.staged(archive.RECORD),
+            self.staged(run_folders.RECORD),
             self.case,
             extras["family"],
             extras["version"],
-            None if basic is None else basic.staged(archive.RECORD),
+            None if basic is None else basic.staged(run_folders.RECORD),
         )
         if self.job.exitcode:
             found.append(f"it ended with exit code {self.job.exitcode}")
@@ -71,12 +76,12 @@ class MpiImpact(MeasuredTest):
     @run_before("performance")
     def metrics(self) -> None:
         """What `postprocess` makes of the record, as performance variables."""
-        from postprocess.impact import impact_metrics, shown_reliable  # noqa: PLC0415
-        from postprocess.impact_record import load_impact  # noqa: PLC0415
+        from postprocess.families.mpi_impact.record import load_impact  # noqa: PLC0415
+        from postprocess.families.mpi_impact.table import impact_metrics, shown_reliable  # noqa: PLC0415
 
         if self.is_dry_run():
             return
-        record = load_impact(self.staged(archive.RECORD))
+        record = load_impact(self.staged(run_folders.RECORD))
         if not shown_reliable(record):
             self.hold_against_none("it is not reliable")
         self.perf_variables = {

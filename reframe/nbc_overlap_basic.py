@@ -7,8 +7,11 @@ import reframe.utility.sanity as sn
 from overlap_base import MeasuredTest
 from reframe.core.builtins import parameter, run_after, run_before
 
-from mpi_campaign import archive, builds, references, suites, wire
-from mpi_campaign.benchmarks import COMPUTATIONS
+from mpi_campaign.archive import references, run_folders
+from mpi_campaign.launching import wire
+from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks import COMPUTATIONS
+from mpi_campaign.toolchains import builds
 
 
 class NbcOverlap(MeasuredTest):
@@ -39,14 +42,16 @@ class NbcOverlap(MeasuredTest):
     @run_before("performance")
     def metrics(self) -> None:
         """Everything that `postprocess` makes of the record, as performance variables."""
-        from postprocess.load import message_sizes  # noqa: PLC0415
-        from postprocess.points import record_metrics  # noqa: PLC0415
+        from postprocess.families.nbc_overlap.points import record_metrics  # noqa: PLC0415
+        from postprocess.records.load import message_sizes  # noqa: PLC0415
 
         if self.is_dry_run():
             return
         basic = self.basic_test()
-        found = record_metrics(self.staged(archive.RECORD), None if basic is None else basic.staged(archive.RECORD))
-        sizes = message_sizes(self.staged(archive.RECORD))
+        found = record_metrics(
+            self.staged(run_folders.RECORD), None if basic is None else basic.staged(run_folders.RECORD)
+        )
+        sizes = message_sizes(self.staged(run_folders.RECORD))
         if not references.is_of_sizes(self.current_system.name, self.reference_key, sizes):
             self.hold_against_none("which is of other sizes (--sizes-of)", references.OF_SIZES)
         if not references.enough_reliable(found):

@@ -19,10 +19,17 @@ from reframe.core.builtins import fixture, run_after, run_before, sanity_functio
 from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
-from mpi_campaign import archive, builds, environ, host, libraries, machine, references, site, suites
-from mpi_campaign.cases import Case
-from mpi_campaign.spack import installed, provider
-from mpi_campaign.spack.build import Build
+from mpi_campaign.archive import references, run_folders
+from mpi_campaign.children import environ
+from mpi_campaign.launching.wire import WIRE_RATE
+from mpi_campaign.libraries import registry
+from mpi_campaign.planning import suites
+from mpi_campaign.planning.cases import Case
+from mpi_campaign.systems import site
+from mpi_campaign.this_machine import host, machine
+from mpi_campaign.toolchains import builds
+from mpi_campaign.toolchains.spack import installed, provider
+from mpi_campaign.toolchains.spack.build import Build
 
 
 class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
@@ -146,7 +153,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     #: Buffers: the same for every repetition, or in turn, so that none is found in a cache.
     cache = variable(str, value="warm")
     #: Rate of the wire, on partitions that are one.
-    wire_rate = variable(str, value=site.WIRE_RATE)
+    wire_rate = variable(str, value=WIRE_RATE)
     #: Facts about the run for the record's header: a JSON file.
     metadata_file = variable(str, value="")
     #: A folder with records of an interrupted run, or of a run's earlier sessions: what is complete there is not
@@ -199,12 +206,12 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         """`basic` saves the sizes that it finds, or takes over what it is given; all others take those of basic."""
         basic = self.basic_test()
         if basic is not None:
-            return ["--sizes", str(basic.staged(archive.SIZES))]
-        given = Path(self.sizes_from) / f"{self.case.stem}{archive.RECORD_FILES[archive.SIZES]}"
+            return ["--sizes", str(basic.staged(run_folders.SIZES))]
+        given = Path(self.sizes_from) / f"{self.case.stem}{run_folders.RECORD_FILES[run_folders.SIZES]}"
         if not self.sizes_from or not given.is_file():
-            return ["--save-sizes", archive.SIZES]
-        shutil.copyfile(given, self.staged(archive.SIZES))
-        return ["--sizes", archive.SIZES]
+            return ["--save-sizes", run_folders.SIZES]
+        shutil.copyfile(given, self.staged(run_folders.SIZES))
+        return ["--sizes", run_folders.SIZES]
 
     @property
     def network(self) -> str:
@@ -242,7 +249,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     @property
     def computing_threads(self) -> int:
         """Of each rank, in this configuration: its share of cores, or one fewer."""
-        return libraries.CONFIGURATIONS[self.case.configuration].computing_threads(self.threads_per_rank)
+        return registry.CONFIGURATIONS[self.case.configuration].computing_threads(self.threads_per_rank)
 
     @run_after("init")
     def tag_suites(self) -> None:
@@ -255,7 +262,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         local = self.is_local()  # cores and CPUs of another machine are found there
         cores = machine.cores().physical if local else self.current_partition.processor.num_cores or 1
         cpus = machine.core_cpus() if local else ()
-        placement = libraries.Placement.on(cores, self.ranks, self.threads_per_rank, cpus, crowding=self.oversubscribe)
+        placement = registry.Placement.on(cores, self.ranks, self.threads_per_rank, cpus, crowding=self.oversubscribe)
         self.threads_per_rank = placement.threads_per_rank
         self.skip_if(
             placement.oversubscribed and not self.oversubscribe,
@@ -272,11 +279,11 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             self.skip_if(refusal is not None, refusal)
         extras = self.current_environ.extras
         self.allowed_cpus = host.list_text(machine.cores().cpus) if local else ""
-        request = libraries.Request(
+        request = registry.Request(
             Path(extras["prefix"]), extras["version"], self.case.configuration, self.network, placement, here=local
         )
-        answer = libraries.launch(extras["family"], request)
-        if isinstance(answer, libraries.Impossible):
+        answer = registry.launch(extras["family"], request)
+        if isinstance(answer, registry.Impossible):
             self.skip(answer.reason)
         else:
             self.launch = answer
@@ -294,7 +301,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         if finished is not None:
             self.adopt(finished)
             return
-        self.staged(archive.CASE).write_text(json.dumps(self.case.as_dict()) + "\n")
+        self.staged(run_folders.CASE).write_text(json.dumps(self.case.as_dict()) + "\n")
         purpose = environ.LAUNCH if self.is_local() else environ.JOB
         inside = site.let_into(self.current_partition)
         self.env_vars |= environ.quoted(self.launch_variables(purpose, inside))
@@ -304,11 +311,11 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             self.job.launcher.modifier = site.python_command()
             self.job.launcher.modifier_options = [
                 "-m",
-                "mpi_campaign.wire",
+                "mpi_campaign.launching.wire",
                 "--rate",
                 shlex.quote(self.wire_rate),
                 "--report",
-                archive.WIRE_REPORT,
+                run_folders.WIRE_REPORT,
                 "--",
             ]
         self.staged("metadata.json").write_text(json.dumps(self.metadata()) + "\n")
@@ -317,15 +324,15 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
 
     def launch_variables(self, purpose: str, inside: environ.LetIn) -> dict[str, str]:
         """What a launch has beside that which passes."""
-        own = libraries.own_libraries(Path(self.current_environ.extras["prefix"]), self.launch)
-        threads = libraries.computing(self.computing_threads)
+        own = registry.own_libraries(Path(self.current_environ.extras["prefix"]), self.launch)
+        threads = registry.computing(self.computing_threads)
         return environ.added(purpose, self.launch.env, threads, inside=inside, libraries=own)
 
     def words(self) -> list[str]:
         """The program and its options."""
         program = str(self.build.programs / self.benchmark)
         own = ["--collective", self.case.collective, "--limit-seconds", f"{self.hung_after_seconds:.1f}"]
-        return [program, *self.common_options(), *own, "--record", archive.RECORD, *self.benchmark_options()]
+        return [program, *self.common_options(), *own, "--record", run_folders.RECORD, *self.benchmark_options()]
 
     @property
     def hung_after_seconds(self) -> float:
@@ -358,7 +365,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         given = Path(self.metadata_file)
         facts = json.loads(given.read_text()) if given.is_file() else {}  # gone when a run's command is typed again
         made = {name: extras[name] for name in ("prefix", "packages", "spack") if extras[name] is not None}
-        progresses_in = libraries.progresses_in(
+        progresses_in = registry.progresses_in(
             extras["family"], Path(extras["prefix"]), extras["version"], self.network
         )
         placed = {"allowed_cpus": self.allowed_cpus, "shares": self.shares}
@@ -366,10 +373,10 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
 
     def record_files(self) -> dict[str, str]:
         """What a measurement leaves: {its name here: suffix in the archive}."""
-        without = set() if self.network.startswith("wire") else {archive.WIRE_REPORT}
+        without = set() if self.network.startswith("wire") else {run_folders.WIRE_REPORT}
         if self.basic_test() is not None:
-            without.add(archive.SIZES)
-        return {name: suffix for name, suffix in archive.RECORD_FILES.items() if name not in without}
+            without.add(run_folders.SIZES)
+        return {name: suffix for name, suffix in run_folders.RECORD_FILES.items() if name not in without}
 
     def finished_record(self) -> dict[Path, str] | None:
         """Where a complete record of this very case is to be had without measuring: {file: its name here}.
@@ -380,7 +387,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         if self.measured_by_fixture:
             return {self.basic.staged(name): name for name in self.record_files()}
         folder = Path(self.resume_from)
-        if self.resume_from and archive.is_complete(folder / f"{self.case.stem}.jsonl"):
+        if self.resume_from and run_folders.is_complete(folder / f"{self.case.stem}.jsonl"):
             return {folder / f"{self.case.stem}{suffix}": name for name, suffix in self.record_files().items()}
         return None
 
@@ -400,17 +407,17 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
 
     @sanity_function
     def what_was_asked_is_what_ran(self) -> bool:
-        from mpi_campaign import verify  # noqa: PLC0415
+        from mpi_campaign.running import verify  # noqa: PLC0415
 
         extras = self.current_environ.extras
         basic = self.basic_test()
         found = verify.faults_of_file(
-            self.staged(archive.RECORD),
+            self.staged(run_folders.RECORD),
             self.case,
             extras["family"],
             extras["version"],
-            None if basic is None else basic.staged(archive.RECORD),
-            self.staged(archive.WIRE_REPORT),
+            None if basic is None else basic.staged(run_folders.RECORD),
+            self.staged(run_folders.WIRE_REPORT),
         )
         if self.job.exitcode:
             found.append(f"it ended with exit code {self.job.exitcode}")

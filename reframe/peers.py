@@ -3,7 +3,8 @@
     imb_nbc %configuration=async %basic.collective=ibcast
 
 They measure the message sizes that `basic` of nbc_overlap found, with the same toolchain, ranks, binding and network.
-What they print is read by `postprocess.peers`, strictly, and kept as a record of its own beside the log.
+What they print is read by `postprocess.families.peers.outputs`, strictly, and kept as a record of its own beside the
+log.
 """
 
 import shlex
@@ -19,10 +20,13 @@ from overlap_base import MeasuredTest
 from reframe.core.builtins import fixture, parameter, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from mpi_campaign import archive, environ, libraries, peers
-from mpi_campaign.benchmarks import BENCHMARKS
+from mpi_campaign.archive import run_folders
+from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.spack.build import Build
+from mpi_campaign.libraries import registry
+from mpi_campaign.planning.benchmarks import BENCHMARKS
+from mpi_campaign.toolchains import peers
+from mpi_campaign.toolchains.spack.build import Build
 
 
 class PeerTest(MeasuredTest):
@@ -67,7 +71,7 @@ class PeerTest(MeasuredTest):
 
     @run_before("run")
     def prepare(self) -> None:
-        from postprocess.peers import LAUNCH_END  # noqa: PLC0415
+        from postprocess.families.peers.outputs import LAUNCH_END  # noqa: PLC0415
 
         self.launches = self.planned_launches()
         super().prepare()
@@ -85,16 +89,16 @@ class PeerTest(MeasuredTest):
             said = LAUNCH_END.format(message_bytes=launch.message_bytes, exit_code="$code")
             self.postrun_cmds.append(f'{ended}printf "\\n{said}\\n"')
             if self.network.startswith("wire"):
-                self.postrun_cmds.append(f"mv {archive.WIRE_REPORT} {number}.{archive.WIRE_REPORT}")
+                self.postrun_cmds.append(f"mv {run_folders.WIRE_REPORT} {number}.{run_folders.WIRE_REPORT}")
         self.postrun_cmds.append("exit ${died:-0}")
 
     def planned_launches(self) -> list[peers.Launch]:
         """One for each size that `basic` found."""
-        self.started_utc = archive.now_utc()
+        self.started_utc = run_folders.now_utc()
         if self.is_dry_run():  # there is no basic yet: any size
             work = peers.Work(self.basic.collective, self.ranks, 2**20, 10**7, 1.0)
             return [peers.PEERS[self.benchmark].launch(work)]
-        sizes = self.basic.staged(archive.SIZES)
+        sizes = self.basic.staged(run_folders.SIZES)
         seconds = self.budget_seconds * BENCHMARKS[self.benchmark].share
         try:
             return peers.launches(self.benchmark, self.basic.collective, self.ranks, sizes, seconds)
@@ -108,26 +112,26 @@ class PeerTest(MeasuredTest):
         return {**first, **super().launch_variables(purpose, inside)}
 
     def linker_path(self) -> str:
-        return libraries.own_libraries(Path(self.current_environ.extras["prefix"]), self.launch)
+        return registry.own_libraries(Path(self.current_environ.extras["prefix"]), self.launch)
 
     def words(self) -> list[str]:
         return [str(self.program.path), *self.launches[0].arguments]
 
     @sanity_function
     def what_was_asked_is_what_ran(self) -> bool:
-        from mpi_campaign import verify  # noqa: PLC0415
-        from postprocess.fields import RecordError  # noqa: PLC0415
-        from postprocess.peers import load_peer_record  # noqa: PLC0415
+        from mpi_campaign.running import verify  # noqa: PLC0415
+        from postprocess.families.peers.outputs import load_peer_record  # noqa: PLC0415
+        from postprocess.records.fields import RecordError  # noqa: PLC0415
 
         try:
             if self.finished_record() is None:
                 self.write_record()
-            record = load_peer_record(self.staged(archive.RECORD))
+            record = load_peer_record(self.staged(run_folders.RECORD))
         except (RecordError, CampaignError) as error:
             unread = verify.faults_of_unread_peer(self.benchmark, error, self.job.exitcode)
             raise SanityError("; ".join(unread)) from None
         found = verify.faults_of_peer(
-            record, self.case, self.basic.staged(archive.RECORD), self.staged(archive.WIRE_REPORT)
+            record, self.case, self.basic.staged(run_folders.RECORD), self.staged(run_folders.WIRE_REPORT)
         )
         if found:
             raise SanityError("; ".join(found))
@@ -136,10 +140,10 @@ class PeerTest(MeasuredTest):
 
     def write_record(self) -> None:
         """From what the program printed. Raises RecordError or CampaignError where that cannot be."""
-        from postprocess.peers import PeerHeader, read_output, write_peer_record  # noqa: PLC0415
+        from postprocess.families.peers.outputs import PeerHeader, read_output, write_peer_record  # noqa: PLC0415
 
         case, launches, stage = self.case, self.launches, Path(self.stagedir)
-        text = self.staged(archive.STDOUT).read_text(errors="replace")
+        text = self.staged(run_folders.STDOUT).read_text(errors="replace")
         output = read_output(self.benchmark, text, case.collective, [one.message_bytes for one in launches])
         told = {one.message_bytes: one.repetitions for one in launches}
         results = [
@@ -147,8 +151,8 @@ class PeerTest(MeasuredTest):
             for one in output.results
         ]
         if self.network.startswith("wire"):
-            parts = [stage / f"{number}.{archive.WIRE_REPORT}" for number in range(len(launches))]
-            peers.add_wire_reports(parts, stage / archive.WIRE_REPORT)
+            parts = [stage / f"{number}.{run_folders.WIRE_REPORT}" for number in range(len(launches))]
+            peers.add_wire_reports(parts, stage / run_folders.WIRE_REPORT)
         header = PeerHeader(
             benchmark=case.benchmark,
             toolchain=case.toolchain,
@@ -172,7 +176,7 @@ class PeerTest(MeasuredTest):
         )
         began = datetime.fromisoformat(self.started_utc.replace("Z", "+00:00"))
         wall_seconds = (datetime.now(timezone.utc) - began).total_seconds()
-        write_peer_record(self.staged(archive.RECORD), header, results, wall_seconds)
+        write_peer_record(self.staged(run_folders.RECORD), header, results, wall_seconds)
 
     @run_before("performance")
     def metrics(self) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mpi_campaign import archive, outcome
-from mpi_campaign.archive import RunFolder
-from mpi_campaign.cases import Case
+from mpi_campaign.archive import rendering, run_folders
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.planning.cases import Case
 from tests.postprocess import synthetic, synthetic_impact
 
 COLLECTIVES = ("ibcast", "ireduce")
@@ -63,7 +63,7 @@ def archived(
                 stems.append(case.stem)
                 cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": ""})
     synthetic.run_folder(folder.partial, records, run=run, system=system)
-    made = archive.read_manifest(folder)
+    made = run_folders.read_manifest(folder)
     for number, (stem, case_) in enumerate(zip(stems, cases, strict=True)):
         (folder.partial / "records" / f"{number:03}.jsonl").rename(folder.partial / "records" / f"{stem}.jsonl")
         case_["record"] = f"records/{stem}.jsonl"
@@ -80,15 +80,15 @@ def archived(
     made["cases"] = cases
     del made["checksums"]
     made |= manifest or {}
-    archive.write_manifest(folder, made)
-    outcome.write_tables(folder)
-    archive.finish(folder, made)
+    run_folders.write_manifest(folder, made)
+    rendering.write_tables(folder)
+    run_folders.finish(folder, made)
     return folder
 
 
 def fail(run: RunFolder, collective: str, phase: str) -> None:
     """Have the manifest of a run say that the cases of a collective failed, in that phase of ReFrame's."""
-    manifest = archive.read_manifest(run)
+    manifest = run_folders.read_manifest(run)
     for case in manifest["cases"]:
         if case["collective"] == collective:
             case |= {"result": "fail", "reason": "no progress thread", "fail_phase": phase}
@@ -97,4 +97,4 @@ def fail(run: RunFolder, collective: str, phase: str) -> None:
 
 def rewrite(run: RunFolder, manifest: dict[str, Any]) -> None:
     """Have a run say something else, as if it had always said so."""
-    archive.write_manifest(run, {**manifest, archive.OWN_DIGEST: archive.manifest_digest(manifest)})
+    run_folders.write_manifest(run, {**manifest, run_folders.OWN_DIGEST: run_folders.manifest_digest(manifest)})

@@ -15,11 +15,12 @@ import hypothesis
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from mpi_campaign import ROOT, machine
+from mpi_campaign import ROOT
 from mpi_campaign.__main__ import answer
+from mpi_campaign.commands.testing import PARTS
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.spack import tool
-from mpi_campaign.testing import PARTS
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains.spack import tool
 from tests.support import MPI, Command, another_python, as_another_user, build_benchmarks
 
 

@@ -9,10 +9,14 @@ from pathlib import Path
 
 import scipy_openblas32
 
-from mpi_campaign import ROOT, builds, environ, libraries, machine, toolchains
+from mpi_campaign import ROOT
+from mpi_campaign.children import environ
+from mpi_campaign.libraries import registry
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains import builds, resolving
 
 # The library under which programs are launched by hand.
-MPI = toolchains.DEFAULT_TOOLCHAINS[1]
+MPI = resolving.DEFAULT_TOOLCHAINS[1]
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -76,7 +80,7 @@ def succeed(*words: str, env: Mapping[str, str] | None = None) -> None:
 def build_benchmarks(folder: Path, toolchain: str, *options: str, compiler: str | None = None) -> Path:
     """Configure and build the CMake project with its unit tests for one toolchain. Returns the build folder."""
     programs = ROOT / ".venv" / "bin"
-    mpi = toolchains.resolve(toolchains.parse(toolchain), print)
+    mpi = resolving.resolve(resolving.parse(toolchain), print)
     succeed(
         str(programs / "cmake"), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={programs / 'ninja'}",
         "-S", str(ROOT / "benchmarks"), "-B", str(folder), f"-DCMAKE_C_COMPILER={compiler or machine.compiler()}",
@@ -114,13 +118,13 @@ def launch_line(
     Ranks of `basic` are not bound, those of other configurations are where there are cores enough.  `threads` are the
     cores of each rank's share.  `env` reaches the ranks, not the launcher.
     """
-    mpi = toolchains.resolve(toolchains.parse(toolchain), print)
+    mpi = resolving.resolve(resolving.parse(toolchain), print)
     cpus = machine.core_cpus()
     bound = configuration != "basic" and ranks * threads <= len(cpus)
-    placement = libraries.Placement(ranks, threads, oversubscribed=not bound, cpus=cpus, crowding=True)
-    request = libraries.Request(Path(mpi.prefix), mpi.version, configuration, network, placement)
-    settings = libraries.launch(mpi.family, request)
-    assert isinstance(settings, libraries.Settings), settings
+    placement = registry.Placement(ranks, threads, oversubscribed=not bound, cpus=cpus, crowding=True)
+    request = registry.Request(Path(mpi.prefix), mpi.version, configuration, network, placement)
+    settings = registry.launch(mpi.family, request)
+    assert isinstance(settings, registry.Settings), settings
     options = [word for name, value in (env or {}).items() for word in _handed_over(mpi.family, name, value)]
     options += settings.launcher_options(program.parent)
     line = [mpi.mpiexec, "-n", str(ranks), *options, str(program), *settings.program, *words]

@@ -12,11 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from mpi_campaign import ROOT, machine, plan, provenance
+from mpi_campaign import ROOT
 from mpi_campaign.__main__ import answer
-from mpi_campaign.cli import campaign as campaign_command
+from mpi_campaign.archive import provenance
+from mpi_campaign.commands.cli import campaign as campaign_command
 from mpi_campaign.errors import EXIT_WRONG_USE, CampaignError
-from mpi_campaign.spack.build import Build
+from mpi_campaign.planning import plan
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains.spack.build import Build
 from tests.support import NOWHERE, Command, refused
 
 EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent)

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mpi_campaign import suites, toolchains
-from postprocess.load import Point, load_record, validate_record
-from postprocess.points import points_table
+from mpi_campaign.planning import suites
+from mpi_campaign.toolchains import resolving
+from postprocess.families.nbc_overlap.points import points_table
+from postprocess.records.load import Point, load_record, validate_record
 from tests.support import launch
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
@@ -166,7 +167,7 @@ def test_a_reference_that_is_another_one_only_beside_a_computation_is_kept(built
     slow_waits(built, tmp_path, *words, wanted=kept, HANG_SPARSE="80")
 
 
-@pytest.mark.parametrize("toolchain", toolchains.DEFAULT_TOOLCHAINS)
+@pytest.mark.parametrize("toolchain", resolving.DEFAULT_TOOLCHAINS)
 @pytest.mark.parametrize("computation", ["dgemm", "triad"])
 def test_what_threads_compute_and_how_often_they_test(
     build_for: Callable[[str], Path], tmp_path: Path, toolchain: str, computation: str

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mpi_campaign import machine
+from mpi_campaign.this_machine import machine
 from tests.support import launch
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mpi_campaign import ROOT, toolchains
+from mpi_campaign import ROOT
+from mpi_campaign.toolchains import resolving
 from tests.support import build_benchmarks, succeed
 
 pytestmark = pytest.mark.slow
@@ -21,6 +22,6 @@ pytestmark = pytest.mark.slow
 )
 def test_unit_tests(compiler: str | None, options: list[str], tmp_path: Path) -> None:
     path = shutil.which(compiler) if compiler else None
-    build_benchmarks(tmp_path, toolchains.DEFAULT_TOOLCHAINS[1], *options, compiler=path)
+    build_benchmarks(tmp_path, resolving.DEFAULT_TOOLCHAINS[1], *options, compiler=path)
     ctest = str(ROOT / ".venv" / "bin" / "ctest")
     succeed(ctest, "--test-dir", str(tmp_path), "--output-on-failure", "--no-tests=error")

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpi_campaign import ROOT, causes
+from mpi_campaign import ROOT
+from mpi_campaign.children import causes
 
 LAUNCHES = ROOT / "tests" / "data" / "launcher_messages"
 BUILDS = ROOT / "tests" / "data" / "build_messages"

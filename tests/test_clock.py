@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from postprocess.load import load_record, validate_record
+from postprocess.records.load import load_record, validate_record
 from tests.support import launch
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]

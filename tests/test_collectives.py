@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign import builds, suites, toolchains
-from postprocess.load import load_record, validate_record
+from mpi_campaign.planning import suites
+from mpi_campaign.toolchains import builds, resolving
+from postprocess.records.load import load_record, validate_record
 from tests.support import build_benchmarks, launch
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
 REPETITIONS = 7  # more than a persistent form has requests
 
-both_libraries = pytest.mark.parametrize("toolchain", toolchains.DEFAULT_TOOLCHAINS)
+both_libraries = pytest.mark.parametrize("toolchain", resolving.DEFAULT_TOOLCHAINS)
 Build = Callable[[str], Path]
 Found = Mapping[str, dict[str, Any]]
 
@@ -69,9 +70,7 @@ def largest_cache() -> int:
 @pytest.mark.parametrize("collective", ["igather", "iscatterv", "ibcast", "iexscan", "scatter_init"])
 def test_cold_buffers_of_every_rank_are_more_than_the_caches_hold(built: Path, collective: str, memory: int) -> None:
     size = largest_cache() // 16
-    found = exchange(
-        built, toolchains.DEFAULT_TOOLCHAINS[1], 3, str(size), "3", "wait", "cold", str(memory), collective
-    )
+    found = exchange(built, resolving.DEFAULT_TOOLCHAINS[1], 3, str(size), "3", "wait", "cold", str(memory), collective)
     one = found[collective]
     sets, later = one["sets"]
     # All are there before anything is timed: one that is made later would be in the caches when it is used.
@@ -82,7 +81,7 @@ def test_cold_buffers_of_every_rank_are_more_than_the_caches_hold(built: Path, c
 
 
 def test_cold_buffers_stay_within_the_memory(built: Path) -> None:
-    found = exchange(built, toolchains.DEFAULT_TOOLCHAINS[1], 3, "65536", "3", "wait", "cold", str(3 << 20))
+    found = exchange(built, resolving.DEFAULT_TOOLCHAINS[1], 3, "65536", "3", "wait", "cold", str(3 << 20))
     assert {name for name, one in found.items() if one["sets"][0] * max(one["buffers"]) > 3 << 20} == set()
     assert {name for name, one in found.items() if one["sets"][0] < 2} == set()
 
@@ -185,7 +184,7 @@ def test_a_sizes_file_cannot_take_a_message_away(built: Path, tmp_path: Path) ->
 def test_a_library_that_lacks_a_collective(tmp_path: Path) -> None:
     """Its header declares two functions by names that no library has."""
     lacking = {"MPI_Bcast_init", "MPI_Ialltoallw"}
-    toolchain = toolchains.DEFAULT_TOOLCHAINS[1]
+    toolchain = resolving.DEFAULT_TOOLCHAINS[1]
     elsewhere = " ".join(f"-D{function}={function}_elsewhere" for function in sorted(lacking))
     build = build_benchmarks(tmp_path, toolchain, f"-DCMAKE_C_FLAGS={elsewhere}", "-DCAMPAIGN_TESTS=OFF")
     assert builds.missing_functions(build) == lacking

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mpi_campaign import ROOT, machine
+from mpi_campaign import ROOT
+from mpi_campaign.this_machine import machine
 from tests.support import succeed
 
 pytestmark = pytest.mark.needs("git")

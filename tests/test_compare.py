@@ -12,10 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mpi_campaign import archive, consistency, sides, store
+from mpi_campaign.archive import consistency, run_folders, store
 from mpi_campaign.errors import CampaignError
-from postprocess import effects
-from postprocess.history import manifest_changes
+from mpi_campaign.verdicts import sides
+from postprocess.statistics import effects
+from postprocess.verdicts.history import manifest_changes
 from tests.archives import archived, fail, name_of
 from tests.postprocess.test_postprocess_report import Page
 from tests.support import Command, refused
@@ -275,7 +276,7 @@ def test_a_manifest_of_anything_hides_no_run(tmp_path: Path, data: st.DataObject
     folder = tmp_path / "results" / "here" / name_of(1)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "manifest.json").write_text(json.dumps(changed))
-    runs = list(archive.runs(tmp_path / "results"))
+    runs = list(run_folders.runs(tmp_path / "results"))
     assert consistency.together(runs)[0] == runs
     assert [one.run for one in store.entries(tmp_path / "results")] == [name_of(1)]
     assert manifest_changes(whole, changed) is not None
@@ -334,11 +335,11 @@ def test_what_was_not_what_was_asked_for_is_left_out_and_what_missed_a_reference
 
 
 def test_last_is_of_one_system(root: Path) -> None:
-    assert [archive.find(name, root).run for name in ("last", "last~1", "last~4")] == [
+    assert [run_folders.find(name, root).run for name in ("last", "last~1", "last~4")] == [
         name_of(day) for day in (5, 4, 1)
     ]
     with pytest.raises(CampaignError, match="there is no run 'last~5'"):
-        archive.find("last~5", root)  # the sixth run is of another system
+        run_folders.find("last~5", root)  # the sixth run is of another system
 
 
 def test_words_of_a_side(root: Path) -> None:

@@ -16,13 +16,17 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign import ROOT, children, disturbances, doctor, plan, toolchains
-from mpi_campaign.disturbances import CpuTime, Throttling
+from mpi_campaign import ROOT
+from mpi_campaign.children import asking
+from mpi_campaign.doctor import disturbances, examination
+from mpi_campaign.doctor.disturbances import CpuTime, Throttling
+from mpi_campaign.doctor.selfcheck import STEPS, Selfcheck, refuse_unknown
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.findings import STATES, Finding
-from mpi_campaign.progress import Progress
-from mpi_campaign.selfcheck import STEPS, Selfcheck, refuse_unknown
-from postprocess.selfcheck_record import Clock, Residual
+from mpi_campaign.planning import plan
+from mpi_campaign.processes.progress import Progress
+from mpi_campaign.this_machine.findings import STATES, Finding
+from mpi_campaign.toolchains import resolving
+from postprocess.families.timing_selfcheck.record import Clock, Residual
 from tests.support import NOWHERE, Command, refused
 from tests.test_guard import gone
 
@@ -200,7 +204,7 @@ def test_other_load_disturbs_before_and_meanwhile(shares: dict[str, float], stat
 
 
 def test_everything_can_be_asked_of_this_machine() -> None:
-    found = doctor.examine(None).findings
+    found = examination.examine(None).findings
     assert len({one.subject for one in found}) == len(found)
     assert {one.state for one in found} <= set(STATES)
     assert all(bool(one.advice) is (one.state != "good") for one in found)
@@ -211,14 +215,18 @@ def test_everything_can_be_asked_of_this_machine() -> None:
 DRIVER = """
 import os, sys
 from pathlib import Path
-from mpi_campaign import __main__, disturbances, machine, measuring, selfcheck, toolchains
+from mpi_campaign import __main__
+from mpi_campaign.doctor import disturbances, selfcheck
+from mpi_campaign.processes import guarded
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains import resolving
 folder = Path(sys.argv[1])
-selfcheck.RECORDS, measuring.STATE = folder / "records", folder
+selfcheck.RECORDS, guarded.STATE = folder / "records", folder
 selfcheck.build = lambda toolchain: folder / "program"
 selfcheck.LIMIT_SECONDS, selfcheck.POLL_SECONDS = float(os.environ.get("CLINIC_LIMIT", "60")), 0.1
 machine.cores = lambda: machine.Cores((0, 1), 2)
 disturbances.tick_hz = lambda root: 250
-toolchains.resolve = lambda spec, say: toolchains.Toolchain(
+resolving.resolve = lambda spec, say: resolving.Toolchain(
     spec.toolchain, spec.family, spec.version, "wheels", str(folder), str(folder / "mpicc"), str(folder / "mpiexec"))
 sys.argv[1:] = ["doctor", *sys.argv[2:]]
 sys.exit(__main__.main())
@@ -403,10 +411,10 @@ def test_a_launch_that_fails_without_a_verdict_is_lacking(clinic: Clinic) -> Non
 
 def test_a_clone_in_a_place_that_the_wrappers_do_not_take_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "ROOT", Path("/home/me/my projects/campaign"))
-    monkeypatch.setattr(toolchains, "resolve", lambda *_: pytest.fail("it looked for a toolchain"))
+    monkeypatch.setattr(resolving, "resolve", lambda *_: pytest.fail("it looked for a toolchain"))
     quiet = Progress(STEPS, io.StringIO())
-    for check in (None, Selfcheck(toolchains.parse("mpich@5.0.2"), 1, quiet)):
-        found = {one.subject: one for one in doctor.examine(check).findings}
+    for check in (None, Selfcheck(resolving.parse("mpich@5.0.2"), 1, quiet)):
+        found = {one.subject: one for one in examination.examine(check).findings}
         assert found["clone"].state == "lacking"
         assert "holds ' '" in found["clone"].seen
         assert found["clone"].advice.startswith("move the clone")
@@ -417,7 +425,7 @@ def test_a_clone_in_a_place_that_the_wrappers_do_not_take_is_lacking(monkeypatch
     ("fraction", "shown"), [(0.02, "2.0 %"), (1.0, "100 %"), (1.01, "more than 100 %"), (float("nan"), "-")]
 )
 def test_what_cannot_be_told_at_all_is_no_number(fraction: float, shown: str) -> None:
-    assert doctor._difference(fraction) == shown
+    assert examination._difference(fraction) == shown
 
 
 @pytest.mark.parametrize(
@@ -431,7 +439,7 @@ def test_what_cannot_be_told_at_all_is_no_number(fraction: float, shown: str) ->
 )
 def test_a_shared_clock_cannot_be_off(method: str, error_ns: float, state: str, said: str) -> None:
     clock = Clock(method, "", "", 1, 9, 2, 0.1, 30, 0, 1, (Residual(10, error_ns, error_ns),))
-    found = doctor._clock(clock)
+    found = examination._clock(clock)
     assert (found.subject, found.state) == ("common clock", state)
     assert said in found.seen
     assert ("times over ranks are right" in found.advice) is ((method, state) == ("shared", "note"))
@@ -541,8 +549,8 @@ def test_wrong_options(inside: Command, words: list[str], fragment: str) -> None
     ],
 )
 def test_a_version_that_no_registry_has_is_refused(monkeypatch: pytest.MonkeyPatch, said: str, refused: str) -> None:
-    monkeypatch.setattr(children, "ask", lambda _words, **_: children.Answer(1, "", said))
-    asked = toolchains.parse("openmpi@99.9")
+    monkeypatch.setattr(asking, "ask", lambda _words, **_: asking.Answer(1, "", said))
+    asked = resolving.parse("openmpi@99.9")
     if refused:
         with pytest.raises(CampaignError, match=refused):
             refuse_unknown(asked)

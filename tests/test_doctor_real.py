@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from mpi_campaign import ROOT
-from mpi_campaign.findings import STATES
-from postprocess.selfcheck import TARGETS_NS, WORDS
-from postprocess.selfcheck_record import KINDS, load_selfcheck
+from mpi_campaign.this_machine.findings import STATES
+from postprocess.families.timing_selfcheck.judgement import TARGETS_NS, WORDS
+from postprocess.families.timing_selfcheck.record import KINDS, load_selfcheck
 from tests.test_doctor import finding_of
 from tests.test_guard import gone
 

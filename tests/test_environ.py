@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign import ROOT, environ, site, toolchains
+from mpi_campaign import ROOT
+from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.plan import Partition
+from mpi_campaign.planning.plan import Partition
+from mpi_campaign.systems import site
+from mpi_campaign.toolchains import resolving
 
 # Of a site's shell: each would change a launch.
 POISON = {
@@ -216,10 +219,10 @@ def test_a_toolchain_is_installed_where_pip_is_told_to_install_elsewhere(
         "PIP_NO_BINARY": ":all:", "PIP_CONSTRAINT": "/nowhere",
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(toolchains, "STATE", tmp_path / "state")
-    monkeypatch.setattr(toolchains, "STORE", tmp_path / "state" / "toolchains.json")
-    monkeypatch.setattr(toolchains, "TOOLCHAINS", tmp_path / "state" / "toolchains")
-    found = toolchains.resolve(toolchains.parse(toolchains.DEFAULT_TOOLCHAINS[1]), print)
+    monkeypatch.setattr(resolving, "STATE", tmp_path / "state")
+    monkeypatch.setattr(resolving, "STORE", tmp_path / "state" / "toolchains.json")
+    monkeypatch.setattr(resolving, "TOOLCHAINS", tmp_path / "state" / "toolchains")
+    found = resolving.resolve(resolving.parse(resolving.DEFAULT_TOOLCHAINS[1]), print)
     assert Path(found.mpicc).is_file()
     assert not (tmp_path / "target").exists()
 
@@ -242,7 +245,7 @@ def test_a_toolchain_is_installed_where_pip_is_told_to_install_elsewhere(
     ],
 )
 def test_a_wheel_that_there_is_not_is_no_network_that_is_down(output: str, fragments: list[str]) -> None:
-    said = toolchains._explain(output, toolchains.parse("mpich@9"))
+    said = resolving._explain(output, resolving.parse("mpich@9"))
     for fragment in fragments:
         assert fragment in said
 
@@ -250,7 +253,7 @@ def test_a_wheel_that_there_is_not_is_no_network_that_is_down(output: str, fragm
 def test_every_program_of_another_is_started_with_an_environment_that_is_built() -> None:
     """Nobody else starts one: these modules alone do, and each hands over the environment that it was given."""
     starters = {
-        "environ.py", "children.py", "guard.py", "measuring.py", "wire.py", "nodes.py", "impact_launches.py",
+        "environ.py", "asking.py", "guard.py", "guarded.py", "wire.py", "nodes.py", "impact_launches.py",
         "testing.py",
     }  # fmt: skip
     found = {

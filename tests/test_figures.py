@@ -11,12 +11,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mpi_campaign import ROOT, disturbances, figures, machine, plan, toolchains
+from mpi_campaign import ROOT
+from mpi_campaign.doctor import disturbances, figures
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries import Impossible, Placement, Settings
-from postprocess import measurement, stop_rules
-from postprocess.measurement_text import BEGIN, END
-from postprocess.selfcheck_record import load_selfcheck
+from mpi_campaign.libraries.registry import Impossible, Placement, Settings
+from mpi_campaign.planning import plan
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains import resolving
+from postprocess.families.timing_selfcheck.record import load_selfcheck
+from postprocess.quality import measurement, stop_rules
+from postprocess.quality.measurement_text import BEGIN, END
 from tests.support import Command, launch, refused
 
 MOST = 100
@@ -43,7 +47,7 @@ def test_a_page_without_a_place_is_refused_before_anything_is_measured(
 ) -> None:
     (tmp_path / figures.PAGE).write_text("# Prose\n")
     monkeypatch.setattr(figures, "DOCS", tmp_path)
-    run = figures.Run(figures.QUICK, toolchains.parse("openmpi@5.0.11"), tmp_path, ["./campaign", "figures"])
+    run = figures.Run(figures.QUICK, resolving.parse("openmpi@5.0.11"), tmp_path, ["./campaign", "figures"])
     with pytest.raises(CampaignError, match="figures: begin"):
         run()
     assert sorted(path.name for path in tmp_path.iterdir()) == [figures.PAGE]
@@ -51,7 +55,7 @@ def test_a_page_without_a_place_is_refused_before_anything_is_measured(
 
 def test_a_page_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "DOCS", tmp_path)
-    run = figures.Run(figures.QUICK, toolchains.parse("openmpi@5.0.11"), tmp_path, ["./campaign", "figures"])
+    run = figures.Run(figures.QUICK, resolving.parse("openmpi@5.0.11"), tmp_path, ["./campaign", "figures"])
     with pytest.raises(CampaignError, match=r"git checkout -- docs/measurement\.md") as error:
         run()
     assert "\n" not in str(error.value)
@@ -67,7 +71,7 @@ def test_what_cannot_be_measured_leaves_no_folder(
     monkeypatch.setattr(figures, "FOLDER", tmp_path / "figures")
     monkeypatch.setattr(machine, "compiler", without_compiler)
     out = tmp_path / "new" if given else None
-    run = figures.Run(figures.QUICK, toolchains.parse("openmpi@5.0.11"), out, ["./campaign", "figures"])
+    run = figures.Run(figures.QUICK, resolving.parse("openmpi@5.0.11"), out, ["./campaign", "figures"])
     with pytest.raises(CampaignError, match="no compiler"):
         run()
     assert not list(tmp_path.iterdir())
@@ -89,7 +93,7 @@ def test_other_load_above_the_limit_of_the_doctor_is_said(
 
 def test_a_clone_where_nothing_can_be_built_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "ROOT", Path("/my clone"))
-    run = figures.Run(figures.QUICK, toolchains.parse("openmpi@5.0.11"), tmp_path / "new", ["./campaign", "figures"])
+    run = figures.Run(figures.QUICK, resolving.parse("openmpi@5.0.11"), tmp_path / "new", ["./campaign", "figures"])
     with pytest.raises(CampaignError, match="move the clone"):
         run()
     assert not list(tmp_path.iterdir())
@@ -104,7 +108,7 @@ def test_the_page_of_this_project_has_a_place() -> None:
 
 @pytest.mark.parametrize("nodes", [True, False])
 def test_without_nodes_only_what_needs_them_is_left_out(tmp_path: Path, *, nodes: bool) -> None:
-    mpi = toolchains.Toolchain("mpich@1", "mpich", "1", "prefix", "/p", "/p/bin/mpicc", "/p/bin/mpiexec")
+    mpi = resolving.Toolchain("mpich@1", "mpich", "1", "prefix", "/p", "/p/bin/mpicc", "/p/bin/mpiexec")
     between = Settings(options=("-hosts", "node0,node1")) if nodes else Impossible("no namespaces")
     placement = Placement(2, 1)
     program, truth = Path("/p/check"), Path("/p/truth")
@@ -116,7 +120,7 @@ def test_without_nodes_only_what_needs_them_is_left_out(tmp_path: Path, *, nodes
     expected |= {"between": 3, "truth-between": 2} if nodes else {}
     assert Counter(name.rpartition("-")[0] for name in records) == expected
     for step in steps:
-        assert ("mpi_campaign.nodes" in step.words) == ("between" in step.record.name)
+        assert ("mpi_campaign.launching.nodes" in step.words) == ("between" in step.record.name)
 
 
 @pytest.mark.slow

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mpi_campaign import ROOT, guard
+from mpi_campaign import ROOT
+from mpi_campaign.processes import guard
 
 # A launcher as MPI has them: children in sessions of their own, which ignore what a terminal sends.
 FAMILY = """
@@ -48,7 +49,7 @@ def start(marker: str, seconds: float) -> subprocess.Popen[str]:
     """A parent that starts a guard that starts the family, as `campaign run` does."""
     parent = (
         "import os, subprocess, sys; "
-        "sys.exit(subprocess.call([sys.executable, '-m', 'mpi_campaign.guard', str(os.getpid()), '--', "
+        "sys.exit(subprocess.call([sys.executable, '-m', 'mpi_campaign.processes.guard', str(os.getpid()), '--', "
         f"sys.executable, '-c', {FAMILY!r}, {marker!r}, '{seconds}'], start_new_session=True))"
     )
     process = subprocess.Popen([sys.executable, "-c", parent], cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -77,7 +78,9 @@ def test_kill_9_of_the_campaign_ends_everything(marker: str) -> None:
 
 def test_an_interrupt_ends_everything(marker: str) -> None:
     process = start(marker, 300)
-    guards = [pid for pid in alive(marker) if b"mpi_campaign.guard" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    guards = [
+        pid for pid in alive(marker) if b"mpi_campaign.processes.guard" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
     for pid in guards:
         with suppress(ProcessLookupError):  # its parent, ended a line above, takes the guard along
             os.kill(pid, signal.SIGTERM)

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mpi_campaign import outcome
-from mpi_campaign.alarms import Seen
-from postprocess.compare import METRICS
-from postprocess.history import changes_of, manifest_changes, with_changes
-from postprocess.limits import Limits
+from mpi_campaign.archive import rendering
+from mpi_campaign.verdicts.alarms import Seen
+from postprocess.statistics.limits import Limits
+from postprocess.verdicts.compare import METRICS
+from postprocess.verdicts.history import changes_of, manifest_changes, with_changes
 from tests.archives import archived, name_of, rewrite
 from tests.postprocess.test_postprocess_history import nights
 from tests.support import Command, refused
@@ -130,10 +130,10 @@ def test_what_was_acknowledged_stays_quiet_after_an_upgrade(tmp_path: Path, insi
 
 def test_what_the_records_of_a_run_say_of_it_is_kept(tmp_path: Path) -> None:
     run = archived(tmp_path, name_of(1))
-    seen = outcome.seen(run)
+    seen = rendering.seen(run)
     assert seen["nodes"]
     (builds,) = seen["builds"].values()
-    assert set(builds) == {"library", *outcome.BUILT_WITH}
+    assert set(builds) == {"library", *rendering.BUILT_WITH}
     assert all(len(values) == 1 for values in builds.values())
     assert set(seen["variables"]) == {"openmpi@5.0.11"}
 

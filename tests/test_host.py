@@ -15,11 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign import ROOT, host, machine, run
-from mpi_campaign.findings import Finding
-from mpi_campaign.host import SYS_CPU, HostLimits
-from postprocess import host_limits
-from postprocess.history import manifest_changes
+from mpi_campaign import ROOT
+from mpi_campaign.running import run
+from mpi_campaign.this_machine import host, machine
+from mpi_campaign.this_machine.findings import Finding
+from mpi_campaign.this_machine.host import SYS_CPU, HostLimits
+from postprocess.records import host_limits
+from postprocess.verdicts.history import manifest_changes
 from tests.archives import archived, name_of
 from tests.support import Command, refused
 from tests.test_doctor import VERSION_1, finding_of, machine_of

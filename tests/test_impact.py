@@ -13,11 +13,17 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mpi_campaign import impact_launches
-from mpi_campaign.impact_launches import Schedule
-from postprocess.fields import lines_of
-from postprocess.impact import impact_table
-from postprocess.impact_record import COMPUTE_ALONE, MPI_IMPACT, load_impact, validate_impact, validate_lines
+from mpi_campaign.launching import impact_launches
+from mpi_campaign.launching.impact_launches import Schedule
+from postprocess.families.mpi_impact.record import (
+    COMPUTE_ALONE,
+    MPI_IMPACT,
+    load_impact,
+    validate_impact,
+    validate_lines,
+)
+from postprocess.families.mpi_impact.table import impact_table
+from postprocess.records.fields import lines_of
 from tests.support import Command, launch, launch_line
 
 PROGRAMS = (MPI_IMPACT, COMPUTE_ALONE)
@@ -85,7 +91,7 @@ class TestPrograms:
         given = [f"--{name}={value}" for name, value in {**options, **changed}.items()]
         environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         return subprocess.run(
-            [sys.executable, "-m", "mpi_campaign.impact_launches", *given, "--", "--threads", "1", *words],
+            [sys.executable, "-m", "mpi_campaign.launching.impact_launches", *given, "--", "--threads", "1", *words],
             capture_output=True, text=True, check=False, timeout=240, env=environment,
         )  # fmt: skip
 

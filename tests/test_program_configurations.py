@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign import machine, toolchains, verify
-from postprocess.load import Record, load_record, validate_record
+from mpi_campaign.running import verify
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains import resolving
+from postprocess.records.load import Record, load_record, validate_record
 from tests.support import launch
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
-OPENMPI, MPICH = toolchains.DEFAULT_TOOLCHAINS[:2]
+OPENMPI, MPICH = resolving.DEFAULT_TOOLCHAINS[:2]
 BOTH = pytest.mark.parametrize("toolchain", [OPENMPI, MPICH])
 ONE_POINT = (
     "--collective",

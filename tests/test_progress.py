@@ -4,15 +4,15 @@ import io
 
 import pytest
 
-from mpi_campaign import progress
-from mpi_campaign.progress import LOG_INTERVAL_S, Countdown, Progress
+from mpi_campaign.processes import progress
+from mpi_campaign.processes.progress import LOG_INTERVAL_S, Countdown, Progress
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time of day, to be moved by the test."""
     now = [0.0]
-    monkeypatch.setattr("mpi_campaign.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("mpi_campaign.processes.progress.time.monotonic", lambda: now[0])
     return now
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mpi_campaign import ROOT
-from postprocess.load import PEER_SCHEMA
+from postprocess.records.load import PEER_SCHEMA
 from tests.support import Command
 
 EXAMPLES = sorted((ROOT / "results" / "example").glob("*/manifest.json"))

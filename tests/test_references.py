@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from mpi_campaign import ROOT, archive, references, sides
-from postprocess.load import message_sizes
+from mpi_campaign import ROOT
+from mpi_campaign.archive import references, run_folders
+from mpi_campaign.verdicts import sides
+from postprocess.records.load import message_sizes
 from tests.archives import archived, fail, name_of
 from tests.support import Command, refused
 
@@ -72,8 +74,8 @@ def test_what_is_no_measure_of_the_machine_is_left_out(systems: Path, tmp_path: 
     other = archived(root, name_of(4), system="there")
     refused(inside("baseline", names[0], str(other.path), *words), "references are of one system", "here, there")
     refused(inside("baseline", str(other.path), *words), "fewer than 3 runs")
-    partial = archive.start(root, "here")
-    archive.write_manifest(partial, {})
+    partial = run_folders.start(root, "here")
+    run_folders.write_manifest(partial, {})
     refused(inside("baseline", partial.run, *words), "is incomplete")
     partial.session.rmdir()
     (systems / "here").rmdir()

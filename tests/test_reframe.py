@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from mpi_campaign import ROOT, libraries, site, suites, toolchains
-from mpi_campaign.benchmarks import COMPUTATIONS
+from mpi_campaign import ROOT
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.reframe_session import command, pattern
+from mpi_campaign.libraries import registry
+from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks import COMPUTATIONS
+from mpi_campaign.running.reframe_session import command, pattern
+from mpi_campaign.systems import site
+from mpi_campaign.toolchains import resolving
 
 SYSTEMS = sorted(
     path.parent.name for path in (ROOT / "systems").glob("*/settings.py") if not path.parent.name.startswith("tmp-")
@@ -54,14 +58,14 @@ def reframe(system: str, stage: Path, *words: str, collectives: str = "") -> sub
 @pytest.fixture(scope="module", autouse=True)
 def toolchain() -> None:
     """At least one environment for the tests to run in."""
-    toolchains.resolve(toolchains.parse(toolchains.DEFAULT_TOOLCHAINS[0]), print)
+    resolving.resolve(resolving.parse(resolving.DEFAULT_TOOLCHAINS[0]), print)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_case_is_listed(system: str, tmp_path: Path) -> None:
     done = reframe(system, tmp_path, "-l")
     assert done.returncode == 0, done.stdout
-    own = [f"%configuration={one} %test_interval_ns=0" for one in libraries.CONFIGURATIONS]
+    own = [f"%configuration={one} %test_interval_ns=0" for one in registry.CONFIGURATIONS]
     basics = [f"%basic.collective={one}" for one in suites.FIVE]
     for parameters in itertools.product(own, basics, [f"%basic.computation={one}" for one in COMPUTATIONS]):
         assert f"nbc_overlap {' '.join(parameters)} " in done.stdout

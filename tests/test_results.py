@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpi_campaign import ROOT, archive, store
+from mpi_campaign import ROOT
+from mpi_campaign.archive import run_folders, store
 from tests.archives import archived, name_of
 from tests.support import Command, refused
 
@@ -33,7 +34,7 @@ def test_runs_are_listed(root: Path, campaign: Command) -> None:
     assert "unreadable" in table[1]
     assert trouble.startswith(f"here/{name_of(2)}: ")
     assert "is not a manifest" in trouble
-    assert archive.find(f"here/{name_of(3)}", root).run == name_of(3)
+    assert run_folders.find(f"here/{name_of(3)}", root).run == name_of(3)
     found = json.loads(campaign("results", "list", "--json", "--output", str(root)).stdout)
     assert (found[0]["run"], found[0]["passed"], found[0]["cases"]) == (name_of(1), 2, 2)
     assert "no runs yet" in campaign("results", "list", "--output", str(root / "none")).stdout
@@ -43,7 +44,7 @@ def test_a_run_is_what_was_archived_until_a_byte_changes(root: Path, inside: Com
     done = inside("results", "verify", "--output", str(root))
     assert done.returncode == 0, done.stdout
     assert "3 of 3 runs are what was archived" in done.stdout
-    folder = archive.find(name_of(2), root)
+    folder = run_folders.find(name_of(2), root)
     record = next(iter(sorted(folder.records.glob("*.jsonl"))))
     record.write_text(record.read_text().replace('"repetitions": 11', '"repetitions": 12', 1))
     (folder.path / "points.parquet").unlink()
@@ -86,7 +87,7 @@ def test_a_whole_archive_is_taken_over_and_what_is_broken_keeps_nothing_else_out
         refused(done, f"{name_of(2)}: points.parquet", "checksum differs")
         assert len(done.stdout.splitlines()) == 2
     assert done.stdout.count("was there already") == 2
-    assert [run.run for run in archive.runs(elsewhere)] == [name_of(1), name_of(3)]
+    assert [run.run for run in run_folders.runs(elsewhere)] == [name_of(1), name_of(3)]
 
 
 def test_several_that_take_in_the_same_at_once_are_in_nobodys_way(root: Path, tmp_path: Path) -> None:
@@ -99,8 +100,8 @@ def test_several_that_take_in_the_same_at_once_are_in_nobodys_way(root: Path, tm
     said = [one.communicate() for one in at_once]
     assert [one.returncode for one in at_once] == [0] * 4, said
     assert sum(out.count("imported: ") for out, _ in said) == 3
-    assert [run.run for run in archive.runs(target)] == [name_of(day) for day in (1, 2, 3)]
-    assert not any(fault for run in archive.runs(target) for fault in store.faults(run))
+    assert [run.run for run in run_folders.runs(target)] == [name_of(day) for day in (1, 2, 3)]
+    assert not any(fault for run in run_folders.runs(target) for fault in store.faults(run))
     assert not (target / store.INCOMING).exists()
 
 
@@ -171,13 +172,13 @@ def test_what_is_damaged_is_not_exported_and_what_is_not_there_keeps_nothing_els
     elsewhere = tmp_path / "elsewhere"
     done = inside("results", "import", str(tmp_path / "nosuch"), str(pack), "--output", str(elsewhere))
     refused(done, "nosuch")
-    assert [run.run for run in archive.runs(elsewhere)] == [name_of(2)]
+    assert [run.run for run in run_folders.runs(elsewhere)] == [name_of(2)]
 
 
 def test_a_file_that_is_no_pack_or_was_changed_is_refused(root: Path, tmp_path: Path, inside: Command) -> None:
     (tmp_path / "text").write_text("hello")
     refused(inside("results", "import", str(tmp_path / "text"), "--output", str(root)), "no file that")
-    folder = archive.find(name_of(1), root)
+    folder = run_folders.find(name_of(1), root)
     with next(iter(folder.records.glob("*.jsonl"))).open("a") as stream:
         stream.write(" ")
     other = tmp_path / "other"
@@ -241,7 +242,7 @@ def test_a_name_that_two_runs_have_needs_a_folder(root: Path, inside: Command) -
 
 
 def test_what_is_in_use_is_not_thrown_away(root: Path, inside: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "STATE", root.parent)
+    monkeypatch.setattr(run_folders, "STATE", root.parent)
     archived(root, name_of(4), launches=1, manifest={"options": {"sizes_of": name_of(1)}})
     archived(root, name_of(5), launches=1)  # not of any run's sizes
     words = ("results", "prune", "--output", str(root))
@@ -254,9 +255,9 @@ def test_what_is_in_use_is_not_thrown_away(root: Path, inside: Command, monkeypa
     assert named(0) == [name_of(day) for day in range(1, 6)]  # nothing stays that has them
     refused(inside(*words, "--older-than-days", "nan"), "nan")
     refused(inside(*words, "--older-than-days", "1e9"), "36500")
-    grows = archive.start(root, "here")
-    archive.write_manifest(grows, {})
-    with archive.growing(grows):
+    grows = run_folders.start(root, "here")
+    run_folders.write_manifest(grows, {})
+    with run_folders.growing(grows):
         refused(inside(*words, "--partial", "--keep", "0", "--yes"), "is measuring")
     done = inside(*words, "--partial", "--keep", "0", "--yes")
     assert done.returncode == 0, done.stderr
@@ -268,9 +269,9 @@ def test_old_runs_are_named_and_then_deleted_but_not_references(root: Path, insi
     refused(inside(*words), "--keep N")
     done = inside(*words, "--keep", "1")
     assert done.stdout.count("would delete") == 2
-    assert len(list(archive.runs(root))) == 3
+    assert len(list(run_folders.runs(root))) == 3
     done = inside(*words, "--keep", "1", "--yes")
     assert done.returncode == 0, done.stderr
-    assert [run.run for run in archive.runs(root)] == [name_of(3)]
+    assert [run.run for run in run_folders.runs(root)] == [name_of(3)]
     done = inside(*words, "--older-than-days", "36500")
     assert (done.returncode, done.stdout) == (0, "there is nothing to delete\n")

@@ -16,7 +16,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mpi_campaign import ROOT, builds, machine, selfcheck, toolchains
+from mpi_campaign import ROOT
+from mpi_campaign.doctor import selfcheck
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains import builds, resolving
 from tests.support import launch, launch_line, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
@@ -392,7 +395,7 @@ def test_a_killed_rank_ends_the_run(built: Path, tmp_path: Path) -> None:
 def test_another_compiler_builds_anew_in_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """CMake would begin again by itself, without the options that it was given."""
     monkeypatch.setattr(builds, "STATE", tmp_path)
-    toolchain = toolchains.resolve(toolchains.parse(toolchains.DEFAULT_TOOLCHAINS[0]), print)
+    toolchain = resolving.resolve(resolving.parse(resolving.DEFAULT_TOOLCHAINS[0]), print)
     first = selfcheck.build(toolchain)
     folder = builds.folder(toolchain.environment, toolchain.mpicc)
     assert builds.anew(folder) == []

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from mpi_campaign import archive, libraries, results
-from mpi_campaign.archive import RunFolder
-from mpi_campaign.cases import Case
-from mpi_campaign.plan import Options, Plan
-from mpi_campaign.reframe_session import EVENT, Event, Outcome, outcomes, pattern
+from mpi_campaign.archive import run_folders
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.libraries import registry
+from mpi_campaign.planning.cases import Case
+from mpi_campaign.planning.plan import Options, Plan
+from mpi_campaign.running import case_results
+from mpi_campaign.running.reframe_session import EVENT, Event, Outcome, outcomes, pattern
 
 CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_overlap", "ibcast")
-PLAN = Plan(Options(), "wire:2gbit", {0: libraries.Placement(2, 1)}, (CASE,), {})
+PLAN = Plan(Options(), "wire:2gbit", {0: registry.Placement(2, 1)}, (CASE,), {})
 WHOLE = '{"type": "header"}\n{"type": "footer", "complete": true}\n'
 
 
@@ -92,12 +94,12 @@ def test_a_report_that_was_never_written_has_no_outcomes(tmp_path: Path) -> None
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
-    monkeypatch.setattr(archive, "STATE", tmp_path / "state")
-    return archive.start(tmp_path / "results", "local")
+    monkeypatch.setattr(run_folders, "STATE", tmp_path / "state")
+    return run_folders.start(tmp_path / "results", "local")
 
 
 def judged(folder: RunFolder, *said: Outcome) -> tuple[str, str]:
-    (found,) = results.results(folder, PLAN, list(said))
+    (found,) = case_results.results(folder, PLAN, list(said))
     json.dumps(found)
     return found["result"], found["reason"]
 
@@ -130,7 +132,7 @@ def test_what_verification_found_is_the_reason_of_a_whole_record(folder: RunFold
 
 
 def test_what_an_interrupt_ended_did_not_fail(folder: RunFolder) -> None:
-    (found,) = results.results(folder, PLAN, [failed("keyboard interrupt")], interrupted=True)
+    (found,) = case_results.results(folder, PLAN, [failed("keyboard interrupt")], interrupted=True)
     assert found["result"] == "missing"
 
 
@@ -156,16 +158,16 @@ def test_a_line_that_tells_an_exit_code_alone_is_not_the_reason(folder: RunFolde
 
 def test_the_whole_message_of_what_ended_early_is_kept(folder: RunFolder) -> None:
     log(folder, "# calibrated ibcast\nfirst\x1b[31m line\n\tsecond line\ncannot load libpmix.so\n")
-    (found,) = results.results(folder, PLAN, [failed("cannot be read")])
+    (found,) = case_results.results(folder, PLAN, [failed("cannot be read")])
     assert found["message"] == "first\N{REPLACEMENT CHARACTER}[31m line\n        second line\ncannot load libpmix.so"
     record(folder, WHOLE)
-    (found,) = results.results(folder, PLAN, [failed("sanity error: the wire carried 1 byte")])
+    (found,) = case_results.results(folder, PLAN, [failed("sanity error: the wire carried 1 byte")])
     assert "message" not in found
 
 
 def test_the_whole_message_of_a_build_is_kept(folder: RunFolder, tmp_path: Path) -> None:
     (tmp_path / "rfm_build.out").write_text("[1/2] cc\nengine.c:3: error: no such thing\nninja: stopped\n")
-    (found,) = results.results(folder, PLAN, [failed("exit 1", "", str(tmp_path))])
+    (found,) = case_results.results(folder, PLAN, [failed("exit 1", "", str(tmp_path))])
     assert found["message"] == "[1/2] cc\nengine.c:3: error: no such thing\nninja: stopped"
 
 
@@ -204,7 +206,7 @@ def test_a_whole_record_passes_whatever_basic_is_held_against(folder: RunFolder)
 def test_the_phase_in_which_a_case_failed_is_kept(folder: RunFolder, phases: tuple[str, ...]) -> None:
     """Of the fixture and of the test that judges it; what was not what was asked for outweighs a reference."""
     record(folder, WHOLE)
-    (found,) = results.results(folder, PLAN, [replace(failed("so it is"), fail_phase=phase) for phase in phases])
+    (found,) = case_results.results(folder, PLAN, [replace(failed("so it is"), fail_phase=phase) for phase in phases])
     assert (found["result"], found["fail_phase"]) == ("fail", phases[-1])
 
 

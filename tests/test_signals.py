@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mpi_campaign import ROOT, guard, signals
+from mpi_campaign import ROOT
+from mpi_campaign.processes import guard, signals
 from tests.support import ignoring, running
 
 # A command as ReFrame and MPI launchers are: each process of it has handlers of its own, whatever it was started with.
@@ -25,15 +26,15 @@ while not os.path.exists(sys.argv[1]):
 """
 MEASURING = """
 import sys
-from mpi_campaign import measuring
-ended = measuring.run(sys.argv[1:], lambda line: print(line, flush=True), lambda: None, env={}, poll_seconds=0.1)
+from mpi_campaign.processes import guarded
+ended = guarded.run(sys.argv[1:], lambda line: print(line, flush=True), lambda: None, env={}, poll_seconds=0.1)
 print(ended.exit_code, ended.interrupted)
 """
 PARTS = {
-    "guard": [sys.executable, "-m", "mpi_campaign.guard", str(os.getpid()), "--"],
+    "guard": [sys.executable, "-m", "mpi_campaign.processes.guard", str(os.getpid()), "--"],
     "measuring": [sys.executable, "-c", MEASURING],
-    "wire": [sys.executable, "-m", "mpi_campaign.wire", "--rate", "1gbit", "--"],
-    "nodes": [sys.executable, "-m", "mpi_campaign.nodes", "--"],
+    "wire": [sys.executable, "-m", "mpi_campaign.launching.wire", "--rate", "1gbit", "--"],
+    "nodes": [sys.executable, "-m", "mpi_campaign.launching.nodes", "--"],
 }
 MARKED = [pytest.param(name, marks=pytest.mark.needs(name) if name in ("wire", "nodes") else ()) for name in PARTS]
 

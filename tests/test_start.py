@@ -81,7 +81,7 @@ def test_the_environment_of_another_clone_is_not_emptied(clone: Path, tmp_path: 
 
 
 def test_locks_name_no_registry() -> None:
-    for lock in ("requirements.lock", "requirements-test.lock", "mpi_campaign/wheels.lock"):
+    for lock in ("requirements.lock", "requirements-test.lock", "mpi_campaign/toolchains/wheels.lock"):
         text = (ROOT / lock).read_text()
         assert "://" not in text
         assert "--index-url" not in text

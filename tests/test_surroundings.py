@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign import ROOT, machine, toolchains
+from mpi_campaign import ROOT
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains import resolving
 from tests.test_environ import OTHERS, POISON
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
@@ -54,12 +56,12 @@ def measured(output: Path, *before: str, env: dict[str, str], more: tuple[str, .
 def there() -> None:
     """Fetched beforehand: what is against a run here is not against its network."""
     for name in LIBRARIES:
-        toolchains.resolve(toolchains.parse(name), print)
+        resolving.resolve(resolving.parse(name), print)
 
 
 @pytest.mark.needs("mount")
 def test_each_library_runs_where_everything_is_against_it(tmp_path: Path) -> None:
-    other_library = Path(toolchains.resolve(toolchains.parse("mpich@5.0.2"), print).prefix) / "lib"
+    other_library = Path(resolving.resolve(resolving.parse("mpich@5.0.2"), print).prefix) / "lib"
     poison = {**POISON, "LD_LIBRARY_PATH": str(other_library), "HOME": str(tmp_path / "home")}
     del poison["LD_PRELOAD"], poison["LD_AUDIT"]  # of files that are not there: every program complains
     (tmp_path / "home" / ".openmpi").mkdir(parents=True)

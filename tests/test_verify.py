@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign import verify
-from mpi_campaign.cases import Case
-from mpi_campaign.libraries import CONFIGURATIONS
+from mpi_campaign.libraries.registry import CONFIGURATIONS
+from mpi_campaign.planning.cases import Case
+from mpi_campaign.running import verify
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_impact import Lines, slowed, write
 from tests.postprocess.synthetic_impact import synthetic as synthetic_impact

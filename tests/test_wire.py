@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroute2 import IPRoute
 
-from mpi_campaign import ROOT, wire
+from mpi_campaign import ROOT
+from mpi_campaign.launching import wire
 from tests.support import as_another_user
 
 SEND = """
@@ -30,7 +31,7 @@ def over_wire(
 ) -> subprocess.CompletedProcess[str]:
     options = ["--report", str(report)] if report else []
     return subprocess.run(
-        [sys.executable, "-m", "mpi_campaign.wire", "--rate", rate, *options, "--", *words],
+        [sys.executable, "-m", "mpi_campaign.launching.wire", "--rate", rate, *options, "--", *words],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -113,7 +114,7 @@ def test_the_exit_code_is_the_commands() -> None:
 @pytest.mark.needs("wire")
 @pytest.mark.needs("another-user")
 def test_an_ordinary_user_gets_a_wire_through_a_user_namespace() -> None:
-    words, environment = as_another_user("-m", "mpi_campaign.wire", "--rate", "1gbit", "--", "id", "-u")
+    words, environment = as_another_user("-m", "mpi_campaign.launching.wire", "--rate", "1gbit", "--", "id", "-u")
     done = subprocess.run(words, capture_output=True, text=True, cwd="/", check=False, env=environment)
     assert (done.returncode, done.stdout) == (0, "65534\n"), done.stderr
 

@@ -30,13 +30,13 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from mpi_campaign import alarms, comparing
-from postprocess import metrics
-from postprocess.effects import Integers
-from postprocess.launches import TIMES, WORDS, launch_table
-from postprocess.limits import HISTORY_RATE, Limits
-from postprocess.points import write_table
-from postprocess.table import aligned
+from mpi_campaign.verdicts import alarms, comparing
+from postprocess.drawing.columns import aligned
+from postprocess.records.parquet import write_table
+from postprocess.statistics import metrics
+from postprocess.statistics.effects import Integers
+from postprocess.statistics.limits import HISTORY_RATE, Limits
+from postprocess.verdicts.launches import TIMES, WORDS, launch_table
 from tests.archives import archived, name_of
 
 RUNS_OF_A_SIDE = 10

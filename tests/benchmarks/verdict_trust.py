@@ -32,12 +32,12 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from reframe.core.exceptions import SanityError
 from reframe.utility.sanity import assert_reference, evaluate
 
-from mpi_campaign import toolchains
-from postprocess.compare import FASTER, METRICS, SLOWER, compare
-from postprocess.load import Record, load_record
-from postprocess.metrics import Floats
-from postprocess.points import points_table
-from postprocess.table import aligned
+from mpi_campaign.toolchains import resolving
+from postprocess.drawing.columns import aligned
+from postprocess.families.nbc_overlap.points import points_table
+from postprocess.records.load import Record, load_record
+from postprocess.statistics.metrics import Floats
+from postprocess.verdicts.compare import FASTER, METRICS, SLOWER, compare
 from tests.archives import archived, name_of
 from tests.support import build_benchmarks, launch_line
 
@@ -100,7 +100,7 @@ def one(folder: Path, built: Path, asked: Asked, side: str, number: int, collect
         env=slow, toolchain=asked.toolchain, network=asked.network,
     )  # fmt: skip
     if rate := asked.network.partition(":")[2]:
-        line = [sys.executable, "-m", "mpi_campaign.wire", "--rate", rate, "--", *line]
+        line = [sys.executable, "-m", "mpi_campaign.launching.wire", "--rate", rate, "--", *line]
     done = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     return load_record(path)
@@ -214,7 +214,7 @@ def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--turns", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=3.0)
-    parser.add_argument("--toolchain", default=toolchains.DEFAULT_TOOLCHAINS[1])
+    parser.add_argument("--toolchain", default=resolving.DEFAULT_TOOLCHAINS[1])
     parser.add_argument("--network", default="wire:2gbit")
     parser.add_argument("--cases", type=int, default=CASES, help="synthetic ones")
     parser.add_argument("--pairs", type=int, default=max(PAIRS.values()), help="of synthetic sides, at most")

@@ -7,7 +7,7 @@ from typing import Any
 from selenium import webdriver
 from selenium.webdriver.remote.webelement import WebElement
 
-from postprocess.colour import contrast
+from postprocess.drawing.colour import contrast
 
 
 def log(browser: webdriver.Chrome, kind: str) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from postprocess.impact_record import COMPUTE_ALONE, MPI_IMPACT
+from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT
 
 Lines: TypeAlias = list[dict[str, Any]]
 

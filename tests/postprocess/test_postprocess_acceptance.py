@@ -11,12 +11,21 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from postprocess.acceptance import FAIL, NOT_TESTED, PASS, Criteria, CriteriaError, Result, judge, read_criteria
-from postprocess.impact import impact_table
-from postprocess.impact_record import load_impact
-from postprocess.load import Record, load_record, load_run
-from postprocess.points import points_of
-from postprocess.verdict_page import acceptance_answer
+from postprocess.families.mpi_impact.record import load_impact
+from postprocess.families.mpi_impact.table import impact_table
+from postprocess.families.nbc_overlap.points import points_of
+from postprocess.records.load import Record, load_record, load_run
+from postprocess.verdicts.acceptance import (
+    FAIL,
+    NOT_TESTED,
+    PASS,
+    Criteria,
+    CriteriaError,
+    Result,
+    judge,
+    read_criteria,
+)
+from postprocess.verdicts.verdict_page import acceptance_answer
 from tests.postprocess import synthetic, synthetic_impact
 
 

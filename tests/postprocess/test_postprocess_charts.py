@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from postprocess.break_even import break_even_table
-from postprocess.charts import Chart, Mark, Series, charts_of
-from postprocess.load import Run, load_run
-from postprocess.plot import Look, write_maps
-from postprocess.points import points_of
-from postprocess.report import render_report
-from postprocess.summary import summarise
+from postprocess.families.nbc_overlap.break_even import break_even_table
+from postprocess.families.nbc_overlap.charts import Chart, Mark, Series, charts_of
+from postprocess.families.nbc_overlap.map_plot import Look, write_maps
+from postprocess.families.nbc_overlap.points import points_of
+from postprocess.families.nbc_overlap.summary import summarise
+from postprocess.records.load import Run, load_run
+from postprocess.report.html import render_report
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import Behaviour, sweep
 

@@ -13,12 +13,13 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from postprocess import compare_text, impact, verdict_page
-from postprocess.compare import FASTER, KEY, METRICS, SAME, SLOWER, UNKNOWN, USUAL, Comparison, compare
-from postprocess.launches import launch_table
-from postprocess.limits import Limits
-from postprocess.load import load_run
-from postprocess.points import write_parquet
+from postprocess.families.mpi_impact import table as impact
+from postprocess.families.nbc_overlap.points import write_parquet
+from postprocess.records.load import load_run
+from postprocess.statistics.limits import Limits
+from postprocess.verdicts import compare_text, verdict_page
+from postprocess.verdicts.compare import FASTER, KEY, METRICS, SAME, SLOWER, UNKNOWN, USUAL, Comparison, compare
+from postprocess.verdicts.launches import launch_table
 from tests.postprocess import synthetic, synthetic_impact
 from tests.postprocess.test_postprocess_report import Page
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from postprocess import diagnosis, metrics
-from postprocess.diagnosis import (
+from postprocess.families.nbc_overlap import diagnosis
+from postprocess.families.nbc_overlap.diagnosis import (
     CLEAR,
     COMM,
     COMP,
@@ -35,11 +35,12 @@ from postprocess.diagnosis import (
     map_diagnosis,
     possible_labels,
 )
-from postprocess.load import load_record
-from postprocess.metrics import as_float, median_estimate
-from postprocess.points import points_table
-from postprocess.summary import OVERLAPS, SERIALISES, point_verdict, summarise
-from postprocess.table import diagnosis_text, summary_table
+from postprocess.families.nbc_overlap.points import points_table
+from postprocess.families.nbc_overlap.summary import OVERLAPS, SERIALISES, point_verdict, summarise
+from postprocess.families.nbc_overlap.tables import diagnosis_text, summary_table
+from postprocess.records.load import load_record
+from postprocess.statistics import metrics
+from postprocess.statistics.metrics import as_float, median_estimate
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import MS, Behaviour, sweep
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from postprocess import effects
-from postprocess.effects import Effects, Spread
-from postprocess.metrics import Floats
+from postprocess.statistics import effects
+from postprocess.statistics.effects import Effects, Spread
+from postprocess.statistics.metrics import Floats
 
 CASES = 400
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Floats]

@@ -9,15 +9,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from postprocess.break_even import break_even_table
-from postprocess.charts import charts_of
-from postprocess.impact import impact_of, verdict
-from postprocess.launches import launch_table
-from postprocess.load import PERFORMANCE, load_run
-from postprocess.points import points_as_json, points_of, usable, write_parquet
-from postprocess.report import render_report
-from postprocess.summary import summarise
-from postprocess.table import diagnosis_text, summary_table
+from postprocess.families.mpi_impact.table import impact_of, verdict
+from postprocess.families.nbc_overlap.break_even import break_even_table
+from postprocess.families.nbc_overlap.charts import charts_of
+from postprocess.families.nbc_overlap.points import points_as_json, points_of, usable, write_parquet
+from postprocess.families.nbc_overlap.summary import summarise
+from postprocess.families.nbc_overlap.tables import diagnosis_text, summary_table
+from postprocess.records.load import PERFORMANCE, load_run
+from postprocess.report.html import render_report
+from postprocess.verdicts.launches import launch_table
 from tests.postprocess import synthetic, synthetic_impact
 from tests.postprocess.synthetic import Behaviour, sweep
 

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from postprocess.compare import FASTER, KEY, SLOWER
-from postprocess.history import (
+from postprocess.statistics.metrics import Floats
+from postprocess.verdicts.compare import FASTER, KEY, SLOWER
+from postprocess.verdicts.history import (
     FEWEST,
     Series,
     change_points,
@@ -18,7 +19,6 @@ from postprocess.history import (
     upgraded,
     with_changes,
 )
-from postprocess.metrics import Floats
 
 
 def nights(

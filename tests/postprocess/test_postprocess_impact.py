@@ -15,12 +15,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postprocess.fields import RecordError
-from postprocess.impact import highlighted, impact_of, impact_table, impact_text, verdict, write_parquet
-from postprocess.impact_record import COMPUTE_ALONE, MPI_IMPACT, load_impact, validate_impact
-from postprocess.load import load_run
-from postprocess.metrics import Floats, r_mpi_impact
-from postprocess.report import write_report
+from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, load_impact, validate_impact
+from postprocess.families.mpi_impact.table import (
+    highlighted,
+    impact_of,
+    impact_table,
+    impact_text,
+    verdict,
+    write_parquet,
+)
+from postprocess.records.fields import RecordError
+from postprocess.records.load import load_run
+from postprocess.report.html import write_report
+from postprocess.statistics.metrics import Floats, r_mpi_impact
 from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
 from tests.postprocess.synthetic_impact import BLOCK, TARGETS_NS, Lines, slowed, synthetic, write
 from tests.postprocess.test_postprocess_report import Page

@@ -15,9 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postprocess.fields import RecordError
-from postprocess.impact_record import impacts_of
-from postprocess.load import (
+from postprocess.families.mpi_impact.record import impacts_of
+from postprocess.families.nbc_overlap.points import points_table
+from postprocess.families.peers.outputs import load_peers
+from postprocess.records.fields import RecordError
+from postprocess.records.load import (
     RECORD_VERSIONS,
     Clock,
     Progress,
@@ -28,8 +30,6 @@ from postprocess.load import (
     schema_file,
     validate_record,
 )
-from postprocess.peers import load_peers
-from postprocess.points import points_table
 from tests.postprocess import synthetic
 from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
 

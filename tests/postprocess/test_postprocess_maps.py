@@ -19,13 +19,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from postprocess import colour
-from postprocess.colour import PALETTES, SCALES, Rgb
-from postprocess.load import Run, cases_of, load_run
-from postprocess.maps import METRICS, Panel, legend, panels_of, sweeps_of
-from postprocess.plot import Look, save_figure, write_maps
-from postprocess.points import points_of
-from postprocess.table import points_table_text
+from postprocess.drawing import colour
+from postprocess.drawing.colour import PALETTES, SCALES, Rgb
+from postprocess.drawing.pictures import save_figure
+from postprocess.families.nbc_overlap.map_plot import Look, write_maps
+from postprocess.families.nbc_overlap.maps import METRICS, Panel, legend, panels_of, sweeps_of
+from postprocess.families.nbc_overlap.points import points_of
+from postprocess.families.nbc_overlap.tables import points_table_text
+from postprocess.records.load import Run, cases_of, load_run
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import MS, sweep
 from tests.postprocess.test_postprocess_report import hostile_run

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from postprocess import measurement, measurement_plot, measurement_text, stop_rules
-from postprocess.fields import RecordError
-from postprocess.measurement import NOT_JUDGED, NOT_MEASURED, NOT_REACHED, REACHED, Figures, Records
-from postprocess.measurement_text import BEGIN, END, PageError
+from postprocess.quality import measurement, measurement_plot, measurement_text, stop_rules
+from postprocess.quality.measurement import NOT_JUDGED, NOT_MEASURED, NOT_REACHED, REACHED, Figures, Records
+from postprocess.quality.measurement_text import BEGIN, END, PageError
+from postprocess.records.fields import RecordError
 from tests.postprocess import synthetic_selfcheck as synthetic
 
 RUN = {"toolchain": "openmpi@5.0.11", "started_utc": "2026-01-01T00:00:00Z", "commit": "abc", "command": "figures"}

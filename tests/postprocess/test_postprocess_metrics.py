@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from postprocess import metrics
-from postprocess.metrics import Estimate, median_estimate, overhead_estimate, ratio_estimate
+from postprocess.statistics import metrics
+from postprocess.statistics.metrics import Estimate, median_estimate, overhead_estimate, ratio_estimate
 
 TIMES = st.floats(1.0, 1e12)
 

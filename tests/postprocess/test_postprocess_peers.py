@@ -15,10 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postprocess import metrics
-from postprocess.fields import RecordError
-from postprocess.load import SCHEMA_FOLDER, load_run
-from postprocess.peers import (
+from postprocess.families.nbc_overlap.points import points_of
+from postprocess.families.peers.outputs import (
     FORMATS,
     LAUNCH_END,
     PEERS_NOTE,
@@ -37,8 +35,10 @@ from postprocess.peers import (
     read_output,
     write_peer_record,
 )
-from postprocess.points import points_of
-from postprocess.report import render_report
+from postprocess.records.fields import RecordError
+from postprocess.records.load import SCHEMA_FOLDER, load_run
+from postprocess.report.html import render_report
+from postprocess.statistics import metrics
 from tests.postprocess import synthetic
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "peers"

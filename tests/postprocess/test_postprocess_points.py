@@ -15,12 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postprocess import metrics, validity
-from postprocess.break_even import COLUMNS as BREAK_EVEN_COLUMNS
-from postprocess.break_even import break_even_table
-from postprocess.diagnosis import UNRELIABLE
-from postprocess.load import RECORD_VERSIONS, Reference, load_record, load_run
-from postprocess.points import (
+from postprocess.families.nbc_overlap import validity
+from postprocess.families.nbc_overlap.break_even import COLUMNS as BREAK_EVEN_COLUMNS
+from postprocess.families.nbc_overlap.break_even import break_even_table
+from postprocess.families.nbc_overlap.diagnosis import UNRELIABLE
+from postprocess.families.nbc_overlap.points import (
     COLUMNS,
     configuration_words,
     expected_wire_bytes,
@@ -31,8 +30,8 @@ from postprocess.points import (
     samples_of,
     write_parquet,
 )
-from postprocess.summary import point_verdict, summarise
-from postprocess.table import (
+from postprocess.families.nbc_overlap.summary import point_verdict, summarise
+from postprocess.families.nbc_overlap.tables import (
     break_even_text,
     diagnosis_text,
     measured_share,
@@ -40,6 +39,8 @@ from postprocess.table import (
     points_table_text,
     summary_table,
 )
+from postprocess.records.load import RECORD_VERSIONS, Reference, load_record, load_run
+from postprocess.statistics import metrics
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import MS, Behaviour, point, sweep
 

@@ -15,13 +15,16 @@ from urllib.parse import unquote
 
 import pytest
 
-from postprocess import diagnosis, metrics, text, validity
-from postprocess.load import RECORD_VERSIONS, load_run
-from postprocess.maps import legend, sweeps_of
-from postprocess.plot import Look
-from postprocess.points import points_of
-from postprocess.report import write_report
-from postprocess.report_verified import verified_of
+from postprocess.drawing import text
+from postprocess.families.nbc_overlap import diagnosis, validity
+from postprocess.families.nbc_overlap.map_plot import Look
+from postprocess.families.nbc_overlap.maps import legend, sweeps_of
+from postprocess.families.nbc_overlap.points import points_of
+from postprocess.records.load import RECORD_VERSIONS, load_run
+from postprocess.report.html import write_report
+from postprocess.report.verified import verified_of
+from postprocess.statistics import metrics
+from postprocess.statistics.limits import CALIBRATION_LIMIT
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import sweep
 
@@ -118,7 +121,7 @@ def test_report_is_well_formed_and_self_contained(smoke: tuple[Path, str]) -> No
     (style,) = re.findall(r"<style>(.*?)</style>", smoke[1], flags=re.DOTALL)
     digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
     (script,) = re.findall(r"<script>(.*?)</script>", smoke[1], flags=re.DOTALL)
-    own = (ROOT / "postprocess" / "templates" / "report.js").read_text(encoding="utf-8")
+    own = (ROOT / "postprocess" / "drawing" / "templates" / "report.js").read_text(encoding="utf-8")
     assert script == own
     allowed = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert policy == (
@@ -193,7 +196,7 @@ def test_what_the_page_says_of_reliable_is_what_decides(smoke: tuple[Path, str])
     for expected in (
         f"valid with {metrics.MIN_REPETITIONS} repetitions or more and correct data",
         f"at most {validity.WIDEST_INTERVAL} wide or lies wholly at or above {validity.SERIALISED:.0f}",
-        f"meet their target times to within {text.percent(validity.CALIBRATION_LIMIT)}",
+        f"meet their target times to within {text.percent(CALIBRATION_LIMIT)}",
         f"had references that stayed within {text.percent(validity.REFERENCE_LIMIT)}",
         "It is reliable if besides its case did not fail",
         f"the clocks agree to within {text.percent(validity.CLOCK_LIMIT)} of the shorter reference",

@@ -18,10 +18,11 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.ui import WebDriverWait
 
-from postprocess.load import load_run
-from postprocess.points import points_of, write_table
-from postprocess.report import render_report
-from postprocess.report_points import COLUMNS, Room
+from postprocess.families.nbc_overlap.points import points_of
+from postprocess.families.nbc_overlap.report_points import COLUMNS, Room
+from postprocess.records.load import load_run
+from postprocess.records.parquet import write_table
+from postprocess.report.html import render_report
 from tests.postprocess import synthetic
 from tests.postprocess.pages import log, open_at, requests
 from tests.postprocess.synthetic import Behaviour

@@ -11,10 +11,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from postprocess import selfcheck
-from postprocess.fields import RecordError
-from postprocess.selfcheck import NO, NOT_MEASURED, WITH_CARE, YES, Steadiness, Summary, summarise
-from postprocess.selfcheck_record import load_selfcheck
+from postprocess.families.timing_selfcheck import judgement as selfcheck
+from postprocess.families.timing_selfcheck.judgement import (
+    NO,
+    NOT_MEASURED,
+    WITH_CARE,
+    YES,
+    Steadiness,
+    Summary,
+    summarise,
+)
+from postprocess.families.timing_selfcheck.record import load_selfcheck
+from postprocess.records.fields import RecordError
 from tests.postprocess import synthetic_selfcheck as synthetic
 
 TARGET = 4_000_000

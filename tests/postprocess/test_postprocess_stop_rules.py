@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpi_campaign import ROOT, machine
-from postprocess import stop_rules
-from postprocess.fields import Nanoseconds
-from postprocess.stop_rules import LONGEST, PCOMM_REPETITIONS, PCOMM_RUNS, adaptive, fixed, rerun
+from mpi_campaign import ROOT
+from mpi_campaign.this_machine import machine
+from postprocess.quality import stop_rules
+from postprocess.quality.stop_rules import LONGEST, PCOMM_REPETITIONS, PCOMM_RUNS, adaptive, fixed, rerun
+from postprocess.records.fields import Nanoseconds
 
 COMMON = ROOT / "benchmarks" / "common"
 RUN = PCOMM_REPETITIONS + 1

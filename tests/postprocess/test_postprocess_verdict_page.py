@@ -10,12 +10,12 @@ from selenium import webdriver
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 
-from postprocess import verdict_page
-from postprocess.acceptance import judge, read_criteria
-from postprocess.compare import compare
-from postprocess.history import changes_of, with_changes
-from postprocess.load import load_run
-from postprocess.points import points_of
+from postprocess.families.nbc_overlap.points import points_of
+from postprocess.records.load import load_run
+from postprocess.verdicts import verdict_page
+from postprocess.verdicts.acceptance import judge, read_criteria
+from postprocess.verdicts.compare import compare
+from postprocess.verdicts.history import changes_of, with_changes
 from tests.postprocess import synthetic
 from tests.postprocess.pages import contrast_of, log, open_at, requests
 from tests.postprocess.test_postprocess_compare import launches

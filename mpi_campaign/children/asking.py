@@ -1,0 +1,102 @@
+"""Ask another program something: with an environment that is built, a time limit, and no trust in what it prints."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from mpi_campaign.children import environ
+
+USUAL_SECONDS = 20.0
+MOST_BYTES = 64 * 2**20
+# What a child's own children may take to close its output when it has ended.
+CLOSING_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a program said. Bytes that are no UTF-8 are replaced; of an output without end, the beginning is kept.
+
+    exit_code: negative for a signal; None where it could not be started or was ended.  trouble: why that was, as what
+    follows the program's name; empty otherwise.
+    """
+
+    exit_code: int | None
+    stdout: str = ""
+    stderr: str = ""
+    trouble: str = ""
+
+    @property
+    def good(self) -> bool:
+        return self.exit_code == 0
+
+    @property
+    def text(self) -> str:
+        """All that it said."""
+        return self.stdout + self.stderr
+
+
+def ask(
+    words: Sequence[str | Path],
+    *,
+    env: Mapping[str, str] | None = None,
+    seconds: float = USUAL_SECONDS,
+    cwd: Path | None = None,
+) -> Answer:
+    """Run a program and wait for its end, at most so many seconds; then it is killed with all that it started.
+
+    env: its whole environment; of a launch where none is given. It has no standard input. An interrupt of this process
+    ends it too.
+    """
+    try:
+        process = subprocess.Popen(
+            [str(word) for word in words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env=dict(environ.built(environ.LAUNCH) if env is None else env),
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        return Answer(None, trouble=f"cannot be started: {getattr(error, 'strerror', None) or error}")
+    assert process.stdout is not None and process.stderr is not None
+    streams = [_Stream(process.stdout), _Stream(process.stderr)]
+    code: int | None = None
+    try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = process.wait(seconds)
+        for stream in streams:
+            stream.join(CLOSING_SECONDS)
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    for stream in streams:
+        stream.join(CLOSING_SECONDS)
+    trouble = "" if code is not None else f"does not end within {seconds:g} s"
+    return Answer(code, streams[0].text, streams[1].text, trouble)
+
+
+class _Stream(threading.Thread):
+    """Reads one of a child's streams to its end, and keeps the beginning."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self.stream = stream
+        self.kept = bytearray()
+        self.start()
+
+    def run(self) -> None:
+        with self.stream:
+            while chunk := self.stream.read1(2**16):  # type: ignore[attr-defined]
+                self.kept += chunk[: MOST_BYTES - len(self.kept)]
+
+    @property
+    def text(self) -> str:
+        return bytes(self.kept).decode(errors="replace")

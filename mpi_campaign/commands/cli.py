@@ -1,0 +1,676 @@
+"""The commands a person types. Each loads what it needs when it is called, so that all of them start at once."""
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from mpi_campaign import __version__
+from mpi_campaign.archive import run_folders
+from mpi_campaign.children import environ
+from mpi_campaign.commands import testing
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
+from mpi_campaign.libraries import registry
+from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks import BENCHMARKS, COMPUTATIONS
+from postprocess.statistics.limits import HISTORY_RATE, Limits
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+
+@click.group(context_settings=CONTEXT)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def campaign() -> None:
+    """Measure how MPI libraries overlap communication with computation, and say how sure the answer is.
+
+    `campaign run` needs no argument. Exit codes: 0 good, 1 a test failed, 2 wrong use or nothing could run,
+    130 interrupted.
+    """
+
+
+def output_option(function: Function) -> Function:
+    return click.option(
+        "--output",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=run_folders.RESULTS,
+        show_default="results/",
+        help="Folder of the archive.",
+    )(function)
+
+
+def environment_option(function: Function) -> Function:
+    return click.option(
+        "--env",
+        "environment",
+        multiple=True,
+        metavar="NAME[=VALUE]",
+        help="Let a variable into launches and builds; they get none of this shell's that steer them. May be repeated.",
+    )(function)
+
+
+def limits_options(usual: Limits) -> Callable[[Function], Function]:
+    """What counts as a difference, as `least_ratio`, `least_difference` and `rate`."""
+    told = (
+        ("--rate", usual.rate, "False discoveries among all that is found."),
+        ("--least-difference", usual.least_difference, "Smaller changes of a ratio are none."),
+        ("--least-ratio", usual.least_ratio, "Smaller changes of a time are none."),
+    )
+
+    def add(function: Function) -> Function:
+        for name, value, words in told:
+            function = click.option(name, type=float, default=value, show_default=True, help=words)(function)
+        return function
+
+    return add
+
+
+@campaign.command()
+@click.option("--system", default="local", show_default=True, help="A folder of systems/.")
+@click.option(
+    "--provider",
+    default="wheels",
+    show_default=True,
+    help="Where MPI libraries come from: wheels (or an installed one), or spack.",
+)
+@click.option("--suite", default="smoke", show_default=True, help=f"One of {', '.join(suites.SUITES)}.")
+@click.option(
+    "--toolchain",
+    "toolchains",
+    multiple=True,
+    metavar="NAME@VERSION[=PREFIX]",
+    help="An MPI library from its wheels, an installed one under PREFIX, or, with --provider spack, one of Spack's. "
+    "May be repeated. Default: the suite's; with Spack, all of the system's.",
+)
+@click.option(
+    "--configuration",
+    "configurations",
+    multiple=True,
+    help=f"One of {', '.join(registry.CONFIGURATIONS)}. May be repeated. Default: the suite's.",
+)
+@click.option(
+    "--benchmark",
+    "benchmarks",
+    multiple=True,
+    help=f"One of {', '.join(BENCHMARKS)}. May be repeated. Default: the suite's.",
+)
+@click.option(
+    "--collective",
+    "collectives",
+    multiple=True,
+    help=f"Such as {', '.join(suites.FIVE)}; `campaign list` names all. May be repeated. Default: the suite's.",
+)
+@click.option(
+    "--computation",
+    "computations",
+    multiple=True,
+    help=f"One of {', '.join(COMPUTATIONS)}. May be repeated. Default: the suite's.",
+)
+@click.option(
+    "--test-interval",
+    "test_intervals",
+    multiple=True,
+    metavar="DURATION",
+    help="Also measure with MPI_Test called this often while computing, e.g. 100us. May be repeated.",
+)
+@click.option(
+    "--comm-time",
+    "comm_times",
+    multiple=True,
+    metavar="DURATION",
+    help="Communication times of the map instead of the suite's, e.g. 500us. May be repeated.",
+)
+@click.option(
+    "--comp-time",
+    "comp_times",
+    multiple=True,
+    metavar="DURATION",
+    help="Computation times of the map and of mpi_impact instead of the suite's. May be repeated.",
+)
+@click.option(
+    "--network",
+    default="",
+    metavar="shm|wire[:RATE]|native",
+    help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused.",
+)
+@click.option("--cache", default="warm", show_default=True, help="Buffers of messages: warm or cold.")
+@click.option("--repeat", type=int, default=1, help="Launch every case this many times, on the sizes of the first.")
+@click.option(
+    "--interleave",
+    is_flag=True,
+    help="Toolchains and configurations take turns, A B B A ..., on the sizes of the first launch.",
+)
+@click.option("--sizes-of", default="", metavar="RUN", help="Take message and work sizes from RUN; calibrate nothing.")
+@click.option("--ranks", type=int, default=2, show_default=True, help="MPI ranks.")
+@click.option(
+    "--threads-per-rank",
+    type=int,
+    multiple=True,
+    help="Cores of each rank, on each of which a thread of `basic` computes. May be repeated. Default: all cores.",
+)
+@click.option(
+    "--budget-seconds",
+    type=float,
+    default=-1,
+    show_default="the suite's",
+    help="About the wall time of the whole run, divided among the points; 0: no bound. With --resume too.",
+)
+@click.option(
+    "--case-limit-seconds",
+    type=float,
+    default=0,
+    show_default="from the budget",
+    help="A case that takes longer than this is hung and is ended. With --resume too.",
+)
+@click.option(
+    "--peer-prefix",
+    "peer_prefixes",
+    multiple=True,
+    metavar="FOLDER",
+    help="Where IMB-NBC or the OSU benchmarks are installed, built with one of the toolchains. May be repeated.",
+)
+@click.option("--oversubscribe", is_flag=True, help="Run with too few cores, marked as oversubscribed.")
+@environment_option
+@click.option("--dry-run", is_flag=True, help="Show what would run; measure nothing.")
+@click.option("--resume", metavar="RUN", help="Go on with an interrupted run: its folder, its name or `last`.")
+@output_option
+def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int:
+    """Build, measure, archive and report."""
+    from mpi_campaign.planning.plan import Options, check_turns  # noqa: PLC0415
+    from mpi_campaign.running.run import Campaign  # noqa: PLC0415
+
+    words = ["./campaign", *sys.argv[1:]]
+    asked = {name: tuple(dict.fromkeys(one)) if isinstance(one, tuple) else one for name, one in asked.items()}
+    for name in ("budget_seconds", "case_limit_seconds"):
+        if _was_given(name) and asked[name] == getattr(Options, name):  # stands for "not given" in a manifest
+            raise CampaignError(
+                f"--{name.replace('_', '-')} {asked[name]:g}: leave it out, or give a number of seconds"
+            )
+    if asked["sizes_of"]:
+        other = run_folders.find(asked["sizes_of"], output.resolve())
+        by_folder = (Path(asked["sizes_of"]) / run_folders.MANIFEST).is_file()
+        asked["sizes_of"] = str(other.path) if by_folder else other.run
+    asked["environment"] = environ.resolved(asked["environment"])
+    if resume is None:
+        check_turns(Options(**asked))
+        return Campaign(Options(**asked), output.resolve(), words).run(dry_run=dry_run)
+    flags = {one.name: max(one.opts, key=len) for one in click.get_current_context().command.params}
+    times = {name: asked[name] for name in ("budget_seconds", "case_limit_seconds") if _was_given(name)}
+    given = [flags[name] for name in asked if _was_given(name) and name not in times]
+    if given:
+        raise CampaignError(f"--resume goes on with what was asked for then: leave out {', '.join(given)}")
+    folder = run_folders.readable(resume, output.resolve())
+    if folder.archived.is_dir():
+        raise CampaignError(
+            f"run '{folder.run}' is complete, nothing is left of it: see it with ./campaign show {folder.run}"
+        )
+    options = replace(_options_of(folder), **times)
+    return Campaign(options, folder.root, words, resume=folder).run(dry_run=dry_run)
+
+
+def _was_given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+def _options_of(folder: run_folders.RunFolder) -> Any:
+    from mpi_campaign.planning.plan import Options  # noqa: PLC0415
+
+    try:
+        return Options.from_manifest(run_folders.read_manifest(folder))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CampaignError(
+            f"{folder.path / run_folders.MANIFEST}: what was asked for cannot be read: {error}"
+        ) from error
+
+
+@campaign.command("list")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def list_(*, as_json: bool) -> int:
+    """Systems, toolchains, benchmarks, configurations, suites: available, or why not."""
+    from mpi_campaign.commands import listing  # noqa: PLC0415
+
+    found = listing.everything()
+    print(json.dumps(found, indent=1) if as_json else listing.as_text(found))
+    return EXIT_GOOD
+
+
+@campaign.command()
+@click.argument("run")
+@click.option("--json", "as_json", is_flag=True, help="A list of objects, one per point.")
+@click.option("--peers", is_flag=True, help="What other benchmarks said in this run, beside ours.")
+@click.option("--impact", is_flag=True, help="What an idle library cost a computation in this run.")
+@click.option("--provenance", is_flag=True, help="What this run was made with: machine, libraries, builds, commits.")
+@output_option
+def show(run: str, output: Path, *, as_json: bool, **asked: bool) -> int:
+    """Every point of RUN (its folder, its name or `last`) with its metrics and validity."""
+    folder = run_folders.readable(run, output.resolve())
+    from mpi_campaign.archive import rendering  # noqa: PLC0415
+
+    chosen = [name for name, wanted in asked.items() if wanted]
+    if len(chosen) > 1:
+        raise CampaignError(f"{' and '.join(f'--{name}' for name in chosen)}: ask for one of them")
+    if asked["provenance"]:
+        print(rendering.provenance_as_json(folder) if as_json else rendering.provenance_text(folder))
+    elif asked["impact"]:
+        print(rendering.impact_as_json(folder) if as_json else rendering.impact_table(folder))
+    elif asked["peers"]:
+        print(rendering.peers_as_json(folder) if as_json else rendering.peers_table(folder))
+    else:
+        print(rendering.as_json(folder) if as_json else rendering.full_table(folder))
+    for problem in rendering.load(folder).problems:
+        print(f"campaign: {problem}", file=sys.stderr)
+    return EXIT_GOOD
+
+
+@campaign.command()
+@click.argument("sides", nargs=-1, required=True, metavar="A B [C ...]")
+@click.option("--within", default="", metavar="SIDE", help="Of these runs only: a run, dates or a system, as a side.")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    help="t_measured_ns, t_comm_ref_ns, t_comp_ref_ns, r_overhead, r_overhead_vs_basic, r_mpi_impact, r_comm, "
+    "r_comp_slowdown or speedup_vs_basic. May be repeated. Default: all but t_comp_ref_ns and the last three.",
+)
+@limits_options(Limits())
+@click.option("--all", "every", is_flag=True, help="Every case, not only those that changed.")
+@click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="For a pull request.")
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write a JUnit file too.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to look at too.")
+@output_option
+def compare(
+    sides: tuple[str, ...],
+    output: Path,
+    junit: Path | None,
+    html: Path | None,
+    *,
+    as_json: bool,
+    as_markdown: bool,
+    **asked: Any,
+) -> int:
+    """Is B slower than A? Each case: slower, faster, same, or cannot tell, and how sure that is.
+
+    A side is a run (a folder, a name, `last`, `last~1`), a toolchain (openmpi@5.0.11), a configuration (async), a
+    system, dates (2026-11-01..2026-11-20) or several of these joined by commas, which must all hold. Where no side
+    names runs, they are of the newest run that has all sides. The launch is the unit: measure with --repeat.
+    Exit code 1: something is slower.
+    """
+    from mpi_campaign.verdicts import comparing  # noqa: PLC0415
+
+    if as_json and as_markdown:
+        raise CampaignError("--json and --markdown: ask for one of them")
+    form = "json" if as_json else "markdown" if as_markdown else ""
+    wanted = comparing.Asked(words=sides, **asked)
+    files = {kind: path for kind, path in (("junit", junit), ("html", html)) if path is not None}
+    return comparing.run(wanted, output.resolve(), form, files)
+
+
+@campaign.command()
+@click.argument("runs", nargs=-1, required=True)
+@click.option(
+    "--criteria", type=click.Path(path_type=Path, dir_okay=False), required=True, help="What a machine must do: YAML."
+)
+@click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write a JUnit file too.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to print and sign too.")
+@output_option
+def accept(
+    runs: tuple[str, ...], criteria: Path, output: Path, junit: Path | None, html: Path | None, *, as_json: bool
+) -> int:
+    """Hold RUNS against written criteria: PASS, FAIL or NOT TESTED for each, with evidence.
+
+    Several runs are one acceptance, such as one of each node, on the sizes of the first (`run --sizes-of`).
+    docs/acceptance.md says how criteria are written. Exit code 1: not all of them pass.
+    """
+    from mpi_campaign.verdicts import accepting  # noqa: PLC0415
+
+    files = {kind: path for kind, path in (("junit", junit), ("html", html)) if path is not None}
+    folders = [run_folders.readable(run, output.resolve()) for run in runs]
+    return accepting.run(folders, criteria, files, as_json=as_json)
+
+
+@campaign.command()
+@click.argument("run")
+@output_option
+def reproduce(run: str, output: Path) -> int:
+    """The commands that build the toolchains of RUN again and repeat it."""
+    from mpi_campaign.archive import provenance  # noqa: PLC0415
+
+    folder = run_folders.find(run, output.resolve())
+    print("\n".join(provenance.steps(folder, campaign.commands["run"])))
+    return EXIT_GOOD
+
+
+@campaign.command()
+@click.option("--provider", default="wheels", show_default=True, help="Where MPI libraries come from: wheels or spack.")
+@click.option("--system", default="local", show_default=True, help="A folder of systems/.")
+@click.option("--suite", default="smoke", show_default=True, help="Whose toolchains and other benchmarks.")
+@click.option(
+    "--toolchain",
+    "toolchains",
+    multiple=True,
+    metavar="NAME@VERSION[=PREFIX]",
+    help="As of `run`. May be repeated. Default: the suite's; with Spack, all of the system's.",
+)
+@click.option(
+    "--benchmark", "benchmarks", multiple=True, help="As of `run`: other benchmarks are built for it. May be repeated."
+)
+@click.option("--spack", type=click.Path(path_type=Path), help="The Spack to use from now on: a folder with bin/spack.")
+@click.option("--packages", type=click.Path(path_type=Path), help="A clone of Spack's packages to use from now on.")
+@click.option("--clone", is_flag=True, help="Clone Spack and its packages into this clone, and use them.")
+@click.option("--lock", type=click.Path(path_type=Path, dir_okay=False), help="A run's spack.lock: build just that.")
+@click.option("--fresh", is_flag=True, help="Concretize anew, and try again what could not be built.")
+@environment_option
+def setup(
+    spack: Path | None, packages: Path | None, lock: Path | None, *, clone: bool, fresh: bool, **asked: Any
+) -> int:
+    """Fetch or build MPI libraries and the benchmarks; measure nothing.
+
+    On a login node with a network, so that `run` needs none. With --provider spack it says what it will build first.
+    """
+    from mpi_campaign.commands import prepare  # noqa: PLC0415
+
+    asked |= {name: tuple(dict.fromkeys(asked[name])) for name in ("toolchains", "benchmarks")}
+    asked["environment"] = environ.resolved(asked["environment"])
+    wanted = prepare.SpackSetup(spack, packages, lock, clone=clone, fresh=fresh)
+    return prepare.setup(asked, wanted, ["./campaign", *sys.argv[1:]])
+
+
+@campaign.command()
+@click.argument("runs", nargs=-1, required=True)
+@output_option
+def baseline(runs: tuple[str, ...], output: Path) -> int:
+    """Make the references of a system from RUNS: what later runs are held against.
+
+    Writes systems/SYSTEM/references.yaml, which ReFrame's tests read. Nothing oversubscribed, unreliable or incomplete
+    becomes a reference, and nothing that fewer than three runs have.
+    """
+    from mpi_campaign.verdicts import baseline as making  # noqa: PLC0415
+
+    folders = list(dict.fromkeys(run_folders.find(run, output.resolve()) for run in runs))
+    made = making.make(folders)
+    written = making.write(folders[0].system, made)
+    for line in made.left_out:
+        print(f"left out: {line}")
+    print(f"{made.references} references from {len(folders)} runs: {written}")
+    return EXIT_GOOD
+
+
+@campaign.command()
+@click.argument("side", default="")
+@click.option("--metric", "metrics", multiple=True, help="As of `compare`. May be repeated.")
+@limits_options(Limits(rate=HISTORY_RATE))
+@click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
+@click.option("--acknowledge", "names", multiple=True, metavar="ALARM", help="Keep an alarm quiet. May be repeated.")
+@click.option("--because", default="", help="Why: kept with it.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page with plots too.")
+@output_option
+def history(
+    side: str, output: Path, names: tuple[str, ...], because: str, html: Path | None, *, as_json: bool, **asked: Any
+) -> int:
+    """Since when is a case slower, and what changed in that run? Over all runs, or those of a SIDE as of `compare`.
+
+    It takes twelve runs with one set of sizes (`run --sizes-of RUN`). Exit code 1: an alarm that nobody acknowledged.
+    With --acknowledge these are kept quiet, and nothing else is done.
+    """
+    from mpi_campaign.verdicts import alarms, comparing  # noqa: PLC0415
+
+    root = output.resolve()
+    if bool(names) != bool(because):
+        raise CampaignError("--acknowledge ALARM --because TEXT: one needs the other")
+    if names and (as_json or html):
+        raise CampaignError("--acknowledge shows nothing: leave out --json and --html")
+    metrics = asked.pop("metrics")
+    wanted = alarms.Asked(side, metrics, comparing.limits(**asked))
+    if names:
+        for alarm in alarms.acknowledge(names, because, wanted, root):
+            print(f"acknowledged: {alarm.change.name} {alarm.change.verdict} since {alarm.change.run}")
+        return EXIT_GOOD
+    return alarms.run(wanted, root, html, as_json=as_json)
+
+
+@campaign.group()
+def results() -> None:
+    """The archive: its runs, whether they are what was archived, runs from other machines, old ones."""
+
+
+@results.command("list")
+@click.option("--json", "as_json", is_flag=True, help="A list of objects, for programs.")
+@output_option
+def results_list(output: Path, *, as_json: bool) -> int:
+    """Every run: system, suite, whether it is complete, toolchains, cases that passed, size."""
+    from mpi_campaign.archive import store  # noqa: PLC0415
+
+    found = store.entries(output.resolve())
+    print(store.list_json(found) if as_json else store.list_text(found))
+    return EXIT_GOOD
+
+
+@results.command("verify")
+@click.argument("runs", nargs=-1)
+@output_option
+def results_verify(runs: tuple[str, ...], output: Path) -> int:
+    """Whether RUNS (default: all complete ones) are what was archived: checksums, and every record by its schema.
+
+    Exit code 1 where one is not. Copies, clocks that were set back and systems of several machines are named too.
+    """
+    from mpi_campaign.archive import consistency, store  # noqa: PLC0415
+    from mpi_campaign.processes.progress import Progress  # noqa: PLC0415
+
+    root = output.resolve()
+    folders = [run_folders.find(run, root) for run in runs] or [
+        one for one in run_folders.runs(root) if one.archived.is_dir()
+    ]
+    bad = 0
+    progress = Progress(len(folders))
+    for number, folder in enumerate(folders, 1):
+        name = f"{folder.system}/{folder.run}, {number} of {len(folders)}"
+
+        def tell(done: int, of: int, name: str = name) -> None:
+            progress.status(f"{name}: {done} of {of} records")
+
+        found = list(store.faults(folder, tell))
+        progress.status("")
+        bad += bool(found)
+        print(f"{'FAULT' if found else 'good '} {folder.system}/{folder.run}")
+        for fault in found:
+            print(f"      {fault}")
+    for remark in consistency.together(folders)[1]:
+        print(f"NOTE  {remark}")
+    print(f"{len(folders) - bad} of {len(folders)} runs are what was archived")
+    return EXIT_FAILED if bad else EXIT_GOOD
+
+
+@results.command("export")
+@click.argument("run")
+@click.option("-o", "target", type=click.Path(path_type=Path, dir_okay=False), help="Default: RUN.tar.gz here.")
+@output_option
+def results_export(run: str, target: Path | None, output: Path) -> int:
+    """Pack RUN into one file, for `results import` on another machine."""
+    from mpi_campaign.archive import store  # noqa: PLC0415
+
+    folder = run_folders.find(run, output.resolve())
+    print(store.export(folder, (target or Path(f"{folder.run}.tar.gz")).resolve()))
+    return EXIT_GOOD
+
+
+@results.command("import")
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--system", default="", help="Keep them under this name. Default: the system's own.")
+@output_option
+def results_import(sources: tuple[Path, ...], system: str, output: Path) -> int:
+    """Take runs of another machine into the archive: files of `results export`, runs' folders, another archive's.
+
+    They are verified first. Nothing of them is executed, nothing in the archive is overwritten. One that is refused
+    keeps no other out.
+    """
+    from mpi_campaign.archive import store  # noqa: PLC0415
+
+    root = output.resolve()
+    refused = 0
+    for source in (one for given in sources for one in store.sources_of(given, root)):
+        try:
+            folder, new = store.take_in(source, root, system)
+            print(f"{'imported' if new else 'was there already'}: {folder.path}", flush=True)
+        except CampaignError as error:
+            refused += 1
+            print(f"campaign: {error}", file=sys.stderr)
+    return EXIT_WRONG_USE if refused else EXIT_GOOD
+
+
+@results.command("prune")
+@click.option("--system", default="", help="Only of this system.")
+@click.option("--keep", type=click.IntRange(min=0), help="All but the newest N of each system.", metavar="N")
+@click.option("--older-than-days", "days", type=click.FloatRange(0, 36500), metavar="DAYS", help="Only older ones.")
+@click.option("--partial", is_flag=True, help="Runs that were never completed, instead of complete ones.")
+@click.option("--yes", is_flag=True, help="Delete them. Without it they are only named.")
+@output_option
+def results_prune(output: Path, system: str, keep: int | None, days: float | None, *, partial: bool, yes: bool) -> int:
+    """Delete old runs. Kept are those from which references were made, and whose sizes a run that stays took over."""
+    from mpi_campaign.archive import store  # noqa: PLC0415
+
+    if days is not None and math.isnan(days):
+        raise CampaignError("--older-than-days nan: give a number of days")
+    if keep is None and days is None:
+        raise CampaignError("which ones? --keep N keeps the newest N of each system, --older-than-days DAYS newer ones")
+    found = store.old_runs(output.resolve(), system, keep, days, partial=partial)
+    for folder in found:
+        print(f"{'deleting' if yes else 'would delete'} {folder.system}/{folder.run}")
+    if yes:
+        store.throw_away(found)
+    elif found:
+        print(f"{len(found)} run{'s' * (len(found) != 1)}; nothing was deleted: add --yes")
+    if not found:
+        print("there is nothing to delete")
+    return EXIT_GOOD
+
+
+@campaign.group()
+def systems() -> None:
+    """Descriptions of machines, in systems/."""
+
+
+@systems.command("init")
+@click.argument("name")
+@click.option("--force", is_flag=True, help="Write over a description that is there.")
+def systems_init(name: str, *, force: bool) -> int:
+    """Write systems/NAME for the machine this stands on: its cores, its MPI libraries, what Spack finds installed."""
+    from mpi_campaign.processes.progress import Progress  # noqa: PLC0415
+    from mpi_campaign.systems import new_system  # noqa: PLC0415
+
+    print(new_system.write(name, force=force, say=Progress(0).line))
+    return EXIT_GOOD
+
+
+@campaign.command()
+@click.argument("run")
+@click.option("-o", "target", type=click.Path(path_type=Path, dir_okay=False), help="Where to write the HTML file.")
+@click.option(
+    "--maps",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the maps as pictures. Default: `maps` beside the run's report, `NAME-maps` beside NAME.html of -o.",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    help="Draw r_overhead, r_overhead_vs_basic, r_comm, r_comp_slowdown or speedup_vs_basic_per_work. May be repeated. "
+    "Default: all but the last.",
+)
+@click.option(
+    "--palette", default="paper", show_default=True, help="paper: blue, green, yellow, red; safe: for the colour-blind."
+)
+@click.option("--dim", is_flag=True, help="Fade cells whose two times differ by orders of magnitude.")
+@click.option("--format", "formats", metavar="LIST", default="svg,png", show_default=True, help="Of svg, png, pdf.")
+@output_option
+def report(run: str, output: Path, target: Path | None, maps: Path | None, *, dim: bool, **asked: Any) -> int:
+    """Write the report of RUN again, and its maps as pictures."""
+    folder = run_folders.readable(run, output.resolve())
+    from mpi_campaign.archive import rendering  # noqa: PLC0415
+
+    kinds = tuple(dict.fromkeys(asked["formats"].split(",")))
+    look = rendering.look(asked["palette"], tuple(dict.fromkeys(asked["metrics"])), kinds, dim=dim)
+    written = rendering.write_report(folder, target and target.resolve(), maps and maps.resolve(), look)
+    print(f"report: {written}")
+    return EXIT_GOOD
+
+
+@campaign.command()
+@click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
+@click.option("--no-timing", is_flag=True, help="Only look; measure nothing.")
+@click.option(
+    "--toolchain",
+    metavar="NAME@VERSION[=PREFIX]",
+    help="The MPI library to measure with. Default: the first of `run`'s.",
+)
+@click.option(
+    "--launches",
+    type=click.IntRange(min=1, max=1000),
+    default=10,
+    show_default=True,
+    help="How often the same work is launched, to see how launches differ.",
+)
+def doctor(toolchain: str | None, launches: int, *, as_json: bool, no_timing: bool) -> int:
+    """What this machine lacks, what disturbs it, and whether it can support conclusions.
+
+    Takes about a minute and a half, in which nothing else should run; with --no-timing, seconds.
+    """
+    if no_timing and _was_given("launches"):
+        raise CampaignError("--launches says how often to measure, --no-timing to measure nothing: leave out one")
+    from mpi_campaign.doctor import examination  # noqa: PLC0415
+    from mpi_campaign.doctor.selfcheck import STEPS, Selfcheck, refuse_unknown  # noqa: PLC0415
+    from mpi_campaign.processes.progress import Progress  # noqa: PLC0415
+    from mpi_campaign.toolchains import resolving  # noqa: PLC0415
+
+    spec = resolving.parse(toolchain or resolving.DEFAULT_TOOLCHAINS[0])
+    refuse_unknown(spec)
+    check = None if no_timing else Selfcheck(spec, launches, Progress(STEPS, sys.stderr))
+    found = examination.examine(check)
+    print(json.dumps(found.as_json(), indent=1) if as_json else found.as_text())
+    return EXIT_INTERRUPTED if found.interrupted else EXIT_GOOD
+
+
+@campaign.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A new or an empty folder; `docs` writes docs/measurement.md anew. Default: a new one under .campaign/.",
+)
+@click.option(
+    "--toolchain",
+    metavar="NAME@VERSION[=PREFIX]",
+    help="The MPI library to measure with. Default: the first of `run`'s.",
+)
+@click.option("--quick", is_flag=True, help="Half a minute: fewer launches, two target times, clocks held for 2 s.")
+def figures(out: Path | None, toolchain: str | None, *, quick: bool) -> int:
+    """How well this project measures here: starts, clocks, stop rules, launches, as tables and pictures.
+
+    Takes about six minutes, in which nothing else should run.
+    """
+    from mpi_campaign.doctor import figures as making  # noqa: PLC0415
+    from mpi_campaign.toolchains import resolving  # noqa: PLC0415
+
+    spec = resolving.parse(toolchain or resolving.DEFAULT_TOOLCHAINS[0])
+    plan = making.QUICK if quick else making.WHOLE
+    return making.Run(plan, spec, out, ["./campaign", *sys.argv[1:]])()
+
+
+@campaign.command(context_settings={"ignore_unknown_options": True})
+@click.option("--quick", is_flag=True, help="Leave out what launches MPI or a browser.")
+@click.option(
+    "--require",
+    default="",
+    metavar="LIST",
+    help=f"Parts that must be here, by comma ({', '.join(testing.PARTS)}): lacking one fails.",
+)
+@click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
+def test(require: str, pytest_options: tuple[str, ...], *, quick: bool) -> int:
+    """The whole test suite. What this machine lacks is skipped by name."""
+    return testing.run(quick=quick, require=require, pytest_options=pytest_options)

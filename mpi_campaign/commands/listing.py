@@ -1,0 +1,98 @@
+"""What `campaign list` shows: everything that can be named in a command, available or why not."""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries import registry
+from mpi_campaign.planning import plan, suites
+from mpi_campaign.planning.benchmarks import BENCHMARKS, COMPUTATIONS
+from mpi_campaign.processes.progress import duration
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains import builds, resolving
+from mpi_campaign.toolchains.spack import matrix, tool
+
+
+def everything() -> dict[str, list[dict[str, Any]]]:
+    """By kind, a list of {name, what, available, why_not}."""
+    resolved = resolving.load()
+    names = dict.fromkeys([*resolving.KNOWN_TOOLCHAINS, *(one.toolchain for one in resolved if not one.spack)])
+    here = {one.toolchain: one for one in resolved if one.provider != "spack"}
+    return {
+        "systems": [_entry(name, "settings in systems/" + name) for name in plan.available_systems()],
+        "networks": [
+            _entry(name, what, machine.wire_refusal() if name == "wire" else None)
+            for name, what in registry.NETWORKS.items()
+        ],
+        "toolchains": [
+            _entry(name, f"in {here[name].prefix}" if name in here else "from its wheels, installed when first used")
+            for name in names
+        ],
+        "toolchains of Spack": list(_spack()),
+        "benchmarks": [_entry(name, benchmark.title) for name, benchmark in BENCHMARKS.items()],
+        "collectives": [_entry(name, builds.mpi_function(name)) for name in suites.COLLECTIVES],
+        "configurations": [_entry(name, one.title) for name, one in registry.CONFIGURATIONS.items()],
+        "configurations of each library": list(_configurations()),
+        "computations": [_entry(name, what) for name, what in COMPUTATIONS.items()],
+        "suites": [_entry(name, f"{suite.purpose}; {_time(suite)}") for name, suite in suites.SUITES.items()],
+    }
+
+
+def _entry(name: str, what: str, why_not: str | None = None) -> dict[str, Any]:
+    return {"name": name, "what": what, "available": why_not is None, "why_not": why_not}
+
+
+def _spack() -> Iterator[dict[str, Any]]:
+    """The matrix of each system, for --provider spack."""
+    lacking: str | None = None
+    try:
+        tool.find()
+    except CampaignError as error:
+        yield _entry("spack", "", str(error))
+        lacking = "no Spack can be used"
+    scopes: dict[Path, list[str]] = {}
+    for system in plan.available_systems():
+        scopes.setdefault(matrix.scope_of(system), []).append(system)
+    for systems in scopes.values():
+        names = ", ".join(systems)
+        try:
+            rows = matrix.matrix(systems[0])
+        except CampaignError as error:
+            yield _entry(names, "", str(error))
+            continue
+        for line in rows.lines:
+            yield _entry(f"{rows.name(line)} ({names})", line.spec, lacking)
+
+
+def _time(suite: suites.Suite) -> str:
+    return f"measures for about {duration(suite.budget_seconds)}" if suite.budget_seconds else "no time limit"
+
+
+def _configurations() -> Iterator[dict[str, Any]]:
+    """What each library can give here, over which networks, and why not: one entry per library and configuration."""
+    placement = registry.Placement.on(machine.cores().physical, plan.Options.ranks, 0, machine.core_cpus())
+    there = [name for name in plan.partitions_of(plan.Options.system) if name != "wire" or not machine.wire_refusal()]
+    for family, configuration in itertools.product(registry.LIBRARIES, registry.CONFIGURATIONS):
+        limits = registry.limits(family, configuration, placement)
+        here = [network for network in there if network not in limits]
+        # One reason for every network is said once.
+        reasons = {limits[network]: network for network in there if network in limits}
+        why_not = "; ".join(reasons if len(reasons) == 1 else (f"{where}: {why}" for why, where in reasons.items()))
+        beside = f" ({why_not})" if why_not else ""
+        what = f"over {', '.join(here)}{beside}" if here else registry.CONFIGURATIONS[configuration].title
+        yield _entry(f"{family} {configuration}", what, None if here else why_not)
+    for family, reason in registry.NOT_TO_BE_HAD.items():
+        yield _entry(family, family, reason)
+
+
+def as_text(found: dict[str, list[dict[str, Any]]]) -> str:
+    lines = []
+    for kind, entries in found.items():
+        lines.append(f"{kind}:")
+        width = max((len(entry["name"]) for entry in entries), default=0)
+        for entry in entries:
+            state = entry["what"] if entry["available"] else f"not available: {entry['why_not']}"
+            lines.append(f"  {entry['name']:<{width}}  {state}")
+    return "\n".join(lines)

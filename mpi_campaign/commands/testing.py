@@ -1,0 +1,43 @@
+"""`campaign test`: the whole suite through pytest, which is its one runner and closing line."""
+
+import shlex
+import subprocess
+import sys
+
+from mpi_campaign import ROOT
+from mpi_campaign.children import environ
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
+
+# Parts of the suite that a machine may lack. A test names its part with @pytest.mark.needs("part").
+PARTS = (
+    "another-user", "browser", "clang", "git", "mount", "mpi", "nodes", "spack", "system-mpi", "user-namespaces",
+    "wire",
+)  # fmt: skip
+
+# Tests that launch no ranks share the cores; tests/conftest.py orders them and keeps the others alone.
+SIDE_BY_SIDE = ("--numprocesses=auto", "--maxprocesses=4", "--no-loadscope-reorder")
+
+PYTEST_INTERRUPTED = 2
+PYTEST_FAILED = 1
+
+
+def run(*, quick: bool, require: str, pytest_options: tuple[str, ...]) -> int:
+    """Returns 0 where all passed, 1 where one failed. Raises CampaignError for options that pytest refuses."""
+    required = [part.strip() for part in require.split(",") if part.strip()]
+    for part in required:
+        if part not in PARTS:
+            raise CampaignError(f"--require: there is no part '{part}'; there are: {', '.join(PARTS)}")
+    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *SIDE_BY_SIDE]
+    if quick:
+        words += ["-m", "not slow"]
+    environment = environ.built(environ.TESTS, {"CAMPAIGN_TEST_REQUIRE": ",".join(required)})
+    # An output that is full is told before pytest meets it.
+    print(shlex.join([*words[2:], *pytest_options]), flush=True)
+    try:
+        done = subprocess.run([*words, *pytest_options], cwd=ROOT, env=environment, check=False)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    codes = {0: EXIT_GOOD, PYTEST_FAILED: EXIT_FAILED, PYTEST_INTERRUPTED: EXIT_INTERRUPTED}
+    if done.returncode not in codes:
+        raise CampaignError(f"pytest ended with {done.returncode}: its own message is above")
+    return codes[done.returncode]

@@ -1,0 +1,380 @@
+"""`campaign doctor`: what this machine lacks for a run, what disturbs one, and whether it can support conclusions."""
+
+import math
+import resource
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign import STATE
+from mpi_campaign.doctor import disturbances, selfcheck
+from mpi_campaign.doctor.disturbances import CpuTime, Throttling
+from mpi_campaign.doctor.selfcheck import Measured, Selfcheck
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.planning import plan
+from mpi_campaign.processes.progress import duration
+from mpi_campaign.this_machine import findings, host, machine
+from mpi_campaign.this_machine.findings import GOOD, LACKING, NOTE, Finding, finding
+from mpi_campaign.toolchains import resolving
+from postprocess.drawing import text
+from postprocess.families.timing_selfcheck import judgement
+from postprocess.families.timing_selfcheck.judgement import NOT_MEASURED, Summary, share
+from postprocess.families.timing_selfcheck.record import Clock, load_selfcheck
+from postprocess.records.fields import RecordError
+
+MACHINE = Path("/")
+SETUP_BYTES = 3 * 10**9
+LOAD_SECONDS = 1.0
+WORST_CORES = 4
+
+
+@dataclass
+class Report:
+    """What was found. `timing` is None where nothing was measured, `measured` where nothing could be launched."""
+
+    findings: list[Finding] = field(default_factory=list)
+    timing: Summary | None = None
+    measured: Measured | None = None
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs: one object, whatever is lacking."""
+        timing = None
+        if self.timing and self.measured:
+            timing = {
+                "toolchain": self.measured.toolchain,
+                "network": selfcheck.NETWORK,
+                "ranks": self.measured.placement.ranks,
+                "threads_per_rank": self.measured.placement.threads_per_rank,
+                "seconds": round(self.seconds, 1),
+                "trouble": self.measured.trouble,
+                **judgement.as_json(self.timing),
+            }
+        return {
+            "findings": [vars(one) for one in self.findings],
+            "timing": timing,
+            "records": str(self.measured.folder) if self.measured else None,
+        }
+
+    def as_text(self) -> str:
+        """For people."""
+        parts = [findings.as_text(self.findings)]
+        if self.timing and self.measured:
+            parts.append(_conclusions(self.timing, self.measured, self.seconds))
+        if self.measured:
+            parts.append(f"records: {self.measured.folder}")
+        return "\n\n".join(parts)
+
+
+def examine(check: Selfcheck | None) -> Report:
+    """Look at everything that a run depends on; with `check`, measure too. An interrupt ends it with what there is."""
+    report = Report()
+    needs = 0
+    watch = _Watch(machine.cores().cpus)
+    try:
+        report.findings += _needs()
+        needs = len(report.findings)
+        report.findings += _lasting()
+        if check:
+            _measure(check, watch, report)
+        else:
+            watch.begin()
+    except KeyboardInterrupt:
+        report.interrupted = True
+        report.findings.append(Finding("timing", LACKING, "interrupted", "start again"))
+    report.findings.insert(needs, _toolchains())  # looked at now: one may have been installed
+    report.seconds = 0.0 if watch.began is None else time.monotonic() - watch.began
+    report.findings += watch.findings()
+    if report.timing:
+        report.findings += _timing(report.timing)
+    return report
+
+
+def _measure(check: Selfcheck, watch: "_Watch", report: Report) -> None:
+    try:
+        measured = report.measured = check.measure(watch.begin)
+    except (CampaignError, OSError) as error:
+        seen = f"not measured: {_said(error)}"
+        report.findings.append(Finding("timing", LACKING, seen, "put that right, then start again"))
+        watch.begin()
+        return
+    report.interrupted = measured.interrupted
+    records, troubles = [], [measured.trouble] if measured.trouble else []
+    for path in measured.records:
+        try:
+            records.append(load_selfcheck(path))
+        except RecordError as error:
+            if not measured.stuck:  # else it is known why
+                troubles.append(str(error))
+    if records:
+        report.timing = judgement.summarise(records)
+    if troubles:
+        judged = report.timing and any(one.word != NOT_MEASURED for one in report.timing.verdicts)
+        state = NOTE if judged and not measured.stuck else LACKING
+        advice = f"what it said is in {measured.log or measured.folder}"
+        if measured.stuck:
+            advice = "put that right, then start again"
+        elif measured.interrupted:
+            advice = "start again"
+        report.findings.append(Finding("timing", state, "; ".join(troubles), advice))
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename or STATE}: {error.strerror or error}"
+    return str(error)
+
+
+class _Watch:
+    """What others take from the cores: just before `begin`, and between it and `findings`."""
+
+    def __init__(self, cpus: tuple[int, ...]) -> None:
+        self.cpus = cpus
+        self.began: float | None = None
+        self.shares: dict[str, float] = {}
+        self.names = ""
+        self.processes: dict[int, tuple[str, int]] = {}
+        self.time = CpuTime(0, 0, 0)
+        self.throttling = Throttling(0, 0.0)
+        self.own_seconds = 0.0
+
+    def begin(self) -> None:
+        """Takes LOAD_SECONDS, in which this process sleeps."""
+        processes = disturbances.process_ticks(MACHINE)
+        before = disturbances.cpu_time(MACHINE, self.cpus)
+        time.sleep(LOAD_SECONDS)
+        self.time = disturbances.cpu_time(MACHINE, self.cpus)
+        self.processes = disturbances.process_ticks(MACHINE)
+        taken = self.time - before
+        self.shares[f"in {duration(LOAD_SECONDS)} before"] = taken.busy_share
+        self.names = disturbances.busiest(processes, self.processes, taken.total)
+        self.throttling = disturbances.throttling(MACHINE)
+        self.own_seconds = _own_seconds()
+        self.began = time.monotonic()
+
+    def findings(self) -> Iterator[Finding]:
+        """Since the machine started where hardly any time went by since `begin`, or it never was."""
+        now, throttling = disturbances.cpu_time(MACHINE, self.cpus), disturbances.throttling(MACHINE)
+        passed = 0.0 if self.began is None else time.monotonic() - self.began
+        if passed < LOAD_SECONDS:
+            during = "since boot"
+        else:
+            during = f"in {duration(passed)} meanwhile"
+            now, throttling = now - self.time, throttling - self.throttling
+            others = now.busy_share - (_own_seconds() - self.own_seconds) / (passed * len(self.cpus))
+            earlier = max(self.shares.values())
+            self.shares[during] = max(0.0, others)
+            if self.shares[during] > earlier:
+                self.names = disturbances.busiest(self.processes, disturbances.process_ticks(MACHINE), now.total)
+        if self.shares:
+            yield disturbances.other_load(self.shares, self.names)
+        yield disturbances.steal(now, during)
+        yield disturbances.throttled(throttling, during)
+
+
+def _own_seconds() -> float:
+    """CPU time of this process and of all that it started and that has ended: ranks too, which it adopts."""
+    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, whose))
+
+
+def _needs() -> Iterator[Finding]:
+    """What a run needs, but for its toolchains."""
+    yield from _clone()
+    yield from _compiler()
+    yield from _cores()
+    yield from _wire()
+    yield from _disk()
+
+
+def _lasting() -> Iterator[Finding]:
+    """What disturbs whenever something is measured."""
+    cores = machine.cores()
+    yield from host.findings(host.look(MACHINE, cores.cpus), cores.physical, plan.Options.ranks)
+    yield from disturbances.steady(MACHINE, cores.cpus)
+
+
+def _clone() -> Iterator[Finding]:
+    try:
+        plan.check_clone()
+    except CampaignError as error:
+        seen, _, advice = str(error).rpartition(": ")
+        yield Finding("clone", LACKING, seen, advice)
+
+
+def _compiler() -> Iterator[Finding]:
+    try:
+        yield Finding("compiler", GOOD, str(machine.compiler()))
+    except CampaignError as error:
+        yield Finding("compiler", LACKING, str(error), "install a C compiler with OpenMP")
+    except OSError as error:
+        yield Finding("compiler", LACKING, f"it could not be tried: {_said(error)}", "put that right, then start again")
+
+
+def _cores() -> Iterator[Finding]:
+    cores = machine.cores().physical
+    seen = f"{machine.cpu_model()}, {_count(cores, 'physical core')} for this process"
+    if cores < 2:
+        yield Finding(
+            "cores", LACKING, seen, "two ranks need two: ./campaign run --oversubscribe runs them, marked as such"
+        )
+    elif cores < 4:
+        yield Finding(
+            "cores",
+            NOTE,
+            seen,
+            "a progress thread always shares a core with computation here; below 4 ms its figures mean little",
+        )
+    else:
+        yield Finding("cores", GOOD, seen)
+
+
+def _wire() -> Iterator[Finding]:
+    refusal = machine.wire_refusal()
+    if refusal is None:
+        yield Finding("wire", GOOD, "a rate-limited loopback in a namespace of its own works")
+    else:
+        yield Finding("wire", LACKING, refusal, f"runs use shared memory, {plan.SHM_SERIALISES}")
+
+
+def _disk() -> Iterator[Finding]:
+    free = shutil.disk_usage(STATE.parent).free
+    yield finding(
+        "disk",
+        f"{free / 1e9:.1f} GB free at {STATE.parent}",
+        free < SETUP_BYTES,
+        f"set-up, toolchains and runs take up to {SETUP_BYTES / 1e9:.0f} GB",
+    )
+
+
+def _toolchains() -> Finding:
+    try:
+        names = ", ".join(one.toolchain for one in resolving.load())
+    except CampaignError as error:
+        return Finding("toolchains", LACKING, str(error), "put that right, then start again")
+    return Finding("toolchains", GOOD, names or "none yet: they are installed from their wheels when first used")
+
+
+def _timing(found: Summary) -> Iterator[Finding]:
+    """What was measured, against what is aimed at on a quiet machine."""
+    if found.timer:
+        timer = found.timer
+        seen = f"{timer.name}, resolution {_ns(timer.resolution_ns)}, a reading takes {_ns(timer.overhead_ns)}"
+        if timer.backwards_ns > 0:
+            seen += f", runs backwards by up to {_ns(timer.backwards_ns)}"
+            yield Finding("timer", LACKING, seen, "no time that is measured here can be trusted: another clock source")
+        else:
+            yield Finding("timer", GOOD, seen)
+    if found.clock:
+        yield _clock(found.clock)
+    if found.starts:
+        yield _start(found)
+    if found.cores:
+        yield _noise(found)
+
+
+def _clock(clock: Clock) -> Finding:
+    if clock.refusal or not clock.residuals:
+        return Finding(
+            "common clock",
+            NOTE,
+            clock.refusal or clock.reason or f"{clock.method}, its error is not known",
+            "ranks start by a barrier, and only their own durations are known",
+        )
+    errors = ", ".join(
+        f"{_ns(one.with_drift_ns)} {'at once' if one.after_seconds < 1 else f'after {one.after_seconds:.0f} s'}"
+        for one in clock.residuals
+    )
+    off = any(judgement.residual_is_large(clock, one) for one in clock.residuals)
+    if clock.method != "shared":  # which alone can be off
+        seen = f"{clock.method}, off by {errors}"
+        return finding("common clock", seen, off, "times over ranks are uncertain by as much")
+    how = "delayed by" if off else "told to within"
+    return finding(
+        "common clock",
+        f"one for all ranks, nothing to correct; its time was {how} {errors} when it was exchanged",
+        off,
+        "that is the exchange's error, not the clock's, and times over ranks are right: something runs on the cores, "
+        "see noise and other load",
+    )
+
+
+def _start(found: Summary) -> Finding:
+    names = {"deadline": "deadline", "mpi_barrier": "MPI_Barrier", "dissemination": "dissemination"}
+    seen = "; ".join(
+        f"{names[one.method]} {_ns(one.p50_ns)}, {_ns(one.p95_ns)}, {_ns(one.p99_ns)}"
+        f"{f' ({one.late} late, thrown away)' if one.late else ''}"
+        for one in found.starts
+    )
+    deadline = next((one for one in found.starts if one.method == "deadline"), None)
+    p95 = deadline.p95_ns if deadline else math.nan
+    return finding(
+        "start",
+        f"ranks begin apart by (p50, p95, p99): {seen}",
+        not p95 <= judgement.START_AIM_NS,
+        f"p95 of a deadline should be at most {_ns(judgement.START_AIM_NS)}: something runs on the cores, see noise",
+    )
+
+
+def _noise(found: Summary) -> Finding:
+    cores = sorted(found.cores, key=lambda one: -one.share)
+    each = []
+    configured = disturbances.tick_hz(MACHINE)
+    for one in cores[:WORST_CORES]:
+        known = one.tick_hz and configured in (0, one.tick_hz)
+        tick = f", as often as a tick of {one.tick_hz} Hz" if known else ""
+        cpu = f"CPU {one.cpu}" if one.cpu >= 0 else f"rank {one.rank}"
+        each.append(
+            f"{cpu}: {share(one.share)} of its time, {one.detours_per_second:.0f} detours/s{tick}, "
+            f"p50 {_ns(one.p50_ns)}, p99 {_ns(one.p99_ns)}, longest {_ns(one.longest_ns)}"
+        )
+    if len(cores) > WORST_CORES:
+        each.append(f"{len(cores) - WORST_CORES} more with less")
+    return finding(
+        "noise",
+        f"in {cores[0].seconds:.1f} s of each core: {'; '.join(each)}",
+        cores[0].share > judgement.YES_LIMIT,
+        "something runs beside the ranks: end it, or spare the ranks' cores (isolcpus=, nohz_full= of the kernel)",
+    )
+
+
+def _conclusions(found: Summary, measured: Measured, seconds: float) -> str:
+    place = measured.placement
+    lines = [
+        f"Can it support conclusions? {measured.toolchain} over {selfcheck.NETWORK}, {place.ranks} ranks x "
+        f"{_count(place.threads_per_rank, 'thread')}, {_count(found.launches, 'launch')}, {duration(seconds)}"
+    ]
+    rows = [("at", "verdict", "smallest difference", "because")]
+    rows += [
+        (text.duration(one.target_ns), one.word, _difference(one.smallest_difference_relative), "; ".join(one.reasons))
+        for one in found.verdicts
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for row, advice in zip(rows, ["", *(one.advice for one in found.verdicts)], strict=True):
+        lines.append("  ".join(f"{cell:<{width}}" for cell, width in zip(row, [*widths, 0], strict=True)).rstrip())
+        if advice:
+            lines.append(f"{'':<{widths[0] + 2}}-> {advice}")
+    lines += [
+        f"yes: interval of the median, and variation of the medians of launches, at most "
+        f"{share(judgement.YES_LIMIT)}; with care: at most {share(judgement.CARE_LIMIT)}.",
+        f"Smallest difference: of {judgement.COMPARED_LAUNCHES} launches against {judgement.COMPARED_LAUNCHES}; less "
+        "may be chance (95 %).",
+    ]
+    return "\n".join(lines)
+
+
+def _difference(fraction: float) -> str:
+    return "more than 100 %" if fraction > 1 else share(fraction)
+
+
+def _count(number: int, what: str) -> str:
+    plural = "es" if what.endswith("ch") else "s"
+    return f"{number} {what}{'' if number == 1 else plural}"
+
+
+def _ns(nanoseconds: float) -> str:
+    return text.duration(nanoseconds)

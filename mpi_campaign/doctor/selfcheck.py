@@ -1,0 +1,233 @@
+"""Build `timing_selfcheck` and launch it, as a benchmark is launched: same placement, same lock, same guard."""
+
+import contextlib
+import os
+import secrets
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+
+from mpi_campaign import ROOT, STATE
+from mpi_campaign.children import asking, causes, environ
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.registry import Placement
+from mpi_campaign.planning import plan
+from mpi_campaign.processes import guarded
+from mpi_campaign.processes.progress import Countdown, Progress
+from mpi_campaign.this_machine import host, machine
+from mpi_campaign.toolchains import builds, resolving
+from mpi_campaign.toolchains.resolving import Toolchain
+
+PROGRAM = "timing_selfcheck"
+RECORDS = STATE / "selfcheck"
+SIZES = "sizes.json"
+NETWORK = "shm"
+RANKS = 2
+# Of each work in each launch, as many as take a few seconds in all. The interval of their median reaches from the 8th
+# smallest to the 8th largest, so that single disturbances do not widen it.
+REPETITIONS = 25
+STEPS = 3
+
+# Expected of the first launch, which looks at everything, and of each after it; then what was seen counts.
+FIRST_SECONDS = 35.0
+NEXT_SECONDS = 6.0
+# A launch that takes longer is hung.
+LIMIT_SECONDS = 300.0
+# Between looks at a launch: few, because looking takes time from it.
+POLL_SECONDS = 2.0
+
+
+@dataclass
+class Measured:
+    """What the launches left: their records in the order of time, and why there are not more (empty where all are).
+
+    log: what the launch that failed said, where it could be kept.  stuck: the next one would fail too.
+    """
+
+    toolchain: str
+    placement: Placement
+    folder: Path
+    records: list[Path] = field(default_factory=list)
+    trouble: str = ""
+    log: Path | None = None
+    stuck: bool = False
+    interrupted: bool = False
+
+
+class Selfcheck:
+    """The launches of one toolchain on this machine: one that looks at everything, then `launches` of the same work."""
+
+    def __init__(self, spec: resolving.Spec, launches: int, progress: Progress) -> None:
+        self.spec = spec
+        self.launches = launches
+        self.progress = progress
+
+    def measure(self, before: Callable[[], None]) -> Measured:
+        """All of it; `before` is called when nothing but the launches is left to do, and nobody else measures.
+
+        Raises CampaignError where nothing can be launched: no compiler, too few cores, no toolchain; KeyboardInterrupt
+        before the first launch.
+        """
+        plan.check_clone()
+        self.progress.step(f"finding {self.spec.toolchain}")
+        machine.compiler()
+        placement = Placement.on(machine.cores().physical, RANKS, 0, machine.core_cpus())
+        if placement.oversubscribed:
+            raise CampaignError(f"two ranks need two cores, this machine allows {machine.cores().physical}")
+        toolchain = resolving.resolve(self.spec, self._say)
+        request = registry.Request(Path(toolchain.prefix), toolchain.version, "basic", NETWORK, placement)
+        settings = registry.launch(toolchain.family, request)
+        if isinstance(settings, registry.Impossible):
+            raise CampaignError(f"{toolchain.toolchain}: {settings.reason}")
+        with guarded.alone(self._say):
+            self.progress.step(f"building {PROGRAM}")
+            program = build(toolchain)
+            before()
+            launch = _Launch(toolchain, placement, settings, program, records_folder())
+            return self._launch_all(launch)
+
+    def _say(self, text: str) -> None:
+        self.progress.line(f"      {text}")
+
+    def _launch_all(self, launch: "_Launch") -> Measured:
+        found = Measured(launch.toolchain.toolchain, launch.placement, launch.folder)
+        launches = self.launches + 1
+        self.progress.step(f"measuring with {found.toolchain}: {launches} launches")
+        countdown = Countdown(self.launches, NEXT_SECONDS * self.launches)
+        for number in range(1, launches + 1):
+            first = number == 1
+            countdown.begin()
+            self._say(
+                f"1 of {launches}: everything, about {FIRST_SECONDS + NEXT_SECONDS * countdown.total:.0f} s left"
+                if first
+                else f"{number} of {launches}: work, {countdown.left}"
+            )
+            record = launch.folder / f"launch-{number:02}.jsonl"
+            ended = launch.run(record, first=first)
+            if record.is_file():
+                found.records.append(record)
+            found.interrupted = ended.interrupted
+            if ended.interrupted:
+                found.trouble = f"interrupted in launch {number} of {launches}"
+            elif ended.exit_code != 0:
+                found.trouble = f"launch {number} of {launches} failed: {ended.complaint}"
+                found.log, found.stuck = ended.log, ended.log is None
+            if found.trouble:
+                break
+            if not first:
+                countdown.end()
+        return found
+
+
+@dataclass(frozen=True)
+class _Ended:
+    exit_code: int
+    interrupted: bool
+    complaint: str
+    log: Path | None  # None where it could not be written
+
+
+@dataclass(frozen=True)
+class _Launch:
+    toolchain: Toolchain
+    placement: Placement
+    settings: registry.Settings
+    program: Path
+    folder: Path
+
+    def words(self, record: Path, *, first: bool) -> list[str]:
+        """The command line of one launch: the first looks at everything and saves the sizes that the others take."""
+        sizes = str(self.folder / SIZES)
+        return [
+            str(resolving.path_folder(self.toolchain) / "mpiexec"),
+            "-n",
+            str(self.placement.ranks),
+            *self.settings.launcher_options(self.program.parent),
+            str(self.program),
+            *("--toolchain", self.toolchain.toolchain),
+            *("--provider", self.toolchain.provider),
+            *("--network", NETWORK),
+            *("--threads", str(self.placement.threads_per_rank)),
+            *("--record", str(record)),
+            *("--repetitions", str(REPETITIONS)),
+            *(("--save-sizes", sizes) if first else ("--only", "work", "--sizes", sizes)),
+            "--quiet",
+        ]
+
+    def run(self, record: Path, *, first: bool) -> _Ended:
+        env = resolving.launch_environment(self.toolchain, self.settings, self.placement.threads_per_rank)
+        ended = guarded.run(
+            self.words(record, first=first),
+            lambda _line: None,
+            lambda: None,
+            env=env,
+            poll_seconds=POLL_SECONDS,
+            limit_seconds=LIMIT_SECONDS,
+        )
+        log = record.with_suffix(".log")
+        try:
+            log.write_text("".join(f"{line}\n" for line in ended.output))
+        except OSError as error:
+            return _Ended(ended.exit_code or 1, ended.interrupted, f"{log}: {error.strerror}", None)
+        why = f"it hung: no end within {LIMIT_SECONDS:.0f} s" if ended.hung else complaint(ended)
+        return _Ended(ended.exit_code or int(ended.hung), ended.interrupted, why, log)
+
+
+def complaint(ended: guarded.Ended, programs: Sequence[str] = (PROGRAM,)) -> str:
+    """What a person needs of a failed launch: a program's own line, else the cause in what the launcher said."""
+    return causes.complaint("\n".join(ended.output), programs, ended.exit_code, host.shm_bytes(Path("/"))[0])
+
+
+def refuse_unknown(spec: resolving.Spec) -> None:
+    """Refuse a toolchain that does not exist, and install none. Raises CampaignError.
+
+    Where that cannot be known, because no registry answers, nothing is refused.
+    """
+    if spec.prefix or spec.family not in resolving.WHEELS:
+        with contextlib.suppress(OSError):  # a full disk, say: a finding, when it is measured with
+            resolving.resolve(spec, lambda _text: None)
+        return
+    if spec.toolchain in resolving.KNOWN_TOOLCHAINS or any(one.toolchain == spec.toolchain for one in resolving.load()):
+        return
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--disable-pip-version-check", "--no-input"]
+    command += ["--retries", "1", "--quiet", "--no-deps", "--only-binary", ":all:", "--ignore-installed"]
+    command += [f"{name}=={spec.version}" for name in resolving.WHEELS[spec.family]]
+    answer = asking.ask(command, env=environ.of_pip(sys.executable), seconds=resolving.PIP_SECONDS)
+    lacking = resolving.lacking_wheel(answer.text, spec)
+    if not answer.good and lacking:
+        raise CampaignError(lacking)
+
+
+def build(toolchain: Toolchain, target: str = PROGRAM, *, tests: bool = False) -> Path:
+    """A program, built for the toolchain where the benchmarks are built; nothing is compiled a second time.
+
+    tests: in a folder beside it, where the programs of the tests are built too.  Raises CampaignError with the
+    compiler's first error.
+    """
+    folder = builds.folder(toolchain.environment, toolchain.mpicc)
+    folder = folder.with_name(f"{folder.name}-tests") if tests else folder
+    options = [*builds.options(toolchain.mpicc), *(["-DCAMPAIGN_TESTS=ON"] if tests else [])]
+    programs = ROOT / ".venv" / "bin"
+    path = f"{resolving.path_folder(toolchain)}:{programs}:{os.environ.get('PATH', os.defpath)}"
+    wrapper = builds.environment(toolchain.family, toolchain.version, toolchain.prefix)
+    env = environ.built(environ.BUILD, wrapper, {"PATH": path})
+    configure = ["-S", str(builds.SOURCES), "-B", str(folder), *builds.anew(folder), *options]
+    for words in (configure, ["--build", str(folder), "--target", target, registry.BIND_RANK]):
+        ended = guarded.run([str(programs / "cmake"), *words], lambda _line: None, lambda: None, env=env)
+        if ended.interrupted:
+            raise KeyboardInterrupt
+        if ended.exit_code != 0:
+            what = causes.of_build("\n".join(ended.output)) or f"it ended with exit code {ended.exit_code}"
+            raise CampaignError(f"{target} cannot be built with {toolchain.toolchain}: {what}")
+    return folder / target
+
+
+def records_folder() -> Path:
+    """A new folder for the records of one examination."""
+    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    folder = RECORDS / f"{stamp}-{secrets.token_hex(3)}"
+    folder.mkdir(parents=True)
+    return folder

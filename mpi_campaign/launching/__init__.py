@@ -1,0 +1,1 @@
+"""Programs that stand between ReFrame and a launch: a wire, nodes in a box, several launches into one record."""

@@ -1,0 +1,185 @@
+"""Run a command over a wire: a rate-limited loopback in a network namespace of its own.
+
+    python -m mpi_campaign.launching.wire --rate 2gbit [--report FILE] -- mpiexec -n 2 ...
+
+Works as root, or for any user where the kernel allows unprivileged user namespaces. It needs neither `ip` nor `tc`.
+The namespace disappears with its last process. The machine's own loopback is never touched: before anything is
+changed, the namespace is checked to be another one than that of the caller.
+
+The report, written when the command has ended, proves the wire: bytes that its link carried.
+"""
+
+import argparse
+import ctypes
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from pyroute2 import IPRoute
+
+from mpi_campaign.processes import signals
+
+WIRE_RATE = "2gbit"  # where nothing else is asked for
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWNET = 0x40000000
+PR_SET_PDEATHSIG = 1
+EXIT_NO_WIRE = 3
+
+# A token bucket gives credit to a link that was idle: what it holds then passes at once. So it holds little: one packet
+# that is no longer than it must be, and as much as timers may be late (tokens that are spilt make the link slower).
+PACKET_SECONDS = 0.000262144
+SHORTEST_PACKET, LONGEST_PACKET = 1500, 65536
+# With segments as long as the loopback's own, 64 KiB, the bounded buffers hold too few of them for TCP: now and then a
+# receiver waits 40 ms for another one before it acknowledges.
+LONGEST_MTU = 9000
+TIMER_SECONDS = 0.00006
+FRAME_BYTES = 64  # beyond the packet, with room
+QUEUE_LATENCY = "100ms"
+# Larger socket buffers hide megabytes of a message from the sender and make serialised communication look overlapped.
+TCP_BUFFERS = "4096 65536 131072"
+RATE = re.compile(r"(\d{1,6})(kbit|mbit|gbit)")
+RATE_BITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+HIGHEST_RATE_BITS = 32 * 10**9  # the queueing discipline's rate is a 32-bit number of bytes per second
+
+
+class WireError(Exception):
+    """A wire cannot be had; the message says why, in one line."""
+
+
+def rate_bytes_per_second(rate: str) -> int:
+    """Parse a rate such as 2gbit. Raises ValueError with the legal forms."""
+    match = RATE.fullmatch(rate)
+    bits = int(match.group(1)) * RATE_BITS[match.group(2)] if match else 0
+    if not 10**6 <= bits <= HIGHEST_RATE_BITS:
+        raise ValueError(f"'{rate}' is not a rate: a whole number of kbit, mbit or gbit, 1mbit to 32gbit, e.g. 2gbit")
+    return bits // 8
+
+
+def _namespace() -> tuple[int, int]:
+    status = Path("/proc/self/ns/net").stat()
+    return status.st_dev, status.st_ino
+
+
+def unshare(flags: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(flags) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def unshare_as_any_user(flags: int, what: str) -> bool:
+    """Leave the namespaces of `flags` for new ones, by way of a user namespace (True) where not privileged.
+
+    Raises WireError where the machine does not allow it; `what` says in words what it does not allow.
+    """
+    try:
+        unshare(flags)
+    except OSError as refused:
+        uid, gid = os.getuid(), os.getgid()
+        try:
+            unshare(CLONE_NEWUSER | flags)
+            # The same user inside as outside: files keep their owner.
+            Path("/proc/self/setgroups").write_text("deny")
+            Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+            Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+        except OSError as error:
+            raise WireError(
+                f"no {what}: {refused.strerror} without privilege, and no user namespace: {error.strerror} "
+                "(an administrator can allow it: sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone)"
+            ) from error
+        return True
+    return False
+
+
+def enter() -> None:
+    """Move this process into a new network namespace, by way of a user namespace where it is not privileged.
+
+    Raises WireError where the machine does not allow it.
+    """
+    outside = _namespace()
+    unshare_as_any_user(CLONE_NEWNET, "network namespace")
+    if _namespace() == outside:
+        raise WireError("the new network namespace is the old one: nothing was changed")
+
+
+def packet_bytes(rate: str) -> int:
+    """The longest that passes as one, segments that the kernel handles together: about as long a time at every rate."""
+    return max(SHORTEST_PACKET, min(LONGEST_PACKET, round(rate_bytes_per_second(rate) * PACKET_SECONDS)))
+
+
+def burst_bytes(rate: str) -> int:
+    """What passes at once after the link was idle."""
+    return packet_bytes(rate) + FRAME_BYTES + round(rate_bytes_per_second(rate) * TIMER_SECONDS)
+
+
+def settle_ns(rate: str) -> int:
+    """How long the link must be idle to be as after any longer pause, in nanoseconds."""
+    return math.ceil(burst_bytes(rate) / rate_bytes_per_second(rate) * 1e9)
+
+
+def limit_link(netlink: IPRoute, index: int, rate: str) -> None:
+    """Limit what this link sends."""
+    bytes_per_second = rate_bytes_per_second(rate)
+    netlink.tc("add", "tbf", index, 0x10000, rate=bytes_per_second, burst=burst_bytes(rate), latency=QUEUE_LATENCY)
+
+
+def bound_buffers() -> None:
+    """Bound the sockets' buffers of this network namespace."""
+    for buffers in ("tcp_wmem", "tcp_rmem"):
+        Path("/proc/sys/net/ipv4", buffers).write_text(TCP_BUFFERS)
+
+
+def limit_loopback(rate: str) -> None:
+    """Bring up the namespace's loopback, limit its rate, and bound the sockets' buffers."""
+    try:
+        with IPRoute() as netlink:
+            loopback = netlink.link_lookup(ifname="lo")[0]
+            netlink.link("set", index=loopback, mtu=min(packet_bytes(rate), LONGEST_MTU), state="up")
+            limit_link(netlink, loopback, rate)
+        bound_buffers()
+    except Exception as error:  # pyroute2 has a class of errors per netlink family
+        raise WireError(f"the loopback's rate cannot be limited: {error}") from error
+
+
+def link_bytes() -> int:
+    """Bytes that this namespace's loopback has carried."""
+    for line in Path("/proc/self/net/dev").read_text().splitlines():
+        name, _, counters = line.partition(":")
+        if name.strip() == "lo":
+            return int(counters.split()[0])
+    return 0
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="wire", description="Run a command over a rate-limited loopback.")
+    parser.add_argument("--rate", required=True, help="e.g. 2gbit")
+    parser.add_argument("--report", type=Path, help="write the bytes carried here, as JSON")
+    parser.add_argument("command", nargs="+")
+    options = parser.parse_args(arguments)
+    try:
+        rate_bytes_per_second(options.rate)
+        enter()
+        limit_loopback(options.rate)
+    except (WireError, ValueError) as error:
+        print(f"wire: {error}", file=sys.stderr)
+        return EXIT_NO_WIRE
+    libc, orphaned = ctypes.CDLL(None), signals.for_orphans()
+    signals.keep_ignored()
+    try:
+        # This process has one thread, so that code between fork and exec is safe.
+        child = subprocess.Popen(options.command, preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, orphaned))  # noqa: PLW1509
+    except OSError as error:
+        print(f"wire: {options.command[0]}: {error.strerror}", file=sys.stderr)
+        return 127
+    signals.handle(lambda received, _frame: child.send_signal(received))
+    status = child.wait()
+    if options.report:
+        options.report.write_text(json.dumps({"rate": options.rate, "link_bytes": link_bytes()}) + "\n")
+    return status if status >= 0 else 128 - status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

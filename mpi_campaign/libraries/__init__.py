@@ -1,0 +1,1 @@
+"""What each MPI library needs, and whose launcher one is."""

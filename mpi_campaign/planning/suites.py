@@ -1,0 +1,183 @@
+"""The suites, written in one place: what each runs, and within what time.
+
+A suite is a ReFrame mode, which sets grid, budget and time limit, and a tag, which selects its tests: by hand,
+`reframe --mode=smoke --tag=smoke`. `campaign run` divides the budget of the whole suite among its cases itself.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries import registry
+from mpi_campaign.toolchains import resolving
+from mpi_campaign.toolchains.peers import PEERS
+
+# Those that the paper measures everywhere (section 5.3), and the one whose result every rank waits for.
+PAPERS_FOUR = ("ibcast", "ireduce", "iallgather", "ialltoall")
+FIVE = (*PAPERS_FOUR, "iallreduce")
+# One of each library that comes in wheels.
+THREE_LIBRARIES = (*resolving.DEFAULT_TOOLCHAINS, "intel@2021.18.1")
+# All that can be measured: the nonblocking ones of MPI-3, and the persistent form of each, of MPI-4.
+NONBLOCKING = (
+    *FIVE,
+    "ibarrier", "igather", "igatherv", "iscatter", "iscatterv", "iallgatherv", "ialltoallv", "ialltoallw",
+    "ireduce_scatter_block", "ireduce_scatter", "iscan", "iexscan",
+    "ineighbor_allgather", "ineighbor_allgatherv",
+    "ineighbor_alltoall", "ineighbor_alltoallv", "ineighbor_alltoallw",
+)  # fmt: skip
+COLLECTIVES = (*NONBLOCKING, *(f"{name[1:]}_init" for name in NONBLOCKING))
+
+LOADED = "CAMPAIGN_COLLECTIVES"
+"""Variable that names collectives, comma-separated, of which ReFrame makes tests beside the suites'; `all`: of all."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Target times of communication and of computation, ns, ascending; each with each is a point of the map.
+
+    name: the benchmark's name of it, or what one of a user's own is called where references of its points are kept.
+    """
+
+    name: str
+    comm_times_ns: tuple[int, ...]
+    comp_times_ns: tuple[int, ...]
+
+    @property
+    def points(self) -> int:
+        return len(self.comm_times_ns) * len(self.comp_times_ns)
+
+    @property
+    def least_case_seconds(self) -> float:
+        """About what calibration and nine repetitions of all points take: of one, what is measured and its references
+        are twice both times at the most; a size is found within some eighteen tries."""
+        axes = sum(self.comm_times_ns) + sum(self.comp_times_ns)
+        points = sum(comm + comp for comm in self.comm_times_ns for comp in self.comp_times_ns)
+        return 18e-9 * (points + axes) + 0.03 * self.points
+
+
+_NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def nanoseconds(option: str, text: str, *, zero: bool = True) -> int:
+    """A duration as the benchmarks read it: a number and a unit, or 0 where that means something. Raises
+    CampaignError."""
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(ns|us|ms|s)", text)
+    found = round(float(match[1]) * _NANOSECONDS[match[2]]) if match else 0
+    if found < 1 and not (zero and text == "0"):
+        none = "; 0 is measured in any case" if zero else ""
+        raise CampaignError(f"{option} {text}: a time with a unit (ns, us, ms, s), such as 100us{none}")
+    return found
+
+
+def _square(name: str, first_ns: int, count: int) -> Grid:
+    times = tuple(first_ns << power for power in range(count))
+    return Grid(name, times, times)
+
+
+# As the benchmark has them (--grid).
+GRIDS: Mapping[str, Grid] = {
+    one.name: one
+    for one in (_square("smoke", 8_000_000, 3), _square("nightly", 1_000_000, 6), _square("full", 500_000, 12))
+}
+
+
+def grid_with(name: str, comm_times_ns: Iterable[int] = (), comp_times_ns: Iterable[int] = ()) -> Grid:
+    """A grid, or one with times of a user's own instead of those of an axis, which may come in any order."""
+    grid = GRIDS[name]
+    comm, comp = (tuple(sorted(set(times))) for times in (comm_times_ns, comp_times_ns))
+    if not comm and not comp:
+        return grid
+    comm, comp = comm or grid.comm_times_ns, comp or grid.comp_times_ns
+    named = ("-".join(map(str, times)) for times in (comm, comp))
+    return Grid("comm_{}_comp_{}_ns".format(*named), comm, comp)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """grid: communication x computation times, where a run is given no others.
+
+    budget_seconds: wall time of the whole suite, 0 where only the repetitions bound it.
+    case_seconds, limit: what a ReFrame mode gives a case when it is started by hand: its budget, and its time limit.
+    toolchains, benchmarks, configurations, collectives, computations: what it measures where nothing else is asked for.
+    whole: all of that, whatever it takes; else the last collectives are left out where the budget has no room for them.
+    grows: takes longer than its budget where that leaves a case less than the grid's `least_case_seconds`: on more
+    cores there are more configurations, and each of their points has to be measured.
+    """
+
+    purpose: str
+    grid: Grid
+    budget_seconds: float
+    case_seconds: float
+    limit: str
+    toolchains: tuple[str, ...] = resolving.DEFAULT_TOOLCHAINS
+    benchmarks: tuple[str, ...] = ("nbc_overlap",)
+    configurations: tuple[str, ...] = tuple(registry.CONFIGURATIONS)
+    collectives: tuple[str, ...] = FIVE
+    computations: tuple[str, ...] = ("dgemm",)
+    whole: bool = True
+    grows: bool = False
+
+    def measures(self, benchmark: str, axes: Mapping[str, object]) -> bool:
+        """Whether a case of a benchmark, with these values of its axes, belongs to it."""
+        lists = {
+            "configuration": self.configurations,
+            "collective": self.collectives,
+            "computation": self.computations,
+        }
+        return benchmark in self.benchmarks and all(axes[name] in lists[name] for name in lists if name in axes)
+
+
+def loaded(named: str) -> tuple[str, ...]:
+    """The collectives of which ReFrame makes tests: the suites', and what the variable `LOADED` names.
+
+    Not all of them each time: they would be hundreds, and take ReFrame several seconds to load.
+    Raises CampaignError for one that there is not.
+    """
+    names = set(COLLECTIVES if named == "all" else filter(None, named.split(",")))
+    unknown = sorted(names - set(COLLECTIVES))
+    if unknown:
+        raise CampaignError(f"{LOADED}: unknown {unknown[0]!r}; choose from all, {', '.join(COLLECTIVES)}")
+    return tuple(name for name in COLLECTIVES if name in names or name in FIVE)
+
+
+SUITES: Mapping[str, Suite] = {
+    "smoke": Suite(
+        purpose="a first look: 3 x 3 points around 16 ms",
+        grid=GRIDS["smoke"],
+        budget_seconds=220,
+        case_seconds=12,
+        limit="5m",
+        configurations=("basic", "async", "dedicated", "apphelper"),
+        collectives=PAPERS_FOUR,
+        whole=False,
+    ),
+    "nightly": Suite(
+        purpose="regressions: 6 x 6 points from 1 to 32 ms",
+        benchmarks=("nbc_overlap", "mpi_impact", *PEERS),
+        grid=GRIDS["nightly"],
+        budget_seconds=2700,  # of an hour, in which libraries are fetched, benchmarks built and the report written too
+        case_seconds=130,
+        limit="20m",
+        toolchains=THREE_LIBRARIES,
+    ),
+    "acceptance": Suite(
+        purpose="acceptance: 12 x 12 points from 500 us to 1 s",
+        benchmarks=("nbc_overlap", "mpi_impact", *PEERS),
+        grid=GRIDS["full"],
+        budget_seconds=43200,
+        case_seconds=2100,
+        limit="3h",
+        toolchains=THREE_LIBRARIES,
+        grows=True,
+    ),
+    "full": Suite(
+        purpose="the paper's map: 12 x 12 points, as long as the intervals take",
+        benchmarks=("nbc_overlap", "mpi_impact"),
+        grid=GRIDS["full"],
+        budget_seconds=0,
+        case_seconds=0,
+        limit="12h",
+        toolchains=THREE_LIBRARIES,
+    ),
+}

@@ -1,0 +1,128 @@
+"""Run a command so that nothing it starts outlives it, or outlives whoever started the guard.
+
+    python -m mpi_campaign.processes.guard -- COMMAND ...
+
+MPI launchers put their ranks into sessions and process groups of their own, so that killing a group is not enough. The
+guard becomes the kernel's "child subreaper": every orphan below it becomes its own child, and is killed by pid. It asks
+the kernel for a signal when its parent dies, so that even `kill -9` of the campaign ends the ranks.
+
+SIGTERM, SIGINT or SIGHUP to the guard, and `signals.END` always, interrupts the command, gives it GRACE_SECONDS to
+write what it has, then kills. A signal that was ignored when the guard started reaches nothing below it.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+from mpi_campaign.processes import signals
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+GRACE_SECONDS = 8.0
+SWEEPS = 200
+QUIET_LOOKS = 5
+SWEEP_SECONDS = 0.02
+
+
+class Stop(Exception):
+    """The guard was told to end."""
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of every orphan among its descendants (Linux)."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def descendants(root: int) -> set[int]:
+    """Pids of all living processes below `root`, zombies not counted."""
+    children: dict[int, list[int]] = {}
+    zombies: set[int] = set()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            # The name, in parentheses, may hold anything: what follows the last parenthesis is: state ppid ...
+            fields = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue  # it ended while we looked
+        children.setdefault(int(fields[1]), []).append(int(entry.name))
+        if fields[0] == "Z":
+            zombies.add(int(entry.name))
+
+    def below(pid: int) -> Iterator[int]:
+        for child in children.get(pid, []):
+            yield child
+            yield from below(child)  # below a zombie too: the kernel may not have given its children away yet
+
+    return set(below(root)) - zombies
+
+
+def sweep() -> None:
+    """Kill everything below this process, again and again until nothing is seen QUIET_LOOKS times in a row.
+
+    One look proves nothing: /proc is read entry by entry while processes are given from a dying parent to another.
+    """
+    quiet = 0
+    for _ in range(SWEEPS):
+        left = descendants(os.getpid())
+        quiet = 0 if left else quiet + 1
+        if quiet == QUIET_LOOKS:
+            break
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        reap()
+        time.sleep(SWEEP_SECONDS)
+    reap()
+
+
+def reap() -> None:
+    """Collect the exit statuses of adopted processes."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def main(command: list[str], parent: int) -> int:
+    """Run the command; its exit code, or 128 + the signal that ended it."""
+    prctl = ctypes.CDLL(None).prctl
+    adopt_orphans()
+    prctl(PR_SET_PDEATHSIG, signals.END, 0, 0, 0)
+    if os.getppid() != parent:  # it died before the kernel was asked
+        return 1
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        for number in (*signals.ENDING, signals.END):
+            signal.signal(number, signal.SIG_IGN)
+        raise Stop
+
+    interrupting = signals.ending_that_is_heard()
+    signals.keep_ignored()
+
+    # This process has one thread, so that code between fork and exec is safe.
+    child = subprocess.Popen(command, preexec_fn=lambda: prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # noqa: PLW1509
+    try:
+        signals.handle(stop)
+        signal.signal(signals.END, stop)
+        child.wait()  # asleep, so that it takes no time from what is measured
+    except Stop:
+        if interrupting is not None:
+            child.send_signal(interrupting)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(GRACE_SECONDS)
+        child.kill()
+    status = child.wait()
+    sweep()
+    return status if status >= 0 else 128 - status
+
+
+if __name__ == "__main__":
+    separator = sys.argv.index("--")
+    sys.exit(main(sys.argv[separator + 1 :], parent=int(sys.argv[separator - 1])))

@@ -1,0 +1,113 @@
+"""What every measurement of this clone shares: it is alone, and nothing that it starts outlives it."""
+
+import math
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from mpi_campaign import ROOT, STATE
+from mpi_campaign.processes import guard, locks, signals
+
+POLL_SECONDS = 0.5
+
+
+@contextmanager
+def alone(say: Callable[[str], None]) -> Iterator[None]:
+    """One measurement at a time: wait until nobody else of this clone builds or measures."""
+    STATE.mkdir(exist_ok=True)
+    with (
+        locks.open_lock(STATE / "measuring.lock") as lock,
+        locks.held(lock, "another campaign of this clone is measuring", say),
+    ):
+        yield
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended; `output` is what it printed, standard error too, by lines. `hung`: it was ended."""
+
+    exit_code: int
+    interrupted: bool
+    output: list[str]
+    hung: bool = False
+
+
+def run(
+    words: list[str],
+    on_line: Callable[[str], None],
+    on_tick: Callable[[], None],
+    *,
+    env: Mapping[str, str],
+    cwd: Path = ROOT,
+    poll_seconds: float = POLL_SECONDS,
+    limit_seconds: float = math.inf,
+) -> Ended:
+    """Run a command under the guard, telling lines as they come and a tick in between.
+
+    env: its whole environment.  limit_seconds: a command that takes longer is hung.  Ctrl-C and SIGTERM
+    end it, and so does the limit: the command is interrupted, what it started dies, what is on disk stays. An exception
+    from a callback ends it too.
+    """
+    guard.adopt_orphans()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mpi_campaign.processes.guard", str(os.getpid()), "--", *words],
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        env=dict(env),
+    )
+    lines: queue.Queue[str | None] = queue.Queue()
+
+    def read() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.put(line.rstrip("\n"))
+        lines.put(None)
+
+    deadline = time.monotonic() + limit_seconds
+    interrupted = hung = False
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        process.send_signal(signals.END)
+
+    before = signals.handle(interrupt)
+    threading.Thread(target=read, daemon=True).start()
+    output: list[str] = []
+    try:
+        while True:
+            try:
+                line = lines.get(timeout=poll_seconds)
+            except queue.Empty:
+                if time.monotonic() > deadline and not (interrupted or hung):
+                    hung = True
+                    process.send_signal(signals.END)
+                on_tick()
+                continue
+            if line is None:
+                break
+            output.append(line)
+            on_line(line)
+    except BaseException:
+        process.send_signal(signals.END)  # a full disk while gathering, say: the session must not go on unseen
+        raise
+    finally:
+        exit_code = process.wait()
+        guard.sweep()  # nothing is left unless the guard itself was killed
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return Ended(exit_code, interrupted, output, hung)

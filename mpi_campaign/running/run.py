@@ -1,0 +1,495 @@
+"""`campaign run`: resolve, plan, measure through ReFrame, archive, report."""
+
+import json
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign import __version__, files
+from mpi_campaign.archive import provenance, run_folders
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.children import environ
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
+from mpi_campaign.libraries.registry import Placement
+from mpi_campaign.planning import suites
+from mpi_campaign.planning.plan import (
+    MANIFEST_VERSION,
+    SYSTEMS,
+    Options,
+    Plan,
+    Round,
+    axes_of,
+    benchmarks_of,
+    check,
+    choose_network,
+    make_plan,
+    partition_of,
+    place,
+)
+from mpi_campaign.processes import guarded
+from mpi_campaign.processes.progress import Progress, duration
+from mpi_campaign.running import reframe_session, same_sizes
+from mpi_campaign.running.case_results import build_error, results
+from mpi_campaign.running.reframe_session import Outcome, Session
+from mpi_campaign.running.session_progress import Watch
+from mpi_campaign.this_machine import host, machine
+from mpi_campaign.toolchains import builds, peers, resolving
+from mpi_campaign.toolchains.resolving import Toolchain
+from mpi_campaign.toolchains.spack import installed, matrix
+from postprocess.records import host_limits
+
+STEPS = 6
+SETUP_STEPS = 3
+
+
+class Campaign:
+    """One invocation of `campaign run`; with `resume`, one that goes on with an interrupted run."""
+
+    def __init__(self, options: Options, output: Path, words: list[str], resume: RunFolder | None = None) -> None:
+        self.options = options
+        self.output = output
+        self.words = words
+        self.resume = resume
+        self.progress = Progress(STEPS)
+        self.sizes_of = run_folders.find(options.sizes_of, output) if options.sizes_of else None
+        self.later = ""
+
+    def run(self, *, dry_run: bool) -> int:
+        """All of it. Returns the exit code. Raises CampaignError where nothing could run."""
+        check(self.options)
+        environ.let(self.options.environment, {})
+        self.progress.step("looking at this machine")
+        compiler = machine.compiler()
+        placed = place(self.options)
+        threads = ", ".join(f"{one.threads_per_rank}{' (oversubscribed)' * one.oversubscribed}" for one in placed)
+        ranks = self.options.ranks
+        self._say(
+            f"{machine.cpu_model()}, {machine.cores().physical} cores; {ranks} rank{'s' * (ranks != 1)} x {threads} "
+            f"computing threads; {compiler}"
+        )
+        limited = _limits(placed)
+        for note in limited:
+            self._say(note)
+        self.progress.step("finding the toolchains")
+        resolved = self._resolve()
+        peers.provide(list(benchmarks_of(self.options)), resolved, self._say)
+        network, notes = choose_network(self.options)
+        environ.let(self.options.environment, partition_of(self.options.system, network).let_in())
+        self._say(f"{', '.join(one.toolchain for one in resolved)}; network {network}")
+        for line in environ.summary(environ.kept_out(), environ.let_in()):
+            self._say(line)
+        plan = make_plan(self.options, resolved, network, *placed, built=False)
+        notes += [f"skipped: {reason}" for reason in dict.fromkeys(plan.skipped.values())]
+        notes += filter(None, [plan.too_short()])
+        for note in notes:
+            self._say(note)
+        notes = [*limited, *notes]
+        if dry_run:
+            with tempfile.TemporaryDirectory() as scratch:
+                return self._dry_run(run_folders.start(Path(scratch), self.options.system), plan)
+        folder = self.resume or run_folders.start(self.output, self.options.system)
+        if not self.resume and (later := run_folders.later_than(folder)):
+            self.later = later
+            notes.append(f"the clock was set back: run {later} is of a later time than now, and stays the newest one")
+            self._say(notes[-1])
+        try:
+            with guarded.alone(self._say):
+                if folder.archived.is_dir():
+                    raise CampaignError(
+                        f"run '{folder.run}' has been completed meanwhile: there is nothing to go on with"
+                    )
+                with run_folders.growing(folder):
+                    return self._measure(folder, plan, resolved, notes)
+        except KeyboardInterrupt:  # once more, while what the first one ended was put away
+            if not run_folders.has_manifest(folder.path):
+                raise
+            self.progress.line(f"interrupted, what was measured is kept: {run_folders.resume_words(folder)}")
+            return EXIT_INTERRUPTED
+        except OSError as error:
+            trouble = f"{error.filename2 or error.filename or folder.path}: {error.strerror or error}"
+            if not run_folders.has_manifest(folder.path):
+                shutil.rmtree(folder.session, ignore_errors=True)
+                raise CampaignError(f"{trouble}; nothing was measured: mend that, then start again") from error
+            self._say(f"{trouble}; what was measured is kept: mend that, then {run_folders.resume_words(folder)}")
+            print(f"run: {folder.path}")
+            return EXIT_FAILED
+
+    def build(self) -> int:
+        """Find the toolchains and build the benchmarks with them, measure nothing. Returns the exit code.
+
+        Raises CampaignError where nothing can be built.
+        """
+        self.progress = Progress(SETUP_STEPS)
+        check(self.options)
+        environ.let(self.options.environment, {})
+        self.progress.step("looking at this machine")
+        self._say(str(machine.compiler()))
+        self.progress.step("finding the toolchains")
+        resolved = self._resolve()
+        peers.provide(list(benchmarks_of(self.options)), resolved, self._say)
+        network, _notes = choose_network(self.options)
+        plan = make_plan(self.options, resolved, network, *place(self.options), built=False)
+        self.progress.step("building the benchmarks")
+        with tempfile.TemporaryDirectory() as scratch, guarded.alone(self._say):
+            folder = run_folders.start(Path(scratch), self.options.system)
+            watch = Watch(self.progress, plan, folder, on_end=lambda: None)
+            try:
+                session = self._build(folder, plan, watch, resolved)
+                failed = [one for one in reframe_session.outcomes(folder.session / run_folders.REPORT) if one.failed]
+                for one in failed:
+                    self.progress.line(f"FAIL {one.environment}: {build_error(one)}")
+            finally:
+                shutil.rmtree(folder.session, ignore_errors=True)
+        if session.interrupted:
+            return EXIT_INTERRUPTED
+        broken = self._broken(session, failed)
+        return EXIT_FAILED if failed or broken else EXIT_GOOD
+
+    def _resolve(self) -> list[Toolchain]:
+        options = self.options
+        if options.provider == "spack":
+            began = time.monotonic()
+            beside = peers.packages_of(list(benchmarks_of(options)))
+            return resolving.resolve_spack(
+                options.toolchains,
+                options.system,
+                beside,
+                self._say,
+                lambda: self.progress.status(f"      concretizing, {duration(time.monotonic() - began)}"),
+            )
+        asked = dict.fromkeys(options.toolchains or suites.SUITES[options.suite].toolchains)
+        return [resolving.resolve(resolving.parse(text), self._say) for text in asked]
+
+    def _say(self, text: str) -> None:
+        self.progress.line(f"      {text}")
+
+    def _session(
+        self,
+        folder: RunFolder,
+        plan: Plan,
+        environments: Iterable[str],
+        *,
+        tests: str,
+        policy: str,
+        **given: dict[str, str],
+    ) -> list[str]:
+        """ReFrame's command line, all but what it is to do."""
+        return reframe_session.command(
+            settings=SYSTEMS / self.options.system / "settings.py",
+            folder=folder.session,
+            partition=f"{self.options.system}:{partition_of(self.options.system, plan.network).name}",
+            tests=tests,
+            environments=list(environments),
+            mode=self.options.suite,
+            policy=policy,
+            collectives=self.options.collectives,
+            **given,
+        )
+
+    def _build(self, folder: RunFolder, plan: Plan, watch: Watch, resolved: Sequence[Toolchain]) -> Session:
+        """All builds, several at once, before anything is measured. One that fails is told when its cases are; another
+        benchmark that Spack could not build is told here, since the build of ours is good without it."""
+        all_ = dict.fromkeys(case.environment for case in plan.to_measure)
+        words = [*self._session(folder, plan, all_, tests="^build_benchmarks", policy="async"), "--run"]
+        by_spack = [(one.toolchain, one.spack) for one in resolved if one.spack is not None]
+        before = {name: installed.failed(build) for name, build in by_spack}
+        session = reframe_session.run(words, watch.on_event, watch.on_tick)
+        for name, build in by_spack:
+            for package in installed.failed(build):
+                if package not in before[name]:
+                    self._say(f"{name}: {installed.why_lacking(build, package)}")
+        return session
+
+    def _command(self, folder: RunFolder, plan: Plan, turn: Round | None = None) -> list[str]:
+        """The command line that measures one round of the plan, or the first."""
+        turn = turn or plan.rounds[0]
+        variables = {
+            "ranks": str(plan.options.ranks),
+            "threads_per_rank": str(plan.placements[turn.cores_per_rank].threads_per_rank),
+            "budget_seconds": f"{plan.case_budget_seconds:.1f}",
+            "time_limit": f"{plan.case_limit_seconds:.0f}s",
+            "cache": self.options.cache,
+            "metadata_file": str(folder.session / "metadata.json"),
+        }
+        taken_over = self.resume or self.options.interleave
+        given_sizes = self.options.sizes_of or self.resume or not plan.begins(turn)
+        unusual = {
+            "comm_times": ",".join(f"{time}ns" for time in plan.grid.comm_times_ns if self.options.comm_times),
+            "comp_times": ",".join(f"{time}ns" for time in plan.grid.comp_times_ns if self.options.comp_times),
+            "wire_rate": plan.network.partition(":")[2],
+            "oversubscribe": "yes" * self.options.oversubscribe,
+            "peer_prefix": ":".join(self.options.peer_prefixes),
+            "resume_from": str(folder.partial / "records") if taken_over else "",
+            "repeat": str(turn.repeat) if turn.repeat > 1 else "",
+            "cores_per_rank": str(turn.cores_per_rank or ""),
+            "basic_repeat": str(turn.basic_repeat or ""),
+            "sizes_from": str(folder.session / same_sizes.FOLDER) if given_sizes else "",
+        }
+        variables |= {name: value for name, value in unusual.items() if value}
+        tests, parameters = [], {}
+        for name, benchmark in benchmarks_of(self.options).items():
+            wanted = [
+                case
+                for case in plan.cases
+                if case.benchmark == name and case.stem not in plan.skipped and turn.has(case)
+            ]
+            if not wanted:
+                continue
+            axes = {  # without what is skipped everywhere: ReFrame would measure its fixtures before it skips it
+                axis: [value for value in values if any(getattr(case, axis) == value for case in wanted)]
+                for axis, values in axes_of(self.options, benchmark).items()
+            }
+            intervals = axes.pop("test_interval_ns", (0,))  # any number of them: ReFrame makes tests of those asked for
+            if any(intervals):
+                parameters[f"{benchmark.test}.test_interval_ns"] = ",".join(map(str, intervals))
+            tests.append(reframe_session.pattern(benchmark.test, axes))
+        return self._session(
+            folder,
+            plan,
+            turn.environments,
+            tests="|".join(tests),
+            policy="serial",
+            variables=variables,
+            parameters=parameters,
+        )
+
+    def _dry_run(self, folder: RunFolder, plan: Plan) -> int:
+        words = [*self._command(folder, plan), "--dry-run"]
+        self._say(reframe_session.typed(words))
+        session = reframe_session.run(words, lambda _event: None, lambda: None)
+        shutil.rmtree(folder.session)
+        if session.interrupted:
+            return EXIT_INTERRUPTED
+        for case in plan.cases:
+            reason = plan.skipped.get(case.stem)
+            self._say(f"skip {case.label}: {reason}" if reason else f"run  {case.label}")
+        if session.exit_code != 0:
+            raise CampaignError(f"ReFrame's dry run ended with {session.exit_code}: {session.complaint}")
+        launches, seconds = len(plan.to_measure), plan.expected_measuring_seconds
+        time = f" in about {duration(seconds)}" if seconds else ""
+        self._say(f"dry run: {launches} case{'s' * (launches != 1)} would be measured{time}; nothing was")
+        return EXIT_GOOD
+
+    def _measure(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]) -> int:
+        manifest = self._manifest(folder, plan, resolved, notes)
+        manifest["cases"] = list(results(folder, plan, []))
+        run_folders.write_manifest(folder, manifest)
+        keep_sources(folder, resolved)
+        folder.session.mkdir(parents=True, exist_ok=True)  # of another clone's run that is resumed, there is none
+        facts = {name: manifest[name] for name in ("run", "system", "suite", "campaign", "environment")}
+        files.write_atomically(folder.session / "metadata.json", json.dumps(facts) + "\n")
+        watch = Watch(self.progress, plan, folder, on_end=lambda: run_folders.harvest(folder))
+        self.progress.step("building the benchmarks")
+        if _all_built(resolved):
+            self._say("nothing has changed since they were built")
+        else:
+            build = self._build(folder, plan, watch, resolved)
+            if build.interrupted or self._broken(build, reframe_session.outcomes(folder.session / run_folders.REPORT)):
+                return self._close(folder, manifest, interrupted=build.interrupted)
+        plan = self._plan_again(folder, plan, resolved, manifest)
+        watch = Watch(self.progress, plan, folder, on_end=lambda: run_folders.harvest(folder))
+        launches = len(plan.to_measure)
+        alike = all(case.benchmark == "nbc_overlap" for case in plan.to_measure)
+        cells = f" of {plan.grid.points} point{'s' * (plan.grid.points != 1)}" if alike else ""
+        seconds = plan.expected_measuring_seconds
+        time = f", about {duration(seconds)}" if seconds else ""
+        self.progress.step(f"measuring {launches} case{'s' * (launches != 1)}{cells}{time}")
+        self._say(str(manifest["reframe_command"]))
+        outcomes: list[Outcome] = []
+        interrupted = False
+        for turn in plan.rounds:
+            watch.turn = turn
+            began = run_folders.now_utc()
+            without = same_sizes.hand_over(folder, plan, turn, self.sizes_of)
+            if self.sizes_of is not None or not plan.begins(turn):
+                whose = f"run {self.sizes_of.run}" if self.sizes_of is not None else "the first launch"
+                for case in without:
+                    self._say(
+                        f"{whose} has no sizes for {case.label}: it is calibrated, its times are compared with none"
+                    )
+            words = [*self._command(folder, plan, turn), "--run"]
+            for name in run_folders.SESSION_FILES:
+                (folder.session / name).unlink(missing_ok=True)
+            session = reframe_session.run(words, watch.on_event, watch.on_tick)
+            said = reframe_session.outcomes(folder.session / run_folders.REPORT)
+            outcomes += said
+            manifest["sessions"].append(
+                {
+                    "began_utc": began,
+                    "ended_utc": run_folders.now_utc(),
+                    "exit_code": session.exit_code,
+                    **self._provenance(),
+                }
+            )
+            with (folder.partial / "logs" / "reframe.log").open("a", encoding="utf-8") as log:
+                log.write("\n".join(session.output) + "\n")
+            run_folders.harvest(folder)
+            run_folders.keep_session(folder, len(manifest["sessions"]))
+            interrupted = session.interrupted
+            if interrupted or self._broken(session, said):
+                break
+        manifest["cases"] = list(results(folder, plan, outcomes, interrupted=interrupted))
+        manifest["finished_utc"] = run_folders.now_utc()
+        return self._close(folder, manifest, interrupted=interrupted)
+
+    def _plan_again(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], manifest: dict[str, Any]) -> Plan:
+        """The plan as it is when the builds have told which collectives each library lacks.
+
+        Raises CampaignError where nothing is left of it; then it was no run, and leaves nothing.
+        """
+        try:
+            found = make_plan(self.options, resolved, plan.network, *plan.placements.values())
+        except CampaignError:
+            if not self.resume:
+                for gone in (folder.partial, folder.session):
+                    shutil.rmtree(gone, ignore_errors=True)
+            raise
+        reasons = dict.fromkeys(reason for stem, reason in found.skipped.items() if stem not in plan.skipped)
+        notes = [f"skipped: {reason}" for reason in reasons]
+        for note in notes:
+            self._say(note)
+        manifest["notes"] += notes
+        manifest["case_budget_seconds"] = found.case_budget_seconds
+        manifest["reframe_command"] = reframe_session.typed([*self._command(folder, found), "--run"])
+        manifest["cases"] = list(results(folder, found, []))
+        run_folders.write_manifest(folder, manifest)
+        return found
+
+    def _manifest(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]) -> dict[str, Any]:
+        before = run_folders.read_manifest(folder) if self.resume else {}
+        kept = ("started_utc", "later_run", "command_line", "campaign", "host", "environment")
+        began: dict[str, Any] = {name: before[name] for name in kept if name in before}
+        now = self._provenance()
+        told_before = ("campaign", "host", "environment")
+        moved = [name for name in told_before if name in began and _is_another(name, began[name], now[name])]
+        if moved:
+            notes = [*notes, f"resumed with another {' and another '.join(moved)}: see the sessions"]
+        told = map(str, before.get("notes") or [])  # what was measured before was measured under what they say
+        notes = list(dict.fromkeys([*told, *notes]))
+        return {
+            "schema": "mpi-campaign.manifest",
+            "schema_version": MANIFEST_VERSION,
+            "run": folder.run,
+            "system": folder.system,
+            "suite": self.options.suite,
+            "status": "incomplete",
+            "started_utc": run_folders.now_utc(),
+            "later_run": self.later,  # which was there already: the clock was set back
+            "finished_utc": None,
+            **now,
+            "reframe_command": reframe_session.typed([*self._command(folder, plan), "--run"]),
+            "options": asdict(self.options),
+            "toolchains": [{**asdict(one), "environment": one.environment} for one in resolved],
+            "case_budget_seconds": plan.case_budget_seconds,
+            "cases": [],
+            "sessions": before.get("sessions", []),
+            "notes": notes,
+            **began,
+        }
+
+    def _provenance(self) -> dict[str, Any]:
+        """What one session of a run was made with; a resumed run has several."""
+        git = machine.git_state()
+        campaign = {"version": __version__, "commit": git.commit, "dirty": git.dirty}
+        if git.why_unknown:
+            campaign["commit_unknown"] = git.why_unknown
+        return {
+            "command_line": self.words,
+            "campaign": campaign,
+            "host": machine.host_facts(),
+            "environment": environ.as_recorded(),
+        }
+
+    def _broken(self, session: Session, said: list[Outcome]) -> bool:
+        """Whether ReFrame itself failed, rather than a test."""
+        if session.exit_code == 0 or said or session.interrupted:
+            return False
+        self._say(f"ReFrame ended with {session.exit_code}: {session.complaint}")
+        return True
+
+    def _close(self, folder: RunFolder, manifest: dict[str, Any], *, interrupted: bool) -> int:
+        from mpi_campaign.archive import rendering  # noqa: PLC0415 - pandas and matplotlib take a second to load
+
+        # A few seconds, and then everything is in its place: an interrupt here would only leave it half told.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        self.progress.step("archiving")
+        cases = manifest["cases"]
+        complete = all(
+            case["result"] == "skip" or (case["record"] and run_folders.is_complete(folder.partial / case["record"]))
+            for case in cases
+        )
+        manifest["status"] = "complete" if complete else "incomplete"
+        manifest["seen"] = rendering.seen(folder)
+        run_folders.write_manifest(folder, manifest)
+        rendering.write_tables(folder)
+        if complete:
+            run_folders.finish(folder, manifest)
+        self.progress.step("writing the report")
+        unwritten = ""
+        try:
+            where = f"report: {rendering.write_report(folder)}"
+        except CampaignError as error:
+            unwritten = f"no report: {error} (./campaign report {folder.run} -o FILE)"
+            where = unwritten
+        self.progress.line("")
+        for table in rendering.short_tables(folder):
+            self.progress.line(table)
+            self.progress.line("")
+        bad = [case for case in cases if case["result"] in ("fail", "missing")]
+        for case in bad:
+            self.progress.line(f"{case['result'].upper()} {case['case']}: {case['reason']}")
+        if not complete:
+            self.progress.line(f"incomplete, what was measured is kept: {run_folders.resume_words(folder)}")
+        self.progress.line(where)
+        self.progress.line(f"run: {folder.path}")
+        if interrupted:
+            return EXIT_INTERRUPTED
+        return EXIT_FAILED if bad or unwritten else EXIT_GOOD
+
+
+def _limits(placed: Sequence[Placement]) -> list[str]:
+    """What the limits of this machine mean for ranks that are placed so, where that is not good."""
+    cores = min(max(one.cores for one in placed), machine.cores().physical)
+    return host.notes(host.findings(machine.limits(), cores, max(one.ranks for one in placed)))
+
+
+def _is_another(part: str, before: Any, now: Mapping[str, Any]) -> bool:
+    """Whether a part of a manifest is not as it was."""
+    if part != "host" or not isinstance(before, dict):
+        return bool(before != now)
+    known, still = host_limits.known_in_both(before, now)
+    return known != still
+
+
+def _all_built(resolved: list[Toolchain]) -> bool:
+    """Whether nothing is left to build. An installed library may have changed in its place: with it, CMake looks."""
+    by_spack = [one.spack for one in resolved if one.spack]
+    by_hand = [one for one in resolved if not one.spack]
+    sources = builds.fingerprint()
+    return not any(installed.to_install(one, sources) for one in by_spack) and all(
+        one.provider == "wheels" and builds.is_built(one) for one in by_hand
+    )
+
+
+def keep_sources(folder: RunFolder, resolved: list[Toolchain]) -> None:
+    """The system's description, unless every clone has it, and what Spack builds a run's toolchains from go into the
+    archive with it."""
+    kept = folder.partial / provenance.SYSTEM_FOLDER
+    if folder.system != Options.system:
+        kept.mkdir(exist_ok=True)
+        shutil.copyfile(SYSTEMS / folder.system / "settings.py", kept / "settings.py")
+    for one in resolved:
+        if one.spack is not None:
+            (folder.partial / provenance.SPACK_FOLDER).mkdir(exist_ok=True)
+            shutil.copyfile(one.spack.folder / "spack.lock", folder.partial / provenance.lock_of(one.environment))
+            shutil.copyfile(one.spack.folder / "spack.yaml", folder.partial / provenance.manifest_of(one.environment))
+    if any(one.spack for one in resolved):
+        (kept / "spack").mkdir(parents=True, exist_ok=True)
+        for path in matrix.scope_of(folder.system).glob("*.yaml"):
+            shutil.copyfile(path, kept / "spack" / path.name)

@@ -1,0 +1,50 @@
+"""Which sizes a launch takes over instead of calibrating them: launches that are to be compared do the same work."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from mpi_campaign.archive import run_folders
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.planning.cases import Case
+from mpi_campaign.planning.plan import Plan, Round
+
+FOLDER = "sizes"
+SUFFIX = run_folders.RECORD_FILES[run_folders.SIZES]
+
+
+def hand_over(folder: RunFolder, plan: Plan, turn: Round, of: RunFolder | None) -> list[Case]:
+    """Put the sizes that the launches of a round take over into the session's folder for them.
+
+    Those of the run `of`, where that is given: of the same case, or else of the same case of another toolchain. Those
+    of the case's first launch; or, where sides take turns, of the first toolchain's that has it. Returns the cases for
+    which there are none: they are calibrated.
+    """
+    target = folder.session / FOLDER
+    target.mkdir(exist_ok=True)
+    first = plan.rounds[0].environments[0]
+    without = []
+    for case in plan.to_measure:
+        if case != case.basic or not turn.has(case):
+            continue
+        source = _first_launch(folder, case, first if plan.options.interleave else case.environment)
+        if not source.is_file():  # the first toolchain may lack a collective
+            source = _first_launch(folder, case, case.environment)
+        if of is not None:
+            source = _of_run(of, case) or source
+        if source.is_file():
+            shutil.copyfile(source, target / f"{case.stem}{SUFFIX}")
+        else:
+            without.append(case)
+    return without
+
+
+def _first_launch(folder: RunFolder, case: Case, environment: str) -> Path:
+    return folder.partial / "records" / f"{replace(case, environment=environment, repeat=1).stem}{SUFFIX}"
+
+
+def _of_run(run: RunFolder, case: Case) -> Path | None:
+    name = f"{replace(case, repeat=1).stem}{SUFFIX}"
+    same = run.records / name
+    rest = name.partition(".")[2]  # without the environment
+    return same if same.is_file() else next(iter(sorted(run.records.glob(f"*.{rest}"))), None)

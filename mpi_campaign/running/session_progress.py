@@ -1,0 +1,79 @@
+"""Follows a ReFrame session: what runs, how far it is, how long still."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from mpi_campaign.archive import run_folders
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.planning.cases import Case
+from mpi_campaign.planning.plan import Plan
+from mpi_campaign.processes.progress import Countdown, Progress, duration
+from mpi_campaign.running.reframe_session import Event
+
+VERDICTS = {"OK": "ok  ", "FAIL": "FAIL", "SKIP": "skip"}
+BUILDS = {"RUN": "building for", "OK": "built for", "FAIL": "BUILD FAILED for", "SKIP": "not built for"}
+
+
+class Watch:
+    """Follows the session's events and tells where it is."""
+
+    def __init__(self, progress: Progress, plan: Plan, folder: RunFolder, on_end: Callable[[], object]) -> None:
+        self.progress = progress
+        self.folder = folder
+        self.on_end = on_end
+        self.turn = plan.rounds[0]
+        self.cases = plan.to_measure
+        self.plan = plan
+        self.countdown = Countdown(len(plan.to_measure), plan.expected_measuring_seconds)
+        self.points = plan.grid.points
+        self.running: Case | None = None
+        self.launched = 0.0  # Unix time; a record that is older is of the launch before
+
+    def _case(self, event: Event) -> Case | None:
+        """The launch that an event is about; None for a build, or for `basic` judged after its fixture measured it, or
+        taken over from an earlier session."""
+        for case in self.cases:
+            if (case.launched_by, case.environment) == (event.name, event.environment) and self.turn.has(case):
+                values = case.as_dict()
+                if all(str(values.get(name, value)) == value for name, value in event.parameters.items()):
+                    return case
+        return None
+
+    def on_event(self, event: Event) -> None:
+        case = self._case(event)
+        if case is None:
+            if event.test.startswith("build_benchmarks"):
+                tell = self.progress.status if event.what == "RUN" else self.progress.line
+                tell(f"      {BUILDS[event.what]} {event.environment}")
+            return
+        if event.what == "RUN":
+            self.running = case
+            self.launched = time.time()
+            self.countdown.begin(self.plan.expected_seconds(case))
+            self.on_tick()
+            return
+        taken = self.countdown.end()
+        self.running = None
+        self.cases.remove(case)
+        self.on_end()
+        reason = f" [{event.reason}]" if event.reason else ""
+        self.progress.line(
+            f"  {self.countdown.done:3d}/{self.countdown.total} {VERDICTS[event.what]} {case.label}, "
+            f"{duration(taken)}{reason}; {self.countdown.left}"
+        )
+
+    def on_tick(self) -> None:
+        if self.running is None or not self.progress.status_due:
+            return
+        points = 0
+        with suppress(FileNotFoundError):  # ReFrame has just emptied its folder for the next launch
+            written = {one: one.stat().st_mtime for one in run_folders.staged(self.folder, run_folders.RECORD)}
+            newest = max(written, key=lambda one: written[one], default=None)
+            if newest is not None and written[newest] >= self.launched:
+                points = newest.read_bytes().count(b'"type":"point"')
+        planned = f" of {self.points}" if self.running.benchmark == "nbc_overlap" else ""
+        self.progress.status(
+            f"  {self.countdown.done + 1:3d}/{self.countdown.total} {self.running.label}: "
+            f"{points}{planned} points; {self.countdown.left}"
+        )

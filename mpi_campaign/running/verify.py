@@ -1,0 +1,366 @@
+"""Was what was asked for what ran? Judged from the record, which saw it from inside the process.
+
+What was promised and is absent is a fault, and fails the case: a wrong library, ranks that share a core, a progress
+thread that is not there, did nothing or is not where it belongs, a wire that carried less than the payload.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.registry import CONFIGURATIONS
+from mpi_campaign.planning.cases import Case
+from postprocess.drawing.text import size
+from postprocess.families.mpi_impact.record import MPI_IMPACT, load_impact
+from postprocess.families.mpi_impact.record import Header as ImpactHeader
+from postprocess.families.mpi_impact.table import same_places
+from postprocess.families.nbc_overlap.points import expected_wire_bytes
+from postprocess.families.nbc_overlap.validity import invalid_reasons
+from postprocess.families.peers.outputs import PeerRecord, peer_wire_bytes
+from postprocess.records.fields import RecordError
+from postprocess.records.load import Header, Placement, Record, Thread, load_record
+
+LEAST_WORK = 0.01
+"""CPU time of a progress thread at work, relative to the time of communication alone. In the archived runs 11 % is the
+least, of one that sleeps while the network works; of threads that libraries start and leave idle 0.4 % is the most."""
+STARTING_NS = 20_000_000
+"""CPU time that threads which libraries leave idle may take nevertheless, to start: 8 ms at most in the archived runs,
+in those of 9 s as in that of 100 min."""
+
+
+def faults_of_file(
+    path: Path, case: Case, family: str, version: str, basic_path: Path | None, wire_report: Path
+) -> list[str]:
+    """`faults` of record files; a file that cannot be read is a fault."""
+    try:
+        record = load_record(path)
+        basic = load_record(basic_path) if basic_path else None
+    except RecordError as error:
+        return [str(error)]
+    return faults(record, case, family, version, basic, wire_report)
+
+
+def faults(record: Record, case: Case, family: str, version: str, basic: Record | None, wire_report: Path) -> list[str]:
+    """Everything in which a record is not what its case promised, each as one phrase; empty when all is well.
+
+    basic: the record of `basic` of the identical case, which other configurations are held against.
+    wire_report: what the wire's launcher wrote; read only where the network is a wire.
+    """
+    header = record.header
+    found = [*_of_completeness(record), *_of_identity(header, case, family, version), *_of_plan(header, case)]
+    found += [*_of_share(header, case), *_of_cpus(header), *_of_placement(header)]
+    if header.configuration == case.configuration and record.footer is not None:
+        found += _of_idle_threads(header, family, record.footer.mpi_thread_cpu_ns, record.footer.wall_seconds)
+    if header.configuration == case.configuration != "basic":
+        progresses = registry.library(family).progresses
+        found += _of_configuration(header, basic.header if basic else None, progresses=progresses)
+        found += _of_work(record, None if progresses else basic)
+    if case.network.startswith("wire"):
+        found += _of_wire(record, wire_report)
+    elif case.network == "shm":
+        found += _of_shared_memory(record)
+    return found
+
+
+def faults_of_peer(record: PeerRecord, case: Case, basic_path: Path, wire_report: Path) -> list[str]:
+    """The same of another benchmark's record, which tells less: what it is bound to, and what that library told it.
+
+    basic_path: the record of `basic` of the identical case, whose library it must have run on.
+    """
+    header = record.header
+    found = [
+        f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
+        for name in ("benchmark", "toolchain", "provider", "configuration", "network", "cache", "collective", "repeat")
+        if getattr(header, name) != getattr(case, name)
+    ]
+    if header.ranks_reported not in (None, header.ranks):
+        found.append(f"it ran on {header.ranks_reported} ranks, not {header.ranks}")
+    try:
+        standard = load_record(basic_path).header.mpi_standard
+    except RecordError as error:
+        return [*found, str(error)]
+    if header.mpi_standard not in ("", standard):
+        found.append(f"its library has MPI {header.mpi_standard}, that of basic {standard}")
+    if all(one.reason for one in record.results):
+        found.append(f"it gave up on every size: {record.results[0].reason}")
+    died = [f"{size(one.message_bytes)}: {one.reason}" for one in record.results if one.died]
+    if died:
+        found.append(f"{len(died)} of its {len(record.results)} launches died: {'; '.join(died)}")
+    if case.network.startswith("wire"):
+        found += _of_carried(peer_wire_bytes(record), wire_report)
+    return found
+
+
+def faults_of_unread_peer(benchmark: str, error: Exception, exit_code: int | None) -> list[str]:
+    """What to say of another benchmark whose output cannot be read: what is wrong with it, and how the job ended."""
+    return [f"{benchmark}: {error}", *([f"it ended with exit code {exit_code}"] if exit_code else [])]
+
+
+def faults_of_impact_file(path: Path, case: Case, family: str, version: str, basic_path: Path | None) -> list[str]:
+    """The same of a record of what an idle library costs."""
+    try:
+        record = load_impact(path)
+        basic = load_impact(basic_path) if basic_path else None
+    except RecordError as error:
+        return [str(error)]
+    found = [record.incomplete] if record.incomplete else []
+    found += [*_of_identity(record.header, case, family, version), *_of_share(record.header, case)]
+    found += [*_of_cpus(record.header), *_of_placement(record.header)]
+    if not same_places(record):
+        found.append("its launches did not compute on the same CPUs")
+    if record.header.configuration == case.configuration != "basic":
+        progresses = registry.library(family).progresses
+        found += _of_configuration(record.header, basic.header if basic else None, progresses=progresses)
+    if record.header.configuration == case.configuration:
+        with_mpi = [launch for launch in record.launches if launch.program == MPI_IMPACT]
+        for launch in with_mpi:
+            found += _of_idle_threads(record.header, family, launch.mpi_thread_cpu_ns, launch.wall_seconds)
+    return list(dict.fromkeys(found))  # a progress thread that was asked for may sleep: there is nothing to do
+
+
+def _of_completeness(record: Record) -> Iterator[str]:
+    if not record.complete:
+        yield record.incomplete
+    errors = sum(point.data_errors for point in record.points)
+    if errors:
+        yield f"{errors} wrong values were received"
+    elif record.complete and all(invalid_reasons(point) for point in record.points):
+        reasons = dict.fromkeys(reason for point in record.points for reason in invalid_reasons(point))
+        yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
+
+
+def _of_identity(header: Header | ImpactHeader, case: Case, family: str, version: str) -> Iterator[str]:
+    for name in ("toolchain", "provider", "configuration", "network", "benchmark", "computation"):
+        if getattr(header, name) != getattr(case, name):
+            yield f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
+    reported = registry.reported_version(family, header.mpi_library_version)
+    first_line = header.mpi_library_version.strip().splitlines()[0] if header.mpi_library_version.strip() else "nothing"
+    if reported is None:
+        yield f"the library says that it is not {registry.library(family).title}: {first_line}"
+    elif reported and not registry.same_version(version, reported):
+        yield f"the library says that it is version {reported}, not {version}"
+
+
+def _of_share(header: Header | ImpactHeader, case: Case) -> Iterator[str]:
+    share = header.threads_per_rank + header.progress.given_up_cores
+    if case.cores_per_rank and not header.oversubscribed and share != case.cores_per_rank:
+        yield f"each rank has {share} cores, not {case.cores_per_rank}"
+
+
+def _of_plan(header: Header, case: Case) -> Iterator[str]:
+    for name in ("test_interval_ns", "cache"):
+        if getattr(header, name) != getattr(case, name):
+            yield f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
+    if case.collective not in header.planned_collectives:
+        yield f"collective is {', '.join(header.planned_collectives)}, not {case.collective}"
+
+
+def _of_cpus(header: Header | ImpactHeader) -> Iterator[str]:
+    """Every rank must be on CPUs that this campaign may use and, where it was bound, on those that it was given."""
+    metadata = header.raw.get("metadata") or {}
+    allowed, shares = metadata.get("allowed_cpus", ""), metadata.get("shares", [])
+    for rank in header.placement:
+        mine, where = cpus_of(rank.cpuset), f"rank {rank.rank} on {rank.host} may run on CPUs {rank.cpuset}"
+        if allowed and not mine <= cpus_of(allowed):
+            yield f"{where}; the campaign may use CPUs {allowed} only"
+        elif rank.rank < len(shares) and not mine <= cpus_of(shares[rank.rank]):
+            yield f"{where}; its share is CPUs {shares[rank.rank]}"
+
+
+def _of_placement(header: Header | ImpactHeader) -> Iterator[str]:
+    if header.oversubscribed:
+        return  # said in the record, and in all that is made of it
+    users = Counter(
+        (rank.node, cpuset) for rank in header.placement for cpuset in rank.compute_cpusets if cpuset.isdigit()
+    )
+    for (node, cpu), count in users.items():
+        if count > 1:
+            yield f"{count} computing threads are bound to CPU {cpu} of node {node}"
+
+
+def _of_configuration(
+    header: Header | ImpactHeader, basic: Header | ImpactHeader | None, *, progresses: bool
+) -> Iterator[str]:
+    """What a configuration promised (registry.CONFIGURATIONS), against `basic` where that was measured.
+
+    progresses: the library has progress threads in `basic` too.
+    """
+    configuration = CONFIGURATIONS[header.configuration]
+    if header.progress.source != configuration.progress:
+        yield f"its progress thread is of {header.progress.source}, not of {configuration.progress}"
+        return
+    if basic is not None and basic.ranks != header.ranks:
+        yield f"{header.ranks} ranks, {basic.ranks} in basic"
+        return
+    yield from _of_computing_threads(header, basic)
+    if configuration.bound:
+        yield from _of_dedicated_cores(header)
+    if configuration.progress == "application":
+        yield from _of_helper_threads(header)
+    elif basic is not None:
+        yield from _of_library_threads(header, basic, progresses=progresses)
+
+
+def _of_computing_threads(header: Header | ImpactHeader, basic: Header | ImpactHeader | None) -> Iterator[str]:
+    """As many as in basic, but one fewer where a core is given up; where there is none to give up, that is said."""
+    configuration, given_up = CONFIGURATIONS[header.configuration], header.progress.given_up_cores
+    if given_up != configuration.gives_up_core and not (configuration.bound and header.oversubscribed):
+        yield f"each rank gave up {given_up} cores, not {int(configuration.gives_up_core)}"
+    if basic is not None and header.threads_per_rank != basic.threads_per_rank - given_up:
+        beside = f"{basic.threads_per_rank} in basic, {given_up} given up"
+        yield f"{header.threads_per_rank} threads of each rank compute: {beside}"
+
+
+def _of_dedicated_cores(header: Header | ImpactHeader) -> Iterator[str]:
+    for rank in header.placement:
+        dedicated = cpus_of(rank.dedicated_cpuset)
+        if not dedicated:
+            yield f"rank {rank.rank} has no dedicated core"
+        elif not header.oversubscribed and any(cpus_of(cpuset) & dedicated for cpuset in rank.compute_cpusets):
+            yield f"rank {rank.rank} computes on CPU {rank.dedicated_cpuset}, its dedicated core"
+
+
+def _of_helper_threads(header: Header | ImpactHeader) -> Iterator[str]:
+    """The application's own thread: one for each rank, on the dedicated core."""
+    if header.thread_level_provided != "multiple":
+        yield f"the library provides MPI_THREAD_{header.thread_level_provided.upper()}, not MPI_THREAD_MULTIPLE"
+    for rank in header.placement:
+        if not rank.helper_threads:
+            yield f"rank {rank.rank} has no progress thread of the application"
+        yield from _of_binding(rank, rank.helper_threads, len(rank.helper_threads))
+
+
+def _of_library_threads(
+    header: Header | ImpactHeader, basic: Header | ImpactHeader, *, progresses: bool
+) -> Iterator[str]:
+    """A progress thread beyond what basic has, where it belongs; without a progress thread, none beyond basic's."""
+    configuration = CONFIGURATIONS[header.configuration]
+    wanted = configuration.progress == "library"
+    for rank, base in zip(header.placement, basic.placement, strict=True):
+        more = len(rank.mpi_threads) - (0 if progresses else len(base.mpi_threads))
+        beside = f"{len(rank.mpi_threads)} threads of the library, {len(base.mpi_threads)} in basic"
+        if wanted and more <= 0:
+            yield f"rank {rank.rank} has no progress thread: {beside}"
+        elif not wanted and len(rank.mpi_threads) > len(base.mpi_threads):
+            yield f"rank {rank.rank} has a progress thread, and was to have none: {beside}"
+        elif configuration.bound:
+            yield from _of_binding(rank, rank.mpi_threads, 1 if progresses else more)
+        elif wanted and configuration.gives_up_core:
+            yield from _of_freedom(rank, 1 if progresses else more)
+
+
+def _of_work(record: Record, basic: Record | None) -> Iterator[str]:
+    """Each rank's progress thread must have used the processor, the library's more than its threads did in basic.
+
+    A count alone proves nothing: libraries start idle threads of their own, which wake up now and then.
+    """
+    source, footer = CONFIGURATIONS[record.header.configuration].progress, record.footer
+    communicated_ns = sum(float(point.t_comm_ref_ns.sum()) for point in record.points)
+    if footer is None or not communicated_ns:
+        return
+    if source == "application":
+        busy, idle = footer.helper_thread_cpu_ns, [0.0] * record.header.ranks
+    elif source == "library" and basic is not None and basic.footer is not None:
+        busy = footer.mpi_thread_cpu_ns
+        longer = footer.wall_seconds / max(basic.footer.wall_seconds, 1e-9)
+        idle = [sum(spent) * longer for spent in basic.footer.mpi_thread_cpu_ns]
+    else:
+        return
+    for number, (spent, unasked) in enumerate(zip(busy, idle, strict=False)):
+        worked = (sum(spent) - unasked) / communicated_ns
+        if spent and worked < LEAST_WORK:  # where there is no thread, that is said
+            beyond = " more than in basic" if source == "library" else ""
+            yield (
+                f"rank {number}'s progress thread did nothing: of the time of communication alone it was {worked:.1%} "
+                f"on the CPU{beyond}"
+            )
+
+
+def _of_idle_threads(
+    header: Header | ImpactHeader, family: str, cpu_ns: Sequence[Sequence[float]], wall_seconds: float
+) -> Iterator[str]:
+    """Where the library's progress thread was not asked for, its threads must not use the processor like one.
+
+    A share of the whole time, however short communication is: what polls uses all of it. Only where the campaign chose
+    the transport and knows how to switch the progress thread off: anything else that a library does by itself, a
+    network's own threads for example, is what its `basic` is.
+
+    cpu_ns: of each rank, of each thread that the library started.
+    """
+    entry = registry.library(family)
+    known = "async" in entry.configurations and not entry.progresses and header.network != "native"
+    if not known or CONFIGURATIONS[header.configuration].progress == "library":
+        return
+    for number, spent in enumerate(cpu_ns):
+        if sum(spent) > LEAST_WORK * wall_seconds * 1e9 + STARTING_NS:
+            yield (
+                f"rank {number}'s threads of the library used {sum(spent) / 1e9:.1f} s of CPU in "
+                f"{wall_seconds:.1f} s: they make progress, and were not to"
+            )
+
+
+def _of_binding(rank: Placement, threads: Sequence[Thread], wanted: int) -> Iterator[str]:
+    """That many of these threads may run on the rank's dedicated core, and nowhere else."""
+    dedicated = cpus_of(rank.dedicated_cpuset)
+    if not dedicated:
+        return  # said already
+    elsewhere = [thread.cpuset for thread in threads if not cpus_of(thread.cpuset) <= dedicated]
+    if len(threads) - len(elsewhere) < wanted:
+        yield (
+            f"rank {rank.rank}'s progress thread may run on CPU {elsewhere[-1]}, not on its dedicated core "
+            f"{rank.dedicated_cpuset} alone"
+        )
+
+
+def _of_freedom(rank: Placement, wanted: int) -> Iterator[str]:
+    """That many of the library's threads may run on more than one core of the rank."""
+    free = [
+        thread
+        for thread in rank.mpi_threads
+        if len(cpus_of(thread.cpuset)) * rank.physical_cores > len(cpus_of(rank.cpuset))
+    ]
+    if len(free) < wanted:
+        bound = next(thread.cpuset for thread in rank.mpi_threads if thread not in free)
+        yield f"rank {rank.rank}'s progress thread is bound to CPU {bound}, and was not to be bound to a core"
+
+
+def cpus_of(cpuset: str) -> set[int]:
+    """The kernel's list, 0-3,8, as a set."""
+    spans = [part.partition("-") for part in cpuset.split(",") if part]
+    return {cpu for first, _, last in spans for cpu in range(int(first), int(last or first) + 1)}
+
+
+def _of_shared_memory(record: Record) -> Iterator[str]:
+    # The ranks of a node count as one in the least payload over other networks; over a wire each is alone.
+    alone = replace(record, header=replace(record.header, network="wire"))
+    sent, payload = _tcp_bytes(record), expected_wire_bytes(alone)
+    if sent is not None and 0 < payload <= sent:
+        yield f"the ranks sent {sent} bytes over TCP, as much as the payload of {payload}, instead of sharing memory"
+
+
+def _tcp_bytes(record: Record) -> int | None:
+    """What the connections of all ranks carried; None where the record does not say."""
+    sent = record.footer.tcp_bytes_sent if record.footer is not None else None
+    known = [rank for rank in sent or () if rank is not None]
+    return sum(known) if sent is not None and len(known) == len(sent) else None
+
+
+def _of_wire(record: Record, wire_report: Path) -> Iterator[str]:
+    expected = expected_wire_bytes(record)
+    yield from _of_carried(expected, wire_report)
+    sent = _tcp_bytes(record)
+    if sent is not None and sent < expected:
+        yield f"the ranks sent {sent} bytes over TCP, less than the payload of {expected}: something else was used"
+
+
+def _of_carried(expected: int, wire_report: Path) -> Iterator[str]:
+    try:
+        carried = int(json.loads(wire_report.read_text())["link_bytes"])
+    except (OSError, ValueError, KeyError) as error:
+        yield f"the wire's launcher left no report ({error})"
+        return
+    if carried < expected:
+        yield f"the wire carried {carried} bytes, less than the payload of {expected}: something else was used"

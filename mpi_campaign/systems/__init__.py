@@ -1,0 +1,1 @@
+"""What every systems/<system>/ shares, and how a new one is made."""

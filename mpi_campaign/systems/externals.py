@@ -1,0 +1,177 @@
+"""What is installed on this machine, as Spack's packages.yaml wants it."""
+
+import importlib.metadata
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import scipy_openblas32
+import yaml
+
+from mpi_campaign.children import asking
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries import registry
+from mpi_campaign.toolchains import resolving
+from mpi_campaign.toolchains.spack import matrix, tool
+
+COMPILERS = ("gcc", "llvm")
+BUILD_TOOLS = ("cmake", "gmake")
+WHEEL_BLAS = "scipy-openblas32"
+INTEL = registry.package_of_family("intel")
+
+
+@dataclass(frozen=True)
+class Externals:
+    """packages: the mapping of packages.yaml.  missing: what was looked for and not found, a line each."""
+
+    packages: Mapping[str, Any]
+    missing: tuple[str, ...]
+    notes: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def libraries(self) -> list[str]:
+        """MPI libraries among them, as specs: name and version."""
+        names = [entry.package for entry in registry.LIBRARIES.values()]
+        return [spec for name in names for spec in _specs(self.packages.get(name, {}))]
+
+
+def _specs(entry: Mapping[str, Any]) -> Iterator[str]:
+    for external in entry.get("externals", []):
+        match = matrix.SPEC.match(str(external["spec"]))
+        if match and match["version"]:
+            yield f"{match['name']}@{match['version']}"
+
+
+def find(spack: tool.Spack, say: Callable[[str], None]) -> Externals:
+    """Ask Spack, in a folder of its own, and add what it does not know how to find. say: is told what is looked for.
+
+    Raises CampaignError where Spack cannot look.
+    """
+    names = [entry.package for entry in registry.LIBRARIES.values()]
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(dir=_home()) as scratch:
+        folder = Path(scratch)
+        repositories = {"builtin": str(spack.packages / tool.BUILTIN)} if spack.packages else {}
+        (folder / "spack.yaml").write_text(
+            yaml.safe_dump({"spack": {"repos": repositories, "specs": [], "view": False}})
+        )
+        why_not = tool.lacks_packages(spack, folder)
+        if why_not is not None:
+            raise CampaignError(why_not)
+        looks: list[tuple[str, Sequence[str]]] = [
+            ("tools", ()),
+            ("compilers and MPI libraries", (*COMPILERS, *names)),
+            *((f"wheel in {prefix.name}", ("--path", str(prefix / "bin"), *names)) for prefix in _wheel_prefixes()),
+        ]
+        for number, (what, words) in enumerate(looks, 1):
+            say(f"  looking    {what}: spack external find, {number} of {len(looks)}, up to a minute")
+            _look(spack, folder, *words)
+        whole = matrix.read_yaml(folder / "spack.yaml").get("spack", {})
+        found = dict(whole.get("packages", {}))
+    left_out = dict.fromkeys((*_add_installed(found), *_wheels_left_out()))
+    for name in found:
+        if name not in names and "externals" in found[name]:
+            list(_one_per_version(found, name))
+    notes = [note for name in names if name in found for note in _one_per_version(found, name)]
+    blas, how = _openblas()
+    found["openblas"] = {"externals": [blas], "buildable": False}
+    missing = [f"{registry.LIBRARIES[family].title} (Spack: {entry.package})" for family, entry in _not_in(found)]
+    if not any(name in found for name in COMPILERS):
+        missing.append("a C compiler (gcc or llvm)")
+    missing += [f"{name}, which builds of the benchmarks need" for name in BUILD_TOOLS if name not in found]
+    return Externals(found, (*missing, *left_out), (*notes, how))
+
+
+def _home() -> Path:
+    tool.HOME.mkdir(parents=True, exist_ok=True)
+    return tool.HOME
+
+
+def _not_in(found: Mapping[str, Any]) -> Iterator[tuple[str, registry.Library]]:
+    for family, entry in registry.LIBRARIES.items():
+        if entry.package not in found:
+            yield family, entry
+
+
+def _look(spack: tool.Spack, folder: Path, *words: str) -> None:
+    done = spack.call("external", "find", *words, folder=folder)
+    if not done.good:
+        said = done.stdout + done.stderr
+        hint = tool.hint(said)
+        raise CampaignError(
+            f"Spack cannot look for what is installed: {tool.complaint(said)}{f' ({hint})' * bool(hint)}"
+        )
+
+
+def _wheel_prefixes() -> Sequence[Path]:
+    """Of the MPI libraries that this clone has from wheels."""
+    return [Path(one.prefix) for one in resolving.load() if one.provider == "wheels"]
+
+
+def _add_installed(found: dict[str, Any]) -> Iterator[str]:
+    """MPI libraries on PATH that Spack did not find: it cannot read every distribution's Open MPI. Yields what cannot
+    be an external, and why."""
+    for family, entry in registry.LIBRARIES.items():
+        for name in (f"mpiexec.{family}", "mpiexec"):
+            launcher = shutil.which(name)
+            if launcher is None:
+                continue
+            version = registry.launcher_version(family, asking.ask([launcher, "--version"]).text)
+            spec = f"{entry.package}@{version}"
+            known = found.get(entry.package, {})
+            if version is None or not matrix.SPEC.fullmatch(spec) or spec in _specs(known):
+                continue
+            home = Path(launcher).parent.parent
+            prefix = _oneapi(version, home) if entry.package == INTEL else home
+            if prefix is None:
+                yield _left_out(spec, home)
+                continue
+            external = {"spec": spec, "prefix": str(prefix)}
+            found[entry.package] = {**known, "externals": [*known.get("externals", []), external]}
+
+
+def _oneapi(version: str, home: Path) -> Path | None:
+    """The prefix of an Intel MPI for Spack, which looks in mpi/VERSION below it; None where it does not lie so."""
+    home = home.resolve()  # mpi/latest is a link
+    folders = (version, ".".join(version.split(".")[:2]))  # from 2021.11 on the shorter one
+    fits = home.parent.name == "mpi" and home.name in folders and (home / "bin" / "mpicc").is_file()
+    return home.parent.parent if fits else None
+
+
+def _wheels_left_out() -> Iterator[str]:
+    """Wheels of Intel MPI, whose bin/ lies in the prefix itself."""
+    for one in resolving.load():
+        if one.provider == "wheels" and one.family == "intel":
+            yield _left_out(f"{INTEL}@{one.version}", Path(one.prefix))
+
+
+def _left_out(spec: str, home: Path) -> str:
+    return f"{spec} is in {home}, but Spack takes it from PREFIX/mpi/VERSION/bin alone: run it without --provider spack"
+
+
+def _one_per_version(found: dict[str, Any], name: str) -> Iterator[str]:
+    """Drop externals of a version that another prefix has already, since no name could tell them apart."""
+    kept: dict[str, Any] = {}
+    for external in sorted(found[name].get("externals", []), key=lambda one: "shims" in str(one["prefix"])):
+        version = next(_specs({"externals": [external]}), "")
+        if version in kept:
+            yield f"{version} is in {kept[version]['prefix']} and in {external['prefix']}: the second is left out"
+        else:
+            kept[version] = external
+    found[name] = {**found[name], "externals": list(kept.values())}
+
+
+def _openblas() -> tuple[dict[str, str], str]:
+    """An OpenBLAS as an external, which Spack cannot find by itself; and which one it is."""
+    answer = asking.ask(["pkg-config", "--modversion", "openblas"])
+    version = answer.stdout.strip() if answer.good else ""
+    header = next(Path("/usr/include").glob("**/openblas*/cblas.h"), None) if version else None
+    if header is not None and re.fullmatch(r"[\d.]+", version):
+        return {"spec": f"openblas@{version}", "prefix": "/usr"}, f"OpenBLAS {version} of this system"
+    version = ".".join(importlib.metadata.version(WHEEL_BLAS).split(".")[:3])
+    prefix = str(Path(scipy_openblas32.__file__).parent)
+    return {"spec": f"openblas@{version}", "prefix": prefix}, f"OpenBLAS {version} of the wheel {WHEEL_BLAS} in .venv"

@@ -1,0 +1,147 @@
+"""`campaign systems init`: the description of the machine it stands on, for people to go on from."""
+
+import datetime
+import platform
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import yaml
+
+from mpi_campaign import ROOT, files
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries import registry
+from mpi_campaign.planning import plan
+from mpi_campaign.systems import externals
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains.spack import tool
+from mpi_campaign.toolchains.spack.matrix import Line
+
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+RESERVED = ("general",)
+TEMPLATES = Path(__file__).parent / "templates"
+
+PACKAGES_HEADING = """\
+# What is installed on {name}, as Spack found it. `buildable: false`: nothing else of that name is built.
+"""
+
+
+def write(name: str, *, force: bool, say: Callable[[str], None]) -> str:
+    """Write systems/NAME. Returns what was found and what was not, for a person; say: is told what goes on till then.
+
+    Raises CampaignError for a name that cannot be, or where that folder is there and `force` is not given.
+    """
+    if not NAME.fullmatch(name) or name in RESERVED:
+        raise CampaignError(
+            f"'{name}' is no name for a system: lower-case letters, digits, - and _, a letter first, at most 32; not "
+            f"{', '.join(RESERVED)}"
+        )
+    folder = plan.SYSTEMS / name
+    if folder.exists() and not force:
+        raise CampaignError(f"{folder} is there already: choose another name, or write over it with --force")
+    facts = _facts(name)
+    found, why_not = _externals(say)
+    texts = {"settings.py": _render("settings.py.j2", facts)}
+    if found is not None:
+        mpis = [(spec, configurations(Line(spec))) for spec in found.libraries]
+        texts["spack/definitions.yaml"] = _render("definitions.yaml.j2", {**facts, "mpis": mpis})
+        packages = {**found.packages, "ucx": {"require": "+thread_multiple"}}
+        texts["spack/packages.yaml"] = _packages_yaml(name, packages)
+    missing = list(found.missing) if found is not None else [f"what is installed, for Spack: {why_not}"]
+    if shutil.which("sinfo"):
+        missing.append("partitions of Slurm, which is here: add them to settings.py by hand")
+    notes = [f"{spec} (MPI)" for spec in found.libraries] + list(found.notes) if found is not None else []
+    texts["README.md"] = _render(
+        "system.md.j2", {**facts, "spack": found is not None, "notes": notes, "missing": missing}
+    )
+    try:
+        for path, text in texts.items():
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            files.write_atomically(target, text)
+    except OSError as error:
+        raise CampaignError(f"{folder} cannot be written ({error.strerror}): this clone must be writable") from error
+    lines = [f"{folder.relative_to(ROOT)}: {', '.join(texts)}"]
+    lines += [f"  found      {note}" for note in notes]
+    lines += [f"  not found  {one}" for one in missing]
+    spack = " --provider spack" if found is not None else ""
+    lines.append(f"next: ./campaign run --system {name}{spack} --dry-run")
+    return "\n".join(lines)
+
+
+def _packages_yaml(name: str, packages: Mapping[str, Any]) -> str:
+    """In parts, each with a comment."""
+    mpis = [entry.package for entry in registry.LIBRARIES.values()]
+    parts = {
+        "MPI libraries; a version, or variants, that definitions.yaml has and that are not here are built": mpis,
+        "what every thread computes with": ["openblas"],
+        "UCX, where it is built, is called by two threads at a time": ["ucx"],
+        "compilers": externals.COMPILERS,
+    }
+    others = [one for one in packages if not any(one in names for names in parts.values())]
+    parts["tools that builds need; remove what is better built"] = sorted(others)
+    lines = [PACKAGES_HEADING.format(name=name), "packages:\n"]
+    for comment, names in parts.items():
+        part = {one: packages[one] for one in names if one in packages}
+        text = yaml.safe_dump(part, sort_keys=False, width=110) if part else ""
+        lines += [f"  # {comment}\n" * bool(part), *(f"  {line}\n" for line in text.splitlines())]
+    return "".join(lines)
+
+
+def _externals(say: Callable[[str], None]) -> tuple[externals.Externals | None, str]:
+    """What Spack finds; None and why not where there is no Spack to ask, or it cannot look."""
+    try:
+        return externals.find(tool.find(), say), ""
+    except CampaignError as error:
+        return None, str(error)
+
+
+def configurations(line: Line) -> str:
+    """Which configurations a library is for, and over which networks where not over all: for a comment."""
+    placement = registry.Placement(2, 2, cpus=((0,), (1,), (2,), (3,)))
+    words = []
+    for name in ("basic", "async", "dedicated", "apphelper"):
+        limits = registry.limits(line.family, name, placement)
+        if len(limits) < len(registry.NETWORKS):
+            words.append(f"{name}(tcp)" if {"shm", "native"} <= limits.keys() else name)
+    return " ".join(words)
+
+
+def _facts(name: str) -> dict[str, Any]:
+    cores = machine.cores()
+    host = platform.node() or "localhost"
+    packages = {_package(cpu) for cpu in cores.cpus}
+    return {
+        "name": name,
+        "host": re.sub(r"[^\w.-]", "-", host),
+        "host_pattern": re.escape(host).replace('"', ""),
+        "cpu": machine.cpu_model(),
+        "os": str(machine.host_facts()["os"]),
+        "cores": cores.physical,
+        "cpus": len(cores.cpus),
+        "threads": cores.threads_per_core,
+        "sockets": max(1, len(packages)),
+        "wire_refusal": machine.wire_refusal() or "",
+        "date": datetime.date.today().isoformat(),
+    }
+
+
+def _package(cpu: int) -> str:
+    try:
+        return (machine.SYS_CPU / f"cpu{cpu}" / "topology" / "physical_package_id").read_text().strip()
+    except OSError:
+        return "0"
+
+
+def _render(template: str, facts: Mapping[str, Any]) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    return environment.get_template(template).render(facts)

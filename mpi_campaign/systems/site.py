@@ -1,0 +1,165 @@
+"""What every `systems/<system>/settings.py` shares: a site configuration for ReFrame made from partitions.
+
+A system file names its partitions and says what kind of network each one is; environments come from the toolchains
+that were resolved in this clone, modes from the suites.
+"""
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from mpi_campaign import ROOT, STATE
+from mpi_campaign.children.environ import LetIn, asked, let_in
+from mpi_campaign.libraries import registry
+from mpi_campaign.planning import suites
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains import builds, resolving
+
+# Partitions with this feature launch MPI; environments with it have an MPI library.
+MPI_FEATURE = "mpi"
+LEAST_LOOKS_PER_SECOND = 1
+
+
+def partition(name: str, network: str, **settings: Any) -> dict[str, Any]:
+    """One partition of a system, with the entries that ReFrame documents in `settings`.
+
+    network: shm, wire or native, what ranks there communicate over.  environment, one of the settings: what
+    launches and builds there are to have, each NAME=VALUE, or NAME for the value that it has where they start.
+    """
+    if network not in registry.NETWORKS:
+        raise ValueError(f"network '{network}' of partition '{name}': one of {', '.join(registry.NETWORKS)}")
+    return {
+        "name": name,
+        "features": [MPI_FEATURE, network],
+        "extras": {"network": network, "environment": asked(settings.pop("environment", ()))},
+        "environs": [environment["name"] for environment in environments()],
+        **settings,
+    }
+
+
+def let_into(partition_: Any) -> LetIn:
+    """What launches and builds on a partition of ReFrame's get beside what passes: what its entry names, and what a
+    person does."""
+    return {**partition_.extras.get("environment", {}), **let_in()}
+
+
+def exported(test: Any) -> list[str]:
+    """Names of the variables that the script of a ReFrame test sets: its own, its environment's, its partition's."""
+    parts = (test.env_vars, test.current_environ.env_vars, test.current_partition.local_env.env_vars)
+    return [name for part in parts for name in part]
+
+
+def local_processor() -> dict[str, Any]:
+    """The processor of the machine this stands on, so that ReFrame need not detect it and write to the home folder."""
+    found = machine.cores()
+    return {
+        "num_cpus": len(found.cpus),
+        "num_cpus_per_core": found.threads_per_core,
+        "num_cpus_per_socket": len(found.cpus),
+        "num_sockets": 1,
+    }
+
+
+def environments() -> list[dict[str, Any]]:
+    """One ReFrame environment per resolved toolchain; a placeholder where there is none yet, so that `-l` works."""
+    found = [_environment(one) for one in resolving.load()]
+    return found or [{"name": "none-resolved", "features": [], "extras": {}}]
+
+
+def _environment(toolchain: resolving.Toolchain) -> dict[str, Any]:
+    folder = str(resolving.path_folder(toolchain))
+    return {
+        "name": toolchain.environment,
+        "features": [MPI_FEATURE, toolchain.family, toolchain.provider],
+        "env_vars": [["PATH", f"{shlex.quote(folder)}:{shlex.quote(str(ROOT / '.venv' / 'bin'))}:$PATH"]],
+        "extras": {
+            "toolchain": toolchain.toolchain,
+            "family": toolchain.family,
+            "version": toolchain.version,
+            "provider": toolchain.provider,
+            "prefix": toolchain.prefix,
+            "mpicc": toolchain.mpicc,
+            "packages": [vars(package) for package in toolchain.packages],
+            "programs": str(builds.programs(toolchain)),
+            "spack": asdict(toolchain.spack) if toolchain.spack else None,
+        },
+    }
+
+
+def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> dict[str, Any]:
+    """The configuration of one system: its partitions, the resolved environments, the suites as modes."""
+    reframe_state = STATE / "reframe"
+    return {
+        "systems": [
+            {
+                "name": name,
+                "descr": system.pop("descr", name),
+                "hostnames": system.pop("hostnames", [f"^{name}$"]),
+                "prefix": str(reframe_state),
+                "partitions": list(partitions),
+                **system,
+            }
+        ],
+        "environments": environments(),
+        "modes": [
+            {
+                "name": suite,
+                "options": [
+                    f"--setvar=grid={entry.grid.name}",
+                    f"--setvar=budget_seconds={entry.case_seconds}",
+                    f"--setvar=time_limit={entry.limit}",
+                ],
+            }
+            for suite, entry in suites.SUITES.items()
+        ],
+        "storage": [{"enable": True, "backend": "sqlite", "sqlite_db_file": str(reframe_state / "sessions.db")}],
+        "logging": [_logging(str(reframe_state / "perflogs"))],
+        "general": [
+            {
+                "check_search_path": [str(ROOT / "reframe")],
+                "report_file": str(reframe_state / "report-{sessionid}.json"),
+                "resolve_module_conflicts": False,
+                "save_log_files": False,
+                **_looks(partitions),
+            }
+        ],
+    }
+
+
+def _looks(partitions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How often ReFrame looks whether a launch has ended: by itself less and less, after a minute every 10 s, for which
+    a run of short launches would wait again and again. A scheduler's own pace is kept."""
+    local = all(one.get("scheduler", "local") == "local" for one in partitions)
+    return {"poll_rate_min": LEAST_LOOKS_PER_SECOND} if local else {}
+
+
+def _logging(perflogs: str) -> dict[str, Any]:
+    plain = "%(message)s"
+    return {
+        "level": "debug",
+        "handlers": [
+            {"type": "stream", "name": "stdout", "level": "info", "format": plain},
+            {"type": "file", "name": os.devnull, "level": "debug", "format": plain},
+        ],
+        "handlers_perflog": [
+            {
+                "type": "filelog",
+                "prefix": "%(check_system)s/%(check_partition)s",
+                "basedir": perflogs,
+                "level": "info",
+                "format": "%(check_job_completion_time)s|%(version)s|%(check_display_name)s|%(check_system)s|"
+                "%(check_partition)s|%(check_environ)s|%(check_jobid)s|%(check_result)s|%(check_perfvalues)s",
+                "format_perfvars": "%(check_perf_value)s|%(check_perf_unit)s|%(check_perf_ref)s|"
+                "%(check_perf_lower_thres)s|%(check_perf_upper_thres)s|",
+                "append": True,
+            }
+        ],
+    }
+
+
+def python_command() -> str:
+    """The interpreter of this environment, quoted for a job script."""
+    return shlex.quote(sys.executable)

@@ -1,0 +1,240 @@
+"""What this machine is and allows: cores, compiler, network namespaces."""
+
+import contextlib
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign import ROOT
+from mpi_campaign.children import asking, causes, environ
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.this_machine import host
+
+SYS_CPU = Path("/sys/devices/system/cpu")
+COMPILER_SECONDS = GIT_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Cores:
+    """Processors that this process may use."""
+
+    cpus: tuple[int, ...]
+    physical: int
+
+    @property
+    def threads_per_core(self) -> int:
+        return max(1, len(self.cpus) // self.physical)
+
+
+def _core_of(cpu: int) -> str:
+    try:
+        return (SYS_CPU / f"cpu{cpu}" / "topology" / "thread_siblings_list").read_text().strip()
+    except OSError:
+        return str(cpu)
+
+
+@lru_cache(maxsize=1)
+def cores() -> Cores:
+    """CPUs of this process's cpuset and how many physical cores they are."""
+    return Cores(tuple(sorted(os.sched_getaffinity(0))), len(cores_of_process()))
+
+
+def cores_of_process() -> list[list[int]]:
+    """The CPUs of this process's cpuset, by physical core."""
+    found: dict[str, list[int]] = {}
+    for cpu in sorted(os.sched_getaffinity(0)):
+        found.setdefault(_core_of(cpu), []).append(cpu)
+    return list(found.values())
+
+
+def core_cpus() -> tuple[tuple[int, ...], ...]:
+    """The CPUs of each core of this process's cpuset, in the order in which ranks get cores.
+
+    By the machine's tree: socket by socket, and there by shared cache, whatever the CPUs' numbers.
+    """
+
+    def first(cpu: int, *where: str) -> int:
+        try:
+            return int(re.split(r"[,-]", (SYS_CPU / f"cpu{cpu}").joinpath(*where).read_text().strip())[0])
+        except (OSError, ValueError):
+            return 0
+
+    def place(cpu: int) -> tuple[int, int, int]:
+        return first(cpu, "topology", "package_cpus_list"), first(cpu, "cache", "index3", "shared_cpu_list"), cpu
+
+    return tuple(sorted(map(tuple, cores_of_process()), key=lambda cpus: place(cpus[0])))
+
+
+def cpu_model() -> str:
+    """The processor's name as the kernel gives it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def limits() -> host.HostLimits:
+    """What this process may use of the machine, now."""
+    return host.look(Path("/"), cores().cpus)
+
+
+def host_facts() -> dict[str, Any]:
+    """The machine as the manifest describes it."""
+    found = cores()
+    release: dict[str, str] = {}
+    with contextlib.suppress(OSError):
+        release = platform.freedesktop_os_release()
+    return {
+        "name": platform.node(),
+        "cpu": cpu_model(),
+        "kernel": platform.release(),
+        "firmware": firmware(),
+        "os": release.get("PRETTY_NAME", platform.system()),
+        "cores": found.physical,
+        "cpus": len(found.cpus),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "python": platform.python_version(),
+        **limits().as_facts(),
+    }
+
+
+def os_release() -> str:
+    """Distribution and release, such as `debian 12`; empty where it does not say."""
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        return ""
+    return f"{release.get('ID', '')} {release.get('VERSION_ID', '')}".strip()
+
+
+def firmware() -> str:
+    """Versions of the CPU's microcode, the mainboard's firmware and network adapters'; empty where none is told."""
+    found = []
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        found += [f"microcode {line.partition(':')[2].strip()}" for line in lines if line.startswith("microcode")][:1]
+    named = [("board", Path("/sys/class/dmi/id/bios_version"))]
+    named += [(path.parent.name, path) for path in sorted(Path("/sys/class/infiniband").glob("*/fw_ver"))]
+    for name, path in named:
+        with contextlib.suppress(OSError):
+            found += [f"{name} {' '.join(path.read_text(errors='replace').split())}"]
+    return ", ".join(found)
+
+
+def compiler() -> Path:
+    """The C compiler: $CC, else cc, gcc or clang.
+
+    Raises CampaignError where there is none, or where it cannot build a program.
+    """
+    asked = os.environ.get("CC")
+    names = [asked] if asked else ["cc", "gcc", "clang"]
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    if found is None:
+        what = f"CC='{asked}' is not one program on PATH" if asked else "no C compiler (cc, gcc or clang) is on PATH"
+        raise CampaignError(f"{what}: install one (Debian, Ubuntu: gcc and libc6-dev) or set CC")
+    trouble = build_trouble(found)
+    if trouble is not None:
+        raise CampaignError(
+            f"{found} cannot build an OpenMP program ({trouble}): install the C library's headers and OpenMP "
+            "(Debian, Ubuntu: gcc and libc6-dev; for clang also libomp-dev) or set CC"
+        )
+    return Path(found)
+
+
+def build_trouble(compiler_path: str) -> str | None:
+    """The first error of a compiler that builds a small OpenMP program; None where it can."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "probe.c"
+        source.write_text('#include <stdio.h>\n#include <omp.h>\nint main(void) { return puts("") == EOF; }\n')
+        command = [compiler_path, "-fopenmp", str(source), "-o", str(source.with_suffix(""))]
+        answer = asking.ask(command, env=environ.built(environ.BUILD), seconds=COMPILER_SECONDS)
+    if answer.good:
+        return None
+    if answer.trouble:
+        return f"it {answer.trouble}"
+    return causes.of_build(answer.stderr) or f"it ends with {answer.exit_code} and says nothing"
+
+
+@lru_cache(maxsize=1)
+def wire_refusal() -> str | None:
+    """Why a rate-limited loopback cannot be made here; None where it can. Tried for real, in a process of its own."""
+    return _refusal("wire", "--rate", "1gbit")
+
+
+@lru_cache(maxsize=1)
+def nodes_refusal() -> str | None:
+    """Why nodes with clocks of their own cannot be made here; None where they can. Tried for real, as above."""
+    return _refusal("nodes", "--rate", "1gbit")
+
+
+def _refusal(module: str, *options: str) -> str | None:
+    command = [sys.executable, "-m", f"mpi_campaign.launching.{module}", *options, "--", "true"]
+    answer = asking.ask(command, cwd=ROOT)
+    if answer.good:
+        return None
+    lines = answer.stderr.strip().splitlines()
+    said = lines[-1].removeprefix(f"{module}: ") if lines else f"its trial ended with {answer.exit_code}"
+    return f"its trial {answer.trouble}" if answer.trouble else said
+
+
+@dataclass(frozen=True)
+class GitState:
+    """The clone's commit and whether it has changes; "unknown" and None, and why, where git does not tell."""
+
+    commit: str
+    dirty: bool | None
+    why_unknown: str = ""
+
+
+class _GitError(Exception):
+    """Git did not answer; the message says why."""
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """What git says of the clone that a folder lies in. Raises _GitError."""
+    words = ["git", "-C", str(folder), *arguments]
+    answer = asking.ask(words, env=environ.built(environ.NETWORK, {"LC_ALL": "C"}), seconds=GIT_SECONDS)
+    if answer.trouble:
+        raise _GitError("there is no git on PATH" if shutil.which("git") is None else f"git {answer.trouble}")
+    if not answer.good:
+        raise _GitError(_why_not(answer.stderr, folder))
+    return answer.stdout
+
+
+def commit_of(folder: Path) -> str:
+    """Of the git clone that a folder lies in; empty outside git."""
+    try:
+        return _git(folder, "rev-parse", "HEAD").strip()
+    except _GitError:
+        return ""
+
+
+def git_state(root: Path = ROOT) -> GitState:
+    """Of the clone that this folder is; what it lies in is another one's repository."""
+    try:
+        top = Path(_git(root, "rev-parse", "--show-toplevel").removesuffix("\n"))
+        if top.resolve() != root.resolve():
+            return GitState("unknown", None, f"{root} is no clone, but a folder in the repository {top}")
+        commit = _git(root, "rev-parse", "--verify", "HEAD").strip()
+        return GitState(commit, bool(_git(root, "status", "--porcelain")))
+    except _GitError as error:
+        return GitState("unknown", None, str(error))
+
+
+def _why_not(said: str, root: Path) -> str:
+    """Git's complaint in our words."""
+    if "dubious ownership" in said:
+        return f"git refuses, since {root} is another user's: git config --global --add safe.directory {root}"
+    if "not a git repository" in said:
+        return f"{root} is no git clone"
+    return f"git says: {' '.join((said.strip() or 'nothing').splitlines()[0].split())}"

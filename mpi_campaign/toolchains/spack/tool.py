@@ -1,0 +1,231 @@
+"""Find Spack, or clone it, and run it so that neither the user's Spack nor its settings are touched."""
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpi_campaign import STATE, files
+from mpi_campaign.children import asking, environ
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.processes import guarded
+
+HOME = STATE / "spack"
+SETTINGS = HOME / "settings.json"
+OLDEST = (1, 1)  # the first with `path_override_env_var`, by which spack.yaml finds a system
+
+# What is cloned where no Spack is found: releases that were seen to work together.
+SPACK_GIT, SPACK_TAG = "https://github.com/spack/spack.git", "v1.1.0"
+PACKAGES_GIT, PACKAGES_TAG = "https://github.com/spack/spack-packages.git", "v2026.06.0"
+BUILTIN = Path("repos/spack_repo/builtin")
+
+# Spack reads all its recipes first, on a slow file system for minutes; a clone is fetched over the network.
+CALL_SECONDS, CLONE_SECONDS = 900.0, 3600.0
+
+PACKAGES_VARIABLE = "MPI_CAMPAIGN_SPACK_PACKAGES"
+
+
+@dataclass(frozen=True)
+class Spack:
+    """An executable `spack`, its version, and the clone of its packages where that is not Spack's own affair."""
+
+    executable: Path
+    version: str
+    packages: Path | None = None
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What every call of it needs: no settings of the user's, caches of our own, a Python that has clingo."""
+        return {
+            "SPACK_DISABLE_LOCAL_CONFIG": "1",
+            "SPACK_USER_CACHE_PATH": str(HOME / "cache"),
+            "SPACK_PYTHON": sys.executable,
+        }
+
+    def environment(self) -> dict[str, str]:
+        """Of everything that it is asked."""
+        return environ.built(environ.SPACK, self.variables)
+
+    def call(self, *words: str, folder: Path | None = None) -> asking.Answer:
+        """Run a command of it that takes seconds; folder: of the environment."""
+        where = ("-e", str(folder)) if folder else ()
+        command = [str(self.executable), "--color=never", *where, *words]
+        return asking.ask(command, env=self.environment(), seconds=CALL_SECONDS)
+
+    def machine(self) -> tuple[str, str]:
+        """Platform and operating system of this machine, as Spack calls them; ("", "") where it does not say."""
+        platform, _, rest = self.call("arch").stdout.strip().partition("-")
+        return platform, rest.rpartition("-")[0]
+
+
+def is_there() -> bool:
+    """Whether there is a Spack to use, whatever its version."""
+    return _executable(_settings()) is not None
+
+
+def _executable(told: Mapping[str, str]) -> Path | None:
+    named = [told.get("spack"), os.environ.get("SPACK_ROOT")]
+    places = [Path(one, "bin", "spack") for one in named if one]
+    on_path = shutil.which("spack")
+    places += [*([Path(on_path)] if on_path else []), HOME / "spack" / "bin" / "spack"]
+    return next((one.resolve() for one in places if os.access(one, os.X_OK) and one.is_file()), None)
+
+
+def find() -> Spack:
+    """The Spack to use: one that `setup` was told of, $SPACK_ROOT's, that on PATH, one that `setup` cloned.
+
+    Raises CampaignError where there is none, where it does not run, or is too old.
+    """
+    told = _settings()
+    executable = _executable(told)
+    if executable is None:
+        raise CampaignError(
+            "there is no Spack here (SPACK_ROOT, PATH): put one on PATH, or have it cloned with "
+            "./campaign setup --provider spack"
+        )
+    packages = told.get("packages") or os.environ.get(PACKAGES_VARIABLE)
+    clone = HOME / "spack-packages"
+    found = Path(packages) if packages else clone if clone.is_dir() else None
+    return _checked(executable, found)
+
+
+def _checked(executable: Path, packages: Path | None) -> Spack:
+    spack = Spack(executable, "", packages)
+    done = spack.call("--version")
+    match = re.match(r"(\d+)\.(\d+)\S*", done.stdout.strip())
+    if not done.good or match is None:
+        raise CampaignError(f"{executable} does not run: {done.trouble or complaint(done.text)}")
+    if (int(match[1]), int(match[2])) < OLDEST:
+        raise CampaignError(
+            f"{executable} is Spack {match[0]}; {OLDEST[0]}.{OLDEST[1]} or newer is needed: put a newer one on PATH, "
+            "or have it cloned with ./campaign setup --provider spack --clone"
+        )
+    if packages is not None and not (packages / BUILTIN / "repo.yaml").is_file():
+        raise CampaignError(
+            f"{packages} is not a clone of Spack's packages, it has no {BUILTIN}/repo.yaml: give another folder with "
+            "./campaign setup --provider spack --packages FOLDER"
+        )
+    return Spack(executable, match[0], packages)
+
+
+def _settings() -> dict[str, str]:
+    try:
+        found = json.loads(SETTINGS.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise CampaignError(f"{SETTINGS} cannot be read ({error}): remove it and start again") from error
+    return {name: value for name, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
+
+
+def remember(*, spack: Path | None, packages: Path | None) -> None:
+    """Keep which Spack, and which clone of its packages, this clone uses. Raises CampaignError for one that is none."""
+    told = _settings()
+    if spack is not None:
+        executable = spack / "bin" / "spack"
+        if not executable.is_file():
+            raise CampaignError(f"{spack} is not a Spack: it has no bin/spack")
+        told["spack"] = str(spack.resolve())
+    if packages is not None:
+        told["packages"] = str(packages.resolve())
+        if not (packages / BUILTIN / "repo.yaml").is_file():
+            raise CampaignError(f"{packages} is not a clone of Spack's packages: it has no {BUILTIN}/repo.yaml")
+    HOME.mkdir(parents=True, exist_ok=True)
+    files.write_atomically(SETTINGS, json.dumps(told, indent=1) + "\n")
+
+
+def clone(say: Callable[[str], None]) -> None:
+    """Clone Spack and its packages, at the releases that this project is tried with, and use them from now on.
+
+    Raises CampaignError.
+    """
+    if shutil.which("git") is None:
+        raise CampaignError("Spack cannot be cloned, there is no git on PATH: install git, or put a Spack on PATH")
+    HOME.mkdir(parents=True, exist_ok=True)
+    for name, address, tag in (("spack", SPACK_GIT, SPACK_TAG), ("spack-packages", PACKAGES_GIT, PACKAGES_TAG)):
+        target = HOME / name
+        if target.is_dir():
+            continue
+        say(f"cloning {address} at {tag}")
+        fresh = HOME / f".new-{name}"
+        shutil.rmtree(fresh, ignore_errors=True)
+        words = ["git", "clone", "--quiet", "--depth=1", "--branch", tag, address, str(fresh)]
+        done = asking.ask(words, env=environ.built(environ.NETWORK), seconds=CLONE_SECONDS)
+        if not done.good:
+            raise CampaignError(
+                f"{address} cannot be cloned ({done.trouble or complaint(done.stderr)}): on a machine without a "
+                "network, give clones that lie here with ./campaign setup --provider spack --spack FOLDER "
+                "--packages FOLDER"
+            )
+        fresh.rename(target)
+    remember(spack=HOME / "spack", packages=HOME / "spack-packages")
+
+
+def complaint(output: str, longest: int = 600) -> str:
+    """What Spack found wrong, in one line of so many characters: its error and the reasons below it."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    first = next((n for n, line in enumerate(lines) if re.match(r"(==> )?(Error|fatal|error)\b", line)), None)
+    if first is None:
+        return re.sub(r"^==> (Warning: )?", "", lines[-1]) if lines else "it said nothing"
+    found: list[str] = []
+    for line in lines[first:]:
+        if found and line.startswith(("==>", "Traceback")):
+            break
+        found.append(re.sub(r"^==> ", "", line))
+    text = " ".join(found)
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def lacks_packages(spack: Spack, folder: Path | None = None) -> str | None:
+    """Why Spack knows no packages, in one line; None where it does. folder: of an environment that names them."""
+    done = spack.call("list", "openmpi", folder=folder)
+    if "openmpi" in done.stdout.split():
+        return None
+    said = done.trouble or complaint(done.text)
+    return f"Spack has no packages: {said} ({hint('git clone')})"
+
+
+def hint(said: str) -> str:
+    """What to do about a complaint; empty where nothing more can be said than Spack does."""
+    known = (
+        (r"[Pp]ermission denied", "this clone must be writable, and Spack's folder readable"),
+        (r"No space left", f"the disk with {HOME} is full"),
+        (
+            r"git clone|ls-remote|Could not resolve|unable to access|Failed to (clone|fetch).*repo",
+            "Spack's packages cannot be cloned: give a clone that lies here with ./campaign setup --provider spack "
+            "--packages FOLDER",
+        ),
+        (r"clingo", "Spack's solver is missing: remove .venv and start again, ./campaign installs it there"),
+        (r"externally|buildable|external", "see which externals the system's spack/packages.yaml has"),
+        (
+            r"URLError|urlopen|[Ff]etch|All fetchers failed",
+            "nothing to fetch it from: name a mirror that has it, see docs/spack.md",
+        ),
+    )
+    return next((what for pattern, what in known if re.search(pattern, said)), "")
+
+
+def together(
+    spack: Spack, jobs: Mapping[Path, Sequence[str]], on_tick: Callable[[], None], at_once: int
+) -> dict[Path, str]:
+    """Run one command in each environment, several at once, each one's output in a log beside it.
+
+    jobs: {folder of the environment: words of the command}.  Returns {folder: what it said} of those that failed.
+    Raises KeyboardInterrupt where it was interrupted; nothing that was started is left then.
+    """
+    HOME.mkdir(parents=True, exist_ok=True)
+    listing = HOME / "jobs"
+    listing.write_text("".join(f"{folder}\n{' '.join(words)}\n" for folder, words in jobs.items()))
+    for folder in jobs:
+        (folder / "log").unlink(missing_ok=True)
+    one = '"$0" --color=never -e "$1" $2 > "$1/log" 2>&1 || echo "$1"'
+    words = ["xargs", "-a", str(listing), "-d", "\\n", "-n", "2", "-P", str(at_once), "sh", "-c", one]
+    ended = guarded.run([*words, str(spack.executable)], lambda _line: None, on_tick, env=spack.environment())
+    if ended.interrupted:
+        raise KeyboardInterrupt
+    failed = set(ended.output)
+    return {folder: (folder / "log").read_text(errors="replace") for folder in jobs if str(folder) in failed}

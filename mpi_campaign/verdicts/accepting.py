@@ -1,0 +1,177 @@
+"""`campaign accept`: runs held against an acceptance document."""
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mpi_campaign.archive import consistency, rendering, run_folders, store
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
+from mpi_campaign.processes.progress import Progress
+from mpi_campaign.verdicts.comparing import check_apart, write
+from postprocess.drawing.columns import aligned
+from postprocess.drawing.text import clean
+from postprocess.families.mpi_impact.table import impact_of
+from postprocess.families.nbc_overlap.points import points_of
+from postprocess.records.host_limits import limits_words, starved_words
+from postprocess.records.load import Run, is_as_asked
+from postprocess.verdicts.acceptance import (
+    FAIL,
+    NOT_TESTED,
+    PASS,
+    Criteria,
+    CriteriaError,
+    Result,
+    judge,
+    read_criteria,
+)
+from postprocess.verdicts.junit import FAILURE, SKIPPED, TestCase, junit
+from postprocess.verdicts.verdict_page import acceptance_answer, acceptance_view, measured_words, render
+
+
+def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as_json: bool) -> int:
+    """Print the results, and write them as JUnit or as a page. Returns 1 unless all criteria pass.
+
+    Several runs are one acceptance: of other libraries, or of every node in turn.
+
+    Raises CampaignError.
+    """
+    check_apart(files, path)
+    try:
+        criteria = read_criteria(path)
+    except CriteriaError as error:
+        raise CampaignError(str(error)) from error
+    except OSError as error:
+        raise CampaignError(f"{path} cannot be read: {error.strerror}") from error
+    folders, problems = consistency.together(dict.fromkeys(named))
+    for problem in problems:
+        print(f"campaign: {problem}", file=sys.stderr)
+    progress = Progress(2 * len(folders), sys.stderr)
+    runs = []
+    for number, folder in enumerate(folders, 1):
+        progress.status(f"checking run {folder.run}, {number} of {len(folders)}")
+        runs.append(_whole(folder, progress))
+    troubles = [case for folder in folders for case in _troubles(folder)]
+    systems = [folder.system for folder in folders]  # under which they are kept, whatever their manifests say
+    progress.status("computing the ratios and their intervals")
+    points = _joined([points_of(one).assign(system=name) for one, name in zip(runs, systems, strict=True)])
+    impacts = _joined([impact_of(one) for one in runs])
+    progress.status("")
+    results = judge(criteria, points, impacts, [record for one in runs for record in one.records], troubles)
+    names = ", ".join(folder.run for folder in folders)
+    for kind, target in files.items():
+        page = kind == "html"
+        write(
+            target,
+            render(acceptance_view(criteria, results, names, [fact for one in folders for fact in _facts(one)]))
+            if page
+            else _junit(criteria, results),
+        )
+    print(_json(criteria, folders, results) if as_json else _text(criteria, results))
+    return EXIT_GOOD if all(one.verdict == PASS for one in results) else EXIT_FAILED
+
+
+def _whole(folder: RunFolder, progress: Progress) -> Run:
+    """A run whose every file is what was archived, and can be read. Raises CampaignError: this is to be signed."""
+    run = rendering.load(folder)
+
+    def tell(done: int, total: int) -> None:
+        progress.status(f"checking run {folder.run}: {done} of {total} records")
+
+    wrong = next(store.faults(folder, tell), "") if folder.archived.is_dir() else next(iter(run.problems), "")
+    if wrong:
+        raise CampaignError(f"run {folder.run}: {wrong}; nothing is accepted of a run that is not whole")
+    return run
+
+
+def _troubles(folder: RunFolder) -> list[dict[str, Any]]:
+    """The cases of a run that were not what was asked for, are missing, or were stopped by a CPU limit; not those that
+    missed a reference."""
+    manifest = run_folders.read_manifest(folder)
+    judged = [case for case in manifest.get("cases") or [] if case.get("result") != "skip"]
+    stopped = [
+        {**case, "result": "not measured on whole cores", "reason": why}
+        for case in judged
+        if is_as_asked(case) and (why := starved_words(manifest, case))
+    ]
+    return [case for case in judged if not is_as_asked(case)] + stopped
+
+
+def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat([one for one in tables if len(one)] or tables[:1], ignore_index=True)
+
+
+def _text(criteria: Criteria, results: Sequence[Result]) -> str:
+    heads = ["verdict", "criterion", "measured", "95 %", "what it asks"]
+    lines = [[one.verdict, one.criterion.name, *measured_words(one), one.criterion.words] for one in results]
+    evidence = [f"  {clean(one.criterion.name)}: {clean(line)}" for one in results for line in one.evidence]
+    table = aligned(heads, lines, right={2})
+    return "\n\n".join([clean(criteria.title), table, "\n".join(evidence), acceptance_answer(results)])
+
+
+def _json(criteria: Criteria, folders: Sequence[RunFolder], results: Sequence[Result]) -> str:
+    document = {
+        "schema": "mpi-campaign.acceptance",
+        "schema_version": 2,
+        "title": criteria.title,
+        "runs": [{"run": folder.run, "system": folder.system} for folder in folders],
+        "criteria": [
+            {
+                "name": one.criterion.name,
+                "asks": one.criterion.words,
+                "verdict": one.verdict,
+                "value": _number(one.value),
+                "ci95": [_number(one.low), _number(one.high)],
+                "evidence": one.evidence,
+            }
+            for one in results
+        ],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _junit(criteria: Criteria, results: Sequence[Result]) -> str:
+    """A test case per criterion: what was not tested is skipped, which a build server shows."""
+    kinds = {PASS: "", FAIL: FAILURE, NOT_TESTED: SKIPPED}
+    return junit(
+        criteria.title,
+        (
+            TestCase(
+                "acceptance",
+                one.criterion.name,
+                kinds[one.verdict],
+                f"{one.criterion.words}: {' '.join(measured_words(one))}; {'; '.join(one.evidence)}",
+            )
+            for one in results
+        ),
+    )
+
+
+def _facts(folder: RunFolder) -> list[tuple[str, str]]:
+    """What the page says of the run."""
+    manifest = run_folders.read_manifest(folder)
+    host = manifest.get("host") or {}
+    campaign = manifest.get("campaign") or {}
+    facts = {
+        "run": folder.run,
+        "system": folder.system,
+        "suite": manifest.get("suite"),
+        "status": manifest.get("status"),
+        "started": manifest.get("started_utc"),
+        "finished": manifest.get("finished_utc"),
+        "machine": ", ".join(str(host[name]) for name in ("name", "cpu", "os", "kernel") if name in host),
+        "limits": limits_words(host),
+        "toolchains": ", ".join(str(one.get("toolchain")) for one in manifest.get("toolchains") or []),
+        "campaign": f"{campaign.get('version')}, commit {campaign.get('commit')}",
+        "command": " ".join(map(str, manifest.get("command_line") or [])),
+    }
+    return [(name, str(value)) for name, value in facts.items() if value]

@@ -1,0 +1,284 @@
+"""`campaign history`: since when a case is slower, what changed in that run, and which alarms somebody has seen to."""
+
+import functools
+import itertools
+import json
+import sys
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign import files
+from mpi_campaign.archive import consistency, run_folders
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
+from mpi_campaign.processes import locks
+from mpi_campaign.verdicts import comparing, sides
+from mpi_campaign.verdicts.sides import Side
+from postprocess.drawing.text import clean
+from postprocess.statistics.limits import Limits
+from postprocess.verdicts.compare import FASTER, METRICS
+from postprocess.verdicts.compare_text import effect_words, names_of, target_words, value_words
+from postprocess.verdicts.history import (
+    FEWEST,
+    Change,
+    Series,
+    changes_of,
+    manifest_changes,
+    series_of,
+    standing,
+    with_changes,
+)
+from postprocess.verdicts.launches import launch_table
+from postprocess.verdicts.verdict_page import history_view, render
+
+FILE = "acknowledged.json"
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A change, what changed with it in the manifests, and the words with which it was acknowledged, if it was."""
+
+    change: Change
+    system: str
+    explained: tuple[str, ...]
+    acknowledged: str
+    stands: bool
+
+    @property
+    def rings(self) -> bool:
+        """Whether somebody should look at it."""
+        return self.stands and not self.acknowledged
+
+    @property
+    def state(self) -> str:
+        """In a word."""
+        if self.change.verdict == FASTER:
+            return "better"
+        return "ALARM" if self.rings else "acknowledged" if self.acknowledged else "past"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An alarm that somebody has seen to: its case and metric (`Change.own_key`), its run, how much it was, and why it
+    may be quiet."""
+
+    name: str
+    case: tuple[str, ...]
+    run: str
+    effect: float
+    because: str
+
+    def is_of(self, change: Change, runs: Sequence[str], limits: Limits) -> bool:
+        """Whether a change of its series is that one: it may move by a few runs when more are known, but not grow."""
+        if METRICS[change.metric].is_worse(change.effect, self.effect, limits):
+            return False
+        away = abs(bisect_left(runs, self.run) - bisect_left(runs, change.run))
+        return away < FEWEST
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a person asked of a history: the words of a side or none, which metrics, what counts."""
+
+    words: str
+    metrics: Sequence[str]
+    limits: Limits
+
+
+def run(asked: Asked, root: Path, html: Path | None, *, as_json: bool) -> int:
+    """Print what changed over the runs of a side, and write it as a page. Returns 1 where an alarm rings.
+
+    Raises CampaignError.
+    """
+    alarms, series = find(asked, root)
+    if html is not None:
+        told = [(one.change, one.state, "; ".join(one.explained)) for one in alarms]
+        title = f"Since when is it slower? {asked.words or 'all runs'}"
+        comparing.write(html, render(history_view(title, told, series, answer(alarms), coverage(series))))
+    print(as_json_text(alarms, series) if as_json else as_text(alarms, series))
+    return EXIT_FAILED if any(alarm.rings for alarm in alarms) else EXIT_GOOD
+
+
+def find(asked: Asked, root: Path) -> tuple[list[Alarm], list[Series]]:
+    """The alarms of a side's runs, oldest first, and the series in which they were looked for. Raises CampaignError."""
+    metrics = comparing.metrics(asked.metrics)
+    side = sides.parse(asked.words, root) if asked.words else Side("")
+    whole = [one for one in run_folders.runs(root) if one.path == one.archived and side.may_hold(one)]
+    if not whole:
+        of = f" of '{asked.words}'" if asked.words else ""
+        raise CampaignError(f"there is no complete run{of}: see what there is with ./campaign results list")
+    runs, problems = consistency.together(whole)
+    table, unread = launch_table(one.path for one in runs)
+    for problem in (*problems, *unread):
+        print(f"campaign: {problem}", file=sys.stderr)
+    launches = side.launches(table, runs)
+    if launches.empty:
+        of = f" of '{asked.words}'" if asked.words else ""
+        raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
+    series = [with_changes(one) for one in series_of(launches, metrics)]
+    changes = changes_of(series, asked.limits)
+    still = {one.name for one in standing(changes, series, asked.limits)}
+    known = {system: _by_case(acknowledged(root, system)) for system in {one.system for one in runs}}
+    by_key = {one.key: one for one in series}
+
+    @functools.cache
+    def explained(system: str, before: str, after: str, toolchains: tuple[str, str]) -> tuple[str, ...]:
+        """A night in which many cases of a toolchain change is read once."""
+        old, new = (_manifest(RunFolder(root, system, name)) for name in (before, after))
+        return tuple(manifest_changes(old, new, toolchains)) if old and new else ("a manifest cannot be read",)
+
+    def alarm(change: Change) -> Alarm:
+        system, its = str(change.case["system"]), by_key[change.key]
+        seen = itertools.chain.from_iterable(known[system].get(key, []) for key in its.own_keys)
+        because = next((one.because for one in seen if one.is_of(change, its.runs, asked.limits)), "")
+        why = explained(system, change.before, change.run, change.toolchains)
+        return Alarm(change, system, why, because, stands=change.name in still)
+
+    return [alarm(one) for one in changes], series
+
+
+def _by_case(seen: Iterable[Seen]) -> dict[tuple[str, ...], list[Seen]]:
+    found: dict[tuple[str, ...], list[Seen]] = defaultdict(list)
+    for one in seen:
+        found[one.case].append(one)
+    return found
+
+
+def _manifest(run_: RunFolder) -> dict[str, Any]:
+    try:
+        return run_folders.read_manifest(run_)
+    except CampaignError:
+        return {}
+
+
+def acknowledged(root: Path, system: str) -> list[Seen]:
+    """Alarms of a system that somebody has seen to. Raises CampaignError where the file is not what was written."""
+    path = root / system / FILE
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return [
+            Seen(str(name), tuple(map(str, one["case"])), str(one["run"]), float(one["effect"]), str(one["because"]))
+            for name, one in found.items()
+        ]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, RecursionError) as error:
+        raise CampaignError(f"{path} cannot be read: {error}") from error
+    except (AttributeError, KeyError, TypeError) as error:
+        raise CampaignError(
+            f"{path} is not what `history --acknowledge` writes: name, case, run, effect, why"
+        ) from error
+
+
+def acknowledge(names: Sequence[str], because: str, asked: Asked, root: Path) -> list[Alarm]:
+    """Keep alarms quiet from now on, of those that the same history shows. Raises CampaignError."""
+    alarms, _ = find(asked, root)
+    by_name = {alarm.change.name: alarm for alarm in alarms}
+    missing = next((name for name in names if name not in by_name), None)
+    if missing is not None:
+        raise CampaignError(f"there is no alarm '{missing}'; there are: {', '.join(by_name) or 'none'}")
+    chosen = [by_name[name] for name in names]
+    for system in {alarm.system for alarm in chosen}:
+        path = root / system / FILE
+        try:
+            with _locked(path.parent):
+                known = {one.name: one for one in acknowledged(root, system)}
+                for one in chosen:
+                    if one.system == system:
+                        change = one.change
+                        known[change.name] = Seen(change.name, change.own_key, change.run, change.effect, because)
+                kept = {one.pop("name"): one for one in map(asdict, known.values())}
+                files.write_atomically(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+        except OSError as error:
+            raise CampaignError(f"{path} cannot be written ({error.strerror})") from error
+    return chosen
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Nobody else changes what is in a system's folder of the archive. Raises OSError."""
+    with (
+        run_folders.open_lock(folder / ".lock") as lock,
+        locks.held(
+            lock, f"another campaign is changing what is in {folder}", lambda text: print(text, file=sys.stderr)
+        ),
+    ):
+        yield
+
+
+def as_text(alarms: Sequence[Alarm], series: Sequence[Series]) -> str:
+    """What `history` prints."""
+    lines = [coverage(series)]
+    lines += [line for alarm in alarms for line in ("", *_alarm_lines(alarm))]
+    return "\n".join([*lines, "", answer(alarms)])
+
+
+def coverage(series: Sequence[Series]) -> str:
+    """In how many series a change could be found."""
+    looked = [one for one in series if one.values.size >= 2 * FEWEST]
+    runs = len({run_ for one in series for run_ in one.runs})
+    return f"{len(looked)} of {len(series)} series have the {2 * FEWEST} runs that it takes, of {runs} runs in all"
+
+
+def answer(alarms: Sequence[Alarm]) -> str:
+    """In a line."""
+    ringing = sum(alarm.rings for alarm in alarms)
+    kept = sum(bool(alarm.acknowledged) for alarm in alarms)
+    return f"{len(alarms)} change{'s' * (len(alarms) != 1)}, {ringing} alarm{'s' * (ringing != 1)}, {kept} acknowledged"
+
+
+def _alarm_lines(alarm: Alarm) -> list[str]:
+    change = alarm.change
+    case = change.case
+    named = zip(("communication", "computation"), target_words(case), strict=True)
+    where = [f"{what} {target}" for what, target in named if target]
+    ends = [effect_words(change.metric, end) for end in (change.low, change.high)]
+    lines = [
+        f"{alarm.state} {change.name} {change.verdict} since {change.run}: {alarm.system} "
+        f"{' '.join(filter(None, names_of(case)))}, {', '.join(where)}",
+        f"      {METRICS[change.metric].title}: {value_words(change.metric, change.value_before)} -> "
+        f"{value_words(change.metric, change.value_after)}, {effect_words(change.metric, change.effect)} "
+        f"[{', '.join(ends)}], {change.runs[0]} runs before, {change.runs[1]} since; "
+        f"adjusted p of a rank test {change.q_value:.1g}",
+    ]
+    lines += [f"      changed after {change.before}: {said}" for said in alarm.explained or ("nothing that is known",)]
+    lines += [f"      acknowledged: {alarm.acknowledged}"] if alarm.acknowledged else []
+    return list(map(clean, lines))
+
+
+def as_json_text(alarms: Sequence[Alarm], series: Sequence[Series]) -> str:
+    """What `history --json` prints."""
+    found = [
+        {
+            "name": alarm.change.name,
+            "rings": alarm.rings,
+            "stands": alarm.stands,
+            "acknowledged": alarm.acknowledged,
+            "verdict": alarm.change.verdict,
+            "first_run": alarm.change.run,
+            "last_run_before": alarm.change.before,
+            "toolchain": alarm.change.toolchains[1],
+            "toolchain_before": alarm.change.toolchains[0],
+            "case": {name: _plain(value) for name, value in alarm.change.case.items()},
+            "metric": alarm.change.metric,
+            "value_before": alarm.change.value_before,
+            "value_after": alarm.change.value_after,
+            "effect": alarm.change.effect,
+            "effect_ci95": [alarm.change.low, alarm.change.high],
+            "q_value": alarm.change.q_value,
+            "runs": alarm.change.runs,
+            "changed": alarm.explained,
+        }
+        for alarm in alarms
+    ]
+    document = {"schema": "mpi-campaign.history", "schema_version": 1, "series": len(series), "changes": found}
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,239 @@
+"""The sides of a comparison: what a person's words mean, and which launches of the archive they are.
+
+    20261121T224108Z-554aa3, last, last~1, a run's folder     a run
+    openmpi@5.0.11                                            a toolchain
+    async                                                     a configuration
+    cluster                                                   a system of the archive
+    2026-11-01..2026-11-20, 2026-11-01.., ..2026-11-20        a range of dates, both ends in it
+    baseline                                                  the runs from which the system's references were made
+
+Joined by commas, all must hold: ``mpich@5.0.2,async,2026-11-01..``.
+"""
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mpi_campaign import ROOT
+from mpi_campaign.archive import consistency, references, run_folders
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries import registry
+from postprocess.verdicts.launches import launch_table
+
+TOOLCHAIN = re.compile(r"[A-Za-z][\w.+-]*@[\w.+-]+")
+BASELINE = "baseline"
+DATES = re.compile(r"(?P<first>\d{4}-\d{2}-\d{2})?\.\.(?P<last>\d{4}-\d{2}-\d{2})?")
+
+# Columns that go with what a side may name: they differ with it, and are no part of a case's name then.
+ALONG = {
+    "toolchain": ("toolchain", "provider"),
+    "configuration": ("configuration", "given_up_cores"),
+    "system": ("system",),
+}
+
+
+@dataclass(frozen=True)
+class Side:
+    """words: as they were typed.  runs: folders that were named, None where none were.  The others: values, or ""."""
+
+    words: str
+    runs: tuple[RunFolder, ...] | None = None
+    toolchain: str = ""
+    configuration: str = ""
+    system: str = ""
+    first_day: str = ""
+    last_day: str = ""
+
+    @property
+    def of_systems(self) -> str:
+        """The system that it names, or whose runs it names; empty where that is not one."""
+        systems = {run.system for run in self.runs or ()}
+        return self.system or (systems.pop() if len(systems) == 1 else "")
+
+    def may_hold(self, run: RunFolder) -> bool:
+        """Whether a run, by its name, can have launches of this side."""
+        day = f"{run.run[:4]}-{run.run[4:6]}-{run.run[6:8]}"
+        return (
+            (self.runs is None or run in self.runs)
+            and self.system in ("", run.system)
+            and (not self.first_day or self.first_day <= day)
+            and (not self.last_day or day <= self.last_day)
+        )
+
+    def launches(self, table: pd.DataFrame, runs: Iterable[RunFolder]) -> pd.DataFrame:
+        """Those of a table of launches that are of this side, which `runs` are."""
+        if table.empty:
+            return table
+        mine = {(run.system, run.run) for run in runs}
+        systems, names = table["system"].cat, table["run"].cat
+        held = [[(system, name) in mine for name in names.categories] for system in systems.categories]
+        wanted = np.array(held)[systems.codes, names.codes]
+        for name in ("toolchain", "configuration"):
+            if getattr(self, name):
+                wanted &= (table[name] == getattr(self, name)).to_numpy()
+        found: pd.DataFrame = table[wanted]
+        return found
+
+
+def parse(words: str, root: Path) -> Side:
+    """What a side's words mean. Raises CampaignError with what there is."""
+    side = Side(words)
+    for word in filter(None, words.split(",")):
+        side = _with(side, word, root)
+    if side == Side(words):
+        raise CampaignError(f"'{words}' names no side: give a run, a toolchain, a configuration, a system or dates")
+    return side
+
+
+def _with(side: Side, word: str, root: Path) -> Side:
+    """A side that one more word narrows. Raises CampaignError where it means nothing, or the same thing twice."""
+    if (dates := DATES.fullmatch(word)) and word != "..":
+        for day in filter(None, dates.groups()):
+            _check_day(day)
+        if dates["first"] and dates["last"] and dates["first"] > dates["last"]:
+            raise CampaignError(f"'{word}': the first date is after the last one")
+        return _narrowed(side, word, first_day=dates["first"] or "", last_day=dates["last"] or "")
+    if TOOLCHAIN.fullmatch(word):
+        return _narrowed(side, word, toolchain=word)
+    if word == BASELINE:
+        return _narrowed(side, word, runs=_baseline(side, root))
+    if word in registry.CONFIGURATIONS:
+        return _narrowed(side, word, configuration=word)
+    if word in {run.system for run in run_folders.runs(root)}:
+        return _narrowed(side, word, system=word)
+    try:
+        return _narrowed(side, word, runs=(run_folders.find(word, root),))
+    except CampaignError as error:
+        raise CampaignError(
+            f"{error}; a side of a comparison may also be a toolchain (NAME@VERSION), a configuration "
+            f"({', '.join(registry.CONFIGURATIONS)}), a system, or dates (2026-11-01..2026-11-20)"
+        ) from error
+
+
+def _baseline(side: Side, root: Path) -> tuple[RunFolder, ...]:
+    """The runs of the references of a side's system, or of the only system that has some. Raises CampaignError."""
+    having = [path.parent.name for path in sorted((ROOT / "systems").glob(f"*/{references.FILE}"))]
+    if not side.system and len(having) != 1:
+        raise CampaignError(
+            f"'baseline': {'several systems have' if having else 'no system has'} references "
+            f"({', '.join(having) or './campaign baseline RUNS... makes them'}); name one, such as SYSTEM,baseline"
+        )
+    system = side.system or having[0]
+    return tuple(run_folders.find(str(root / system / run), root) for run in references.runs_of(system))
+
+
+def _narrowed(side: Side, word: str, **values: Any) -> Side:
+    for name in values:
+        if getattr(side, name):
+            raise CampaignError(f"'{side.words}' names two of one kind, the second is '{word}': leave out one")
+    return replace(side, **values)
+
+
+def _check_day(day: str) -> None:
+    try:
+        date.fromisoformat(day)
+    except ValueError as error:
+        raise CampaignError(f"'{day}' is no date: {error}; write it as 2026-11-20") from error
+
+
+def differ(sides: Sequence[Side]) -> tuple[str, ...]:
+    """The columns in which the sides differ by intent: what each of them names, and not all alike.
+
+    What only some of them name tells which launches are theirs; the others' launches are matched by it.
+    """
+    named = []
+    for name in ALONG:
+        values = [side.of_systems if name == "system" else getattr(side, name) for side in sides]
+        if all(values) and len(set(values)) > 1:
+            named.append(name)
+    return tuple(column for name in named for column in ALONG[name])
+
+
+def load(sides: Sequence[Side], within: Side | None, root: Path) -> tuple[list[pd.DataFrame], list[str]]:
+    """The launches of each side, and what could not be read, a line each.
+
+    Where no side names runs or dates, nor `within` does, they are of the newest run that has launches of every side:
+    times of different runs are not compared unless somebody asks for it.  Raises CampaignError where a side has none.
+    """
+    if within is not None and (within.toolchain or within.configuration):
+        raise CampaignError(f"--within '{within.words}' names more than runs: give a run, a system or dates")
+    known = [run for run in run_folders.runs(root) if run.path == run.archived]
+    named = [run for side in (*sides, *filter(None, [within])) for run in side.runs or ()]
+    known = list(dict.fromkeys([*known, *named]))
+    if within is not None:
+        known = [run for run in known if within.may_hold(run)]
+    if within is None and not any(side.runs is not None or side.first_day or side.last_day for side in sides):
+        return _of_newest(sides, known)
+    chosen = [run for run in known if any(side.may_hold(run) for side in sides)]
+    kept, problems = consistency.together(chosen)
+    problems += [f"run {run.run} is not complete: what it has is compared" for run in kept if run.path == run.partial]
+    table, unread = launch_table(run.path for run in kept)
+    problems += unread
+    found = [side.launches(table, filter(side.may_hold, kept)) for side in sides]
+    return _apart(sides, _not_empty(sides, found, problems)), problems
+
+
+def _of_newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[pd.DataFrame], list[str]]:
+    """The launches of the newest run that has some of every side; of each side's newest where they are systems."""
+    if len({side.system for side in sides}) > 1:
+        found_of = [_newest(side, known) for side in sides]
+        newest, problems = consistency.together(list(dict.fromkeys(run for runs, _ in found_of for run in runs)))
+        problems += [problem for _, unread in found_of for problem in unread]
+        table, unread = launch_table(run.path for run in newest)
+        problems += unread
+        found = [side.launches(table, filter(side.may_hold, newest)) for side in sides]
+        return _apart(sides, _not_empty(sides, found, problems)), problems
+    problems = []
+    for run in reversed(known):
+        table, unread = launch_table([run.path])
+        problems += unread
+        found = [side.launches(table, [run]) for side in sides if side.may_hold(run)]
+        if len(found) == len(sides) and all(map(len, found)):
+            return _apart(sides, found), problems
+    words = " and ".join(side.words for side in sides)
+    raise CampaignError(
+        f"no run has launches of {words}; name runs with --within, or measure both in one: "
+        "./campaign run --toolchain A --toolchain B --repeat 5 --interleave"
+    )
+
+
+def _newest(side: Side, known: Sequence[RunFolder]) -> tuple[list[RunFolder], list[str]]:
+    """The newest run that has launches of a side, none where no run has; and what could not be read of newer ones."""
+    problems: list[str] = []
+    for run in reversed(known):
+        if side.may_hold(run):
+            table, unread = launch_table([run.path])
+            if len(side.launches(table, [run])):
+                return [run], problems
+            problems += unread
+    return [], problems
+
+
+def _not_empty(sides: Sequence[Side], found: list[pd.DataFrame], problems: Sequence[str]) -> list[pd.DataFrame]:
+    for side, launches in zip(sides, found, strict=True):
+        if launches.empty:
+            why = f"; {'; '.join(problems)}" if problems else ""
+            raise CampaignError(
+                f"side '{side.words}' has no launches: see what there is with ./campaign results list{why}"
+            )
+    return found
+
+
+def _apart(sides: Sequence[Side], found: list[pd.DataFrame]) -> list[pd.DataFrame]:
+    """Launches of one table, of which none may be on two sides."""
+    for (one, its), (other, theirs) in itertools.combinations(zip(sides, found, strict=True), 2):
+        common = its.index.intersection(theirs.index)
+        if len(common):
+            raise CampaignError(
+                f"sides '{one.words}' and '{other.words}' have {len(common)} launches in common, and nothing can be "
+                "compared with itself: narrow them, such as by dates or by a second name after a comma"
+            )
+    return found

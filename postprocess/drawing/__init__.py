@@ -1,0 +1,1 @@
+"""How numbers, names, tables, pages and pictures look, whatever they are of."""

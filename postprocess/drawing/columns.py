@@ -1,0 +1,30 @@
+"""Columns of a plain table for the terminal, and the words that stand in one whatever is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from postprocess.drawing.text import clean
+
+
+def circumstances(point: Mapping[Any, Any], prefix: str = "") -> list[str]:
+    """What is marked wherever a point is shown, reliable or not; its columns may have a prefix."""
+    return [
+        *(["oversubscribed"] if point[f"{prefix}oversubscribed"] else []),
+        *(["shared core"] if point[f"{prefix}shared_core"] else []),
+        *([] if point[f"{prefix}complete"] else ["incomplete record"]),
+    ]
+
+
+def aligned(heads: Sequence[str], lines: Sequence[Sequence[str]], right: set[int]) -> str:
+    """A table of cells under heads, without a final newline; the columns in `right` are flushed right."""
+    rows = [list(map(clean, row)) for row in (heads, *lines)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )

@@ -1,0 +1,1 @@
+"""What an idle MPI library costs a computation."""

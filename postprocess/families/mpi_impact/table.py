@@ -1,0 +1,315 @@
+"""What an idle MPI library costs a computation: r_mpi_impact of every computation time of every impact record.
+
+Section 3.2.1 of Denis et al. 2022, equation (2). The time of a launch is that of its slowest rank, each rank's being
+the median over its repetitions, as t_comp_ref is that of the slowest; ratios are made within pairs of launches, one of
+each program, that follow each other (`metrics.r_mpi_impact`).
+
+valid       There are at least 2 pairs of launches: the ratio has an interval.
+reliable    Valid, the case did not fail, and
+            * its 95 % interval is at most 25 % of the ratio wide: wider, it could not tell the 1.27 of figure 9 from 1;
+            * the ranks computed at the same time: over all launches, the time for which all of them were at their
+              counted repetitions is at least 80 % of the time from the first one's beginning to the last one's end;
+            * both programs computed on the same CPUs.
+flags       The reference without MPI varies between launches by more than 10 % (noise), or has a trend over them
+            (p < 0.01, more than 2 %); the work takes a time that is more than 20 % off the one it stands for.
+
+Oversubscribed and shared cores are properties of the placement, in columns of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from postprocess.drawing.columns import aligned, circumstances
+from postprocess.drawing.text import change, cores, duration, interval, percent, ratio
+from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, ImpactRecord, Launch, impacts_of
+from postprocess.records.load import NAMED, Run, failed_reasons, failed_records, named_cores_of, repeat_of
+from postprocess.records.parquet import write_table
+from postprocess.statistics.metrics import Floats, as_float, r_mpi_impact
+
+FIGURE_9_NS = 512_000_000
+"""The computation time that figure 9 shows."""
+
+FEWEST_PAIRS = 2
+WIDEST_INTERVAL = 0.25
+LEAST_TOGETHER = 0.80
+SPREAD_LIMIT = 0.10
+TARGET_LIMIT = 0.20
+DRIFT_LIMIT = 0.02
+DRIFT_P_VALUE = 0.01
+
+CASE = [
+    "toolchain", "provider", "network", "configuration", "computation", "ranks", "nodes", "threads_per_rank",
+    "given_up_cores", "repeat",
+]  # fmt: skip
+"""The columns that name a case. `repeat` counts repeats of a case in one run from 1."""
+
+COLUMNS = [
+    *CASE, NAMED, "comp_target_ns", "work_size", "t_comp_ref_ns", "t_comp_passive_mpi_ns",
+    "r_mpi_impact", "r_mpi_impact_ci95_low", "r_mpi_impact_ci95_high", "r_mpi_impact_by_rank",
+    "pairs", "repetitions", "together_share", "ref_spread_relative", "ref_drift_relative", "ref_drift_p_value",
+    "progress_cpu_share", "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core",
+    "complete", "record",
+]  # fmt: skip
+"""The columns of `impact_table`, in order.
+
+Times in nanoseconds: geometric means over launches. `repetitions` are those of one launch. `r_mpi_impact_by_rank` has
+each rank's own ratio. `progress_cpu_share` is the CPU time of the threads that MPI started, and of the application's
+progress threads, while the processes computed, relative to one core of each rank.
+"""
+
+
+def impact_of(run: Run) -> pd.DataFrame:
+    """`impact_table` of a run's records; those that cannot be read are left out (`impacts_of` tells of them)."""
+    return impact_table(impacts_of(run)[0], failed_records(run.manifest))
+
+
+def impact_table(records: Sequence[ImpactRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
+    """One row per computation time of each record, with COLUMNS. failed: `failed_records` of their run."""
+    why = {name: reason for name, (_, reason) in (failed or {}).items()}
+    rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
+    table: pd.DataFrame = pd.DataFrame(rows, columns=COLUMNS)
+    return table
+
+
+def impact_metrics(record: ImpactRecord) -> dict[str, float]:
+    """Where regressions are looked for: the ratio at 512 ms or the nearest time, with its interval, and the largest."""
+    table = impact_table([record])
+    shown = highlighted(table).iloc[0]
+    found = {
+        name: float(shown[name]) for name in table.columns if name.startswith("r_mpi_impact") and name[-4:] != "rank"
+    }
+    found["r_mpi_impact_max"] = float(table["r_mpi_impact"].max())
+    return {name: value for name, value in found.items() if math.isfinite(value)}
+
+
+def shown_reliable(record: ImpactRecord) -> bool:
+    """Whether the ratio that stands for a record, at 512 ms or the nearest time, is reliable."""
+    return bool(highlighted(impact_table([record]))["reliable"].all())
+
+
+def write_parquet(run: Run) -> list[Path]:
+    """Write `impact.parquet` into a run folder, where something of the kind was measured. Raises OSError."""
+    table = impact_of(run)
+    return [] if table.empty else [write_table(table, run.path / "impact.parquet")]
+
+
+def pairs_of(record: ImpactRecord) -> list[tuple[Launch, Launch]]:
+    """Launches that follow each other, one of each program: (with MPI, without). One that is alone is left out."""
+    found = []
+    for first, second in zip(record.launches[::2], record.launches[1::2], strict=False):
+        by_program = {launch.program: launch for launch in (first, second)}
+        if len(by_program) == 2:
+            found.append((by_program[MPI_IMPACT], by_program[COMPUTE_ALONE]))
+    return found
+
+
+def rank_times_ns(launch: Launch, index: int) -> Floats:
+    """Each rank's median over the repetitions of one computation time of a launch."""
+    return np.array([float(np.median(times)) for times in launch.points[index].t_comp_ns])
+
+
+def together_share(launches: Sequence[Launch], index: int) -> float:
+    """For how much of the time that one computation time took all ranks of a host were at it; NaN without a launch."""
+    common = longest = 0
+    for launch in launches:
+        hosts: dict[str, list[tuple[int, int]]] = {}
+        for place, window in zip(launch.places, launch.points[index].windows_utc_ns, strict=True):
+            hosts.setdefault(place.host, []).append(window)
+        for windows in hosts.values():
+            begins, ends = [begin for begin, _ in windows], [end for _, end in windows]
+            common += max(0, min(ends) - max(begins))
+            longest += max(ends) - min(begins)
+    return common / longest if longest > 0 else math.nan
+
+
+def same_places(record: ImpactRecord) -> bool:
+    """Whether every launch computed on the same CPUs of the same hosts."""
+    places = {tuple((place.host, place.compute_cpusets) for place in launch.places) for launch in record.launches}
+    return len(places) <= 1
+
+
+def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
+    header, pairs = record.header, pairs_of(record)
+    case = {
+        **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
+        "given_up_cores": header.progress.given_up_cores,
+        "repeat": repeat_of(header.metadata) or 1,
+        NAMED: named_cores_of(header.metadata),
+    }
+    launches = [launch for pair in pairs for launch in pair]
+    busy = _progress_cpu_share(record)
+    for index, target in enumerate(header.targets):
+        passive = np.array([rank_times_ns(mpi, index).max() for mpi, _ in pairs])
+        alone = np.array([rank_times_ns(without, index).max() for _, without in pairs])
+        ratios = r_mpi_impact(passive, alone)
+        value, low, high = (as_float(part) for part in (ratios.value, ratios.low, ratios.high))
+        reference = geometric_mean(alone)
+        spread = float((alone.max() - alone.min()) / np.median(alone)) if alone.size > 1 else math.nan
+        drift, p_value = _trend(alone)
+        together = together_share(launches, index)
+        reasons = [
+            *failed_reasons(failed),
+            *_unreliable_reasons(record, len(pairs), (high - low) / value, together),
+        ]
+        yield {
+            **case,
+            "comp_target_ns": target.comp_target_ns,
+            "work_size": target.work_size,
+            "t_comp_ref_ns": reference,
+            "t_comp_passive_mpi_ns": geometric_mean(passive),
+            "r_mpi_impact": value,
+            "r_mpi_impact_ci95_low": low,
+            "r_mpi_impact_ci95_high": high,
+            "r_mpi_impact_by_rank": _by_rank(pairs, index, header.ranks),
+            "pairs": len(pairs),
+            "repetitions": target.repetitions,
+            "together_share": together,
+            "ref_spread_relative": spread,
+            "ref_drift_relative": drift,
+            "ref_drift_p_value": p_value,
+            "progress_cpu_share": busy,
+            "valid": len(pairs) >= FEWEST_PAIRS,
+            "reliable": not reasons,
+            "unreliable_reasons": reasons,
+            "flags": list(_flags(reference, target.comp_target_ns, spread, drift, p_value)),
+            "oversubscribed": header.oversubscribed,
+            "shared_core": header.shared_core,
+            "complete": record.complete,
+            "record": record.name,
+        }
+
+
+def geometric_mean(times: Floats) -> float:
+    """NaN of none."""
+    return float(np.exp(np.log(times).mean())) if times.size and np.all(times > 0) else math.nan
+
+
+def _by_rank(pairs: Sequence[tuple[Launch, Launch]], index: int, ranks: int) -> list[float]:
+    if not pairs:
+        return [math.nan] * ranks
+    with_mpi = np.array([rank_times_ns(mpi, index) for mpi, _ in pairs])
+    without = np.array([rank_times_ns(alone, index) for _, alone in pairs])
+    return [as_float(r_mpi_impact(with_mpi[:, rank], without[:, rank]).value) for rank in range(ranks)]
+
+
+def _progress_cpu_share(record: ImpactRecord) -> float:
+    shares = []
+    computing_ns = sum(target.slot_ns for target in record.header.targets) * record.header.ranks
+    for launch in record.launches:
+        if launch.program == MPI_IMPACT and computing_ns:
+            spent = (*launch.mpi_thread_cpu_ns, *launch.helper_thread_cpu_ns)
+            shares.append(sum(map(sum, spent)) / computing_ns)
+    return float(np.mean(shares)) if shares else math.nan
+
+
+def _trend(times: Floats) -> tuple[float, float]:
+    """Theil-Sen change from the first to the last launch, relative to their median, and Mann-Kendall's p."""
+    if times.size < 4 or np.ptp(times) == 0:
+        return math.nan, math.nan
+    order = np.arange(times.size)
+    slope = float(stats.theilslopes(times, order).slope)
+    p_value = float(stats.kendalltau(order, times).pvalue)
+    return slope * (times.size - 1) / float(np.median(times)), p_value
+
+
+def _unreliable_reasons(record: ImpactRecord, pairs: int, width: float, together: float) -> list[str]:
+    if pairs < FEWEST_PAIRS:
+        return [f"fewer than {FEWEST_PAIRS} pairs of launches ({pairs})"]
+    reasons = []
+    if not width <= WIDEST_INTERVAL:
+        reasons.append(f"the interval is {percent(width)} of the ratio wide, more than {percent(WIDEST_INTERVAL)}")
+    if not together >= LEAST_TOGETHER:
+        reasons.append(f"not simultaneous: all ranks computed together for {percent(together)} of the time only")
+    if not same_places(record):
+        reasons.append("launches computed on different CPUs")
+    return reasons
+
+
+def _flags(reference: float, target_ns: int, spread: float, drift: float, p_value: float) -> Iterator[str]:
+    off = reference / target_ns - 1
+    if abs(off) > TARGET_LIMIT:
+        more = "more" if off > 0 else "less"
+        yield f"the work takes {duration(reference)}, {percent(abs(off))} {more} than the time that it stands for"
+    if spread > SPREAD_LIMIT:
+        yield f"noise: the reference varies by {percent(spread)} between launches"
+    if p_value < DRIFT_P_VALUE and abs(drift) > DRIFT_LIMIT:
+        yield f"drift: the reference changed by {change(drift)} over the launches"
+
+
+def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table of this module."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def highlighted(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of each case the row whose computation time is 512 ms, or nearest to it (on a logarithmic axis)."""
+    if rows.empty:
+        return rows
+    away = np.abs(np.log(rows["comp_target_ns"].to_numpy(dtype=float) / FIGURE_9_NS))
+    nearest = pd.Series(away, index=rows.index).groupby([rows["record"]]).idxmin()
+    found: pd.DataFrame = rows.loc[sorted(nearest)]
+    return found
+
+
+def verdict(row: Mapping[Any, Any]) -> str:
+    """What the interval of a ratio says, in words."""
+    low, high = row["r_mpi_impact_ci95_low"], row["r_mpi_impact_ci95_high"]
+    if not row["reliable"] or not (math.isfinite(low) and math.isfinite(high)):
+        return "cannot tell"
+    if low > 1:
+        return f"slower by {change(row['r_mpi_impact'] - 1)}"
+    if high < 1:
+        return "faster than without MPI: the reference was disturbed"
+    return f"no slowdown seen, at most {change(high - 1)}"
+
+
+def remarks(row: Mapping[Any, Any]) -> list[str]:
+    """Everything that a reader should know of a row, each as one phrase, worst first."""
+    return [
+        *(f"unreliable: {reason}" for reason in row["unreliable_reasons"]),
+        *circumstances(row),
+        *row["flags"],
+    ]
+
+
+def cells(row: Mapping[Any, Any]) -> list[str]:
+    """A row of `impact_table` as people read it; the heads are HEADS."""
+    return [
+        *(str(row[name]) for name in ("toolchain", "network")),
+        configuration_words(row),
+        str(row["computation"]),
+        duration(row["comp_target_ns"]),
+        duration(row["t_comp_ref_ns"]),
+        duration(row["t_comp_passive_mpi_ns"]),
+        ratio(row["r_mpi_impact"]),
+        interval(row["r_mpi_impact_ci95_low"], row["r_mpi_impact_ci95_high"]),
+        f"{row['pairs']} x {row['repetitions']}",
+        verdict(row),
+        "; ".join(remarks(row)),
+    ]
+
+
+def configuration_words(row: Mapping[Any, Any]) -> str:
+    """A row's configuration, with its cores where a run has several such numbers: ``async, 4 cores per rank``."""
+    return f"{row['configuration']}, {cores(row[NAMED])}" if row[NAMED] else str(row["configuration"])
+
+
+def impact_text(table: pd.DataFrame) -> str:
+    """One line per row of `impact_table`, without a final newline."""
+    return aligned(HEADS, [cells(row) for row in rows_of(table)], RIGHT)
+
+
+HEADS = [
+    *("toolchain", "network", "configuration", "computation", "comp", "without MPI", "idle MPI"),
+    *("r_mpi_impact", "95 %", "pairs x reps", "verdict", "remarks"),
+]
+RIGHT = {4, 5, 6, 7, 9}
+"""The columns of HEADS that hold numbers."""

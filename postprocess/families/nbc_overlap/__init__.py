@@ -1,0 +1,1 @@
+"""Overlap of nonblocking collectives: points, validity, diagnosis, maps, curves, tables."""

@@ -1,0 +1,100 @@
+"""For which sizes, and from how many cores per rank on, giving one up for communication pays.
+
+The paper's open question (Denis et al. 2022, section 8). What is predicted follows from one measurement and assumes
+that times per thread do not depend on the number of cores (`metrics.break_even_estimate`). What is measured is the
+speed-up by the work done, at every number of cores that there is a case for: it pays where its whole 95 % interval is
+above 1, it does not where that is below 1. The interval does not hold what differs between launches: where there is one
+launch only, of the case or of `basic`, either is `likely`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from postprocess.families.nbc_overlap.diagnosis import LEAST_LAUNCHES, LIKELY
+from postprocess.families.nbc_overlap.points import CASE
+from postprocess.records.load import NAMED
+from postprocess.statistics.metrics import least_cores, most_ranks_on_a_node
+
+PAYS, DOES_NOT, CANNOT_TELL = "yes", "no", "cannot tell"
+
+_GROUP = [name for name in CASE if name not in ("threads_per_rank", "launch")]
+_CELL = ["comm_target_ns", "comp_target_ns"]
+_NUMBERS = [
+    f"{name}{end}"
+    for name in ("speedup_vs_basic_per_work", "speedup_vs_reduced", "break_even_cores")
+    for end in ("", "_ci95_low", "_ci95_high")
+]
+COLUMNS = [
+    *CASE, NAMED, "cores_per_rank", *_CELL, "message_bytes", *_NUMBERS,
+    "pays", "pays_on_cores", "does_not_pay_on_cores", "reliable", "oversubscribed", "shared_core", "complete",
+]  # fmt: skip
+"""The columns of `break_even_table`; `pays_on_cores` and `does_not_pay_on_cores` are lists of numbers of cores."""
+
+
+def break_even_table(points: pd.DataFrame) -> pd.DataFrame:
+    """One row per valid point of `points_of` that gave up cores and has a basic to compare with; `COLUMNS`.
+
+    `pays` is what was measured here, `pays_on_cores` and `does_not_pay_on_cores` on which numbers of cores per rank it
+    does and does not for the same case and target times otherwise, this one among them: by points that are reliable,
+    of complete records, and on cores enough. A number on which launches contradict each other is in neither.
+    """
+    rows = points[(points["given_up_cores"] > 0) & points["valid"] & points["speedup_vs_basic"].notna()].copy()
+    rows["cores_per_rank"] = rows["threads_per_rank"] + rows["given_up_cores"]
+    low, high = (rows[f"speedup_vs_basic_per_work_ci95_{end}"] for end in ("low", "high"))
+    answers = [pays(*bounds) for bounds in zip(low, high, strict=True)]
+    rows["pays"] = [pays_words(*each) for each in zip(answers, rows["launches_vs_basic"], strict=True)]
+    keys = list(rows[[*_GROUP, *_CELL]].itertuples(index=False, name=None))
+    said: dict[tuple[Any, ...], dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for key, row, answer in zip(keys, rows.to_dict("records"), answers, strict=True):
+        if counts(row):
+            said[key][int(row["cores_per_rank"])].add(answer)
+    for column, answer in (("pays_on_cores", PAYS), ("does_not_pay_on_cores", DOES_NOT)):
+        rows[column] = [
+            [cores for cores, told in sorted(said[key].items()) if told - {CANNOT_TELL} == {answer}] for key in keys
+        ]
+    found: pd.DataFrame = rows[COLUMNS].reset_index(drop=True)
+    return found
+
+
+def counts(row: Mapping[Any, Any]) -> bool:
+    """Whether a point tells on which numbers of cores it pays: reliable, of a complete record, and on cores enough."""
+    return bool(row["reliable"] and row["complete"] and not row["oversubscribed"])
+
+
+def pays(low: float, high: float) -> str:
+    """Whether it pays, from the interval of the speed-up by the work done."""
+    return PAYS if low > 1 else DOES_NOT if high < 1 else CANNOT_TELL
+
+
+def pays_words(answer: str, launches: int) -> str:
+    """The answer of `pays`, ``likely yes`` where there are so few launches of a side."""
+    return answer if answer == CANNOT_TELL or launches >= LEAST_LAUNCHES else f"{LIKELY} {answer}"
+
+
+def cores_words(cores: float) -> str:
+    """From which whole number of cores on it pays: ``3``, ``never``, ``-`` where that is not known."""
+    return "-" if math.isnan(cores) else "never" if math.isinf(cores) else str(least_cores(cores))
+
+
+def node_words(row: Mapping[Any, Any]) -> str:
+    """The same of a whole node, with as many ranks on it as there were."""
+    cores = row["break_even_cores"]
+    if not math.isfinite(cores):
+        return cores_words(cores)
+    return str(least_cores(cores, most_ranks_on_a_node(int(row["ranks"]), int(row["nodes"]))))
+
+
+def measured_words(row: dict[Any, Any]) -> str:
+    """What was measured on which numbers of cores: ``pays on 8, 16; not on 4``; empty where nothing is sure."""
+
+    def numbers(values: Iterable[int]) -> str:
+        return ", ".join(map(str, values))
+
+    yes, no = row["pays_on_cores"], row["does_not_pay_on_cores"]
+    return "; ".join([*([f"pays on {numbers(yes)}"] if yes else []), *([f"not on {numbers(no)}"] if no else [])])

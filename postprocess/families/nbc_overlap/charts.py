@@ -1,0 +1,226 @@
+"""Curves of a run: what a core given up gains, over sizes and cores, and what MPI_Test while computing changes.
+
+Each `Chart` is drawn twice from the same numbers: by `chart_plot` for papers, and as SVG in the report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from postprocess.drawing.text import cores, duration, interval, ratio
+from postprocess.families.nbc_overlap.break_even import break_even_table
+from postprocess.families.nbc_overlap.diagnosis import deciding_ratio
+from postprocess.families.nbc_overlap.maps import launch_words
+from postprocess.families.nbc_overlap.summary import case_notes
+from postprocess.families.nbc_overlap.tables import remarks
+from postprocess.records.load import NAMED
+from postprocess.statistics.metrics import Estimate, as_float, median_estimate, per_work_estimate
+
+CORES = (2, 4, 8, 16, 32, 64, 128)
+"""The numbers of cores for which the gain of giving some up is predicted."""
+
+Row = Mapping[Any, Any]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A value with its 95 % interval (NaN where there is none) at a category; ``remarks`` where not all is well."""
+
+    place: int
+    value: float
+    low: float
+    high: float
+    remarks: str = ""
+
+    @property
+    def words(self) -> str:
+        """Value, interval and remarks."""
+        bounds = interval(self.low, self.high)
+        return "; ".join(text for text in (f"{ratio(self.value)} {bounds}".removesuffix(" -"), self.remarks) if text)
+
+
+@dataclass(frozen=True)
+class Series:
+    """Marks that belong together; ``predicted`` ones were not measured there."""
+
+    name: str
+    marks: tuple[Mark, ...]
+    predicted: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Ratios over categories, with a line where nothing is won or lost. ``kind`` and ``case`` name its file."""
+
+    kind: str
+    what: str
+    case: str
+    x_name: str
+    y_name: str
+    categories: tuple[str, ...]
+    series: tuple[Series, ...]
+    line: float = 1.0
+
+    @property
+    def title(self) -> str:
+        """What is shown, of which case."""
+        return f"{self.what}: {self.case}"
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """What the axis of the ratio must hold: every value, every interval up to ten times as far, and the line."""
+        marks = [mark for series in self.series for mark in series.marks]
+        values = [self.line, *(mark.value for mark in marks)]
+        low, high = min(values), max(values)
+        room = 10 * max(high - low, 0.1)
+        ends = [end for mark in marks for end in (mark.low, mark.high) if math.isfinite(end)]
+        low = min([low, *(end for end in ends if end > low - room)])
+        high = max([high, *(end for end in ends if end < high + room)])
+        space = 0.06 * (high - low) or 0.1
+        return low - space, high + space
+
+
+def charts_of(points: pd.DataFrame) -> list[Chart]:
+    """Every chart that there are numbers for in `points_of(run)`."""
+    rows = [{str(key): value for key, value in row.items()} for row in points.to_dict("records")]
+    return [*gain_charts(points), *interval_charts(rows)]
+
+
+def gain_charts(points: pd.DataFrame) -> list[Chart]:
+    """What a core given up gains by the work done: over the sizes of the diagonal, and over the number of cores."""
+    found = [{str(k): v for k, v in row.items()} for row in break_even_table(points).to_dict("records")]
+    about = {(row["record"], row["index"]): row for row in points.to_dict("records")}
+    whole = {_place(row): row for row in about.values()}
+    beside = [(row, whole[_place(row)]) for row in found]
+    rows = [{**row, "remarks": "; ".join(remarks(there)), "failed": there["failed"]} for row, there in beside]
+    charts = []
+    for key, same in _grouped(rows, ("toolchain", "network", "collective", "cores_per_rank")).items():
+        diagonal = [row for row in same if row["comm_target_ns"] == row["comp_target_ns"]]
+        targets = sorted({row["comm_target_ns"] for row in diagonal})
+        series = tuple(
+            Series(
+                name,
+                tuple(
+                    _mark(targets.index(row["comm_target_ns"]), row, "speedup_vs_basic_per_work", row["remarks"])
+                    for row in sorted(part, key=lambda row: row["comm_target_ns"])
+                ),
+            )
+            for (name,), part in _grouped([{**row, "name": _name(row)} for row in diagonal], ("name",)).items()
+        )
+        if targets:
+            *names, share = key
+            case = f"{' '.join(names)}, {cores(share)}"
+            axes = ("communication and computation time", "times basic")
+            times = tuple(duration(target) for target in targets)
+            charts.append(Chart("gain", "Speed-up by the work done", case, *axes, times, series))
+    for key, same in _grouped(rows, ("toolchain", "network", "collective")).items():
+        chart = _cores_chart(" ".join(key), same, whole)
+        charts += [chart] if chart.series else []
+    return charts
+
+
+def _cores_chart(name: str, rows: Sequence[Row], whole: Mapping[tuple[Any, ...], Row]) -> Chart:
+    """The median over the map at each number of cores: measured there, and predicted for others from each of these."""
+    measured_on = sorted({int(row["cores_per_rank"]) for row in rows})
+    numbers = sorted({*CORES, *measured_on})
+    series = []
+    for (configuration,), same in _grouped([{**r, "name": _name(r)} for r in rows], ("name",)).items():
+        measured: list[Mark] = []
+        for (on,), part in _grouped(same, ("cores_per_rank",)).items():
+            usable = _usable(part)
+            if not usable:
+                continue
+            gained = median_estimate([whole[_place(row)]["speedup_vs_basic"] for row in usable])
+            given_up = usable[0]["given_up_cores"]
+            note = "; ".join(case_notes(pd.DataFrame([whole[_place(row)] for row in part])))
+            # The model of `metrics.break_even_estimate`: times per thread stay, n - g of n threads compute.
+            by_work = {
+                i: per_work_estimate(gained, n - given_up, given_up) for i, n in enumerate(numbers) if n > given_up
+            }
+            marks = [_of(i, found, note) for i, found in by_work.items()]
+            series.append(Series(f"{configuration}, predicted from {on} cores", tuple(marks), predicted=True))
+            measured += (mark for mark in marks if numbers[mark.place] == on)
+        if measured:
+            series.append(Series(f"{configuration}, measured", tuple(sorted(measured, key=lambda mark: mark.place))))
+    what, axes = (
+        "From how many cores giving one up pays, median over the map",
+        ("cores per rank", "times basic, by work"),
+    )
+    return Chart("cores", what, name, *axes, tuple(map(str, numbers)), tuple(series))
+
+
+def interval_charts(rows: Iterable[Row]) -> list[Chart]:
+    """The overhead ratio over the interval of MPI_Test, where there is more than one: the median over each map."""
+    charts = []
+    for key, same in _grouped(rows, ("toolchain", "network", "collective", "computation", "cache")).items():
+        # The longest interval is next to never, so that more calls are further to the right.
+        intervals = sorted({int(row["test_interval_ns"]) for row in same}, key=lambda ns: -ns if ns else -math.inf)
+        if len(intervals) < 2:
+            continue
+        series = []
+        for (configuration, share), part in _grouped(same, ("configuration", NAMED)).items():
+            name = f"{configuration}, {cores(share)}" if share else configuration
+            marks = []
+            for (every,), maps in sorted(_grouped(part, ("test_interval_ns",)).items(), reverse=True):
+                usable = _usable(maps)
+                found = median_estimate([row[deciding_ratio(row)] for row in usable])
+                if usable and math.isfinite(as_float(found.value)):
+                    alone = sum(not math.isfinite(row["r_overhead_vs_basic"]) for row in usable)
+                    notes = case_notes(pd.DataFrame(maps), alone, len(usable))
+                    note = "; ".join([*notes, *_own_references(usable)])
+                    marks.append(_of(intervals.index(int(every)), found, note))
+            if marks:
+                series.append(Series(str(name), tuple(sorted(marks, key=lambda mark: mark.place))))
+        names = tuple(duration(ns) if ns else "never" for ns in intervals)
+        what = "r_overhead with MPI_Test, against basic where that can be, median over the map"
+        axes = ("MPI_Test every", "r_overhead")
+        if series:
+            charts.append(Chart("mpi-test", what, " ".join(key), *axes, names, tuple(series)))
+    return charts
+
+
+def _name(row: Row) -> str:
+    """`launch_words` where the number of cores is said beside it."""
+    return launch_words({**row, NAMED: 0})
+
+
+def _own_references(rows: Sequence[Row]) -> list[str]:
+    """At how many points it is not basic's references that decide although there are such."""
+    own = sum(deciding_ratio(row) == "r_overhead" and math.isfinite(row["r_overhead_vs_basic"]) for row in rows)
+    return [f"own references at {own} of {len(rows)}, faster than basic's"] if own else []
+
+
+def _grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups
+
+
+def _usable(rows: Sequence[Row]) -> list[Row]:
+    """`points.usable` of rows that are valid where they do not tell."""
+    valid = [row for row in rows if row.get("valid", True) and not row["failed"]]
+    reliable = [row for row in valid if row["reliable"]]
+    return reliable if 2 * len(reliable) >= len(valid) else valid
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    names = ("toolchain", "provider", "network", "configuration", "collective", "ranks", "nodes", "threads_per_rank")
+    more = ("cache", "computation", "test_interval_ns", "launch", "comm_target_ns", "comp_target_ns")
+    return tuple(row[name] for name in (*names, *more))
+
+
+def _of(place: int, found: Estimate, words: str) -> Mark:
+    value, low, high = (as_float(part) for part in (found.value, found.low, found.high))
+    return Mark(place, value, low, high, words)
+
+
+def _mark(place: int, row: Row, name: str, words: str) -> Mark:
+    value, low, high = (float(np.float64(row[f"{name}{end}"])) for end in ("", "_ci95_low", "_ci95_high"))
+    return Mark(place, value, low, high, words)

@@ -1,0 +1,661 @@
+"""Why a point overlaps or does not, in a word, how sure that is, and what to do; and what a whole map shows.
+
+What is judged are the overhead ratio and its two parts (`metrics`), each with its interval: `r_exposed`,
+what was spent outside the computation beyond the unavoidable, and `r_interference`, what the computation lost. Both are
+in units of the shorter activity, the most that overlap can gain, and make up `r_overhead` together. They say the same
+as r_comm and r_comp_slowdown (r_exposed > 1 exactly where the communication took longer than alone, r_interference > 0
+exactly where the computation did), but weigh alike what is lost here and there, anywhere in the map: 3 % of a
+computation that is ten times as long as the communication is a third of what could be gained.
+
+For a configuration other than `basic` the references are those of `basic`, where there are such: a progress thread that
+slows everything down, its own references too, looks like overlap only against its own. The own ones decide where it is
+the other way round, surely less than half hidden against them and surely more against basic's: fewer threads that
+compute the same faster, each having more of the memory, look like overlap against basic's.
+
+    r_overhead  r_interference   r_exposed   label                                  Denis et al. 2022
+    <= 0.25     any              any         overlap                                section 3.3
+    > 0.25      <= 0.1           < 0.75      partial progression                    3.3.1, 6.1: a first step
+    > 0.25      <= 0.1           0.75..1.1   no progression                         3.3.1
+    > 0.25      <= 0.1           > 1.1       communication slowdown                 6.1: Ireduce
+    > 0.25      > 0.1            < 0.75      computation slowdown                   3.3.2
+    > 0.25      > 0.1            0.75..1.1   serialised with computation slowdown   7.2.4
+    > 0.25      > 0.1            > 1.1       contention                             3.3.3
+
+While r_overhead is at most 0.5, more than half is hidden, and a large r_exposed can only mean that the computation was
+faster than its reference: r_exposed then counts as below 0.75.
+
+A label is possible if the three intervals leave room for it. One possible label is `clear`. Two or three are `likely`:
+the label is that of the values, the others are named. With more, or with an interval of r_overhead from overlap (0.25)
+to serialisation (0.75), the point is `unreliable`, as it is where `validity` says so. What is judged
+against its own references, because `basic` was not measured, is `likely` at most, and so is what one launch of a side
+says against `basic`, which is another launch: the intervals do not hold what differs between launches.
+
+A communication ratio about 1 alone is never taken for no progression. Time that communication lost to interference
+hides in the computation (section 3.2.2): in r_interference, or, where it overlaps but slowly, in a map whose points
+overlap as soon as the computation is longer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from postprocess.drawing.text import duration, ratio, short
+from postprocess.statistics.metrics import MIN_REPETITIONS, as_float, least_cores, median_estimate, most_ranks_on_a_node
+
+OVERLAP = "overlap"
+PARTIAL = "partial progression"
+NONE = "no progression"
+COMM = "communication slowdown"
+COMP = "computation slowdown"
+SERIALISED = "serialised with computation slowdown"
+CONTENTION = "contention"
+UNRELIABLE = "unreliable"
+LABELS = (OVERLAP, PARTIAL, NONE, COMM, COMP, SERIALISED, CONTENTION, UNRELIABLE)
+
+CLEAR, LIKELY = "clear", "likely"
+CONFIDENCES = (CLEAR, LIKELY, UNRELIABLE)
+
+OVERLAP_LIMIT = 0.25
+HALF = 0.5
+EXPOSED_LIMIT = 0.75
+SLOWER_LIMIT = 1.1
+INTERFERENCE_LIMIT = 0.1
+MOST_POSSIBLE = 3
+LEAST_LAUNCHES = 2
+"""With fewer nobody knows how much launches of a side differ: what compares it with another is `likely` at most."""
+SHARE = 0.75
+MIXED = "mixed"
+
+UNKNOWN, NOWHERE = "unknown", "nowhere"
+"""What the column `progresses_in` says where it names no configurations."""
+
+BASIC_FAILED = "basic's case failed: "
+"""How the column `failed` begins where not the case itself was not what was asked for."""
+
+REDUCTIONS = ("reduce", "scan")
+"""What the names of collectives hold that compute on what they communicate: Ireduce, Iallreduce, Iexscan and kin."""
+
+Bounds: TypeAlias = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value with its bounds; NaN where there is none."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, row: Mapping[Any, Any], name: str) -> Interval:
+        """From the columns of `points_of`."""
+        return cls(row[name], row[f"{name}_ci95_low"], row[f"{name}_ci95_high"])
+
+    @property
+    def known(self) -> bool:
+        """Whether all three are numbers; an unbounded interval is none."""
+        return all(map(math.isfinite, (self.value, self.low, self.high)))
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A label of `LABELS`, one of `CONFIDENCES`, the labels that are possible beside it, and words to act on."""
+
+    label: str
+    confidence: str
+    alternatives: tuple[str, ...] = ()
+    advice: str = ""
+
+    @classmethod
+    def of(cls, row: Mapping[Any, Any]) -> Diagnosis:
+        """From the columns of `points_of`."""
+        names = ("diagnosis", "diagnosis_confidence", "diagnosis_alternatives", "diagnosis_advice")
+        label, confidence, alternatives, advice = (row[name] for name in names)
+        return cls(label, confidence, tuple(alternatives), advice)
+
+    @property
+    def words(self) -> str:
+        """The label, with what else it may be, ``no progression (or partial progression)``, or ``likely overlap`` where
+        no interval says what speaks against it; of `unreliable` no more."""
+        if self.label == UNRELIABLE or self.confidence == CLEAR:
+            return self.label
+        return f"{self.label} (or {', '.join(self.alternatives)})" if self.alternatives else f"{LIKELY} {self.label}"
+
+
+def is_reference(case: Mapping[Any, Any]) -> bool:
+    """Whether a case is what the others are compared with: `basic`, its computation without MPI_Test."""
+    return bool(case["configuration"] == "basic" and not case["test_interval_ns"])
+
+
+def is_reduced_reference(case: Mapping[Any, Any]) -> bool:
+    """Whether a case is the control that tells the loss of a core from a slowdown: `basic_reduced`, likewise."""
+    return bool(case["configuration"] == "basic_reduced" and not case["test_interval_ns"])
+
+
+def label_of(overhead: float, exposed: float, interference: float) -> str:
+    """The label of three values, as the module's table has it; `unreliable` where one is no number."""
+    if not all(map(math.isfinite, (overhead, exposed, interference))):
+        return UNRELIABLE
+    if overhead <= OVERLAP_LIMIT:
+        return OVERLAP
+    slowed = interference > INTERFERENCE_LIMIT
+    if overhead <= HALF or exposed < EXPOSED_LIMIT:
+        return COMP if slowed else PARTIAL
+    if exposed <= SLOWER_LIMIT:
+        return SERIALISED if slowed else NONE
+    return CONTENTION if slowed else COMM
+
+
+_ANY: Bounds = (-math.inf, math.inf)
+_REGIONS: tuple[tuple[str, Bounds, Bounds, Bounds], ...] = (
+    (OVERLAP, (-math.inf, OVERLAP_LIMIT), _ANY, _ANY),
+    *(
+        (label, overhead, exposed, interference)
+        for interference, labels in (
+            ((-math.inf, INTERFERENCE_LIMIT), (PARTIAL, NONE, COMM)),
+            ((INTERFERENCE_LIMIT, math.inf), (COMP, SERIALISED, CONTENTION)),
+        )
+        for label, overhead, exposed in (
+            (labels[0], (OVERLAP_LIMIT, HALF), _ANY),
+            (labels[0], (HALF, math.inf), (-math.inf, EXPOSED_LIMIT)),
+            (labels[1], (HALF, math.inf), (EXPOSED_LIMIT, SLOWER_LIMIT)),
+            (labels[2], (HALF, math.inf), (SLOWER_LIMIT, math.inf)),
+        )
+    ),
+)
+"""label, and the bounds of r_overhead, r_exposed and r_interference between which it is that."""
+
+
+def possible_labels(overhead: Interval, exposed: Interval, interference: Interval) -> tuple[str, ...]:
+    """Every label for which three intervals leave room, in the order of `LABELS`.
+
+    The parts make up the whole: larger parts than any r_overhead of its interval allows count for nothing. Smaller ones
+    do, so that what the interval of r_overhead leaves open, and with it the verdict, is never closed by the parts. The
+    label of the values themselves is always among them, medians being additive only nearly.
+    """
+    found = {label_of(overhead.value, exposed.value, interference.value)}
+    for label, *bounds in _REGIONS:
+        rooms = [_common((x.low, x.high), y) for x, y in zip((overhead, exposed, interference), bounds, strict=True)]
+        whole, first, second = rooms
+        if all(low <= high for low, high in rooms) and first[0] + second[0] <= whole[1]:
+            found.add(label)
+    return tuple(label for label in LABELS if label in found)
+
+
+def diagnosed(overhead: Interval, exposed: Interval, interference: Interval) -> Diagnosis:
+    """Label and confidence from intervals alone."""
+    if not (overhead.known and exposed.known and interference.known):
+        return Diagnosis(UNRELIABLE, UNRELIABLE)
+    possible = possible_labels(overhead, exposed, interference)
+    if len(possible) > MOST_POSSIBLE or (overhead.low <= OVERLAP_LIMIT and overhead.high >= EXPOSED_LIMIT):
+        return Diagnosis(UNRELIABLE, UNRELIABLE, possible)
+    label = label_of(overhead.value, exposed.value, interference.value)
+    others = tuple(other for other in possible if other != label)
+    return Diagnosis(label, LIKELY if others else CLEAR, others)
+
+
+def deciding_ratio(row: Mapping[Any, Any]) -> str:
+    """The overhead ratio that decides about a row of `points_of`: against basic's references where there are such, but
+    for a row that only looks like overlap because it is faster than these."""
+    return "r_overhead_vs_basic" if _has_basic(row) and not _faster(row) else "r_overhead"
+
+
+def _has_basic(row: Mapping[Any, Any]) -> bool:
+    return math.isfinite(row["r_overhead_vs_basic"])
+
+
+def only_faster(own_low: float, against_basic_high: float) -> bool:
+    """Whether less than half is hidden by the own references and more by basic's, both for sure; False for NaN.
+
+    Of the intervals of r_overhead and r_overhead_vs_basic the ends that matter. The own references decide then.
+    """
+    return bool(against_basic_high < HALF <= own_low)
+
+
+def _faster(row: Mapping[Any, Any]) -> bool:
+    return only_faster(row["r_overhead_ci95_low"], row["r_overhead_vs_basic_ci95_high"])
+
+
+def diagnose(row: Mapping[Any, Any]) -> Diagnosis:
+    """The diagnosis of a row of `points_of`: all its columns but those of the diagnosis are needed."""
+    metric = deciding_ratio(row)
+    parts = (Interval.of(row, name) for name in (metric, "r_exposed", "r_interference"))
+    found = diagnosed(*parts)
+    if not row["reliable"]:
+        left = found.alternatives if found.label == UNRELIABLE else (found.label, *found.alternatives)
+        found = Diagnosis(UNRELIABLE, UNRELIABLE, left)
+    unsure = metric == "r_overhead" or row["launches_vs_basic"] < LEAST_LAUNCHES
+    if found.confidence == CLEAR and unsure and not is_reference(row):
+        found = Diagnosis(found.label, LIKELY)
+    return Diagnosis(found.label, found.confidence, found.alternatives, advice_for(found, row))
+
+
+def failure_words(failed: str) -> str:
+    """The column `failed` as people read it: ``the case failed: REASON``, ``basic's case failed: REASON``."""
+    return short(failed) if failed.startswith(BASIC_FAILED) else f"the case failed: {short(failed)}"
+
+
+def advice_for(found: Diagnosis, row: Mapping[Any, Any]) -> str:
+    """What a user can do about it, in words, from the case and what was measured."""
+    if row["failed"]:
+        why = failure_words(row["failed"])
+        return f"{why[0].upper()}{why[1:]}: its numbers tell nothing. Mend that, and measure again."
+    if found.label == UNRELIABLE:
+        why = "; ".join(row["unreliable_reasons"]) or "the intervals leave room for too much"
+        return f"Cannot tell: {why}. Measure longer (--budget-seconds), or on a quieter machine."
+    words = [*_warnings(row), *_ADVICE[found.label](row)]
+    return " ".join(words)
+
+
+def _warnings(row: Mapping[Any, Any]) -> list[str]:
+    words = _case_warnings(row)
+    if _apparent(row):
+        words.append(
+            f"Against its own references it looks like overlap (r_overhead {ratio(row['r_overhead'])}), because it "
+            f"slows these down too; against those of basic it is {ratio(row['r_overhead_vs_basic'])}."
+        )
+    return words
+
+
+def _case_warnings(row: Mapping[Any, Any]) -> list[str]:
+    words = []
+    if row["oversubscribed"]:
+        words.append("There are fewer cores than threads: this tells of the machine more than of the library.")
+    if row["test_interval_ns"] and not _tests(row):
+        words.append(
+            "MPI_Test was never called, the computation being one piece: take a shorter interval (--test-interval), or "
+            "a longer computation."
+        )
+    if not is_reference(row) and not _has_basic(row):
+        words.append("There is no basic to compare with: slowing down its own references looks like overlap, too.")
+    if _faster(row):
+        words.append(
+            "It is faster than basic on the same work, and only therefore looks like overlap against basic's "
+            f"references (r_overhead_vs_basic {ratio(row['r_overhead_vs_basic'])})."
+        )
+    return words
+
+
+def _apparent(row: Mapping[Any, Any]) -> bool:
+    """The opposite of `only_faster`: more than half is hidden by the own references, less by basic's, both for sure."""
+    return bool(row["r_overhead_ci95_high"] < HALF <= row["r_overhead_vs_basic_ci95_low"])
+
+
+def _progress_thread(row: Mapping[Any, Any]) -> bool:
+    return row["configuration"] in ("async", "dedicated", "dedicated_unbound", "apphelper")
+
+
+def _progresses_anyway(row: Mapping[Any, Any]) -> bool:
+    """Whether the library has progress threads without being asked for them."""
+    return "basic" in row["progresses_in"].split(", ")
+
+
+def _ways(row: Mapping[Any, Any]) -> str:
+    """What makes a call progress, of that what this library has on this network."""
+    known = row["progresses_in"]
+    own = {UNKNOWN: ["the library's progress thread, where it has one (async)"], NOWHERE: []}.get(known)
+    if own is None:
+        asked = [name for name in known.split(", ") if name in ("async", "dedicated")]
+        own = [] if _progresses_anyway(row) or not asked else [f"its progress thread ({', '.join(asked)})"]
+    ways = [*own, "one of the application's own (apphelper)", "MPI_Test while computing (--test-interval)"]
+    return f"{', '.join(ways[:-1])}{',' * (len(ways) > 2)} or {ways[-1]}"
+
+
+def _tests(row: Mapping[Any, Any]) -> bool:
+    """Whether MPI_Test was called while computing: the computation may be too short for the interval asked for."""
+    return bool(row["test_interval_ns"] and row["test_calls"])
+
+
+def _testing_costs(row: Mapping[Any, Any]) -> bool:
+    """Whether most of what is spent outside the computation beyond the unavoidable is spent in MPI_Test."""
+    if not _tests(row):
+        return False
+    shorter_ns = min(row["t_comp_ref_ns"], row["t_comm_ref_ns"])
+    return bool(row["t_test_ns"] > HALF * row["r_exposed"] * shorter_ns > 0)
+
+
+_TESTING = (
+    "Most of what is lost is spent inside MPI_Test: the CPU moves the data there, which hides nothing, or it is called "
+    "too often: try longer intervals (--test-interval).",
+)
+
+
+def _reduces(row: Mapping[Any, Any]) -> bool:
+    return any(word in row["collective"] for word in REDUCTIONS)
+
+
+_REDUCTION = "A reduction needs the CPU besides the network: whoever progresses it takes time from computation."
+
+
+def _overlap_words(row: Mapping[Any, Any]) -> list[str]:
+    low, high = (row[f"speedup_vs_basic_per_work_ci95_{end}"] for end in ("low", "high"))
+    if not is_reference(row) and not _has_basic(row):
+        return ["Measure basic beside it (--configuration basic)."]
+    if not row["given_up_cores"]:
+        return ["Communication is hidden: nothing to do."]
+    if not math.isfinite(low):
+        return ["Communication is hidden; what the core given up costs is not known: measure basic beside it."]
+    gain = f"{ratio(row['speedup_vs_basic_per_work'])} times basic's work per time"
+    likely = "likely " if row["launches_vs_basic"] < LEAST_LAUNCHES else ""
+    if low > 1:
+        return [f"Communication is hidden, and that is {likely}worth the core given up: {gain}."]
+    if high < 1:
+        missed = f"Communication is hidden, but the core given up is {likely}missed more: {gain}."
+        return [missed, *_break_even_words(row)]
+    return [f"Communication is hidden; whether that is worth the core given up cannot be told: {gain}."]
+
+
+def _break_even_words(row: Mapping[Any, Any]) -> list[str]:
+    cores = row["break_even_cores"]
+    if math.isnan(cores):
+        return []
+    if math.isinf(cores):
+        return ["It would not pay on any number of cores."]
+    on_node = most_ranks_on_a_node(int(row["ranks"]), int(row["nodes"]))
+    node = f" ({least_cores(cores, on_node)} per node)" if on_node > 1 else ""
+    return [f"It would pay from {least_cores(cores)} cores per rank on{node}, if times per thread stay what they are."]
+
+
+def _partial_words(row: Mapping[Any, Any]) -> list[str]:
+    if _testing_costs(row):
+        return ["Some of it progresses while computing.", *_TESTING]
+    if _tests(row):
+        return ["Some of it progresses while computing: shorter intervals of MPI_Test may hide more (--test-interval)."]
+    if _progress_thread(row):
+        return [
+            "Some of it progresses while computing: the progress thread gets to run too rarely, or serves a part only.",
+            *_free_core_words(row),
+        ]
+    return [
+        "A first step is hidden, as by a network card or a buffer; the rest waits for MPI_Wait.",
+        f"Try {_ways(row)}.",
+    ]
+
+
+def _none_words(row: Mapping[Any, Any]) -> list[str]:
+    if _testing_costs(row):
+        return [*_TESTING]
+    if _tests(row):
+        return ["Not even MPI_Test makes it progress: call it more often (--test-interval), or use a progress thread."]
+    if _progress_thread(row):
+        return [
+            "The progress thread does not progress this call: it gets no time, or does not serve this transport.",
+            *_free_core_words(row),
+            *([_REDUCTION] if _reduces(row) else []),
+        ]
+    if _progresses_anyway(row):
+        return [f"The library's progress threads do not progress this call: try {_ways(row)}."]
+    return [f"The library progresses only inside MPI calls: try {_ways(row)}."]
+
+
+def _comm_words(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        "The call takes longer than alone, the computation does not suffer: starting it and waiting at once is faster.",
+        *(_TESTING if _testing_costs(row) else []),
+        *([_REDUCTION] if _reduces(row) else []),
+        *(_free_core_words(row) if _progress_thread(row) else []),
+    ]
+
+
+def _comp_words(row: Mapping[Any, Any]) -> list[str]:
+    hidden = (
+        "Communication is hidden, but" if row["r_exposed"] <= OVERLAP_LIMIT else "Some communication is hidden, and"
+    )
+    return [f"{hidden} the computation pays for it.", *_slowed_words(row)]
+
+
+def _serialised_words(row: Mapping[Any, Any]) -> list[str]:
+    return ["Nothing is hidden, and the computation is slowed down.", *_slowed_words(row)]
+
+
+def _contention_words(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        "Both take longer than alone: computing first and communicating afterwards is faster.",
+        *_slowed_words(row),
+    ]
+
+
+def _slowed_words(row: Mapping[Any, Any]) -> list[str]:
+    if _tests(row) and not _progress_thread(row):
+        return ["Cutting the computation for MPI_Test costs that: try longer intervals (--test-interval)."]
+    if _progress_thread(row):
+        words = _free_core_words(row)
+        return words or ["The progress thread has a core of its own: caches or memory are what they share."]
+    if row["computation"] == "triad":
+        return ["No thread of the library computes beside it: communication and computation share the memory."]
+    if _progresses_anyway(row):
+        return ["The library's progress threads, caches, memory or interrupts are what they share."]
+    return ["No progress thread was asked for: caches, memory or interrupts are what they share."]
+
+
+def _free_core_words(row: Mapping[Any, Any]) -> list[str]:
+    if row["configuration"] == "dedicated_unbound":  # first: not bound, it may run on a core that computes, too
+        return ["The progress thread is not bound to the free core: bind it (dedicated)."]
+    if row["shared_core"] and row["configuration"] in ("dedicated", "apphelper"):
+        return [
+            "The progress thread was to have a core of its own and shares one with computation: give each rank two "
+            "cores or more (--threads-per-rank 2, with fewer --ranks)."
+        ]
+    if row["shared_core"]:
+        return [
+            "The progress thread shares a core with computation: leave one core free for it (dedicated), or use one "
+            "that polls only while a request is open (apphelper)."
+        ]
+    return []
+
+
+_ADVICE: dict[str, Callable[[Mapping[Any, Any]], list[str]]] = {
+    OVERLAP: _overlap_words,
+    PARTIAL: _partial_words,
+    NONE: _none_words,
+    COMM: _comm_words,
+    COMP: _comp_words,
+    SERIALISED: _serialised_words,
+    CONTENTION: _contention_words,
+}
+
+
+@dataclass(frozen=True)
+class MapDiagnosis:
+    """What a whole map shows.
+
+    `label` is the one that at least three quarters of the diagnosed points share, `mixed`, or, where these are less
+    than half of the valid ones and all together say nothing either, `unreliable`; `words` say what is where; `advice`
+    is for the most frequent label.
+
+    Of a `mixed` map that is the most frequent one but `overlap`.
+
+    `confidence` is `clear` where at least three quarters of the points that the label rests on, those that have it or,
+    of `mixed`, the diagnosed ones, are `clear` themselves; else `likely`, as is what only all points together say.
+    """
+
+    label: str
+    words: str
+    advice: str
+    confidence: str
+
+    @property
+    def title(self) -> str:
+        """The label, with `likely` where it is no more than that."""
+        return f"{LIKELY} {self.label}" if self.confidence == LIKELY else self.label
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A region of the map, by bounds of the targets in nanoseconds, from the lower one to below the upper one, and of
+    how often the communication fits into the computation. `if_overlap` is what it means that this is what overlaps.
+    """
+
+    words: str
+    comm: Bounds = _ANY
+    comp: Bounds = _ANY
+    comp_per_comm: Bounds = _ANY
+    if_overlap: str = ""
+
+    def holds(self, row: Mapping[Any, Any]) -> bool:
+        comm, comp = row["comm_target_ns"], row["comp_target_ns"]
+        inside = self.comm[0] <= comm < self.comm[1] and self.comp[0] <= comp < self.comp[1]
+        return bool(inside and self.comp_per_comm[0] * comm <= comp <= self.comp_per_comm[1] * comm)
+
+
+FIT = 0.85
+"""A rule describes where a label is, if of the points that have either, label or rule, so many have both."""
+
+_FIRST_STEP = "A first step of the algorithm is hidden as long as the computation is short; the rest is not"
+_SLOWLY = "Communication does go on behind the computation, but slowly: it needs more time there than alone"
+
+
+def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
+    """The diagnosis of a map, from the rows of `points_of` of one case, those of repeated launches together.
+
+    Launches that failed are left out, but where all did.
+    """
+    able = [row for row in rows if not row["failed"]]
+    if rows and not able:
+        why, advice = failure_words(rows[0]["failed"]), rows[0]["diagnosis_advice"]
+        return MapDiagnosis(UNRELIABLE, why, advice, UNRELIABLE)
+    rows = able
+    known = [row for row in rows if row["diagnosis"] != UNRELIABLE]
+    valid = [row for row in rows if row["valid"]]
+    few = 2 * len(known) < len(valid)
+    if few:
+        together = _together(rows, valid)
+        if together.label != UNRELIABLE or not known:
+            return together
+    counts = Counter(str(row["diagnosis"]) for row in known)
+    if not known:
+        advice = Counter(row["diagnosis_advice"] for row in rows).most_common(1)[0][0]
+        return MapDiagnosis(UNRELIABLE, f"none of {len(rows)} points can be diagnosed", advice, UNRELIABLE)
+    main, number = max(counts.items(), key=lambda item: (item[1], -LABELS.index(item[0])))
+    rules = _rules(known)
+    where = {
+        label: _rule_of(label, known, rules) for label in sorted(counts, key=lambda x: (-counts[x], LABELS.index(x)))
+    }
+    parts = [
+        f"{label} at {counts[label]} of {len(rows)}{f', {rule.words}' if rule else ''}" for label, rule in where.items()
+    ]
+    if left := len(rows) - len(known):
+        parts.insert(0 if few else len(parts), f"{UNRELIABLE} at {left}{f' of {len(rows)}' if few else ''}")
+    reading = _reading(where, main)
+    label = UNRELIABLE if few else main if number >= SHARE * len(known) else MIXED
+    # What overlaps needs none, as long as the rest of the map does.
+    to_mend = next((name for name in where if name != OVERLAP), main) if label == MIXED else main
+    advice = _map_advice(to_mend, [row for row in known if row["diagnosis"] == to_mend])
+    if few:
+        advice = _MEASURE_LONGER if main == OVERLAP else f"{_MEASURE_LONGER} {advice}"
+    words = _sentences("; ".join(parts), reading, _apparent_words(known))
+    return MapDiagnosis(label, words, advice, _map_confidence(label, known))
+
+
+def _map_confidence(label: str, known: Sequence[Mapping[Any, Any]]) -> str:
+    if label == UNRELIABLE:
+        return UNRELIABLE
+    behind = [row for row in known if label in (MIXED, row["diagnosis"])]
+    clear = sum(row["diagnosis_confidence"] == CLEAR for row in behind)
+    return CLEAR if clear >= SHARE * len(behind) else LIKELY
+
+
+_MEASURE_LONGER = "Measure longer (--budget-seconds), or on a quieter machine."
+
+
+def _map_advice(label: str, rows: Sequence[Mapping[Any, Any]]) -> str:
+    """The advice for the row in the middle."""
+    typical = sorted(rows, key=lambda row: float(row[deciding_ratio(row)]))[len(rows) // 2]
+    return " ".join((*_case_warnings(typical), *_ADVICE[label](typical)))
+
+
+def _sentences(*texts: str) -> str:
+    return ". ".join(text for text in texts if text)
+
+
+def _apparent_words(rows: Sequence[Mapping[Any, Any]]) -> str:
+    """How often it looks like overlap and is none; empty where never."""
+    apparent = sum(map(_apparent, rows))
+    if not apparent:
+        return ""
+    where = f"At {apparent} of {len(rows)} points" if len(rows) > 1 else "Here"
+    return f"{where} it looks like overlap against its own references, because it slows these down too"
+
+
+def _together(rows: Sequence[Mapping[Any, Any]], valid: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
+    """Most points say too little by themselves: all valid ones as if they were repetitions of one."""
+    values = [[row[name] for name in (deciding_ratio(row), "r_exposed", "r_interference")] for row in valid]
+    columns = zip(*(triple for triple in values if all(map(math.isfinite, triple))), strict=True)
+    estimates = [median_estimate(column) for column in columns] or [median_estimate([])] * 3
+    found = diagnosed(*(Interval(*map(as_float, (e.value, e.low, e.high))) for e in estimates))
+    few = (
+        f"most points are unreliable; those that are valid, {len(valid)} of {len(rows)}, taken together: {found.words}"
+    )
+    if found.label == UNRELIABLE:
+        if len(valid) < MIN_REPETITIONS:
+            number = (
+                f"{len(valid)} of {len(rows)} that are valid are"
+                if len(valid) > 1
+                else f"1 of {len(rows)} that is valid is"
+            )
+            few = f"most points are unreliable; the {number} too few to be taken together"
+        return MapDiagnosis(UNRELIABLE, few, _MEASURE_LONGER, UNRELIABLE)
+    words, advice = _sentences(few, _apparent_words(valid)), _map_advice(found.label, valid)
+    return MapDiagnosis(found.label, words, advice, LIKELY)
+
+
+def _reading(where: Mapping[str, _Rule | None], main: str) -> str:
+    if main == OVERLAP:
+        return ""
+    rules = (where.get(label) for label in (OVERLAP, PARTIAL))
+    return next((rule.if_overlap for rule in rules if rule and rule.if_overlap), "")
+
+
+def _rules(rows: Sequence[Mapping[Any, Any]]) -> list[_Rule]:
+    """Regions that a reader can check by eye, the simplest first.
+
+    Where the collective has no message (Ibarrier), its time does not depend on its target: only computation counts.
+    """
+    comm, comp = (sorted({int(row[name]) for row in rows})[1:] for name in ("comm_target_ns", "comp_target_ns"))
+    sized = any(row["message_bytes"] for row in rows)
+    rules = []
+    for k in (1, 2, 4, 8) if sized else ():
+        times = {1: "as long as", 2: "twice as long as"}.get(k, f"{k} times as long as")
+        share = {1: "at most as long as", 2: "at most half of"}.get(k, f"at most 1/{k} of")
+        short, slow = (_FIRST_STEP, _SLOWLY) if k > 1 else ("", "")
+        rules += [
+            _Rule(f"where the computation is {share} the communication", comp_per_comm=(0, 1 / k), if_overlap=short),
+            _Rule(
+                f"where the computation is at least {times} the communication",
+                comp_per_comm=(k, math.inf),
+                if_overlap=slow,
+            ),
+        ]
+    for more, bounds in ((True, lambda t: (t, math.inf)), (False, lambda t: (0, t))):
+        words = "{} or more" if more else "less than {}"
+        rules += [_Rule(f"where the computation takes {words.format(duration(t))}", comp=bounds(t)) for t in comp]
+        if sized:
+            rules += [_Rule(f"where the communication takes {words.format(duration(t))}", comm=bounds(t)) for t in comm]
+            rules += [
+                _Rule(f"where both take {words.format(duration(t))}", comm=bounds(t), comp=bounds(t))
+                for t in sorted({*comm, *comp})
+            ]
+    return rules
+
+
+def _rule_of(label: str, rows: Sequence[Mapping[Any, Any]], rules: Sequence[_Rule]) -> _Rule | None:
+    """The rule that describes best where a label is; None where none does, at a single point and nearly everywhere."""
+    has = [row["diagnosis"] == label for row in rows]
+    best, fit = None, FIT
+    if not 1 < sum(has) < SHARE * len(has):
+        return None
+    for rule in rules:
+        inside = [rule.holds(row) for row in rows]
+        both = sum(a and b for a, b in zip(has, inside, strict=True))
+        either = sum(a or b for a, b in zip(has, inside, strict=True))
+        if both / either > fit:
+            best, fit = rule, both / either
+    return best
+
+
+def _common(a: Bounds, b: Bounds) -> Bounds:
+    return max(a[0], b[0]), min(a[1], b[1])

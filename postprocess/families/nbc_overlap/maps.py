@@ -1,0 +1,356 @@
+"""The points of one sweep as a grid: what the heat maps of section 5.2 show, for plot and report alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from postprocess.drawing.text import clean, ratio
+from postprocess.families.nbc_overlap import diagnosis
+from postprocess.families.nbc_overlap.points import case_of, configuration_words, launch_numbers, unusual_words
+from postprocess.records.fields import Json
+from postprocess.records.load import RESULTS, Record, Run, named_cores_of, repeat_of
+
+MARKS = {
+    "?": "unreliable: by its interval, a size, a disturbed basic, clocks, or a failed case; the details say which",
+    "U": "diagnosis unreliable, not the ratio: the intervals leave room for several; the details say which",
+    "O": "oversubscribed: more busy threads than physical cores",
+    "S": "shared core: the progress thread may run on a core that computes",
+    "R": "reference moved by more than 10 % against basic on the same sizes",
+    "I": "incomplete record: the measurement was cut off after this point",
+}
+"""The letters beside a value, and what they mean."""
+
+DIAGNOSES = {
+    diagnosis.OVERLAP: "o",
+    diagnosis.PARTIAL: "p",
+    diagnosis.NONE: "n",
+    diagnosis.COMM: "m",
+    diagnosis.COMP: "c",
+    diagnosis.SERIALISED: "s",
+    diagnosis.CONTENTION: "x",
+}
+"""The letter of each diagnosis. What is unreliable has none: it has a mark, a question mark or a U."""
+
+FAR = 100
+FAR_WORDS = f"means less: its two times are {FAR} times apart or more, and noise of the longer hides the shorter"
+"""The corners of a map, where the times differ by orders of magnitude, "may be safely ignored" (section 5.2)."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A ratio that maps show: a column of the points table, and the scale of `colour.SCALES` that it is drawn on."""
+
+    name: str
+    title: str
+    scale: str
+    family: str
+
+
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("r_overhead", "r_overhead, own references", "overhead", "overhead"),
+        Metric("r_overhead_vs_basic", "r_overhead, basic's references", "overhead", "overhead"),
+        Metric("r_comm", "r_comm", "comm", "concurrency"),
+        Metric("r_comp_slowdown", "r_comp_slowdown", "comp", "concurrency"),
+        Metric("speedup_vs_basic_per_work", "speed against basic, by the work done", "speedup", "speed"),
+    )
+}
+"""By name, in the order in which they stand side by side. Those of one family share a picture."""
+
+
+_NO_COMPARISON = {
+    "basic was not measured": "no basic",
+    "basic had other sizes": "other sizes",
+    "basic is not valid": "basic invalid",
+}
+"""How a `vs_basic_reason` begins, and the word or two for it that fit into a cell."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One place of a grid. ``point`` is the row of the points table, None where the record ends before it."""
+
+    point: dict[str, Any] | None
+
+    @property
+    def empty(self) -> str:
+        """Why there is no value to be trusted, in a word or two; empty where there is one."""
+        if self.point is None:
+            return "missing"
+        if self.point["stop_reason"] == "not_measured":
+            return "not measured"
+        if self.point["data_errors"]:
+            return "wrong data"
+        return "" if self.point["valid"] else "too few"
+
+    @property
+    def marks(self) -> str:
+        """The letters of `MARKS` that apply, in that order; none where there is no value."""
+        p = self.point
+        if p is None or self.empty:
+            return ""
+        found = {
+            "?": not p["reliable"],
+            "U": p["reliable"] and p.get("diagnosis") == diagnosis.UNRELIABLE,
+            "O": p["oversubscribed"],
+            "S": p["shared_core"],
+            "R": p["reference_moved"],
+            "I": not p["complete"],
+        }
+        return "".join(letter for letter in MARKS if found[letter])
+
+    @property
+    def diagnosis(self) -> str:
+        """What the point suffers from, one of `DIAGNOSES`; empty where that was not found out."""
+        found = "" if self.point is None or self.empty else str(self.point.get("diagnosis") or "")
+        return found if found in DIAGNOSES else ""
+
+    @property
+    def signs(self) -> str:
+        """The letter of the diagnosis, then the marks: what stands below the value."""
+        return DIAGNOSES.get(self.diagnosis, "") + self.marks
+
+    def value(self, metric: str) -> float:
+        """The metric's value, NaN where there is none to be trusted."""
+        return math.nan if self.point is None or self.empty else float(self.point[metric])
+
+    def label(self, metric: str) -> str:
+        """What stands in the cell, without its marks."""
+        if self.empty or self.point is None:
+            return self.empty
+        if math.isfinite(self.point[metric]):
+            return ratio(float(self.point[metric]))
+        reason = str(self.point["vs_basic_reason"]) if "_vs_basic" in metric else ""
+        return next((word for start, word in _NO_COMPARISON.items() if reason.startswith(start)), "no ratio")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One collective of one record. Targets ascend; ``cells`` is keyed by (communication, computation) target in ns."""
+
+    case: dict[str, Any]
+    record: Record
+    comm_targets_ns: tuple[int, ...]
+    comp_targets_ns: tuple[int, ...]
+    cells: dict[tuple[int, int], Cell]
+
+    @property
+    def title(self) -> str:
+        """The case in words, without control characters."""
+        launch = f" launch {self.case['launch']}" if self.case["launch"] > 1 else ""
+        names = " ".join(str(self.case[k]) for k in ("toolchain", "network", "configuration", "collective"))
+        return clean(f"{names}{launch}{unusual_words(self.case)}")
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The ratios to show: those against basic only where this is not the basic that others are compared with."""
+        plain = diagnosis.is_reference(self.case)
+        return tuple(m for m in METRICS.values() if not (plain and "_vs_basic" in m.name))
+
+    @property
+    def deciding(self) -> Metric:
+        """The overhead ratio that a progress thread which slows everything down cannot improve."""
+        return [m for m in self.metrics if m.family == "overhead"][-1]
+
+    def far(self, comm_target_ns: int, comp_target_ns: int) -> bool:
+        """Whether a cell is so far off the diagonal that it means less."""
+        return max(comm_target_ns, comp_target_ns) >= FAR * min(comm_target_ns, comp_target_ns)
+
+    @property
+    def has_far(self) -> bool:
+        """Whether any cell is."""
+        return any(self.far(*place) for place in self.cells)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One place side by side with others: a sweep, or a case that has none, and what went wrong there, in words."""
+
+    toolchain: str
+    network: str
+    configuration: str
+    collective: str
+    sweep: Sweep | None
+    trouble: str
+
+    @property
+    def column(self) -> tuple[str, str, str]:
+        """What all collectives of a library and configuration have in common."""
+        return self.toolchain, self.network, self.configuration
+
+    @property
+    def skipped(self) -> bool:
+        """Whether there is nothing to see, and nothing went wrong."""
+        return self.sweep is None and self.trouble.startswith(f"{RESULT_WORDS['skip']}: ")
+
+
+SWEPT = "nbc_overlap"
+"""The benchmark that makes maps."""
+
+RESULT_WORDS = dict(zip(RESULTS, ("passed", "skipped", "failed", "missing"), strict=True))
+"""The results of a manifest's case, as people read them."""
+
+
+def panels_of(sweeps: Sequence[Sweep], cases: Iterable[Json]) -> list[Panel]:
+    """Every sweep, `side_by_side`, and after them the manifest's cases of the same benchmark that did not pass and have
+    none."""
+    troubles: dict[Hashable, list[Json]] = {}
+    for case in cases:
+        if case.get("benchmark", SWEPT) == SWEPT and case.get("result") != "pass":
+            troubles.setdefault(_key(case), []).append(case)
+    panels, shown = [], set()
+    for sweep in side_by_side(sweeps):
+        keys = [key for key in _keys(sweep) if key in troubles]
+        shown.update(keys)
+        result = "; ".join(trouble_words(case) for key in keys for case in troubles[key])
+        reason = sweep.record.incomplete
+        cut = (f"incomplete: {reason}" if reason not in result else "incomplete") if reason else ""
+        panels.append(_panel(sweep.case, sweep, "; ".join(words for words in (result, cut) if words)))
+    absent = [case for key, same in troubles.items() if key not in shown for case in same]
+    return [*panels, *(_panel(_named(case), None, trouble_words(case)) for case in absent)]
+
+
+def _panel(case: Mapping[str, Any], sweep: Sweep | None, trouble: str) -> Panel:
+    return Panel(
+        toolchain=str(case["toolchain"]),
+        network=str(case["network"]),
+        configuration=launch_words(case),
+        collective=str(case["collective"]),
+        sweep=sweep,
+        trouble=trouble,
+    )
+
+
+def launch_words(case: Mapping[str, Any]) -> str:
+    """The configuration of a case, and which launch of it where that is not the first: ``async, launch 2``."""
+    launch = f", launch {case['launch']}" if case["launch"] > 1 else ""
+    return f"{configuration_words(case)}{launch}"
+
+
+def trouble_words(case: Json) -> str:
+    """Result and reason of a manifest's case: ``skipped: the library has no progress thread``."""
+    result = str(case.get("result") or "")
+    return f"{RESULT_WORDS.get(result, result)}: {case.get('reason') or 'no reason was given'}"
+
+
+def _key(case: Json) -> Hashable:
+    """By what a case of a manifest is found: its record, or where it names none, all that it names."""
+    return case["record"] if isinstance(case.get("record"), str) else tuple(_named(case).values())
+
+
+def _keys(sweep: Sweep) -> list[Hashable]:
+    """The `_key` of every case that is about a sweep."""
+    named = {name: sweep.case[name] for name in _named({})}
+    return list(
+        dict.fromkeys((sweep.record.name, *(tuple(one.values()) for one in (named, {**named, "provider": ""}))))
+    )
+
+
+def _named(case: Json) -> dict[str, Any]:
+    """What a manifest's case has in common with a sweep's; one that is older than a field has the usual value, and no
+    provider."""
+    words = ("toolchain", "provider", "network", "configuration", "collective")
+    texts = {name: "" if case.get(name) is None else str(case[name]) for name in words}
+    usual = {"cache": "warm", "computation": "dgemm"}
+    interval = case.get("test_interval_ns")
+    return {
+        **texts,
+        **{name: str(case.get(name) or value) for name, value in usual.items()},
+        "test_interval_ns": interval if isinstance(interval, int) else 0,
+        "launch": repeat_of({"case": case}) or 1,
+        "named_cores": named_cores_of({"case": case}),
+    }
+
+
+def legend(sweeps: Iterable[Sweep], faded: bool = False) -> list[tuple[str, str]]:
+    """The signs that any cell of these sweeps has, with their meanings; what `faded` cells are, where there are any."""
+    shown = list(sweeps)
+    cells = [cell for sweep in shown for cell in sweep.cells.values()]
+    diagnoses = {cell.diagnosis for cell in cells}
+    signs = [(letter, name) for name, letter in DIAGNOSES.items() if name in diagnoses]
+    signs += [(letter, words) for letter, words in MARKS.items() if any(letter in cell.marks for cell in cells)]
+    values = (cell.value(metric.name) for sweep in shown for cell in sweep.cells.values() for metric in sweep.metrics)
+    if not all(map(math.isfinite, values)):
+        signs.append(("grey", "no value, and why"))
+    if faded and any(sweep.has_far for sweep in shown):
+        signs.append(("faded", FAR_WORDS))
+    return signs
+
+
+def run_name(run: Run) -> str:
+    """The run's name."""
+    return str(run.manifest.get("run") or run.path.name)
+
+
+def provenance_words(run: Run, sweeps: Sequence[Sweep]) -> str:
+    """Where a picture's numbers come from, in a line: run, system, date, toolchains, placement, compilers, records."""
+    headers = [sweep.record.header for sweep in sweeps]
+    records = list(dict.fromkeys(sweep.record.name for sweep in sweeps))
+    started = str(run.manifest.get("started_utc") or min((h.started_utc for h in headers), default=""))
+    facts = {
+        "run": [run_name(run)],
+        "system": [str(run.manifest.get("system") or "")],
+        "": [started],
+        "toolchain": [f"{h.toolchain} ({h.provider})" for h in headers],
+        "on": [f"{h.ranks} ranks of {h.threads_per_rank} threads, {h.nodes} node(s)" for h in headers],
+        "built by": [str(h.build.get("compiler") or "") for h in headers],
+        "record": records if len(records) == 1 else [],
+    }
+    known = ((name, ", ".join(dict.fromkeys(text for text in texts if text))) for name, texts in facts.items())
+    return clean("; ".join(f"{name} {text}".strip() for name, text in known if text))
+
+
+def sweeps_of(run: Run, points: pd.DataFrame) -> list[Sweep]:
+    """Every collective of every record of a run, in the order of the records; `points` is `points_of(run)`."""
+    launches = launch_numbers(run.records)
+    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in points.to_dict("records"):
+        rows.setdefault((str(row["record"]), str(row["collective"])), []).append({str(k): v for k, v in row.items()})
+    system = str(run.manifest.get("system") or "")
+    return [
+        _sweep(r, case_of(r, collective, launches[r.name, collective], system), rows.get((r.name, collective), []))
+        for r in run.records
+        for collective in r.collectives
+    ]
+
+
+def side_by_side(sweeps: Sequence[Sweep]) -> list[Sweep]:
+    """Sorted so that the configurations of one library, network and collective stand together, basic first."""
+
+    def names(sweep: Sweep, *columns: str) -> tuple[Any, ...]:
+        return tuple(sweep.case[column] for column in columns)
+
+    library = ("toolchain", "provider", "network")
+    ranks: dict[tuple[Any, ...], int] = {}
+    for sweep in sweeps:
+        ranks.setdefault(names(sweep, *library), len(ranks))
+        ranks.setdefault(names(sweep, *library, "collective"), len(ranks))
+        ranks.setdefault(names(sweep, "configuration"), len(ranks))
+
+    def place(sweep: Sweep) -> tuple[int, ...]:
+        return (
+            ranks[names(sweep, *library)],
+            ranks[names(sweep, *library, "collective")],
+            sweep.case["named_cores"],
+            *(sweep.case["cache"] == "cold", sweep.case["computation"] != "dgemm"),
+            0 if sweep.case["configuration"] == "basic" else 1 + ranks[names(sweep, "configuration")],
+            sweep.case["test_interval_ns"],
+            sweep.case["launch"],
+        )
+
+    return sorted(sweeps, key=place)
+
+
+def _sweep(record: Record, case: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Sweep:
+    planned = record.header
+    comm = sorted({*planned.planned_comm_targets_ns, *(row["comm_target_ns"] for row in rows)})
+    comp = sorted({*planned.planned_comp_targets_ns, *(row["comp_target_ns"] for row in rows)})
+    found = {(row["comm_target_ns"], row["comp_target_ns"]): row for row in rows}
+    cells = {(x, y): Cell(found.get((x, y))) for x in comm for y in comp}
+    return Sweep(case, record, tuple(comm), tuple(comp), cells)

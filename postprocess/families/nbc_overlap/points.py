@@ -1,0 +1,629 @@
+"""Records to tables: one row per point with its metrics and validity, and the samples in long form."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from postprocess.drawing.text import cores, duration, work
+from postprocess.families.nbc_overlap import validity
+from postprocess.families.nbc_overlap.diagnosis import (
+    BASIC_FAILED,
+    NOWHERE,
+    OVERLAP,
+    UNKNOWN,
+    UNRELIABLE,
+    diagnose,
+    is_reduced_reference,
+    is_reference,
+    only_faster,
+)
+from postprocess.records.load import (
+    GIVEN,
+    NAMED,
+    Header,
+    Point,
+    Record,
+    Reference,
+    Run,
+    failed_reasons,
+    failed_records,
+    load_record,
+    load_run,
+    named_cores_of,
+    repeat_of,
+)
+from postprocess.records.parquet import write_table
+from postprocess.statistics import metrics
+from postprocess.statistics.metrics import Estimate, as_float, median_estimate
+
+CASE = [
+    "benchmark", "collective", "system", "toolchain", "provider", "configuration", "network",
+    "ranks", "nodes", "threads_per_rank", "given_up_cores", "cache", "computation", "test_interval_ns", "launch",
+]  # fmt: skip
+"""The columns that name a sweep: everything but its place in the grid. `launch` is which repeat, from 1."""
+
+
+_RECORD_RATIOS = [
+    "r_overhead", "r_overhead_vs_basic", "speedup_vs_basic", "speedup_vs_basic_per_work",
+    "r_comm", "r_comp_slowdown", "r_exposed", "r_interference", "overlap_osu_percent", "overlap_imb_percent",
+]  # fmt: skip
+
+_ESTIMATES = [
+    "r_overhead", "r_overhead_vs_basic", "r_exposed", "r_interference", "r_comm", "r_comp_slowdown",
+    "speedup_vs_basic", "speedup_vs_basic_per_work", "speedup_vs_reduced", "break_even_cores",
+]  # fmt: skip
+
+COLUMNS = [
+    *CASE, NAMED, "comm_target_ns", "comp_target_ns", "message_bytes", "work_size",
+    "t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns",
+    *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")), "vs_basic_reason",
+    "launches_vs_basic",
+    "diagnosis", "diagnosis_confidence", "diagnosis_alternatives", "diagnosis_advice",
+    "overlap_osu_percent", "overlap_imb_percent", "test_calls", "t_test_ns",
+    "slowest_thread_relative", "slowest_thread",
+    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions",
+    "recalibrations", "data_errors", "stop_reason", "interval_relative_reached",
+    "start_method", "clock_method", "clock_residual_ns", "clock_drift_ppm", "buffer_sets",
+    *(f"{term}_ref_{what}" for term in ("comm", "comp")
+      for what in ("drift_relative", "drift_p_value", "moved_relative")),
+    "valid", "reliable", "unreliable_reasons", "flags", "reference_moved",
+    "oversubscribed", "shared_core", "progresses_in", "complete", "failed", "record", "index",
+]  # fmt: skip
+"""The columns of `points_of`, in order. Times in nanoseconds (medians), sizes in bytes, ratios without unit.
+
+What a record does not know is NaN. `comm_ref_drift_…` is the trend of t_comm_ref over the point, and
+`comm_ref_moved_relative` how far its median is off the time for which its size was calibrated; `reference_moved` is
+apart: whether a reference moved against that of `basic`. `failed` says why the case was not what was asked for, or,
+beginning with `BASIC_FAILED`, why that of the `basic` was not that it is compared with; it is empty where both were.
+"""
+
+NEVER = "never"
+
+_NAN = np.array(math.nan)
+_NOTHING = Estimate(_NAN, _NAN, _NAN)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A point with its medians, and where it came from: which launch of its case, and why that `failed`, if it did."""
+
+    record: Record
+    launch: int
+    failed: str
+    point: Point
+    measured: Estimate
+    comm: Estimate
+    comp: Estimate
+    computed: Estimate
+    """Computation in the overlapped repetitions, of the slowest rank."""
+    outside: Estimate
+    """What those repetitions took beyond that."""
+
+    @classmethod
+    def of(cls, record: Record, launch: int, failed: str, point: Point) -> _Measured:
+        slowest = point.t_comp_ns.max
+        series = (point.t_measured_ns, point.t_comm_ref_ns, point.t_comp_ref_ns, slowest, point.t_measured_ns - slowest)
+        return cls(record, launch, failed, point, *map(median_estimate, series))
+
+    @property
+    def overhead(self) -> Estimate:
+        """`r_overhead`, against the own references."""
+        return metrics.overhead_estimate(self.measured, self.comp, self.comm)
+
+    @property
+    def refs_ns(self) -> tuple[float, float]:
+        """The medians of communication and computation alone."""
+        return as_float(self.comm.value), as_float(self.comp.value)
+
+    @property
+    def cell(self) -> Hashable:
+        """What a point has in common with the points that it is compared with, but for the launch.
+
+        The cores that a rank may use are the same, whether it computes on all of them or gives some up.
+        """
+        h, p = self.record.header, self.point
+        share = h.threads_per_rank + h.progress.given_up_cores
+        case = (h.benchmark, h.toolchain, h.provider, h.network, h.ranks, h.nodes, share, h.cache, h.computation)
+        return (*case, p.collective, p.comm_target_ns, p.comp_target_ns)
+
+    @property
+    def repeated(self) -> Hashable:
+        """What the same point has in common in all launches of its case."""
+        p = self.point
+        return (_launch_case(self.record, p.collective), p.comm_target_ns, p.comp_target_ns)
+
+
+_Launches: TypeAlias = dict[Hashable, dict[int, _Measured]]
+"""Points by what they have in common, and of each launch by its number."""
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """What a point stands beside: points of `basic` and of `basic_reduced` by their `cell`; and by what is `repeated`
+    the good launches, in which the point is valid, of a case that did not fail."""
+
+    basics: _Launches
+    reduced: _Launches
+    good: _Launches
+
+    @classmethod
+    def of(cls, found: Iterable[_Measured]) -> _Beside:
+        beside = cls(defaultdict(dict), defaultdict(dict), defaultdict(dict))
+        for m in found:
+            case = header_case(m.record.header)
+            if is_reference(case):
+                beside.basics[m.cell][m.launch] = m
+            if is_reduced_reference(case):
+                beside.reduced[m.cell][m.launch] = m
+            if not m.failed and not validity.invalid_reasons(m.point):
+                beside.good[m.repeated][m.launch] = m
+        return beside
+
+    def good_launches(self, m: _Measured, basic: _Measured) -> int:
+        """How many there are of a point or of that of `basic`, of the one that has fewer."""
+        return min(len(self.good.get(one.repeated, ())) for one in (m, basic))
+
+
+def points_of(run: Run) -> pd.DataFrame:
+    """One row per point of a run, in the order of its records; the columns are `COLUMNS`.
+
+    `r_overhead` uses the run's own references, `r_overhead_vs_basic` those that `basic` had on the same sizes, and
+    `speedup_vs_basic` is basic's t_measured over the point's own. Where `basic` has no comparable point the last two,
+    and what follows from them, are NaN and `vs_basic_reason` says why. Where basic's point is there, and not to be
+    relied on, they are numbers, and the point is not reliable. So are those of a case that failed. `launches_vs_basic`
+    is in how many launches of the case, and of `basic`, the point is valid and the case did not fail, of the one that
+    has fewer; 0 where there is no comparison. `r_exposed` and
+    `r_interference` are the two parts of the overhead ratio against basic's references, or against the own ones where
+    there is no basic.
+    `unreliable_reasons`, `flags` and `diagnosis_alternatives` hold lists of strings.
+    """
+    return points_table(run.records, str(run.manifest.get("system") or ""), failed_records(run.manifest))
+
+
+def points_table(
+    records: Sequence[Record], system: str = "", failed: Mapping[str, tuple[str, str]] | None = None
+) -> pd.DataFrame:
+    """`points_of` for records that need not be in a run folder; without `system` the one in their metadata is taken.
+
+    failed: `failed_records` of their run.
+    """
+    launches = launch_numbers(records)
+    why = {name: reason for name, (_, reason) in (failed or {}).items()}
+    found = [_Measured.of(r, launches[r.name, p.collective], why.get(r.name, ""), p) for r in records for p in r.points]
+    beside = _Beside.of(found)
+    rows = pd.DataFrame([_row(m, beside, system) for m in found], columns=COLUMNS)
+    table: pd.DataFrame = rows.astype({"valid": bool, "reliable": bool})  # also where there is no row
+    return table
+
+
+def samples_of(run: Run) -> pd.DataFrame:
+    """One row per repetition of every point: the case, the place in the grid, and each term in integer nanoseconds.
+
+    For t_call, t_comp, t_test and t_wait the minimum, median and maximum over ranks, and the rank that has the maximum.
+    start_imbalance_ns is missing (NA) where there was no common clock. Warm-ups are not in it.
+    """
+    system = str(run.manifest.get("system") or "")
+    launches = launch_numbers(run.records)
+    parts = [
+        _samples(_case(r, launches[r.name, p.collective], p, system) | {"record": r.name, "index": p.index}, p)
+        for r in run.records
+        for p in r.points
+        if p.repetitions
+    ]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*CASE, "record", "index"])
+
+
+def write_parquet(run_dir: Path | str) -> list[Path]:
+    """Write `points.parquet` and `samples.parquet` into a run folder, each whole or not at all; return their paths.
+
+    Raises RecordError where the folder cannot be read, OSError where it cannot be written.
+    """
+    run = load_run(run_dir)
+    written = []
+    for name, table in (("points", points_of(run)), ("samples", samples_of(run))):
+        written.append(write_table(table, run.path / f"{name}.parquet"))
+    return written
+
+
+def points_as_json(points: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows as strict JSON values: whole numbers stay so, intervals are [low, high], NaN is null.
+
+    So is infinity, but for a number of cores that is never enough: that is ``never``.
+    """
+    rows = []
+    for row in points.to_dict("records"):
+        values: dict[str, Any] = {}
+        for key, value in row.items():
+            name = str(key)
+            if name.endswith("_ci95_low"):
+                stem = name.removesuffix("_low")
+                values[stem] = [_plain(bound, stem) for bound in (value, row[f"{stem}_high"])]
+            elif not name.endswith("_ci95_high"):
+                values[name] = _plain(value, name)
+        rows.append(values)
+    return rows
+
+
+def usable(points: pd.DataFrame) -> pd.DataFrame:
+    """The points that a summary is made of: the reliable ones, or all valid ones where less than half are reliable.
+
+    Of a case that failed none is.
+    """
+    able = points[points["failed"] == ""]
+    enough = 2 * able["reliable"].sum() >= able["valid"].sum()
+    chosen: pd.DataFrame = able[able["reliable" if enough else "valid"]]
+    return chosen
+
+
+def median(values: pd.Series[Any]) -> float:
+    """The median of what is finite in a column; NaN, without a warning, where nothing is."""
+    numbers = values.to_numpy(dtype=np.float64)
+    return as_float(median_estimate(numbers[np.isfinite(numbers)]).value)
+
+
+def record_metrics(path: Path | str, basic_path: Path | str | None = None) -> dict[str, float]:
+    """A record in a few numbers, for ReFrame's performance variables; a number that cannot be had is left out.
+
+    `basic_path` is the record of `basic` to compare with. Medians over the `usable` points:
+    r_overhead, r_overhead_vs_basic, speedup_vs_basic, speedup_vs_basic_per_work, r_comm, r_comp_slowdown, r_exposed,
+    r_interference, overlap_osu_percent, overlap_imb_percent, t_comm_ref_ratio_to_target and t_comp_ref_ratio_to_target
+    (measured reference over target), and r_overhead_diagonal (comm_target == comp_target).
+    Where sizes were given, t_comm_ref_ratio_to_sizes and t_comp_ref_ratio_to_sizes: over the time that they took when
+    they were calibrated.
+    Counts: points, points_valid, points_reliable, points_diagnosed, and points_overlap of these.
+
+    Raises RecordError where a record cannot be read.
+    """
+    record = load_record(path)
+    others = [] if basic_path is None else [load_record(basic_path)]
+    everything = points_table([*others, record])
+    points = everything.iloc[len(everything) - len(record.points) :]
+    chosen = usable(points)
+    found = {name: median(chosen[name]) for name in _RECORD_RATIOS}
+    diagonal = usable(points[points["comm_target_ns"] == points["comp_target_ns"]])
+    found["r_overhead_diagonal"] = median(diagonal["r_overhead"])
+    for term in ("comm", "comp"):
+        found[f"t_{term}_ref_ratio_to_target"] = median(chosen[f"t_{term}_ref_ns"] / chosen[f"{term}_target_ns"])
+        if all(getattr(p, f"{term}_calibration").status == GIVEN for p in record.points):
+            found[f"t_{term}_ref_ratio_to_sizes"] = median(1 + chosen[f"{term}_ref_moved_relative"])
+    found |= {
+        "points": float(len(points)),
+        "points_valid": float(points["valid"].sum()),
+        "points_reliable": float(points["reliable"].sum()),
+        "points_diagnosed": float((points["diagnosis"] != UNRELIABLE).sum()),
+        "points_overlap": float((points["diagnosis"] == OVERLAP).sum()),
+    }
+    return {name: value for name, value in found.items() if math.isfinite(value)}
+
+
+def expected_wire_bytes(record: Record | Path | str) -> int:
+    """A safe lower bound of the payload, in bytes, that crossed the network in a record's valid repetitions.
+
+    Each repetition communicates twice, once for the reference and once overlapped. On a `wire` every rank is alone, on
+    other networks the ranks of one node share it. Collectives that are not known count as 0 bytes.
+    Raises RecordError where a path is given that cannot be read.
+    """
+    whole = record if isinstance(record, Record) else load_record(record)
+    header = whole.header
+    if header.network.partition(":")[0] == "wire":
+        groups = [1] * header.ranks
+    else:
+        nodes = [place.node for place in header.placement]
+        groups = [nodes.count(node) for node in sorted(set(nodes))]
+    return sum(
+        2 * p.repetitions * metrics.least_crossing_bytes(p.collective, p.message_bytes, groups) for p in whole.points
+    )
+
+
+def launch_numbers(records: Sequence[Record]) -> dict[tuple[str, str], int]:
+    """(record name, collective) -> number of its launch: which repeat of its case it is, as the records tell.
+
+    So a launch keeps its number where one before it left no record, and stays beside that of `basic`. Where not every
+    record of a case tells, or two tell the same, it is 1 for the first record of the case, 2 for the next, by time.
+    """
+    cases: dict[Hashable, list[tuple[Record, str]]] = defaultdict(list)
+    for record in sorted(records, key=lambda r: (r.header.started_utc, r.path.name)):
+        for collective in record.collectives:
+            cases[_launch_case(record, collective)].append((record, collective))
+    numbers: dict[tuple[str, str], int] = {}
+    for launches in cases.values():
+        told = [repeat for record, _ in launches if (repeat := repeat_of(record.header.metadata)) is not None]
+        by_time = range(1, len(launches) + 1)
+        known = told if len(set(told)) == len(launches) else by_time
+        numbers |= {(record.name, name): number for (record, name), number in zip(launches, known, strict=True)}
+    return numbers
+
+
+def _launch_case(record: Record, collective: str) -> Hashable:
+    """What all launches of a case have in common."""
+    return (*header_case(record.header).values(), collective)
+
+
+def header_case(h: Header) -> dict[str, Any]:
+    """The columns `CASE` and `NAMED` that a whole record has in common."""
+    elsewhere = {"collective", "system", "launch", "given_up_cores"}
+    own = {name: getattr(h, name) for name in CASE if name not in elsewhere}
+    return own | {"given_up_cores": h.progress.given_up_cores, NAMED: named_cores_of(h.metadata)}
+
+
+def case_of(record: Record, collective: str, launch: int, system: str = "") -> dict[str, Any]:
+    """The columns `CASE` and `NAMED` of one collective of a record."""
+    values = header_case(record.header) | {
+        "collective": collective,
+        "system": system or str(record.header.metadata.get("system") or ""),
+        "launch": launch,
+    }
+    return {name: values[name] for name in (*CASE, NAMED)}
+
+
+def configuration_words(case: Mapping[Any, Any]) -> str:
+    """The configuration of a row, or of a `case_of`, as headings name it: ``async, cold caches``, ``basic, triad``."""
+    return f"{case['configuration']}{unusual_words(case)}"
+
+
+def unusual_words(case: Mapping[Any, Any]) -> str:
+    """What is not as usual with a case, behind its name: ``, cold caches``, ``, triad, MPI_Test every 100 µs``."""
+    unusual = [
+        *([cores(case[NAMED])] if case.get(NAMED) else []),
+        *(["cold caches"] if case["cache"] == "cold" else []),
+        *([str(case["computation"])] if case["computation"] != "dgemm" else []),
+        *([f"MPI_Test every {duration(case['test_interval_ns'])}"] if case["test_interval_ns"] else []),
+    ]
+    return "".join(f", {words}" for words in unusual)
+
+
+def _case(record: Record, launch: int, point: Point, system: str) -> dict[str, Any]:
+    return {
+        **case_of(record, point.collective, launch, system),
+        "comm_target_ns": point.comm_target_ns,
+        "comp_target_ns": point.comp_target_ns,
+        "message_bytes": point.message_bytes,
+        "work_size": point.work_size,
+    }
+
+
+def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
+    h, p = m.record.header, m.point
+    overhead, (comm_ref, comp_ref) = m.overhead, m.refs_ns
+    flags = validity.flags(p, h.interval_relative, h.test_interval_ns)
+
+    basic, reason = _basic_of(m, beside.basics)
+    moved: list[str] = []
+    doubts: list[str] = []
+    against_basic = speedup = _NOTHING
+    deciding, refs = overhead, m
+    if basic is not None:
+        against_basic = metrics.overhead_estimate(m.measured, basic.comp, basic.comm)
+        if not only_faster(as_float(overhead.low), as_float(against_basic.high)):
+            deciding, refs = against_basic, basic
+        speedup = _speedup(m, basic)
+        moved = validity.moved_flags(
+            metrics.reference_change(comm_ref, as_float(basic.comm.value)),
+            metrics.reference_change(comp_ref, as_float(basic.comp.value)),
+        )
+        if basic.point.clock.method == "none" and p.clock.method != "none":
+            flags.append("basic was measured without a common clock")
+        if basic is not m:
+            doubts = validity.basic_reasons(basic.point, basic.overhead, *basic.refs_ns, basic.failed)
+    own = [*failed_reasons(m.failed), *validity.unreliable_reasons(p, deciding, comm_ref, comp_ref)]
+    unreliable = [*own, *doubts]
+    given_up = h.progress.given_up_cores
+    alike = _comparable(m, beside.reduced)
+    if alike is not None and alike is not m and alike.failed:
+        flags += [f"not compared with basic_reduced: {why}" for why in failed_reasons(alike.failed, "its")]
+        alike = None
+    r_comm, r_comp, approximate = _rank_ratios(m)
+    if approximate:
+        flags.append("intervals of r_comm and r_comp_slowdown are approximate: no rank's own samples were kept")
+    row = {
+        **_case(m.record, m.launch, p, system),
+        "t_comm_ref_ns": comm_ref,
+        "t_comp_ref_ns": comp_ref,
+        "t_measured_ns": as_float(m.measured.value),
+        **_columns("r_overhead", overhead),
+        **_columns("r_overhead_vs_basic", against_basic),
+        **_columns("speedup_vs_basic", speedup),
+        "vs_basic_reason": reason,
+        "launches_vs_basic": 0 if basic is None else beside.good_launches(m, basic),
+        **_columns("speedup_vs_basic_per_work", metrics.per_work_estimate(speedup, h.threads_per_rank, given_up)),
+        **_columns("speedup_vs_reduced", _NOTHING if alike is None else _speedup(m, alike)),
+        **_columns("break_even_cores", metrics.break_even_estimate(speedup, given_up)),
+        **_columns("r_comm", r_comm),
+        **_columns("r_comp_slowdown", r_comp),
+        **_columns("r_exposed", metrics.exposed_estimate(m.outside, refs.comp, refs.comm)),
+        **_columns("r_interference", metrics.interference_estimate(m.computed, refs.comp, refs.comm)),
+        **_peers_columns(p),
+        "test_calls": p.test_calls,
+        "t_test_ns": as_float(median_estimate(p.t_test_ns.max).value),
+        **_slowest_thread(h, p),
+        "repetitions": p.repetitions,
+        "warmup_repetitions": p.warmup_repetitions,
+        "late_repetitions": p.late_repetitions,
+        "discarded_repetitions": p.discarded_repetitions,
+        "recalibrations": p.recalibrations,
+        "data_errors": p.data_errors,
+        "stop_reason": p.stop_reason,
+        "interval_relative_reached": p.interval_relative_reached,
+        "start_method": p.start_method,
+        "clock_method": p.clock.method,
+        "clock_residual_ns": _or_nan(p.clock.residual_ns),
+        "clock_drift_ppm": _or_nan(p.clock.drift_ppm),
+        "buffer_sets": p.buffer_sets,
+        **_reference_columns("comm_ref", p.comm_reference),
+        **_reference_columns("comp_ref", p.comp_reference),
+        "valid": not validity.invalid_reasons(p),
+        "reliable": not unreliable,
+        "unreliable_reasons": unreliable,
+        "flags": [*flags, *moved, *validity.negative_flags(against_basic)],
+        "reference_moved": bool(moved),
+        "oversubscribed": h.oversubscribed,
+        "shared_core": h.shared_core,
+        "progresses_in": _progresses_in(h),
+        "complete": m.record.complete,
+        "failed": m.failed or (f"{BASIC_FAILED}{basic.failed}" if basic is not None and basic.failed else ""),
+        "record": m.record.name,
+        "index": p.index,
+    }
+    found = diagnose(row)
+    return row | {
+        "diagnosis": found.label,
+        "diagnosis_confidence": found.confidence,
+        "diagnosis_alternatives": list(found.alternatives),
+        "diagnosis_advice": found.advice,
+    }
+
+
+def _slowest_thread(header: Header, point: Point) -> dict[str, Any]:
+    """Of the computing threads of the overlapped repetitions the one that is slowest against its rank's median one."""
+    medians = point.thread_medians
+    if medians is None or medians.t_comp_ns.size == 0 or medians.t_comp_ns.shape[1] < 2:
+        return {"slowest_thread_relative": math.nan, "slowest_thread": ""}
+    usual = np.median(medians.t_comp_ns, axis=1, keepdims=True)
+    relative = medians.t_comp_ns / np.where(usual > 0, usual, np.nan)
+    if np.isnan(relative).all():
+        return {"slowest_thread_relative": math.nan, "slowest_thread": ""}
+    rank, thread = (int(i) for i in np.unravel_index(int(np.nanargmax(relative)), relative.shape))
+    cpus = header.placement[rank].compute_cpusets
+    place = f"CPU {cpus[thread]}" if thread < len(cpus) else f"thread {thread}"
+    return {"slowest_thread_relative": float(relative[rank, thread]), "slowest_thread": f"rank {rank}, {place}"}
+
+
+def _progresses_in(header: Header) -> str:
+    """What the campaign knew of the library: in which configurations it has progress threads; "unknown" without one."""
+    named = header.metadata.get("progresses_in")
+    if not isinstance(named, list):
+        return UNKNOWN
+    return ", ".join(map(str, named)) or NOWHERE
+
+
+def _basic_of(m: _Measured, basics: _Launches) -> tuple[_Measured | None, str]:
+    """The point of `basic` to compare with, or None and the reason. A launch that basic lacks takes its last before."""
+    if is_reference(header_case(m.record.header)):
+        return m, ""
+    basic = _last_before(m, basics)
+    if basic is None:
+        return None, "basic was not measured at this point"
+    b = basic.point
+    if not _same_sizes(m, basic):
+        return None, f"basic had other sizes: {b.message_bytes} bytes, {work(b.work_size, m.record.header.computation)}"
+    if invalid := validity.invalid_reasons(b):
+        return None, f"basic is not valid at this point: {', '.join(invalid)}"
+    return basic, ""
+
+
+def _last_before(m: _Measured, others: _Launches) -> _Measured | None:
+    """The point at the same cell, of the same launch or else of the last before it."""
+    there = others.get(m.cell, {})
+    launch = max((launch for launch in there if launch <= m.launch), default=None)
+    return None if launch is None else there[launch]
+
+
+def _same_sizes(m: _Measured, other: _Measured) -> bool:
+    return (m.point.message_bytes, m.point.work_size) == (other.point.message_bytes, other.point.work_size)
+
+
+def _comparable(m: _Measured, reduced: _Launches) -> _Measured | None:
+    """The valid point of `basic_reduced` that computes as much, on as few cores; None where there is none."""
+    other = m if is_reduced_reference(header_case(m.record.header)) else _last_before(m, reduced)
+    if other is None or not _same_sizes(m, other) or validity.invalid_reasons(other.point):
+        return None
+    return other if other.record.header.progress.given_up_cores == m.record.header.progress.given_up_cores else None
+
+
+def _speedup(m: _Measured, other: _Measured) -> Estimate:
+    """How much faster a point is than another; exactly 1 against itself."""
+    if other is not m:
+        return metrics.ratio_estimate(other.measured, m.measured)
+    return Estimate(*[np.array(1.0)] * 3) if m.point.repetitions else _NOTHING
+
+
+def _rank_ratios(m: _Measured) -> tuple[Estimate, Estimate, bool]:
+    """`r_comm` and `r_comp_slowdown`, and whether their intervals are approximate.
+
+    Where the ranks' own samples were not kept, the intervals are as wide, relative to the value, as those of the same
+    ratios made of the slowest rank of each repetition.
+    """
+    p = m.point
+    if not p.repetitions:
+        return _NOTHING, _NOTHING, False
+    if (own := p.rank_samples) is not None:
+        mpi = own.t_call_ns + own.t_test_ns + own.t_wait_ns
+        return (
+            metrics.largest_rank_ratio_estimate(mpi, own.t_comm_ref_ns),
+            metrics.largest_rank_ratio_estimate(own.t_comp_ns, own.t_comp_ref_ns),
+            False,
+        )
+    slowest = median_estimate(p.t_call_ns.max + p.t_test_ns.max + p.t_wait_ns.max)
+    return (
+        _as_wide(metrics.r_comm(p.rank_mpi_ns, p.rank_comm_ref_ns), metrics.ratio_estimate(slowest, m.comm)),
+        _as_wide(
+            metrics.r_comp_slowdown(p.rank_comp_ns, p.rank_comp_ref_ns), metrics.ratio_estimate(m.computed, m.comp)
+        ),
+        True,
+    )
+
+
+def _as_wide(value: float, like: Estimate) -> Estimate:
+    known = as_float(like.value) > 0
+    return metrics.scaled(like, value / as_float(like.value)) if known else Estimate(np.array(value), _NAN, _NAN)
+
+
+def _peers_columns(p: Point) -> dict[str, float]:
+    osu = imb = math.nan
+    if (own := p.rank_samples) is not None:
+        mpi = own.t_call_ns + own.t_test_ns + own.t_wait_ns
+        osu, imb = metrics.peers_overlap_percent(mpi, own.t_comp_ns, own.t_comm_ref_ns)
+    return {"overlap_osu_percent": osu, "overlap_imb_percent": imb}
+
+
+def _columns(name: str, estimate: Estimate) -> dict[str, float]:
+    return {
+        name: as_float(estimate.value),
+        f"{name}_ci95_low": as_float(estimate.low),
+        f"{name}_ci95_high": as_float(estimate.high),
+    }
+
+
+def _reference_columns(name: str, reference: Reference) -> dict[str, float]:
+    return {
+        f"{name}_drift_relative": _or_nan(reference.change_relative),
+        f"{name}_drift_p_value": _or_nan(reference.p_value),
+        f"{name}_moved_relative": _or_nan(reference.moved_relative),
+    }
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _samples(labels: dict[str, Any], p: Point) -> pd.DataFrame:
+    columns: dict[str, Any] = {**labels, "repetition": np.arange(p.repetitions)}
+    columns |= {name: getattr(p, name) for name in ("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns")}
+    for term in ("t_call", "t_comp", "t_test", "t_wait"):
+        spread = getattr(p, f"{term}_ns")
+        columns |= {f"{term}_{statistic}_ns": getattr(spread, statistic) for statistic in ("min", "median", "max")}
+        columns[f"{term}_max_rank"] = spread.max_rank
+    clocked = len(p.start_imbalance_ns) == p.repetitions
+    columns["start_imbalance_ns"] = pd.array(p.start_imbalance_ns if clocked else [None] * p.repetitions, "Int64")
+    samples: pd.DataFrame = pd.DataFrame(columns)
+    return samples
+
+
+def _plain(value: Any, name: str = "") -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if name.startswith("break_even_cores") and value == math.inf:
+        return NEVER
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,100 @@
+"""The curves of `charts` as places on the page: SVG without any style of its own, and the numbers as a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from postprocess.drawing.text import ratio
+from postprocess.families.nbc_overlap.chart_plot import COLOURS
+from postprocess.families.nbc_overlap.charts import Chart, Mark
+
+_LEFT, _RIGHT, _TOP, _HEIGHT = 46, 12, 14, 190
+
+
+@dataclass(frozen=True)
+class MarkView:
+    """A mark at a place of the picture, in units of its view box; ``low`` and ``high`` are its interval's ends."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+    words: str
+    doubtful: bool
+
+
+@dataclass(frozen=True)
+class SeriesView:
+    """Marks with the number of their colour."""
+
+    name: str
+    colour: int
+    predicted: bool
+    marks: list[MarkView]
+
+
+@dataclass(frozen=True)
+class ChartView:
+    """A chart in units of its view box; ``table`` has the numbers: a row per series, a cell per category."""
+
+    chart: Chart
+    width: float
+    height: float
+    left: float
+    bottom: float
+    line: float
+    places: list[float]
+    ticks: list[tuple[float, str]]
+    series: list[SeriesView]
+    table: list[tuple[str, list[str]]]
+
+
+def chart_view(chart: Chart) -> ChartView:
+    """Where everything of a chart stands."""
+    step = max(80.0, 6.2 * max((len(name) for name in chart.categories), default=0))
+    low, high = chart.range
+    bottom = _TOP + _HEIGHT
+
+    def y(value: float) -> float:
+        return round(bottom - _HEIGHT * (min(max(value, low), high) - low) / (high - low), 1)
+
+    def view(mark: Mark) -> MarkView:
+        known = math.isfinite(mark.low) and math.isfinite(mark.high)
+        ends = (mark.low, mark.high) if known else (mark.value, mark.value)
+        place = round(_LEFT + step * (mark.place + 0.5), 1)
+        return MarkView(place, y(mark.value), y(ends[0]), y(ends[1]), mark.words, bool(mark.remarks))
+
+    names = list(dict.fromkeys(series.name.partition(",")[0] for series in chart.series))
+    return ChartView(
+        chart=chart,
+        width=_LEFT + step * len(chart.categories) + _RIGHT,
+        height=bottom + 22,
+        left=_LEFT,
+        bottom=bottom,
+        line=y(chart.line),
+        places=[round(_LEFT + step * (i + 0.5), 1) for i in range(len(chart.categories))],
+        ticks=[(y(value), ratio(value)) for value in _ticks(low, high)],
+        series=[
+            SeriesView(
+                s.name, names.index(s.name.partition(",")[0]) % len(COLOURS), s.predicted, [view(m) for m in s.marks]
+            )
+            for s in chart.series
+        ],
+        table=[(s.name, list(_cells(s.marks, len(chart.categories)))) for s in chart.series],
+    )
+
+
+def _cells(marks: tuple[Mark, ...], count: int) -> Iterator[str]:
+    words = {mark.place: mark.words for mark in marks}
+    return (words.get(place, "") for place in range(count))
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers within the range, four to eight of them."""
+    size = 10.0 ** math.floor(math.log10(high - low))
+    step = next(s for s in (size, size / 2, size / 5, size / 10) if (high - low) / s >= 4)
+    return [float(v) for v in np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step]

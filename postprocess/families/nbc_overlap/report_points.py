@@ -1,0 +1,475 @@
+"""Points as the report shows them: cells of maps, small maps side by side, rows of a table that tell everything."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from postprocess.drawing.colour import NO_VALUE, PALETTES, SCALES, Rgb, hexadecimal, text_colour
+from postprocess.drawing.text import change, drift, duration, interval, percent, ratio, size, work
+from postprocess.families.nbc_overlap.diagnosis import UNRELIABLE, Diagnosis
+from postprocess.families.nbc_overlap.map_plot import file_key
+from postprocess.families.nbc_overlap.maps import DIAGNOSES, MARKS, METRICS, Cell, Metric, Panel, Sweep, launch_words
+from postprocess.families.nbc_overlap.points import NEVER
+from postprocess.families.nbc_overlap.tables import remarks
+
+Numbers: TypeAlias = Mapping[tuple[str, int], int]
+"""(record, index) -> number of the point's row."""
+
+NO_LEVEL = "none"
+
+
+@dataclass(frozen=True)
+class CellView:
+    """A cell of a map. ``css`` is its colour and state, ``row`` the number of its point, None where there is none."""
+
+    label: str
+    signs: str
+    css: str
+    title: str
+    spoken: str
+    row: int | None
+
+
+@dataclass(frozen=True)
+class MapView:
+    """A map of one metric. ``names`` are the views in which it is shown."""
+
+    title: str
+    names: str
+    columns: list[str]
+    rows: list[tuple[str, list[CellView]]]
+
+
+@dataclass(frozen=True)
+class Glance:
+    """A map as a small picture: SVG paths by the class of their colour, of its cells and of what crosses out those that
+    are unreliable. ``signs`` are the `MARKS` of the record as a whole, ``spoken`` all of that in words."""
+
+    cells: list[tuple[str, str]]
+    doubts: list[tuple[str, str]]
+    signs: str
+    spoken: str
+
+
+@dataclass(frozen=True)
+class PanelView:
+    """What stands under one configuration of a collective: its maps, or why there is none. ``filters``: see `Filters`.
+
+    ``glance`` is the map at a glance. ``number`` counts panels from 1.
+    """
+
+    number: int
+    library: str
+    configuration: str
+    collective: str
+    filters: str
+    maps: list[MapView]
+    glance: Glance | None
+    across: int
+    up: int
+    files: list[str]
+    remark: str
+    skipped: bool
+
+
+@dataclass(frozen=True)
+class Room:
+    """How much a browser lays out without a reader's waiting for it: of a run of more than `whole` points the table has
+    `rows` of them at a time, and the maps are of cases with `drawn` at most."""
+
+    whole: int = 1500
+    rows: int = 250
+    drawn: int = 600
+
+
+ROOM = Room()
+
+
+@dataclass(frozen=True)
+class Pages:
+    """A list of `total` things of which `size` are shown at a time."""
+
+    things: str
+    total: int
+    size: int
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one page."""
+        return self.total > self.size
+
+
+class Filters:
+    """The names that a reader can choose by: libraries with their network, configurations, collectives.
+
+    An element of the page that belongs to some carries their numbers, ``"0 2 1"``, with ``-`` for a kind it has not.
+    """
+
+    def __init__(self, panels: Iterable[Panel]) -> None:
+        shown = list(panels)
+        self.kinds: dict[str, list[str]] = {
+            "library": list(dict.fromkeys(f"{p.toolchain}, {p.network}" for p in shown)),
+            "configuration": list(dict.fromkeys(p.column[-1] for p in shown)),
+            "collective": list(dict.fromkeys(p.collective for p in shown)),
+        }
+
+    def numbers(self, *names: str) -> str:
+        """The numbers of a library, a configuration and a collective, each ``-`` where it is empty or not known."""
+        found = []
+        for name, known in zip(names, self.kinds.values(), strict=True):
+            found.append(str(known.index(name)) if name in known else "-")
+        return " ".join(found)
+
+
+def level_class(metric: Metric, value: float) -> str:
+    """The class of a value's colour: the scale's name and the step on it."""
+    scale = SCALES[metric.scale]
+    return f"{metric.scale}{scale.level(value)}" if math.isfinite(value) else NO_LEVEL
+
+
+def level_styles(classes: Iterable[str]) -> dict[str, list[tuple[str, str, str]]]:
+    """For each palette the classes with their background and ink."""
+    used = sorted(set(classes) - {NO_LEVEL})
+    styles: dict[str, list[tuple[str, str, str]]] = {}
+    for palette in PALETTES:
+        backgrounds: list[tuple[str, Rgb]] = [(NO_LEVEL, NO_VALUE)]
+        for name in used:
+            scale = SCALES[name.rstrip("0123456789")]
+            level = int(name.removeprefix(name.rstrip("0123456789")))
+            backgrounds.append((name, scale.colour(scale.level_value(level), palette)))
+        styles[palette] = [(name, hexadecimal(rgb), hexadecimal(text_colour(rgb))) for name, rgb in backgrounds]
+    return styles
+
+
+def gradients() -> dict[str, dict[str, str]]:
+    """For each palette and scale the stops of a CSS gradient."""
+    return {
+        palette: {
+            name: ", ".join(
+                f"{hexadecimal(rgb)} {100 * (value - scale.low) / (scale.high - scale.low):.0f}%"
+                for value, rgb in scale.stops(palette)
+            )
+            for name, scale in SCALES.items()
+        }
+        for palette in PALETTES
+    }
+
+
+def tick_places() -> dict[str, list[int]]:
+    """For each scale where its ticks stand, in per cent of its length."""
+    return {
+        name: [round(100 * (tick - scale.low) / (scale.high - scale.low)) for tick in scale.ticks]
+        for name, scale in SCALES.items()
+    }
+
+
+def views_of(sweeps: Iterable[Sweep]) -> dict[str, str]:
+    """What a reader can choose to see, by name: families of metrics that stand side by side, single metrics, all."""
+    found = {metric.name for sweep in sweeps for metric in sweep.metrics}
+    single = {name: metric.title for name, metric in METRICS.items() if name in found}
+    families = {"overhead": "r_overhead, both references", "concurrency": "r_comm | r_comp_slowdown"}
+    return {**families, "everything": "everything", **single}
+
+
+def panel_views(
+    panels: Iterable[Panel], filters: Filters, numbers: Numbers, files: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, list[PanelView]]]:
+    """Panels by library and network, then by collective."""
+    groups: dict[str, dict[str, list[PanelView]]] = {}
+    for number, panel in enumerate(panels, start=1):
+        library, sweep = f"{panel.toolchain}, {panel.network}", panel.sweep
+        view = PanelView(
+            number=number,
+            library=library,
+            configuration=panel.column[-1],
+            collective=panel.collective,
+            filters=filters.numbers(library, panel.column[-1], panel.collective),
+            maps=[_map_view(sweep, metric, numbers) for metric in sweep.metrics] if sweep and sweep.cells else [],
+            glance=_glance(sweep) if sweep and sweep.cells else None,
+            across=len(sweep.comm_targets_ns) if sweep else 0,
+            up=len(sweep.comp_targets_ns) if sweep else 0,
+            files=list(files.get(file_key(sweep), ())) if sweep else [],
+            remark=panel.trouble,
+            skipped=panel.skipped,
+        )
+        groups.setdefault(library, {}).setdefault(panel.collective, []).append(view)
+    return groups
+
+
+def glance_of(
+    groups: Mapping[str, Mapping[str, Sequence[PanelView]]],
+) -> tuple[list[tuple[str, str]], dict[str, list[PanelView | None]]]:
+    """All maps side by side: the columns, each a library and a configuration, and for each collective its panels.
+
+    Without the columns of which everything was skipped.
+    """
+    panels = [panel for collectives in groups.values() for same in collectives.values() for panel in same]
+    columns = list(dict.fromkeys((panel.library, panel.configuration) for panel in panels if not panel.skipped))
+    places = {(panel.collective, panel.library, panel.configuration): panel for panel in reversed(panels)}
+    collectives = dict.fromkeys(panel.collective for panel in panels)
+    return columns, {name: [places.get((name, *column)) for column in columns] for name in collectives}
+
+
+def pages_of(groups: Mapping[str, Mapping[str, Sequence[PanelView]]], points: int, room: Room) -> dict[str, Pages]:
+    """Of the maps and of the table of so many points. A page of maps has one case at least, however large."""
+    panels = [panel for collectives in groups.values() for same in collectives.values() for panel in same]
+    cases = max(1, room.drawn // max([1, *(panel.across * panel.up for panel in panels)]))
+    few = points <= room.whole
+    return {
+        "maps": Pages("cases", len(panels), len(panels) if few else cases),
+        "points": Pages("points", points, points if few else room.rows),
+    }
+
+
+def row_filters(filters: Filters, point: Mapping[str, Any]) -> str:
+    """The numbers of a point's library, configuration and collective."""
+    library = f"{point['toolchain']}, {point['network']}"
+    return filters.numbers(library, launch_words(point), str(point["collective"]))
+
+
+def _map_view(sweep: Sweep, metric: Metric, numbers: Numbers) -> MapView:
+    # Where others are compared with basic, basic stands with its own references: they are basic's.
+    others = [m.name for m in METRICS.values() if m.family == metric.family and m not in sweep.metrics]
+    names = [metric.family, metric.name, *(others if metric == sweep.deciding else [])]
+    rows = [
+        (duration(comp), [_cell_view(sweep, comm, comp, metric, numbers) for comm in sweep.comm_targets_ns])
+        for comp in reversed(sweep.comp_targets_ns)
+    ]
+    return MapView(metric.title, " ".join(names), [duration(comm) for comm in sweep.comm_targets_ns], rows)
+
+
+def _cell_view(sweep: Sweep, comm: int, comp: int, metric: Metric, numbers: Numbers) -> CellView:
+    cell = sweep.cells[comm, comp]
+    value = cell.value(metric.name)
+    states = [level_class(metric, value)]
+    states += ["far"] if sweep.far(comm, comp) and math.isfinite(value) else []
+    states += ["doubtful"] if "?" in cell.marks else []
+    spoken = [*([cell.diagnosis] if cell.diagnosis else []), *(MARKS[m].partition(":")[0] for m in cell.marks)]
+    point = cell.point
+    return CellView(
+        label=cell.label(metric.name),
+        signs=cell.signs,
+        css=" ".join(states),
+        title=_title(cell, metric, sweep.record.incomplete),
+        spoken=", ".join(spoken),
+        row=numbers[point["record"], point["index"]] if point is not None else None,
+    )
+
+
+def _title(cell: Cell, metric: Metric, incomplete: str) -> str:
+    """What is said of a cell where there is no script; the remarks once, with the overhead."""
+    point = cell.point
+    if point is None:
+        return "the record ends before this point" + (f": {incomplete}" if incomplete else "")
+    bounds = interval(*(float(point.get(f"{metric.name}_ci95_{end}", math.nan)) for end in ("low", "high")))
+    facts = [f"95 % {bounds}"] if bounds != "-" else []
+    facts += [Diagnosis.of(point).words] if cell.diagnosis else []
+    facts += remarks(dict(point)) if metric.name == "r_overhead" else []
+    return "; ".join(facts)
+
+
+def _glance(sweep: Sweep) -> Glance:
+    """The deciding map as squares of one unit, a path per colour; a diagonal through those that are unreliable."""
+    metric = sweep.deciding
+    squares: dict[str, list[str]] = {}
+    strokes: dict[str, list[str]] = {}
+    for x, comm in enumerate(sweep.comm_targets_ns):
+        for y, comp in enumerate(reversed(sweep.comp_targets_ns)):
+            cell = sweep.cells[comm, comp]
+            name = level_class(metric, cell.value(metric.name))
+            squares.setdefault(name, []).append(f"M{x} {y}h1v1h-1z")
+            if "?" in cell.marks:
+                strokes.setdefault(name, []).append(f"M{x} {y + 1}l1-1")
+    header = sweep.record.header
+    found = {"O": header.oversubscribed, "S": header.shared_core, "I": not sweep.record.complete}
+    signs = "".join(letter for letter in MARKS if found.get(letter))
+    doubtful = sum(map(len, strokes.values()))
+    words = [MARKS[letter].partition(":")[0] for letter in signs]
+    return Glance(
+        cells=[(name, "".join(paths)) for name, paths in squares.items()],
+        doubts=[(name, "".join(paths)) for name, paths in strokes.items()],
+        signs=signs,
+        spoken=", ".join([*([f"{doubtful} of {len(sweep.cells)} unreliable"] if doubtful else []), *words]),
+    )
+
+
+def estimate(point: Mapping[str, Any], metric: str) -> str:
+    """A value with its interval, ``0.18 [0.12, 0.24]``, as far as they are known."""
+    if metric not in point:
+        return "-"
+    low, high = (float(point.get(f"{metric}_ci95_{end}", math.nan)) for end in ("low", "high"))
+    bounds = interval(low, high)
+    return f"{ratio(point[metric])} {bounds}" if bounds != "-" else ratio(point[metric])
+
+
+def _repetitions(point: Mapping[str, Any]) -> str:
+    late = f", {point['late_repetitions']} late ones thrown away" if point["late_repetitions"] else ""
+    causes = [
+        *(["the point was recalibrated"] if point["recalibrations"] else []),
+        *(["its clock was refused"] if point["clock_method"] == "none" or not point["recalibrations"] else []),
+    ]
+    count = point["discarded_repetitions"]
+    discarded = f", {count} thrown away because {' or '.join(causes)}" if count else ""
+    stop = {
+        "interval": "interval reached",
+        "repetitions": "most that were allowed",
+        "budget": "budget spent",
+        "late": "stopped because too many started late",
+    }
+    reason = stop.get(point["stop_reason"], str(point["stop_reason"]).replace("_", " "))
+    reached = f"widest interval {percent(point['interval_relative_reached'])}"
+    return f"{point['repetitions']}{late}{discarded}; {reason}; {reached}"
+
+
+def _recalibrated(point: Mapping[str, Any]) -> str:
+    times = point["recalibrations"]
+    return f"{times} {'time' if times == 1 else 'times'}, because a reference had moved" if times else "-"
+
+
+def _clock_words(point: Mapping[str, Any]) -> str:
+    parts = [str(point["start_method"]), clock_name(str(point["clock_method"]))]
+    if point["clock_method"] != "none":
+        known = math.isfinite(point["clock_residual_ns"])
+        parts.append(f"to {duration(point['clock_residual_ns'])}" if known else "residual not known")
+        if point["clock_method"] != "shared" and math.isfinite(point["clock_drift_ppm"]):
+            parts.append(f"drift {drift(point['clock_drift_ppm'])}")
+    return ", ".join(parts)
+
+
+def clock_name(method: str) -> str:
+    """A clock's method in words."""
+    return {"none": "no common clock"}.get(method, f"{method} clock")
+
+
+def _reference_words(point: Mapping[str, Any], what: str) -> str:
+    terms = (("communication", point[f"comm_ref_{what}"]), ("computation", point[f"comp_ref_{what}"]))
+    return ", ".join(f"{name} {change(value)}" for name, value in terms if math.isfinite(value)) or "-"
+
+
+def _how_measured(point: Mapping[str, Any]) -> str:
+    facts = [
+        ("warm-ups left out", str(point["warmup_repetitions"])),
+        ("recalibrated", _recalibrated(point)),
+        ("start and clock", _clock_words(point)),
+        ("drift of the references", _reference_words(point, "drift_relative")),
+        ("references against calibration", _reference_words(point, "moved_relative")),
+        ("caches", f"cold, {point['buffer_sets']} sets of buffers" if point["cache"] == "cold" else "-"),
+    ]
+    return "; ".join(f"{name} {words}" for name, words in facts if words != "-")
+
+
+def _diagnosis(point: Mapping[str, Any]) -> str:
+    found = str(point["diagnosis"] or "")
+    letter = DIAGNOSES.get(found)
+    if found == UNRELIABLE:
+        others = f", or {', '.join(point['diagnosis_alternatives'])}" if len(point["diagnosis_alternatives"]) else ""
+        return f"{found}{others}"
+    words = Diagnosis.of(point).words if found else "-"
+    return f"{letter}: {words}" if letter else words
+
+
+def _cores(point: Mapping[str, Any]) -> str:
+    """From how many cores it pays to give some up; infinity is never."""
+    value, low, high = (
+        NEVER if point[f"break_even_cores{end}"] == math.inf else ratio(point[f"break_even_cores{end}"])
+        for end in ("", "_ci95_low", "_ci95_high")
+    )
+    return value if "-" in (low, high) else f"{value} [{low}, {high}]"
+
+
+def _percent(name: str) -> Callable[[Mapping[str, Any]], str]:
+    def shown(point: Mapping[str, Any]) -> str:
+        value = float(point.get(name, math.nan))
+        return f"{value:.1f} %" if math.isfinite(value) else "-"
+
+    return shown
+
+
+def _text(name: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda point: str(point.get(name) or "-")
+
+
+def _time(name: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda point: duration(float(point.get(name, math.nan)))
+
+
+def _estimate(name: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda point: estimate(point, name)
+
+
+def _slowest_thread(point: Mapping[str, Any]) -> str:
+    """The computing thread that others wait for, where there are several."""
+    times = float(point.get("slowest_thread_relative", math.nan))
+    return "-" if math.isnan(times) else f"{ratio(times)} times the median one: {point['slowest_thread']}"
+
+
+COLUMNS: Mapping[str, tuple[Callable[[Mapping[str, Any]], str], str]] = {
+    "library": (_text("toolchain"), ""),
+    "network": (_text("network"), ""),
+    "configuration": (launch_words, ""),
+    "collective": (_text("collective"), ""),
+    "communication": (_time("comm_target_ns"), "n"),
+    "computation": (_time("comp_target_ns"), "n"),
+    "r_overhead [95 %]": (_estimate("r_overhead"), "n"),
+    "against basic [95 %]": (_estimate("r_overhead_vs_basic"), "n"),
+    "speed against basic [95 %]": (_estimate("speedup_vs_basic"), "n"),
+    "speed by work [95 %]": (_estimate("speedup_vs_basic_per_work"), "n"),
+    "speed against as many threads [95 %]": (_estimate("speedup_vs_reduced"), "n"),
+    "pays from cores [95 %]": (_cores, "n"),
+    "r_comm": (_estimate("r_comm"), "n"),
+    "r_comp_slowdown": (_estimate("r_comp_slowdown"), "n"),
+    "of it exposed communication [95 %]": (_estimate("r_exposed"), "n"),
+    "of it interference [95 %]": (_estimate("r_interference"), "n"),
+    "diagnosis": (_diagnosis, "words"),
+    "confidence": (_text("diagnosis_confidence"), ""),
+    "advice": (_text("diagnosis_advice"), "words"),
+    "remarks": (lambda point: "; ".join(remarks(dict(point))) or "-", "words"),
+    "t_measured": (_time("t_measured_ns"), "n"),
+    "t_comm_ref": (_time("t_comm_ref_ns"), "n"),
+    "t_comp_ref": (_time("t_comp_ref_ns"), "n"),
+    "OSU would say": (_percent("overlap_osu_percent"), "n"),
+    "IMB would say": (_percent("overlap_imb_percent"), "n"),
+    "message": (lambda point: f"{size(point['message_bytes'])} ({point['message_bytes']} bytes)", "n"),
+    "work per thread": (lambda point: work(point["work_size"], point["computation"]), ""),
+    "calls of MPI_Test": (_text("test_calls"), "n"),
+    "time in MPI_Test": (lambda point: duration(point["t_test_ns"]) if point["t_test_ns"] else "-", "n"),
+    "slowest thread": (_slowest_thread, "words"),
+    "repetitions": (_repetitions, "words"),
+    "how it was measured": (_how_measured, "words"),
+}
+"""What the table of all points tells of each, by heading: how it is said, and the class of its cells."""
+
+
+def table_of(points: Sequence[Mapping[str, Any]]) -> tuple[list[tuple[str, str]], list[list[str]]]:
+    """Headings with their class, and the cells of every point: of those columns that say something of any point.
+
+    Nothing (``-``) is an empty cell.
+    """
+    rows = [[say(point) for say, _ in COLUMNS.values()] for point in points]
+    said = [i for i, _ in enumerate(COLUMNS) if any(row[i] != "-" for row in rows)]
+    heads = list(COLUMNS.items())
+    cells = [["" if row[i] == "-" else row[i] for i in said] for row in rows]
+    return [(heads[i][0], heads[i][1][1]) for i in said], cells
+
+
+def level_classes(groups: Mapping[str, Mapping[str, Sequence[PanelView]]]) -> set[str]:
+    """Every class of a colour that the maps use."""
+    return {
+        cell.css.split(" ")[0]
+        for collectives in groups.values()
+        for panels in collectives.values()
+        for panel in panels
+        for view in panel.maps
+        for _, cells in view.rows
+        for cell in cells
+    } | {
+        name
+        for collectives in groups.values()
+        for panels in collectives.values()
+        for panel in panels
+        if panel.glance
+        for name, _ in panel.glance.cells
+    }

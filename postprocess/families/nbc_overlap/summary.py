@@ -1,0 +1,242 @@
+"""The points of one case in one line, and the verdict in plain words.
+
+A point's verdict comes from the 95 % interval of its overhead ratio, never from the bare median. For a configuration
+other than basic it is the ratio against basic's references, where there is one: against references that the progress
+thread itself slowed down, everything looks like overlap.
+
+    slower than serialised   the interval is entirely above 1.1
+    partly overlaps          it is entirely between 0.25 and 0.75
+    overlaps                 otherwise, it is entirely below 0.5: more than half of the shorter activity is hidden
+    serialises               otherwise, it is entirely above 0.5: less than half is hidden
+    cannot tell              it holds 0.5
+
+Where at least half of the valid points are reliable, a case has the verdict that three quarters of these share. Where
+overlap of both degrees makes up the three quarters it is `partly overlaps`, with `serialises` and `slower than
+serialised` it is `serialises`; otherwise `mixed`. Where fewer are reliable, each by itself says too little, and all
+valid points are taken together: the verdict is that of the distribution-free 95 % interval of the median of their
+ratios, as if they were repetitions of one (6 points at least). What a launch measured that failed counts for none of
+this: of a case whose launches all failed nothing can be told.
+
+The verdict says how much, `diagnosis` says why, from the same ratio and its two parts. They cannot
+contradict each other: a point that is clearly `overlap` overlaps, and one that overlaps is never `no progression`,
+`communication slowdown`, `serialised with computation slowdown` or `contention`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from postprocess.drawing.text import clean, interval, ratio, short
+from postprocess.families.nbc_overlap.diagnosis import (
+    BASIC_FAILED,
+    MapDiagnosis,
+    deciding_ratio,
+    is_reference,
+    map_diagnosis,
+)
+from postprocess.families.nbc_overlap.points import CASE, configuration_words, median, usable
+from postprocess.records.load import NAMED
+from postprocess.statistics.metrics import as_float, median_estimate
+
+OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (
+    "overlaps",
+    "partly overlaps",
+    "cannot tell",
+    "serialises",
+    "slower than serialised",
+    "mixed",
+)
+SHARE = 0.75
+SLOWER_LIMIT = 1.1
+PARTLY_LIMITS = (0.25, 0.75)
+GROUP = [*(name for name in CASE if name != "launch"), NAMED]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One case, its launches together. Medians, minimum and maximum are over `usable` points; NaN without any."""
+
+    case: dict[str, Any]
+    points: int
+    valid: int
+    reliable: int
+    able: int
+    """Those of `valid` whose launch did not fail."""
+    without_basic: int
+    """Those of the `usable` points that have no basic to compare with, and are none themselves."""
+    r_overhead: float
+    r_overhead_min: float
+    r_overhead_max: float
+    r_overhead_vs_basic: float
+    speedup_vs_basic: float
+    speedup_vs_basic_per_work: float
+    together_low: float
+    together_high: float
+    verdicts: Counter[str]
+    diagnosis: MapDiagnosis
+    notes: tuple[str, ...]
+
+    @property
+    def together(self) -> bool:
+        """Whether all valid points are taken together, because less than half of them are reliable."""
+        return 2 * self.reliable < self.able
+
+    @property
+    def verdict(self) -> str:
+        """The verdict of the case."""
+        return point_verdict(self.together_low, self.together_high) if self.together else case_verdict(self.verdicts)
+
+    @property
+    def shown_verdict(self) -> str:
+        """The verdict as people read it: with a question mark where points are unreliable that it rests on, or where
+        at more of them than the share that a verdict can do without references decide that may be slow themselves."""
+        alone = self.without_basic > (1 - SHARE) * (self.able if self.together else self.reliable)
+        return f"{self.verdict}?" if (self.together or alone) and self.verdict != CANNOT_TELL else self.verdict
+
+    @property
+    def name(self) -> str:
+        """Library, network and configuration, ``openmpi@5.0.11, wire:2gbit, async``, without control characters."""
+        return clean(", ".join((*(str(self.case[key]) for key in ("toolchain", "network")), self.configuration)))
+
+    @property
+    def configuration(self) -> str:
+        """The configuration, ``async``, ``async, cold caches``."""
+        return configuration_words(self.case)
+
+    @property
+    def _per_work(self) -> str:
+        if not self.case["given_up_cores"]:
+            return ""
+        cores = self.case["given_up_cores"]
+        fewer = f"{cores} {'core' if cores == 1 else 'cores'} fewer per rank"
+        return f" ({ratio(self.speedup_vs_basic_per_work)} by the work done, on {fewer})"
+
+    @property
+    def because(self) -> str:
+        """What the verdict rests on, in words."""
+        kind, count = ("valid", self.able) if self.together else ("reliable", self.reliable)
+        if not count:
+            failed = "its basic failed" if any(BASIC_FAILED in note for note in self.notes) else "it failed"
+            return failed if self.valid else f"none of {self.points} points is valid"
+        text = (
+            f"median r_overhead {ratio(self.r_overhead)} over {count} {kind} {'point' if count == 1 else 'points'} "
+            f"({ratio(self.r_overhead_min)} to {ratio(self.r_overhead_max)})"
+        )
+        if not is_reference(self.case):
+            text += (
+                f", {ratio(self.r_overhead_vs_basic)} against basic's references, "
+                f"{ratio(self.speedup_vs_basic)} times basic's speed{self._per_work}"
+                if math.isfinite(self.r_overhead_vs_basic)
+                else ", no basic to compare with"
+            )
+            if 0 < self.without_basic < count:
+                text += f" where there is one to compare with, at {count - self.without_basic} of them"
+        if self.verdict == MIXED:
+            text += "; " + ", ".join(f"{name} at {number}" for name, number in self.verdicts.most_common())
+        if self.together and math.isfinite(self.together_low):
+            bounds = interval(self.together_low, self.together_high)
+            text += f"; {self.reliable or 'none'} of them reliable by itself, together {bounds}"
+        return text
+
+
+def summarise(points: pd.DataFrame) -> list[Summary]:
+    """One `Summary` per case, in the order of the table `points_of`."""
+    return [_summary(dict(zip(GROUP, key, strict=True)), part) for key, part in points.groupby(GROUP, sort=False)]
+
+
+def point_verdict(low: float, high: float) -> str:
+    """The verdict of one interval of an overhead ratio, as the module says; `cannot tell` for NaN."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return CANNOT_TELL
+    if low > SLOWER_LIMIT:
+        return SLOWER
+    if PARTLY_LIMITS[0] < low and high < PARTLY_LIMITS[1]:
+        return PARTLY
+    if high < 0.5:
+        return OVERLAPS
+    return SERIALISES if low > 0.5 else CANNOT_TELL
+
+
+def case_verdict(verdicts: Counter[str]) -> str:
+    """The verdict of a case, from those of its reliable points."""
+    needed = SHARE * verdicts.total()
+    if not needed:
+        return CANNOT_TELL
+    for verdict in (OVERLAPS, SLOWER, CANNOT_TELL):
+        if verdicts[verdict] >= needed:
+            return verdict
+    if verdicts[OVERLAPS] + verdicts[PARTLY] >= needed:
+        return PARTLY
+    return SERIALISES if verdicts[SERIALISES] + verdicts[SLOWER] >= needed else MIXED
+
+
+def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
+    chosen = usable(points)
+    overhead = chosen["r_overhead"]
+    able = points[points["valid"] & (points["failed"] == "")]
+    without_basic = 0 if is_reference(case) else int(chosen["r_overhead_vs_basic"].isna().sum())
+    together = median_estimate([row[deciding_ratio(row)] for row in able.to_dict("records")])
+    return Summary(
+        case=case,
+        points=len(points),
+        valid=int(points["valid"].sum()),
+        reliable=int(points["reliable"].sum()),
+        able=len(able),
+        without_basic=without_basic,
+        r_overhead=median(overhead),
+        r_overhead_min=float(overhead.min()),
+        r_overhead_max=float(overhead.max()),
+        r_overhead_vs_basic=median(chosen["r_overhead_vs_basic"]),
+        speedup_vs_basic=median(chosen["speedup_vs_basic"]),
+        speedup_vs_basic_per_work=median(chosen["speedup_vs_basic_per_work"]),
+        together_low=as_float(together.low),
+        together_high=as_float(together.high),
+        verdicts=Counter(_deciding_verdict(row) for row in points[points["reliable"]].to_dict("records")),
+        diagnosis=map_diagnosis(points.to_dict("records")),
+        notes=case_notes(points, without_basic, len(chosen)),
+    )
+
+
+def _deciding_verdict(row: dict[Any, Any]) -> str:
+    metric = deciding_ratio(row)
+    return point_verdict(row[f"{metric}_ci95_low"], row[f"{metric}_ci95_high"])
+
+
+def _failures(points: pd.DataFrame) -> Iterator[str]:
+    """Which launches failed, where there are several, and why."""
+    several = points["launch"].nunique() > 1
+    bad = points[points["failed"] != ""]
+    for launch, reason in dict(zip(bad["launch"], bad["failed"], strict=True)).items():
+        beside = reason.startswith(BASIC_FAILED)
+        words = short(reason) if beside else f"failed: {short(reason)}"
+        yield f"launch {launch}{':' * beside} {words}" if several else words
+
+
+def case_notes(points: pd.DataFrame, without_basic: int = 0, chosen: int = 0) -> tuple[str, ...]:
+    """What a reader should know of points that are summed up in one number; `chosen` of them are, of which some have no
+    basic to compare with."""
+    able = points[points["failed"] == ""]
+    notes = list(_failures(points))
+    if 2 * int(points["reliable"].sum()) < int(able["valid"].sum()):
+        notes.append("few points reliable")
+    if without_basic:
+        notes.append(f"no basic at {without_basic} of {chosen}")
+    if points["oversubscribed"].any():
+        notes.append("oversubscribed")
+    if points["shared_core"].any():
+        notes.append("shared core")
+    if not points["complete"].all():
+        notes.append("incomplete")
+    if (points["clock_method"] == "none").any():
+        notes.append("no common clock")
+    elif (points["start_method"] == "barrier").any():
+        notes.append("started by a barrier")
+    if moved := int(points["reference_moved"].sum()):
+        notes.append(f"reference moved at {moved} of {len(points)}")
+    return tuple(notes)

@@ -1,0 +1,163 @@
+"""Tables for the terminal: plain text, columns aligned, safe to print whatever the names hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from postprocess.drawing.columns import aligned, circumstances
+from postprocess.drawing.text import clean, duration, interval, percent, ratio, size
+from postprocess.families.nbc_overlap.break_even import (
+    break_even_table,
+    cores_words,
+    counts,
+    measured_words,
+    node_words,
+)
+from postprocess.families.nbc_overlap.diagnosis import UNRELIABLE, Diagnosis, MapDiagnosis, is_reference
+from postprocess.families.nbc_overlap.points import configuration_words
+from postprocess.families.nbc_overlap.summary import summarise
+from postprocess.records.load import Record
+
+
+def summary_table(points: pd.DataFrame) -> str:
+    """One line per toolchain, network, configuration and collective of `points_of(run)`, without a final newline.
+
+    r_overhead is the median over reliable points (over all valid ones where less than half are), with [min, max];
+    "per work" is the speed-up by the work done: cores that were given up did none. "reliable" counts reliable / valid /
+    all points.
+    """
+    heads = [
+        *("toolchain", "network", "configuration", "collective", "r_overhead", "[min, max]"),
+        *("vs basic", "speed-up", "per work", "reliable", "verdict", "diagnosis", "notes"),
+    ]
+    lines = []
+    for s in summarise(points):
+        plain = is_reference(s.case)
+        lines.append(
+            [
+                *(str(s.case[key]) for key in ("toolchain", "network")),
+                s.configuration,
+                str(s.case["collective"]),
+                ratio(s.r_overhead),
+                interval(s.r_overhead_min, s.r_overhead_max),
+                "" if plain else ratio(s.r_overhead_vs_basic),
+                "" if plain else ratio(s.speedup_vs_basic),
+                "" if plain else ratio(s.speedup_vs_basic_per_work),
+                f"{s.reliable}/{s.valid}/{s.points}",
+                s.shown_verdict,
+                s.diagnosis.title,
+                ", ".join(s.notes),
+            ]
+        )
+    return aligned(heads, lines, right={4, 6, 7, 8, 9}) if lines else "no points"
+
+
+def diagnosis_text(points: pd.DataFrame) -> str:
+    """What each map shows, and what can be done about it, once for all collectives of a configuration that share it."""
+    summaries = summarise(points)
+    lines: list[str] = []
+    for name in dict.fromkeys(s.name for s in summaries):
+        same = [s for s in summaries if s.name == name]
+        lines.append(name)
+        for advice in dict.fromkeys(s.diagnosis.advice for s in same):
+            lines += [
+                f"  {clean(s.case['collective'])}{_confidence(s.diagnosis)}: {clean(s.diagnosis.words)}"
+                for s in same
+                if s.diagnosis.advice == advice
+            ]
+            lines.append(f"    {clean(advice)}")
+    return "\n".join(lines)
+
+
+def _confidence(found: MapDiagnosis) -> str:
+    return f" ({found.confidence})" if found.confidence != UNRELIABLE else ""
+
+
+def points_table_text(points: pd.DataFrame) -> str:
+    """One line per point of `points_of(run)`, without a final newline: sizes, medians, ratios, and what is wrong."""
+    heads = [
+        *("toolchain", "network", "configuration", "collective", "comm", "comp", "message", "work"),
+        *("t_comm_ref", "t_comp_ref", "t_measured", "r_overhead", "95 %", "vs basic", "95 %", "speed-up"),
+        *("per work", "r_comm", "r_comp", "reps", "width", "diagnosis", "remarks"),
+    ]
+    lines = [
+        [
+            *(str(p[key]) for key in ("toolchain", "network")),
+            configuration_words(p),
+            str(p["collective"]),
+            *(duration(p[key]) for key in ("comm_target_ns", "comp_target_ns")),
+            size(p["message_bytes"]),
+            str(p["work_size"]),
+            *(duration(p[key]) for key in ("t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns")),
+            ratio(p["r_overhead"]),
+            interval(p["r_overhead_ci95_low"], p["r_overhead_ci95_high"]),
+            ratio(p["r_overhead_vs_basic"]),
+            interval(p["r_overhead_vs_basic_ci95_low"], p["r_overhead_vs_basic_ci95_high"]),
+            *(ratio(p[key]) for key in ("speedup_vs_basic", "speedup_vs_basic_per_work", "r_comm", "r_comp_slowdown")),
+            str(p["repetitions"]),
+            percent(p["interval_relative_reached"]),
+            Diagnosis.of(p).words,
+            "; ".join(remarks(p)),
+        ]
+        for p in points.to_dict("records")
+    ]
+    return aligned(heads, lines, right=set(range(4, 21)) - {12, 14}) if lines else "no points"
+
+
+def measured_share(records: Iterable[Record]) -> str:
+    """How much of the time that the benchmark ran was spent in repetitions that count; empty without a whole record."""
+    footers = [record.footer for record in records if record.footer is not None]
+    wall = sum(footer.wall_seconds for footer in footers)
+    share = 100 * sum(footer.measured_seconds for footer in footers) / wall if wall > 0 else math.nan
+    return f"{share:.1f} % of {wall:.0f} s" if math.isfinite(share) else ""
+
+
+def measured_share_text(records: Iterable[Record]) -> str:
+    """`measured_share` as a line for the terminal."""
+    share = measured_share(records)
+    rest = "calibration, warm-up, starts, checks of the data, and what was thrown away"
+    return f"{share} were spent in repetitions that count; the rest in {rest}" if share else ""
+
+
+def break_even_text(points: pd.DataFrame) -> str:
+    """For which sizes and from how many cores per rank on giving one up pays; empty where nobody gave one up."""
+    heads = [
+        *("toolchain", "network", "configuration", "collective", "cores", "comm", "comp", "message"),
+        *("per work", "95 %", "vs reduced", "pays from", "95 %", "per node", "pays here", "measured", "remarks"),
+    ]
+    lines = [
+        [
+            *(str(p[key]) for key in ("toolchain", "network")),
+            configuration_words(p),
+            str(p["collective"]),
+            str(p["cores_per_rank"]),
+            *(duration(p[key]) for key in ("comm_target_ns", "comp_target_ns")),
+            size(p["message_bytes"]),
+            ratio(p["speedup_vs_basic_per_work"]),
+            interval(p["speedup_vs_basic_per_work_ci95_low"], p["speedup_vs_basic_per_work_ci95_high"]),
+            ratio(p["speedup_vs_reduced"]),
+            cores_words(p["break_even_cores"]),
+            f"[{', '.join(cores_words(p[f'break_even_cores_ci95_{end}']) for end in ('low', 'high'))}]",
+            node_words(p),
+            p["pays"] + ("" if counts(p) else "?"),
+            measured_words(p),
+            ", ".join([*([] if p["reliable"] else ["unreliable"]), *circumstances(p)]),
+        ]
+        for p in break_even_table(points).to_dict("records")
+    ]
+    return aligned(heads, lines, right={*range(4, 9), 10, 11, 13}) if lines else ""
+
+
+def remarks(point: dict[Any, Any]) -> list[str]:
+    """Everything that a reader should know of a row of `points_of`, in words, worst first."""
+    kind = "unreliable" if point["valid"] else "not valid"
+    return [
+        *(f"{kind}: {reason}" for reason in point["unreliable_reasons"]),
+        *circumstances(point),
+        *point["flags"],
+        *([point["vs_basic_reason"]] if point["vs_basic_reason"] else []),
+    ]

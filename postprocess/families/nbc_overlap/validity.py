@@ -1,0 +1,191 @@
+"""What a point may be used for: `valid`, `reliable`, and what else a reader should know of it (`flags`).
+
+valid       There are at least 6 valid repetitions (fewer have no interval) and no data error. The medians are right.
+reliable    Valid, the case did not fail, and the value answers the question at this cell of the map:
+            * the 95 % interval of the ratio that decides (r_overhead_vs_basic where there is a basic to compare with,
+              `diagnosis.deciding_ratio`) can tell overlap (0) from serialisation (1): it is at most 0.5 wide, or
+              nothing of it is below 1;
+            * both sizes reach their target time: status none of `unreachable`, `not_searched` and `not_monotonic`, and
+              within 20 %, when they were calibrated and, but for given sizes, when they were measured; or the cell
+              stands in the wrong place of the map;
+            * the point of `basic` that it is compared with is reliable, of a case that did not fail, and none of its
+              references drifted by more than 10 %, or is more than 10 % off the time that its size had when it was
+              calibrated: a disturbed `basic` makes everything else look better (or worse);
+            * the clocks agree to within 10 % of the shorter reference, by which they could shift the ratio. How far
+              they agree may be unknown: that is no disagreement of 0, but a flag.
+flags       Worth knowing, but the ratio stands, because it is made of the references that were measured, not of the
+            targets: a size off its target by less; a measured reference of a given size more than 10 % off the time
+            that it had when it was calibrated; references that moved by more than 10 % against those of `basic` on the
+            same sizes (the very effect that r_overhead_vs_basic is there to show); an interval of r_overhead_vs_basic
+            below -0.02; a reference that drifted during the point (the trend has p < 0.01 and changes it by more than
+            2 % and by more than the asked width of the interval); MPI_Test that was asked for and never called; most
+            repetitions started late, or so many that measuring stopped for it; a start by barrier; no common clock
+            (times over ranks are then the longest of the ranks' own durations), at this point or at that of `basic`.
+
+Oversubscribed and shared cores are properties of the placement, cold caches one of the plan, in columns of their own;
+they make nothing unreliable. Neither does a recalibration, which mended something: the details of the point tell it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from postprocess.drawing.text import change, duration, interval, percent, ratio
+from postprocess.records.load import Calibration, Point, Reference, failed_reasons
+from postprocess.statistics.limits import CALIBRATION_LIMIT
+from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
+
+WIDEST_INTERVAL = 0.5
+SERIALISED = 1.0
+REFERENCE_LIMIT = 0.10
+CLOCK_LIMIT = 0.10
+DRIFT_LIMIT = 0.02
+DRIFT_P_VALUE = 0.01
+
+
+def invalid_reasons(point: Point) -> list[str]:
+    """Why a point's medians cannot be used at all; empty when they can."""
+    reasons = []
+    if point.stop_reason == "not_measured":
+        reasons.append("not measured")
+    elif point.repetitions < MIN_REPETITIONS:
+        reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
+    if point.data_errors:
+        reasons.append(f"wrong data received ({point.data_errors} errors)")
+    return reasons
+
+
+def unreliable_reasons(point: Point, deciding: Estimate, comm_ref_ns: float, comp_ref_ns: float) -> list[str]:
+    """Why the overhead ratio that decides about a point does not answer the question at its cell, the reasons of
+    `invalid_reasons` included. The references are the point's own medians; those of `basic` are `basic_reasons`."""
+    sizes = [
+        *_size_reasons("message size", "communication", point.comm_calibration, comm_ref_ns, point.comm_target_ns),
+        *_size_reasons("work size", "computation", point.comp_calibration, comp_ref_ns, point.comp_target_ns),
+    ]
+    if point.stop_reason == "not_measured":
+        return invalid_reasons(point) + sizes
+    reasons = invalid_reasons(point)
+    low, high = as_float(deciding.low), as_float(deciding.high)
+    width = high - low
+    if width > WIDEST_INTERVAL and not low >= SERIALISED:
+        reasons.append(f"interval too wide ({ratio(width) if math.isfinite(width) else 'unbounded'})")
+    elif math.isnan(width) and point.repetitions >= MIN_REPETITIONS:
+        reasons.append("no ratio: a reference time is 0")
+    reasons += sizes
+    if point.clock.residual_ns is not None and point.clock.residual_ns > CLOCK_LIMIT * min(comm_ref_ns, comp_ref_ns):
+        reasons.append(f"clocks disagree by {duration(point.clock.residual_ns)}")
+    return reasons
+
+
+def basic_reasons(
+    basic: Point, overhead: Estimate, comm_ref_ns: float, comp_ref_ns: float, failed: str = ""
+) -> list[str]:
+    """Why nothing can be held against a point of `basic`: its case failed, it is not reliable, or its references were
+    disturbed.
+
+    `overhead`, the references, and why it `failed` are those of `basic`.
+    """
+    found = failed_reasons(failed, "basic's")
+    found += [f"basic is not reliable here: {x}" for x in unreliable_reasons(basic, overhead, comm_ref_ns, comp_ref_ns)]
+    for name, calibration, reference in _terms(basic):
+        disturbed = [
+            *(_moved(name, reference) if calibration.status != "no_message" else []),
+            *_drifted(name, reference, REFERENCE_LIMIT),
+        ]
+        found += [f"basic's {words}" for words in disturbed]
+    return found
+
+
+def flags(point: Point, asked_width: float, test_interval_ns: int) -> list[str]:
+    """What a reader should know of a point although its ratio stands; `moved_flags` and `negative_flags` are apart.
+
+    `asked_width` is the width of the medians' intervals, relative to them, at which the point would have been done.
+    """
+    if point.stop_reason == "not_measured":
+        return []
+    found = []
+    for name, calibration, reference in _terms(point):
+        if calibration.status == "off_target" and abs(calibration.error_relative) <= CALIBRATION_LIMIT:
+            found.append(f"{name} size off target by {percent(abs(calibration.error_relative))}")
+        if calibration.status == "given":
+            found += _moved(name, reference)
+        found += _drifted(name, reference, asked_width)
+    if test_interval_ns and not point.test_calls:
+        found.append("MPI_Test was never called: the computation is one piece")
+    if point.stop_reason == "late":
+        found.append(
+            f"stopped because too many repetitions started late: {point.late_repetitions} thrown away, "
+            f"{point.repetitions} kept"
+        )
+    elif point.late_repetitions > point.repetitions:
+        found.append(f"{point.late_repetitions} repetitions thrown away: a rank started late")
+    if point.start_method == "barrier":
+        found.append("ranks started by a barrier, not by a clock")
+    if point.clock.method == "none":
+        found.append("no common clock: times over ranks are the longest of the ranks' own durations")
+    elif point.clock.residual_ns is None:
+        found.append("how far the clocks disagree is not known")
+    return found
+
+
+def drifted(reference: Reference, asked_width: float) -> bool:
+    """Whether a reference changed while its point was measured: beyond chance, and by an amount that matters."""
+    if reference.p_value is None or reference.change_relative is None:
+        return False
+    return reference.p_value < DRIFT_P_VALUE and abs(reference.change_relative) > max(asked_width, DRIFT_LIMIT)
+
+
+def moved_flags(comm_change: float, comp_change: float) -> list[str]:
+    """The references that moved against those of basic on the same sizes, from their relative changes."""
+    changes = (("communication", comm_change), ("computation", comp_change))
+    return [
+        f"{name} reference moved by {percent(change)} against basic"
+        for name, change in changes
+        if abs(change) > REFERENCE_LIMIT
+    ]
+
+
+def negative_flags(against_basic: Estimate) -> list[str]:
+    """An r_overhead_vs_basic whose interval lies wholly below -0.02: not even perfect overlap explains it."""
+    value, low, high = (as_float(part) for part in (against_basic.value, against_basic.low, against_basic.high))
+    if not high < -DRIFT_LIMIT:
+        return []
+    where = f"{ratio(value)} {interval(low, high)}"
+    return [f"r_overhead_vs_basic {where} is below 0: a reference was disturbed, or is slower in basic"]
+
+
+def _terms(point: Point) -> tuple[tuple[str, Calibration, Reference], ...]:
+    return (
+        ("communication", point.comm_calibration, point.comm_reference),
+        ("computation", point.comp_calibration, point.comp_reference),
+    )
+
+
+def _moved(name: str, reference: Reference) -> list[str]:
+    moved = reference.moved_relative
+    if moved is None or abs(moved) <= REFERENCE_LIMIT:
+        return []
+    return [f"{name} alone takes {change(moved)} against the time that its size was calibrated for"]
+
+
+def _drifted(name: str, reference: Reference, asked_width: float) -> list[str]:
+    if not drifted(reference, asked_width):
+        return []
+    return [f"{name} reference drifted by {change(reference.change_relative or 0)} during the point"]
+
+
+def _size_reasons(size: str, name: str, calibration: Calibration, ref_ns: float, target_ns: int) -> list[str]:
+    """Why a size, or the time that it took, puts the cell in the wrong place of the map."""
+    if calibration.status == "not_searched":
+        return [f"no {size} was looked for: the time was up"]
+    if calibration.status == "unreachable":
+        return [f"no {size} reaches this time"]
+    if calibration.status == "not_monotonic":
+        return [f"larger {size}s were faster: none could be chosen for this time"]
+    if calibration.status == "no_message":
+        return []
+    if calibration.time_ns and abs(calibration.error_relative) > CALIBRATION_LIMIT:
+        return [f"{name} size off target by {percent(abs(calibration.error_relative))}"]
+    if calibration.status != "given" and target_ns and abs(ref_ns / target_ns - 1) > CALIBRATION_LIMIT:
+        return [f"{name} alone took {duration(ref_ns)} for a target of {duration(target_ns)}"]
+    return []

@@ -1,0 +1,1 @@
+"""Other benchmarks beside ours."""

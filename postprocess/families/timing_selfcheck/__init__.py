@@ -1,0 +1,1 @@
+"""How steady a machine is, and what can be concluded on it."""

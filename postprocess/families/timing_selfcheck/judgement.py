@@ -1,0 +1,417 @@
+"""What the records of `timing_selfcheck` say about a machine: how steady it is, and what can be concluded on it.
+
+Pure functions on records and numbers; what cannot be computed is NaN. Times are nanoseconds, ratios have no unit.
+
+The verdict on a time (`judge`) asks two questions of the medians on which every metric rests. Is the 95 % interval of
+one launch's median narrow? Do the medians of several launches of the same work agree? Neither implies the other:
+repetitions of one launch share its memory layout, its placement and its minute, so that a narrow interval around a
+median says nothing about the next launch (Kalibera and Jones, Rigorous benchmarking in reasonable time, ISMM 2013;
+Hunold and Carpen-Amarie, Reproducible MPI benchmarking is still not as easy as you think, IEEE TPDS 27(12), 2016).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from postprocess.drawing.text import duration
+from postprocess.families.timing_selfcheck.record import KINDS, Clock, Noise, Residual, Selfcheck, Start, Timer, Work
+from postprocess.records.fields import Json
+from postprocess.statistics.limits import CALIBRATION_LIMIT, CONCLUSIVE
+from postprocess.statistics.metrics import CONFIDENCE, as_float, median_estimate
+
+TARGETS_NS = (500_000, 4_000_000, 16_000_000, 64_000_000)
+
+YES, WITH_CARE, NO, NOT_MEASURED = WORDS = ("yes", "with care", "no", "not measured")
+YES_LIMIT = CONCLUSIVE
+"""What the campaign aims at on a quiet machine: interval of the median, and coefficient of variation of launches."""
+CARE_LIMIT = 0.05
+"""Above it a machine is noisy."""
+
+START_AIM_NS = 1000.0
+"""95th percentile of the start imbalance on a quiet machine."""
+RESIDUAL_AIM_WITHIN_NS = 200.0
+"""Clock error within a node, at any age of the synchronisation."""
+RESIDUAL_AIMS_BETWEEN_NS = (1000.0, 2000.0)
+"""Clock error between nodes: at a synchronisation, and later (10 s)."""
+
+TICK_RATES_HZ = (100, 250, 300, 1000)
+"""What a kernel can be built with (CONFIG_HZ, kernel/Kconfig.hz of Linux)."""
+TICK_TOLERANCE = 0.10
+
+COMPARED_LAUNCHES = 2
+FEW_LAUNCHES = 5
+"""With fewer, the smallest difference is wide by what is not known of the launches, not by what was seen of them."""
+
+
+@dataclass(frozen=True)
+class StartProfile:
+    """Start imbalance of one method: percentiles over the repetitions in which nobody was late."""
+
+    method: str
+    repetitions: int
+    late: int
+    p50_ns: float
+    p95_ns: float
+    p99_ns: float
+    longest_ns: float
+
+
+@dataclass(frozen=True)
+class CoreNoise:
+    """What takes time from one core. ``tick_hz``: the kernel's tick that the detours come as often as, 0: none."""
+
+    rank: int
+    thread: int
+    host: str
+    cpu: int
+    seconds: float
+    threshold_ns: float
+    detours_per_second: float
+    p50_ns: float
+    p99_ns: float
+    longest_ns: float
+    share: float
+    tick_hz: int
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """One amount of work over all launches. ``trouble`` says why nothing is known of it; it is empty otherwise.
+
+    ``median_ns`` and ``interval_relative``: the median launch's; the interval's width over the median. ``cv_*``: the
+    coefficient of variation over the launches of each launch's median, mean and minimum.
+    """
+
+    kind: str
+    target_ns: int
+    size: int
+    launches: int
+    samples: int
+    late: int
+    median_ns: float
+    interval_relative: float
+    cv_median: float
+    cv_median_ci95: tuple[float, float]
+    cv_mean: float
+    cv_minimum: float
+    smallest_difference_relative: float
+    trouble: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether conclusions can be drawn at one time. ``reasons`` is the evidence; ``advice`` is empty for a yes."""
+
+    target_ns: int
+    word: str
+    smallest_difference_relative: float
+    reasons: tuple[str, ...]
+    advice: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All that the launches of one machine, library and placement say. ``launches``: those that were compared."""
+
+    launches: int
+    timer: Timer | None
+    clock: Clock | None
+    starts: tuple[StartProfile, ...]
+    cores: tuple[CoreNoise, ...]
+    work: tuple[Steadiness, ...]
+    verdicts: tuple[Verdict, ...]
+
+
+def summarise(records: Sequence[Selfcheck], targets_ns: Sequence[int] = TARGETS_NS) -> Summary:
+    """Everything at once, of records in the order of time: the first is of the launch that looked at everything."""
+    work = compared(records)
+    with_starts = next((one.starts for one in records if one.starts), ())
+    with_noise = next((one.noises for one in records if one.noises), ())
+    return Summary(
+        launches=max((one.launches for one in work), default=0),
+        timer=next((one.timer for one in records if one.timer), None),
+        clock=next((one.clock for one in records if one.clock), None),
+        starts=tuple(map(start_profile, with_starts)),
+        cores=tuple(map(core_noise, with_noise)),
+        work=work,
+        verdicts=verdicts(work, targets_ns),
+    )
+
+
+def as_json(summary: Summary) -> Json:
+    """The summary for programs: keys in full with their units, null for what is not known."""
+    return {
+        "launches": summary.launches,
+        "timer": _plain(summary.timer),
+        "clock": _plain(summary.clock),
+        "start": [_plain(one) for one in summary.starts],
+        "noise": [_plain(one) for one in summary.cores],
+        "work": [_plain(one) for one in summary.work],
+        "verdicts": [
+            {"target_ns": one.target_ns, "verdict": one.word, **_plain(one, "target_ns", "word")}
+            for one in summary.verdicts
+        ],
+    }
+
+
+def _plain(value: Any, *without: str) -> Any:
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value) if one.name not in without}
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def percentile(values: ArrayLike, percent: float) -> float:
+    """The smallest value that at least so many per cent of all are not above: one that was seen. NaN of nothing."""
+    found = np.asarray(values, dtype=np.float64)
+    return as_float(np.percentile(found, percent, method="inverted_cdf")) if found.size else math.nan
+
+
+def start_profile(start: Start) -> StartProfile:
+    """Percentiles of one method's start imbalance."""
+    values = start.imbalance_ns
+    p50, p95, p99, longest = (percentile(values, percent) for percent in (50, 95, 99, 100))
+    return StartProfile(start.method, len(values), start.late, p50, p95, p99, longest)
+
+
+def residual_is_large(clock: Clock, residual: Residual) -> bool:
+    """Whether the ranks' clocks disagree by more than is aimed at."""
+    at_once, later = RESIDUAL_AIMS_BETWEEN_NS
+    between = at_once if residual.after_seconds < 1 else later
+    return not residual.with_drift_ns <= (RESIDUAL_AIM_WITHIN_NS if clock.clocks == 1 else between)
+
+
+def core_noise(noise: Noise) -> CoreNoise:
+    """The profile of one core's detours. Percentiles are over the lengths that were kept."""
+    rate = noise.detours / noise.seconds if noise.seconds > 0 else math.nan
+    return CoreNoise(
+        rank=noise.rank,
+        thread=noise.thread,
+        host=noise.host,
+        cpu=noise.cpu,
+        seconds=noise.seconds,
+        threshold_ns=noise.threshold_ns,
+        detours_per_second=rate,
+        p50_ns=percentile(noise.detour_lengths_ns, 50),
+        p99_ns=percentile(noise.detour_lengths_ns, 99),
+        longest_ns=float(noise.longest_ns),
+        share=noise.share,
+        tick_hz=tick_of(rate, noise.share),
+    )
+
+
+def tick_of(detours_per_second: float, share_of_time: float) -> int:
+    """The rate of the kernel's tick that detours come as often as, to within TICK_TOLERANCE; 0: of none.
+
+    A hint, since the rate is all that is looked at: other detours come on top of the tick's, and a tick that is shorter
+    than the profile's threshold is not among them. A core that loses more than YES_LIMIT of its time loses it to
+    something else, whatever the rate.
+    """
+    if share_of_time > YES_LIMIT:
+        return 0
+    near = (hz for hz in TICK_RATES_HZ if abs(detours_per_second / hz - 1) <= TICK_TOLERANCE)
+    return next(near, 0)
+
+
+def coefficient_of_variation(values: ArrayLike) -> float:
+    """Standard deviation (of a sample: n - 1) over the mean. NaN of fewer than two values."""
+    found = np.asarray(values, dtype=np.float64)
+    return as_float(found.std(ddof=1) / found.mean()) if found.size > 1 and found.mean() > 0 else math.nan
+
+
+def variation_interval(cv: float, n: int) -> tuple[float, float]:
+    """95 % interval of a coefficient of variation of n values: that of a normal standard deviation, by chi-square.
+
+    Good for the few per cent that matter here; from ten launches it reaches from 0.69 to 1.83 times what was seen.
+    """
+    if n < 2 or math.isnan(cv):
+        return math.nan, math.nan
+    tail = (1 - CONFIDENCE) / 2
+    low, high = (math.sqrt((n - 1) / float(stats.chi2.ppf(q, n - 1))) for q in (1 - tail, tail))
+    return cv * low, cv * high
+
+
+def smallest_difference(cv: float, launches: int, interval_relative: float, compared: int = COMPARED_LAUNCHES) -> float:
+    """The smallest relative difference that is not chance, when `compared` launches of each side are compared.
+
+    Fisher's least significant difference at 95 % (The Design of Experiments, 1935; here for two means):
+
+        t(0.975; launches - 1) * s * sqrt(1 / compared + 1 / compared)
+
+    s is the spread of launches' medians that this machine showed: their coefficient of variation `cv` over `launches`
+    launches, and never less than what a launch's own interval implies, interval_relative / (2 * 1.96), the standard
+    error of its median. (The first holds the second already, but a few launches may agree by chance.) A difference of
+    exactly this size is told half of the time, one of twice the size almost always (97 times of 100). NaN where there
+    were fewer than two launches.
+    """
+    if launches < 2 or math.isnan(cv):
+        return math.nan
+    normal = float(stats.norm.ppf((1 + CONFIDENCE) / 2))
+    spread = max(cv, 0.0 if math.isnan(interval_relative) else interval_relative / (2 * normal))
+    return float(stats.t.ppf((1 + CONFIDENCE) / 2, launches - 1)) * spread * math.sqrt(2 / compared)
+
+
+def compared(records: Sequence[Selfcheck]) -> tuple[Steadiness, ...]:
+    """The work of all launches but the first, and where none of these measured it, of the first.
+
+    The first launch found the sizes before it measured, in memory that the search had used; the others are alike.
+    """
+    alone, alike = (
+        {(KINDS.index(one.kind), one.target_ns): one for one in steadiness_of(part)}
+        for part in (records[:1], records[1:])
+    )
+    measured = {key: one for key, one in alike.items() if one.launches}
+    return tuple(found for _, found in sorted({**alike, **alone, **measured}.items()))
+
+
+def steadiness_of(records: Iterable[Selfcheck]) -> tuple[Steadiness, ...]:
+    """Every amount of work that any of these launches measured, by kind and time."""
+
+    def key(work: Work) -> tuple[int, int]:
+        return KINDS.index(work.kind), work.target_ns
+
+    works = sorted((work for record in records for work in record.works), key=key)
+    return tuple(_steadiness(list(group)) for _, group in groupby(works, key))
+
+
+def _steadiness(works: list[Work]) -> Steadiness:
+    """Of launches of one amount of work. One that has no samples is no launch."""
+    first = works[0]
+    measured = [work for work in works if len(work.samples_ns)]
+    series = [work.samples_ns.astype(np.float64) for work in measured]
+    medians = [median_estimate(one) for one in series]
+    widths = [as_float((one.high - one.low) / one.value) for one in medians]
+    median = float(np.median([as_float(one.value) for one in medians])) if medians else math.nan
+    width = float(np.median(widths)) if widths else math.nan
+    cv = coefficient_of_variation([as_float(one.value) for one in medians])
+    return Steadiness(
+        kind=first.kind,
+        target_ns=first.target_ns,
+        size=first.size,
+        launches=len(measured),
+        samples=sum(map(len, series)),
+        late=sum(work.late for work in works),
+        median_ns=median,
+        interval_relative=width,
+        cv_median=cv,
+        cv_median_ci95=variation_interval(cv, len(measured)),
+        cv_mean=coefficient_of_variation([one.mean() for one in series]),
+        cv_minimum=coefficient_of_variation([one.min() for one in series]),
+        smallest_difference_relative=smallest_difference(cv, len(measured), width),
+        trouble=_trouble(works, median, width),
+    )
+
+
+def _trouble(works: list[Work], median_ns: float, width: float) -> str:
+    calibration = works[0].calibration
+    if calibration and calibration.status == "unreachable":
+        return f"no size of the {works[0].kind} reaches this time"
+    if calibration and calibration.status == "not_searched":
+        return f"no size of the {works[0].kind} was looked for: the time was up"
+    if math.isnan(median_ns):
+        return works[0].reason or "no samples"
+    return "too few samples for an interval" if math.isnan(width) else ""
+
+
+def is_off_target(one: Steadiness) -> bool:
+    """Whether the size that was found takes another time by more than a point of the campaign may be off."""
+    return abs(one.median_ns / one.target_ns - 1) > CALIBRATION_LIMIT
+
+
+def judge(interval_relative: float, cv_median: float) -> str:
+    """The word for one amount of work: both at most YES_LIMIT, both at most CARE_LIMIT, or not.
+
+    With one launch alone (cv_median NaN) it is `with care` at best: how launches differ is not known.
+    """
+    if math.isnan(interval_relative):
+        return NOT_MEASURED
+    known = [value for value in (interval_relative, cv_median) if not math.isnan(value)]
+    if max(known) > CARE_LIMIT:
+        return NO
+    return YES if len(known) == 2 and max(known) <= YES_LIMIT else WITH_CARE
+
+
+def verdicts(work: Sequence[Steadiness], targets_ns: Sequence[int] = TARGETS_NS) -> tuple[Verdict, ...]:
+    """One per time: the worse word of computation and communication, both of which a conclusion rests on."""
+    words = {target: _words(work, target) for target in targets_ns}
+    good = [target for target, found in words.items() if _worst(found.values()) in (YES, WITH_CARE)]
+    return tuple(_verdict(work, target, words[target], good) for target in targets_ns)
+
+
+def _words(work: Sequence[Steadiness], target_ns: int) -> dict[str, str]:
+    here = {one.kind: one for one in work if one.target_ns == target_ns}
+    return {kind: _word(here[kind]) if kind in here else NOT_MEASURED for kind in KINDS}
+
+
+def _word(one: Steadiness) -> str:
+    """What takes another time than the target is steady with care at best."""
+    if one.trouble:
+        return NOT_MEASURED
+    return _worst([judge(one.interval_relative, one.cv_median), WITH_CARE if is_off_target(one) else YES])
+
+
+def _worst(words: Iterable[str]) -> str:
+    found = set(words)
+    return next(word for word in (NO, NOT_MEASURED, WITH_CARE, YES) if word in found)
+
+
+def _verdict(work: Sequence[Steadiness], target_ns: int, words: dict[str, str], good: Sequence[int]) -> Verdict:
+    here = [one for one in work if one.target_ns == target_ns]
+    word = _worst(words.values())
+    told = [one.smallest_difference_relative for one in here if not one.trouble]
+    reasons = [_evidence(one) for one in here]
+    reasons += [f"{kind}: no samples" for kind in KINDS if kind not in {one.kind for one in here}]
+    return Verdict(
+        target_ns=target_ns,
+        word=word,
+        smallest_difference_relative=float(np.max(told)) if len(told) == len(KINDS) else math.nan,
+        reasons=tuple(reasons),
+        advice=_advice(word, [one for one in here if not one.trouble], target_ns, good),
+    )
+
+
+def _evidence(one: Steadiness) -> str:
+    if one.trouble:
+        return f"{one.kind}: {one.trouble}"
+    launches = "launches not compared" if math.isnan(one.cv_median) else f"launches {share(one.cv_median)}"
+    off = f"takes {duration(one.median_ns)}, " if is_off_target(one) else ""
+    return f"{one.kind}: {off}interval {share(one.interval_relative)}, {launches}"
+
+
+def _advice(word: str, measured: Sequence[Steadiness], target_ns: int, good: Sequence[int]) -> str:
+    if word in (YES, NOT_MEASURED):
+        return ""
+    advice = ["end what disturbs this machine"] if any(one.interval_relative > CARE_LIMIT for one in measured) else []
+    if any(one.interval_relative > YES_LIMIT for one in measured):
+        advice.append("give it more repetitions (a larger --budget-seconds)")
+    if any(one.cv_median > YES_LIMIT for one in measured):
+        advice.append("launch every case several times (--repeat) and trust no single launch")
+    if any(one.launches < FEW_LAUNCHES and one.smallest_difference_relative > 1 for one in measured):
+        advice.append("compare more launches (--launches): these are too few to tell a difference")
+    if any(math.isnan(one.cv_median) for one in measured):
+        advice.append("compare several launches (--launches) first")
+    if any(map(is_off_target, measured)):
+        advice.append("start the doctor again: the search for a size of this time was disturbed")
+    longer = [target for target in good if target > target_ns]
+    if word == NO and longer:
+        advice.append(f"or measure at {duration(longer[0])}, where this machine is steadier")
+    return "; ".join(advice)
+
+
+def share(fraction: float) -> str:
+    """A small fraction as people read it: ``0.4 %``, ``< 0.1 %``, ``12 %``; ``-`` for NaN."""
+    if not math.isfinite(fraction):
+        return "-"
+    percent = 100 * fraction
+    if 0 < percent < 0.1:
+        return "< 0.1 %"
+    return f"{percent:.1f} %" if percent < 9.95 else f"{percent:.0f} %"

@@ -1,0 +1,378 @@
+"""The figures of `measurement` as a part of a Markdown page: tables, pictures, provenance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from postprocess.drawing.text import clean, duration
+from postprocess.families.timing_selfcheck.judgement import YES_LIMIT, share
+from postprocess.quality.measurement import (
+    BETWEEN,
+    HOLD_AIM_SECONDS,
+    LAUNCHES_AIM,
+    NOT_REACHED,
+    PERCENTS,
+    REACHED,
+    WITHIN,
+    ClockError,
+    Figures,
+    Held,
+    Known,
+    Records,
+    Stops,
+    aims,
+)
+from postprocess.quality.stop_rules import ADAPTIVE, ASKED_WIDTH, FIXED_100, FIXED_1000, RERUN
+
+BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+"""Between these lines of a page everything is written anew by `campaign figures --out docs`."""
+
+START, CLOCK, STOP, LAUNCHES = PICTURES = ("start", "clock", "stop", "launches")
+
+_ALT = {
+    START: "Cumulative shares of starts by their imbalance, for each method of starting",
+    CLOCK: "Errors of the common clock at once and later, with and without drift correction",
+    STOP: "Wall time that each stop rule takes, by kind of work and target time",
+    LAUNCHES: "Coefficients of variation over launches for median, mean and minimum, by target time",
+}
+PLACES = {WITHIN: "within a node", BETWEEN: "between two nodes"}
+METHODS = {
+    "deadline": "deadline",
+    "deadline, late ones too": "deadline, the late ones too",
+    "mpi_barrier": "MPI_Barrier",
+    "dissemination": "dissemination barrier",
+    "true deadline": "deadline, artificial clocks: true",
+}
+RULE_TITLES = {
+    ADAPTIVE: "this project: adaptive",
+    FIXED_1000: "OSU: 1000 fixed, 100 before",
+    FIXED_100: "OSU: 100 fixed, 10 before",
+    RERUN: "bench-pcomm: 150, again until 5 %",
+}
+"""Whose rules they are. The programs themselves are not run."""
+
+
+class PageError(ValueError):
+    """A page that has no place for the figures; the message is one line."""
+
+
+def into_page(page: str, part: str) -> str:
+    """The page with this part between the markers, in the place of what was there. Raises PageError."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise PageError(f"no place for the figures: the lines '{BEGIN}' and '{END}' are needed, in this order")
+    return f"{before}{BEGIN}\n\n{part.strip()}\n\n{END}{after}"
+
+
+def part_of_page(found: Figures, records: Records, pictures: Mapping[str, str]) -> str:
+    """The whole part, from the values to reach to the provenance. `pictures`: addresses by name, of PICTURES."""
+    run = records.run
+    sections = [
+        f"Measured on {clean(run.get('started_utc', '?'))} with {clean(run.get('toolchain', '?'))}: "
+        f"see [provenance](#provenance).",
+        "" if records.interrupted else clean(run.get("note", "")),
+        *(f"**{line[0].upper()}{line[1:]}.**" for line in warnings(found, records)),
+    ]
+    if not found.empty:
+        sections += ["### Values to reach", _aims(found, records), _why_not(found, records)]
+    if found.starts:
+        sections += ["### Start", *_picture(START, pictures), _starts(found, records)]
+    if found.clocks:
+        sections += ["### Clock", *_picture(CLOCK, pictures), _clocks(found, records)]
+    if found.stops:
+        sections += ["### When to stop", *_picture(STOP, pictures), _stops(found)]
+    if found.launches > 1:
+        sections += ["### Launches", *_picture(LAUNCHES, pictures), _variations(found)]
+    sections += ["### Provenance", _provenance(records)]
+    return "\n\n".join(one for one in sections if one)
+
+
+def warnings(found: Figures, records: Records) -> list[str]:
+    """What a reader has to know before the numbers, a line each, without a full stop."""
+    lines = []
+    if records.interrupted:
+        rest = "too little was measured to say anything" if found.empty else "what follows is what there is"
+        lines.append(f"partial: {clean(records.interrupted)}; {rest}")
+    if records.run.get("busy"):
+        lines.append(
+            f"the machine was busy: {clean(records.run['busy'])}; the numbers are those of a disturbed machine: "
+            "measure again when nothing else runs"
+        )
+    if records.run.get("trouble"):
+        lines.append(f"not all went well: {clean(records.run['trouble'])}")
+    return lines
+
+
+def verdict_lines(found: Figures, records: Records) -> list[str]:
+    """The values to reach, for a terminal; none where nothing was measured."""
+    if found.empty:
+        return []
+    rows = [(one.what, f"{_sign(one)} {_limit(one)}", one.verdict, _measured(one)) for one in _held(found, records)]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, [*widths, 0], strict=True)) for row in rows)
+    return [line.rstrip() for line in lines]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; bars in cells are escaped."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _picture(name: str, pictures: Mapping[str, str]) -> list[str]:
+    return [f"![{_ALT[name]}]({pictures[name]})"] if name in pictures else []
+
+
+def _no(records: Records) -> str:
+    return records.no_nodes
+
+
+def _held(found: Figures, records: Records) -> list[Held]:
+    return aims(found, records.no_nodes, records.interrupted)
+
+
+def _times(value: float) -> str:
+    return f"{value:.1f}"
+
+
+def _seconds(value: float) -> str:
+    return duration(1e9 * value)
+
+
+_UNITS: Mapping[str, Callable[[float], str]] = {"ns": duration, "": share, "times": _times, "s": _seconds}
+
+
+def _known(known: Known, unit: str) -> str:
+    show = _UNITS[unit]
+    if math.isnan(known.value):
+        return "–"
+    value = show(known.value)
+    if math.isnan(known.low) or known.low == known.high:
+        return value
+    high = "∞" if math.isinf(known.high) else show(known.high)
+    return f"{value} [{show(known.low)}, {high}]"
+
+
+def _sign(held: Held) -> str:
+    return "≥" if held.at_least else "≤"
+
+
+def _unit(held: Held) -> str:
+    return "times" if held.at_least else "ns" if held.limit >= 10 else ""
+
+
+def _limit(held: Held) -> str:
+    return {"times": f"{held.limit:g} times", "ns": duration(held.limit), "": share(held.limit)}[_unit(held)]
+
+
+def _measured(held: Held) -> str:
+    seen = [
+        f"{duration(float(target))}: {_known(known, _unit(held))}" if target else _known(known, _unit(held))
+        for target, known in held.values
+    ]
+    return "; ".join([*seen, *([clean(held.missing)] if held.missing else [])]) or "–"
+
+
+def _aims(found: Figures, records: Records) -> str:
+    rows = [
+        [clean(one.what), f"{_sign(one)} {_limit(one)}", _measured(one), _strong(one.verdict)]
+        for one in _held(found, records)
+    ]
+    return (
+        "What is aimed at on a quiet machine. The value itself is judged, not the range in brackets: the 95 % interval "
+        "of a percentile and of a coefficient of variation, the smallest and the largest launch or series otherwise."
+        "\n\n" + table(["", "to reach", "measured", ""], rows)
+    )
+
+
+def _strong(verdict: str) -> str:
+    return f"**{verdict}**" if verdict in (REACHED, NOT_REACHED) else verdict
+
+
+def _why_not(found: Figures, records: Records) -> str:
+    """What the records say of the aims on repetitions and launches that were not reached, an item each."""
+    missed = {one.what: one for one in _held(found, records) if one.verdict == NOT_REACHED}
+    lines = []
+    for kind in ("computation", "communication"):
+        if f"variation of launches, {kind}" in missed:
+            far = [one for one in found.variations if one.kind == kind and one.median.value > YES_LIMIT]
+            for whole in (True, False):
+                here = [one for one in far if (one.minimum.value > YES_LIMIT) == whole]
+                if here:
+                    seen = ", ".join(f"{duration(one.target_ns)}: {share(one.minimum.value)}" for one in here)
+                    lines.append(f"{kind}, launches: {_LAUNCHES_VARY[whole]} ({seen}).")
+        speed = missed.get(f"OSU's 1000 repetitions / adaptive stop, {kind}")
+        if speed:
+            slow = {target for target, known in speed.values if known.value < speed.limit}
+            stops = [one for one in found.stops if one.kind == kind and one.rule == ADAPTIVE]
+            seen = ", ".join(
+                f"{duration(one.target_ns)}: {one.spread(lambda replay: replay.repetitions).value:.0f}"
+                for one in stops
+                if str(one.target_ns) in slow
+            )
+            lines.append(
+                f"{kind}, stop: times within a series vary so much that an interval of {share(ASKED_WIDTH)} takes "
+                f"many repetitions by itself ({seen})."
+            )
+    return "What is not reached, and what varies:\n\n" + "\n".join(f"- {line}" for line in lines) if lines else ""
+
+
+_LAUNCHES_VARY = {
+    True: "even the fastest repetition varies from launch to launch, so that more repetitions would hardly help; "
+    "variation of the minimum",
+    False: "the fastest repetition varies less than the median: launches differ in how many repetitions are slowed "
+    "down; variation of the minimum",
+}
+
+
+def _skipped(records: Records) -> str:
+    return f"Between two nodes: not measured, {clean(_no(records))}.\n\n" if _no(records) else ""
+
+
+def _starts(found: Figures, records: Records) -> str:
+    head = ["where", "start by", "starts", "late", *(f"p{percent}" for percent in PERCENTS), "largest"]
+    rows = [
+        [
+            PLACES[one.where],
+            METHODS[one.method],
+            str(len(one.imbalance_ns)),
+            str(one.late),
+            *(_known(known, "ns") for known in one.percentiles),
+            duration(float(one.imbalance_ns.max())),
+        ]
+        for one in found.starts
+    ]
+    return (
+        "Imbalance: how long after the first rank the last one begins, by the common clock; between nodes its error "
+        "is in it. The methods take turns, so that all see the same disturbances. A deadline that a rank is late for "
+        "does not count, because the repetition is thrown away; how many these were is in the table, and what they "
+        "would have done to it. Nothing is ever thrown away at a barrier. In brackets, 95 % intervals from order "
+        "statistics. On artificial clocks, whose truth is known, the true time of every start is looked at, not what "
+        "the project believes.\n\n" + _skipped(records) + table(head, rows)
+    )
+
+
+def _moment(one: ClockError) -> str:
+    return "at once" if one.after_seconds < 1 else f"after {one.after_seconds:.0f} s"
+
+
+def _clocks(found: Figures, records: Records) -> str:
+    head = ["where", "clocks", "", "launches", "residual, drift corrected", "offset alone", "true error"]
+    rows = [
+        [
+            PLACES[one.where],
+            one.what,
+            _moment(one),
+            str(one.launches),
+            _known(one.with_drift, "ns"),
+            _known(one.without_drift, "ns"),
+            _known(one.true, "ns"),
+        ]
+        for one in found.clocks
+    ]
+    refused = [f"Refused: {clean(one.refusal)}." for one in records.truths if one.refusal]
+    return (
+        "Residual: what an exchange of messages sees of the common clock's error, its own error in it; the median "
+        "launch, in brackets the best and the worst. *One clock*: ranks of a node, which are not corrected. *Two "
+        "clocks, 100 s apart*: nodes that have time namespaces and network namespaces of their own, joined by a veth "
+        "pair; they do not drift apart, because one oscillator drives both, so that their two columns should be the "
+        "same. *Artificial*: what the ranks read is the machine's one clock with this offset and drift added, so that "
+        "the true error is known, and the drift is there to be corrected.\n\n"
+        + _skipped(records)
+        + table(head, rows)
+        + "".join(f"\n\n{line}" for line in refused)
+    )
+
+
+def _stops(found: Figures) -> str:
+    head = [
+        "work", "rule", "wall time", "repetitions", "interval reached", f"≤ {share(ASKED_WIDTH)}", "within 1 %",
+        "within 2 %",
+    ]  # fmt: skip
+    rows = [[f"{one.kind}, {duration(one.target_ns)}", *_stop_cells(one)] for one in found.stops]
+    close = {(one.kind, one.target_ns, one.rule): f"{one.close(0.02)} of {len(one.replays)}" for one in found.stops}
+    faster = [
+        [
+            f"{one.kind}, {duration(one.target_ns)}",
+            _known(one.ratio, "times"),
+            f"{one.pairs} of {one.series}",
+            *(close[one.kind, one.target_ns, rule] for rule in (ADAPTIVE, FIXED_1000)),
+        ]
+        for one in found.faster
+    ]
+    return (
+        "Every rule is asked of the very same recorded series, from the same places in them. Those of OSU and of "
+        "bench-pcomm are written as they have them; their programs are not run.\n\n*Times*: how many times the wall "
+        "time of the adaptive stop OSU's 1000 repetitions take (their 100 warm-ups aside), on the series where both "
+        "reached the width. *Within 2 %*: on how many series the rule's own estimate (a median; the others' is a mean) "
+        "was so near to the median of the whole series.\n\n"
+        + table(
+            ["work", "OSU's 1000 / adaptive, times", "on series", "within 2 %, adaptive", "within 2 %, OSU's 1000"],
+            faster,
+        )
+        + f"\n\n<details>\n<summary>Every rule on every kind of work: {len(rows)} rows</summary>\n\n"
+        "The median series, in brackets the smallest and the largest. Repetitions and wall time are all that the rule "
+        "needs, its own warm-ups and reruns too. *Interval reached*: the width of the 95 % interval of the median of "
+        "what the rule kept, and on how many series it was narrow enough.\n\n" + table(head, rows) + "\n\n</details>"
+    )
+
+
+def _stop_cells(one: Stops) -> list[str]:
+    count = len(one.replays)
+    unended = f"; {one.unended} series ended before it" if one.unended else ""
+    name = RULE_TITLES[one.rule] + unended
+    if not count:
+        return [name, *["–"] * 6]
+    repetitions = one.spread(lambda replay: replay.repetitions)
+    same = repetitions.low == repetitions.high
+    return [
+        name,
+        _known(one.spread(lambda replay: replay.seconds), "s"),
+        f"{repetitions.value:.0f}" + ("" if same else f" [{repetitions.low:.0f}, {repetitions.high:.0f}]"),
+        _known(one.spread(lambda replay: replay.width_relative), ""),
+        f"{one.narrow} of {count}",
+        f"{one.close(0.01)} of {count}",
+        f"{one.close(0.02)} of {count}",
+    ]
+
+
+def _variations(found: Figures) -> str:
+    head = ["work", "launches", "median", "mean", "minimum", "interval of one launch"]
+    rows = [
+        [
+            f"{one.kind}, {duration(one.target_ns)}" + (f": {one.trouble}" if one.trouble else ""),
+            str(one.launches),
+            *(_known(known, "") for known in (one.median, one.mean, one.minimum)),
+            share(one.width_relative),
+        ]
+        for one in found.variations
+    ]
+    return (
+        "Coefficient of variation over launches of what each launch says of the same work: its median, its mean, its "
+        "minimum; in brackets the 95 % interval, which assumes that launches are normal, and is wide with "
+        f"{found.launches} of them. The first launch, which finds the sizes, is not compared. *Interval*: width of "
+        "the 95 % interval of the median in the median launch.\n\n" + table(head, rows)
+    )
+
+
+def _provenance(records: Records) -> str:
+    run = records.run
+    names = {
+        "command": "command", "started_utc": "date", "seconds": "took, s", "commit": "commit",
+        "machine": "machine", "library": "library", "placement": "ranks", "work": "work",
+        "load": "taken by other programs", "steal": "taken by the hypervisor",
+    }  # fmt: skip
+    rows = [[title, clean(run[key])] for key, title in names.items() if run.get(key) not in (None, "")]
+    return table(["", ""], rows)
+
+
+def what_is_short(hold_seconds: float, launches: int) -> str:
+    """What a shorter run cannot say, in one line; empty where it can say everything."""
+    lacks = []
+    if hold_seconds < HOLD_AIM_SECONDS:
+        lacks.append(f"clocks are held for {hold_seconds:g} s, not {HOLD_AIM_SECONDS:g}")
+    if launches < LAUNCHES_AIM:
+        lacks.append(f"{launches} launches are compared, not {LAUNCHES_AIM} (one more finds the sizes)")
+    return "A quick look: " + ", ".join(lacks) + "." if lacks else ""

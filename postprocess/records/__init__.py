@@ -1,0 +1,1 @@
+"""Record files, run folders and what they say, read with care."""

@@ -1,0 +1,178 @@
+"""JSON Lines read with care: numbered lines, typed keys, and one line of error that names file, line and key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postprocess.drawing.text import clean
+
+Json: TypeAlias = dict[str, Any]
+Nanoseconds: TypeAlias = NDArray[np.int64]
+
+_INT64_MAX = 2**63 - 1
+
+
+class RecordError(ValueError):
+    """A record file or a run folder that cannot be read; the message is one line, ``file:line: what is wrong``."""
+
+
+def fail(where: str, message: str) -> NoReturn:
+    """Raise RecordError."""
+    raise RecordError(f"{where}: {message}")
+
+
+def lines_of(path: Path) -> Iterator[tuple[str, Json | None]]:
+    """Every line as ``file:line`` and its object; None for a last line that was cut.
+
+    A last line that only lacks its newline is whole. Raises RecordError where the file cannot be read or a line is no
+    JSON object.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        fail(clean(str(path)), f"cannot be read: {error.strerror}")
+    *whole, tail = data.split(b"\n")
+    for number, line in enumerate(whole, start=1):
+        where = f"{clean(path.name)}:{number}"
+        yield where, _object(line, where)
+    if tail:
+        where = f"{clean(path.name)}:{len(whole) + 1}"
+        try:
+            json.loads(tail.decode("utf-8"))
+        except (ValueError, RecursionError):
+            yield where, None
+            return
+        yield where, _object(tail, where)
+
+
+def _object(line: bytes, where: str) -> Json:
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError:
+        fail(where, "not UTF-8")
+    return json_object(text, where)
+
+
+def json_object(text: str, where: str) -> Json:
+    """The JSON object that is the text. Raises RecordError where it is none."""
+
+    def refuse(name: str) -> NoReturn:
+        raise ValueError(name)
+
+    try:
+        value = json.loads(text, parse_constant=refuse)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is no text
+    except (ValueError, RecursionError):
+        fail(where, "not JSON")
+    if not isinstance(value, dict):
+        fail(where, "not a JSON object")
+    return value
+
+
+class Fields:
+    """Typed access to one JSON object, whose errors name the line and the key."""
+
+    def __init__(self, value: Json, where: str, name: str = "") -> None:
+        self.value, self.where, self.name = value, where, name
+
+    def _get(self, key: str, right: Callable[[Any], bool], wanted: str) -> Any:
+        if key not in self.value:
+            fail(self.where, f"{self.name}{key} is missing")
+        value = self.value[key]
+        if not right(value):
+            fail(self.where, f"{self.name}{key} is not {wanted}")
+        return value
+
+    def text(self, key: str) -> str:
+        return str(self._get(key, lambda v: isinstance(v, str), "a string"))
+
+    def flag(self, key: str) -> bool:
+        return bool(self._get(key, lambda v: isinstance(v, bool), "true or false"))
+
+    def count(self, key: str) -> int:
+        return int(self._get(key, is_count, "a whole number"))
+
+    def positive(self, key: str) -> int:
+        return int(self._get(key, lambda v: is_count(v) and v > 0, "a whole number from 1"))
+
+    def number(self, key: str) -> float:
+        return float(self._get(key, is_number, "a number"))
+
+    def number_or_nan(self, key: str) -> float:
+        value = self._get(key, lambda v: v is None or is_number(v), "a number or null")
+        return float("nan") if value is None else float(value)
+
+    def number_or_none(self, key: str) -> float | None:
+        value = self.number_or_nan(key)
+        return None if np.isnan(value) else value
+
+    def items(self, key: str) -> list[Any]:
+        return list(self._get(key, lambda v: isinstance(v, list), "a list"))
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        return tuple(self._get(key, lambda v: list_of(v, lambda x: isinstance(x, str)), "a list of strings"))
+
+    def counts(self, key: str) -> tuple[int, ...]:
+        return tuple(self._get(key, lambda v: list_of(v, is_count), "a list of whole numbers"))
+
+    def counts_or_none(self, key: str) -> tuple[int | None, ...]:
+        wanted = "a list of whole numbers or nulls"
+        return tuple(self._get(key, lambda v: list_of(v, lambda x: x is None or is_count(x)), wanted))
+
+    def count_lists(self, key: str) -> tuple[tuple[int, ...], ...]:
+        wanted = "a list of lists of whole numbers"
+        return tuple(map(tuple, self._get(key, lambda v: list_of(v, lambda row: list_of(row, is_count)), wanted)))
+
+    def times(self, key: str, length: int | None = None) -> Nanoseconds:
+        """Whole nanoseconds from 0; `length`: how many there must be."""
+        values = self.counts(key)
+        if length is not None and len(values) != length:
+            fail(self.where, f"{self.name}{key} has {len(values)} values, not {length}")
+        return np.array(values, dtype=np.int64)
+
+    def times_table(self, key: str, rows: int, columns: int) -> Nanoseconds:
+        """Whole nanoseconds from 0, of shape (rows, columns)."""
+        values = self.count_lists(key)
+        if len(values) != rows or any(len(row) != columns for row in values):
+            fail(self.where, f"{self.name}{key} is not {rows} lists of {columns} values")
+        return np.array(values, dtype=np.int64).reshape(rows, columns)
+
+    def strings(self, key: str) -> dict[str, str]:
+        wanted = "an object of strings"
+        return dict(
+            self._get(key, lambda v: isinstance(v, dict) and all(isinstance(x, str) for x in v.values()), wanted)
+        )
+
+    def mapping(self, key: str) -> Json:
+        return dict(self._get(key, lambda v: isinstance(v, dict), "an object"))
+
+    def inside(self, key: str) -> Fields:
+        return Fields(self.mapping(key), self.where, f"{self.name}{key}.")
+
+    def each(self, key: str) -> Iterator[Fields]:
+        for index, value in enumerate(self.items(key)):
+            name = f"{self.name}{key}[{index}]"
+            if not isinstance(value, dict):
+                fail(self.where, f"{name} is not an object")
+            yield Fields(value, self.where, name + ".")
+
+
+def is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _INT64_MAX
+
+
+def is_number(value: object) -> bool:
+    if type(value) is int:
+        return abs(value) <= _INT64_MAX
+    return type(value) is float and bool(np.isfinite(value))
+
+
+def list_of(value: object, right: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(right, value))

@@ -1,0 +1,267 @@
+"""How much one series of launches differs from another, and how sure that is: pure functions on NumPy arrays.
+
+The launch is the unit: repetitions of one launch share its memory, its connections and whatever else ran then, and are
+not independent (Kalibera and Jones 2013, "Rigorous benchmarking in reasonable time", doi:10.1145/2464157.2464160). A
+launch enters with one number, the median of its repetitions. Two sides of a case have few launches, often three to
+five, but a comparison has many cases, and how much launches differ is much the same in similar cases. Cases that the
+same launches measured, a block, may all move together: a slow launch may be slow in all of them. So:
+
+1. The variance between launches of each case is moderated by that of all others (Smyth 2004, "Linear models and
+   empirical Bayes methods", doi:10.2202/1544-6115.1027): a case with three launches that agree by luck is not believed.
+   How much is known of the others counts each block once: a thousand cases of the same six launches tell of six.
+2. The effect is the difference of the sides' medians over launches, and t the effect over its standard error.
+3. What t is where nothing differs is found by a bootstrap of launches: residuals of all launches, each over the scale
+   of its case, are drawn for both sides, times the root of a variance drawn for the case from the common distribution,
+   and t is made of them. One such distribution serves all cases with about as many launches; its quantiles give the
+   interval (bootstrap-t) and its tail the p-value, beyond the last draws as that of Student's t. Outliers that launches
+   have are in it. Where there are too few independent residuals to draw from, normal ones are drawn.
+4. Over all cases the false-discovery rate is controlled (Benjamini and Hochberg 1995).
+
+With fewer than FEWEST_LAUNCHES on both sides together, or where no case tells how launches differ, there is no interval
+and no p-value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, special, stats
+
+from postprocess.statistics.metrics import CONFIDENCE, Floats
+
+Integers = NDArray[np.int64]
+
+DRAWS = 100_000
+"""Of the distribution of t."""
+TAIL_DRAWS = 30
+"""The largest draws, beyond which the distribution goes on as Student's t with the launches' own degrees of freedom:
+p-values of a comparison with many cases must be smaller than one draw of all. With as many, the place where it begins
+is known to a fifth."""
+DRAWN = np.array([1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30])
+"""Of a side, the launches that are drawn for t: the most of these that it has. Fewer have the longer tails: what is
+left out makes intervals wider. So one distribution serves all sides that have about as many."""
+FEWEST_RESIDUALS = 40
+"""Independent ones, to draw from."""
+FEWEST_CASES = 5
+"""For a common variance, and how much cases differ from it. With fewer cases each has its own variance."""
+NOTHING = 1e-4
+"""Of the median variance: less is no variance, but a clock that is too coarse, or luck."""
+FEWEST_LAUNCHES = 6
+"""Of both sides together, for an interval: two and two that agree by luck cannot be told from those that do not."""
+SEED = 20221129
+
+
+@dataclass(frozen=True)
+class Effects:
+    """One row per case, in the order of its number.
+
+    effect: of side 1 over side 0, the difference of the medians over launches; low, high: its 95 % interval; p_value:
+    of no difference. NaN where they cannot be had. launches: (cases, 2); centres: the medians, (cases, 2).
+    """
+
+    effect: Floats
+    low: Floats
+    high: Floats
+    p_value: Floats
+    launches: Integers
+    centres: Floats
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The common variance between launches, and how many degrees of freedom it is worth; 0: there is none."""
+
+    variance: float
+    freedom: float
+
+
+def effects(case: ArrayLike, side: ArrayLike, value: ArrayLike, cases: int, block: ArrayLike | None = None) -> Effects:
+    """Compare the two sides of many cases.
+
+    case: number of each launch's case, 0 to cases - 1; side: 0 or 1; value: the launch's median, of any scale on which
+    differences are of interest (the logarithm, for ratios). Launches whose value is not finite are left out.  block:
+    the number of each case's block, (cases,): the same launches measured its cases. Default: each case has its own.
+    """
+    blocks = np.arange(cases) if block is None else np.asarray(block, np.int64)
+    numbers, sides, values = np.asarray(case, np.int64), np.asarray(side, np.int64), np.asarray(value, np.float64)
+    finite = np.isfinite(values)
+    group = 2 * numbers[finite] + sides[finite]
+    by_value = np.argsort(values[finite])
+    order = by_value[np.argsort(group[by_value], kind="stable")]  # np.lexsort takes twice as long
+    group, values = group[order], values[finite][order]
+    count = np.bincount(group, minlength=2 * cases)
+    first = np.cumsum(count) - count
+    centre = _medians(values, first, count)
+    mean = _divided(np.bincount(group, values, 2 * cases).astype(np.float64), count)
+    residual = values - mean[group]
+    squares = np.bincount(group, residual**2, 2 * cases).reshape(cases, 2).sum(axis=1)
+    n = count.reshape(cases, 2)
+    centres = centre.reshape(cases, 2)
+    own_freedom = np.maximum(n - 1, 0).sum(axis=1).astype(np.float64)
+    spread = common_spread(_divided(squares, own_freedom), own_freedom, blocks)
+    scale = np.sqrt(moderated_variance(squares, own_freedom, spread))
+    enough = _largest_of_blocks(n.sum(axis=1), blocks).sum() >= FEWEST_RESIDUALS
+    drawn_from = _standardised(residual, group, count, scale) if enough else np.empty(0)
+
+    effect = np.where((n > 0).all(axis=1), centres[:, 1] - centres[:, 0], np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = scale * np.sqrt(1 / n[:, 0] + 1 / n[:, 1])
+    known = np.isfinite(effect) & np.isfinite(error) & (error > 0) & (n.sum(axis=1) >= FEWEST_LAUNCHES)
+    low, high, p_value = (np.full(cases, np.nan) for _ in range(3))
+    drawn = np.sort(DRAWN[np.searchsorted(DRAWN, np.maximum(n, 1), side="right") - 1], axis=1)
+    for pair in np.unique(drawn[known], axis=0):
+        chosen = known & (drawn == pair).all(axis=1)
+        null = null_distribution(int(pair[0]), int(pair[1]), spread.freedom, drawn_from)
+        reach = float(np.quantile(null, CONFIDENCE)) * error[chosen]
+        low[chosen], high[chosen] = effect[chosen] - reach, effect[chosen] + reach
+        p_value[chosen] = p_values(np.abs(effect[chosen]) / error[chosen], null, float(pair.sum() - 2))
+    return Effects(effect, low, high, p_value, n, centres)
+
+
+def p_values(t: Floats, null: Floats, freedom: float) -> Floats:
+    """How often |t| is at least so much where nothing differs, from draws of it, sorted; `freedom` of its tail."""
+    found = (null.size - np.searchsorted(null, t, side="left") + 1) / (null.size + 1)
+    edge = null[-min(TAIL_DRAWS, null.size)]
+    far = t > edge
+    if far.any() and np.isfinite(edge):
+        share = (TAIL_DRAWS + 1) / (null.size + 1)
+        found[far] = share * stats.t.sf(t[far], freedom) / stats.t.sf(edge, freedom)
+    return np.asarray(found)
+
+
+def common_spread(variances: ArrayLike, freedoms: ArrayLike, block: ArrayLike | None = None) -> Spread:
+    """The variance that cases have in common, by Smyth 2004, section 6.2: a scaled F distribution, by its moments.
+
+    variances: of each case between its launches, with so many degrees of freedom. Cases without, or in which nothing
+    varies at all (a clock that is too coarse), say nothing. With fewer than FEWEST_CASES nothing is in common.  block:
+    as of `effects`. To a case of one block the common variance is worth no more than what the other blocks' launches
+    can tell, were all cases of a block one.
+    """
+    variance, freedom = np.asarray(variances, np.float64), np.asarray(freedoms, np.float64)
+    blocks = np.arange(variance.size) if block is None else np.asarray(block, np.int64)
+    told = (freedom > 0) & (variance > 0)
+    told &= variance > NOTHING * np.median(variance[told]) if told.any() else told
+    if told.sum() < FEWEST_CASES:
+        return Spread(math.nan, 0.0)
+    half = freedom[told] / 2
+    e = np.log(variance[told]) - special.digamma(half) + np.log(half)
+    beyond = float(e.var(ddof=1) - special.polygamma(1, half).mean())
+    known = _largest_of_blocks(freedom[told], blocks[told])
+    most = float(known.sum() - known.max())
+    if most <= 0:
+        return Spread(math.nan, 0.0)
+    if beyond <= 0:  # cases differ no more than so few launches make them differ
+        return Spread(float(np.exp(e.mean())), most)
+    worth = 2 * inverse_trigamma(beyond)
+    common = float(np.exp(e.mean() + special.digamma(worth / 2) - math.log(worth / 2)))
+    return Spread(common, min(worth, most))
+
+
+def moderated_variance(squares: ArrayLike, freedoms: ArrayLike, spread: Spread) -> Floats:
+    """The variance of each case, drawn towards the common one, from its sum of squares; NaN where nothing is known."""
+    square, freedom = np.asarray(squares, np.float64), np.asarray(freedoms, np.float64)
+    common = spread.freedom * spread.variance if spread.freedom else 0.0
+    return _divided(common + square, spread.freedom + freedom)
+
+
+def inverse_trigamma(value: float) -> float:
+    """The x above 0 whose trigamma is the value, which is above 0."""
+    low, high = min(1 / math.sqrt(value), 1 / value) / 2, 1 / value + 1
+    return float(optimize.brentq(lambda x: float(special.polygamma(1, x)) - value, low, high, xtol=1e-12))
+
+
+def null_distribution(
+    first: int, second: int, common_freedom: float, residuals: Floats, draws: int = DRAWS, seed: int = SEED
+) -> Floats:
+    """|t| where nothing differs, sorted: of `first` launches on one side and `second` on the other.
+
+    residuals: to draw launches from, of variance 1; normal ones are drawn where they are fewer than FEWEST_RESIDUALS.
+    common_freedom: of the common variance, which is 1 here; that of each draw is its own, as that of each case is.
+    """
+    rng = np.random.default_rng(seed)
+    shape = (draws, first + second)
+    drawn = rng.choice(residuals, shape) if residuals.size >= FEWEST_RESIDUALS else rng.standard_normal(shape)
+    if common_freedom > 0:
+        drawn = drawn * np.sqrt(common_freedom / rng.chisquare(common_freedom, (draws, 1)))
+    a, b = drawn[:, :first], drawn[:, first:]
+    squares = a.var(axis=1) * first + b.var(axis=1) * second
+    freedom = first + second - 2
+    scale = np.sqrt(moderated_variance(squares, np.full(draws, float(freedom)), Spread(1.0, common_freedom)))
+    error = scale * math.sqrt(1 / first + 1 / second)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.abs(_row_medians(b) - _row_medians(a)) / error
+    return np.sort(np.where(np.isnan(t), np.inf, t))
+
+
+def false_discovery_adjusted(p_values: ArrayLike) -> Floats:
+    """Each p-value as the false-discovery rate at which it is just found (Benjamini and Hochberg); NaN stays NaN."""
+    p = np.asarray(p_values, np.float64)
+    found = np.full(p.shape, np.nan)
+    told = np.isfinite(p)
+    if told.any():
+        found[told] = stats.false_discovery_control(p[told])
+    return found
+
+
+def repetition_medians(values: Iterable[NDArray[Any]], counts: Integers) -> list[Floats]:
+    """Of each series of repetitions, laid end to end, its medians: one per count of repetitions; NaN for 0.
+
+    Sorted together are those with as many repetitions, so that a million points take a second.
+    """
+    first = np.cumsum(counts) - counts
+    same = [(int(n), np.flatnonzero(counts == n)) for n in np.unique(counts) if n > 0]
+    medians = []
+    for series in values:
+        found = np.full(counts.shape, np.nan)
+        for n, points in same:
+            regular = points.size == counts.size
+            table = series[: points.size * n].reshape(-1, n) if regular else series[first[points, None] + np.arange(n)]
+            found[points] = _row_medians(table)
+        medians.append(found)
+    return medians
+
+
+def _largest_of_blocks(values: Floats | Integers, blocks: Integers) -> Floats:
+    """Of each block the largest value of its cases: what they tell if all of them move together."""
+    found = np.zeros(int(blocks.max(initial=-1)) + 1)
+    np.maximum.at(found, blocks, values)
+    return found
+
+
+def _row_medians(table: NDArray[Any]) -> Floats:
+    """Of each row, in which nothing is NaN."""
+    n = table.shape[1]
+    low, high = (n - 1) // 2, n // 2
+    ordered = np.sort(table, axis=1)  # of short rows faster than np.partition
+    found: Floats = (ordered[:, low].astype(np.float64) + ordered[:, high]) / 2
+    return found
+
+
+def _medians(values: Floats, first: Integers, count: Integers) -> Floats:
+    """Of groups that are sorted and laid end to end."""
+    found = np.full(count.shape, np.nan)
+    some = count > 0
+    low, high = first[some] + (count[some] - 1) // 2, first[some] + count[some] // 2
+    found[some] = (values[low] + values[high]) / 2
+    return found
+
+
+def _standardised(residual: Floats, group: Integers, count: Integers, scale: Floats) -> Floats:
+    """Residuals of sides with at least two launches over the scale of their case, of variance 1 together."""
+    n = count[group]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        all_ = residual * np.sqrt(n / (n - 1)) / scale[group // 2]
+    kept = all_[(n > 1) & np.isfinite(all_)]
+    size = math.sqrt(float(np.mean(kept**2))) if kept.size else 0.0
+    return np.sort(kept / size) if size > 0 else np.empty(0)  # the same whichever side is the first
+
+
+def _divided(numerator: Floats, denominator: ArrayLike) -> Floats:
+    below = np.asarray(denominator, np.float64)
+    found: Floats = np.divide(numerator, below, out=np.full(below.shape, np.nan), where=below > 0)
+    return found

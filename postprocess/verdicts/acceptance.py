@@ -1,0 +1,448 @@
+"""Acceptance: what a machine must do, written in YAML, held against runs. PASS, FAIL or NOT TESTED, with evidence.
+
+    title: Acceptance of the new cluster
+    criteria:
+      - name: a dedicated core hides a broadcast
+        metric: r_overhead
+        where: {configuration: dedicated, collective: ibcast, nodes: 64}
+        points: diagonal
+        take: median
+        at_most: 0.2
+      - name: no node is slower than 5 % of the median
+        metric: t_comp_ref_ns
+        by: host
+        hosts: 64
+        at_most: 1.05
+
+A criterion passes only if the 95 % interval lies on the right side of its bound, and fails only if it lies on the wrong
+one. In between it is NOT TESTED: longer measurements tell. So is what no point that counts was measured for.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from postprocess.drawing.text import clean
+from postprocess.families.mpi_impact.table import CASE as IMPACT_CASE
+from postprocess.families.nbc_overlap.points import CASE, COLUMNS
+from postprocess.records.fields import Json
+from postprocess.records.load import Point, Record
+from postprocess.statistics.metrics import MIN_REPETITIONS, Floats, as_float, median_estimate
+from postprocess.verdicts.launches import CELL
+
+PASS, FAIL, NOT_TESTED = "PASS", "FAIL", "NOT TESTED"
+
+TAKE: Mapping[str, Callable[[Floats], float]] = {
+    "median": lambda values: float(np.median(values)),
+    "mean": lambda values: float(np.mean(values)),
+    "min": lambda values: float(np.min(values)),
+    "max": lambda values: float(np.max(values)),
+}
+EXTREMES = ("min", "max")
+"""Which of the points decides is not known unless all of them are."""
+POINTS = ("all", "diagonal")
+HOST_METRICS = ("t_comp_ref_ns", "t_comm_ref_ns")
+POINT_METRICS = tuple(name for name in COLUMNS if f"{name}_ci95_low" in COLUMNS)
+"""Without an interval nothing can be passed."""
+IMPACT_METRICS = ("r_mpi_impact",)
+NUMBERS = (
+    "ranks", "nodes", "threads_per_rank", "given_up_cores", "test_interval_ns", "comm_target_ns", "comp_target_ns",
+)  # fmt: skip
+WHERE = (*(name for name in CASE if name != "launch"), "comm_target_ns", "comp_target_ns")
+IMPACT_WHERE = tuple(name for name in WHERE if name in (*IMPACT_CASE, "comp_target_ns"))
+HOST_WHERE = tuple(name for name in WHERE if name not in ("system", "given_up_cores", *CELL))
+
+
+class CriteriaError(ValueError):
+    """Criteria that cannot be meant; the message is one line that names the criterion."""
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One line of an acceptance document; bounds are inclusive, None where there is none.
+
+    where: column -> the values that it may have.  hosts: by_host, how many nodes there must be, or which.
+    """
+
+    name: str
+    metric: str
+    where: Mapping[str, tuple[Any, ...]]
+    points: str
+    take: str
+    by_host: bool
+    at_most: float | None
+    at_least: float | None
+    hosts: int | tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What it asks, for people."""
+        said = (f"{key} {' or '.join(map(str, values))}" for key, values in self.where.items())
+        of = ", ".join(said) or "all cases"
+        what = f"{self.metric} of each node over the median node" if self.by_host else f"{self.take} {self.metric}"
+        bounds = [f"at most {self.at_most:g}"] if self.at_most is not None else []
+        bounds += [f"at least {self.at_least:g}"] if self.at_least is not None else []
+        nodes = self.hosts if isinstance(self.hosts, int) else len(self.hosts)
+        all_ = f", {nodes} nodes" if nodes else ""
+        return f"{what} {' and '.join(bounds)}: {of}{', on the diagonal' * (self.points == 'diagonal')}{all_}"
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """An acceptance document."""
+
+    title: str
+    criteria: tuple[Criterion, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a criterion: value with its interval, NaN where there is none, and the evidence, a line each."""
+
+    criterion: Criterion
+    verdict: str
+    value: float
+    low: float
+    high: float
+    evidence: tuple[str, ...]
+
+
+class _EachOnce(yaml.SafeLoader):
+    """Which of two bounds of one name is meant, nobody can tell: YAML forbids it, PyYAML takes the last one."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise yaml.constructor.ConstructorError(None, None, f"'{twice}' is there twice", node.start_mark)
+        return dict(super().construct_mapping(node, deep))
+
+
+def read_criteria(path: Path) -> Criteria:
+    """Read an acceptance document. Raises CriteriaError for what cannot be meant, OSError where it cannot be read."""
+    try:
+        document = yaml.load(path.read_text(encoding="utf-8"), Loader=_EachOnce)
+        # Half a surrogate pair is no text.
+        json.dumps(document, ensure_ascii=False, default=str, skipkeys=True).encode("utf-8")
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise CriteriaError(f"{path.name} is no YAML: {' '.join(str(error).split())[:200]}") from error
+    if not isinstance(document, dict) or not isinstance(document.get("criteria"), list) or not document["criteria"]:
+        raise CriteriaError(f"{path.name} has no list 'criteria': see docs/acceptance.md")
+    extra = set(document) - {"title", "criteria"}
+    if extra:
+        raise CriteriaError(f"{path.name}: '{clean(extra.pop())}' is unknown; there are: title, criteria")
+    found = tuple(_criterion(one, number) for number, one in enumerate(document["criteria"], 1))
+    names = [one.name for one in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise CriteriaError(f"{path.name}: two criteria are named '{clean(twice)}'")
+    return Criteria(str(document.get("title") or path.stem), found)
+
+
+_KEYS = ("name", "metric", "where", "points", "take", "by", "hosts", "at_most", "at_least")
+
+
+def _criterion(given: Any, number: int) -> Criterion:
+    if not isinstance(given, dict):
+        raise CriteriaError(f"criterion {number} is no list of names and values")
+    name = clean(given.get("name") or f"criterion {number}")
+
+    def refuse(what: str) -> CriteriaError:
+        return CriteriaError(f"'{name}': {what}")
+
+    unknown = next((key for key in given if key not in _KEYS), None)
+    if unknown is not None:
+        raise refuse(f"'{clean(unknown)}' is unknown; there are: {', '.join(_KEYS)}")
+    by = given.get("by")
+    if by not in (None, "host"):
+        raise refuse(f"by '{clean(by)}': only host")
+    if by and "take" in given:
+        raise refuse("take is not for by: host, where the worst node decides: leave it out")
+    legal = HOST_METRICS if by else (*POINT_METRICS, *IMPACT_METRICS)
+    metric, points, take = given.get("metric"), given.get("points", "all"), given.get("take", "median")
+    for what, value, words in (("metric", metric, legal), ("points", points, POINTS), ("take", take, tuple(TAKE))):
+        if value not in words:
+            raise refuse(f"{what} '{clean(value)}': one of {', '.join(words)}")
+    names = HOST_WHERE if by else IMPACT_WHERE if metric in IMPACT_METRICS else WHERE
+    wanted, (most, least) = _wanted(given, names, refuse), _bounds(given, refuse)
+    named = str(given.get("name") or f"criterion {number}")
+    hosts = _hosts(given, refuse)
+    return Criterion(named, str(metric), wanted, str(points), str(take), by == "host", most, least, hosts)
+
+
+def _wanted(
+    given: Mapping[str, Any], names: Sequence[str], refuse: Callable[[str], CriteriaError]
+) -> dict[str, tuple[Any, ...]]:
+    """Which cases: column -> the values that it may have."""
+    where = given.get("where") or {}
+    if not isinstance(where, dict):
+        raise refuse(f"where takes {', '.join(names)}, each with a value or a list of values")
+    foreign = next((key for key in where if key not in names), None)
+    if foreign is not None:
+        raise refuse(f"where: '{clean(foreign)}' is unknown; where takes {', '.join(names)}")
+    wanted = {key: tuple(value) if isinstance(value, list) else (value,) for key, value in where.items()}
+    for key, values in wanted.items():
+        kinds = (int,) if key in NUMBERS else (str,)
+        if not values or any(type(value) not in kinds for value in values):
+            what = "whole numbers, such as 1000000" if key in NUMBERS else "words"
+            raise refuse(f"where: {key} '{clean(where[key])}': it takes {what}")
+    return wanted
+
+
+def _bounds(given: Mapping[str, Any], refuse: Callable[[str], CriteriaError]) -> tuple[float | None, float | None]:
+    """The upper and the lower bound."""
+    most, least = given.get("at_most"), given.get("at_least")
+    if most is None and least is None:
+        raise refuse("it has neither at_most nor at_least")
+    for bound in (most, least):
+        if bound is not None and not _is_number(bound):
+            raise refuse(f"'{clean(bound)}' is no bound: give a number")
+    if most is not None and least is not None and least > most:
+        raise refuse(f"at_least {least} is above at_most {most}: nothing can meet both")
+    return most, least
+
+
+def _hosts(given: Mapping[str, Any], refuse: Callable[[str], CriteriaError]) -> int | tuple[str, ...]:
+    """How many nodes there must be, or which; () where that is not said."""
+    hosts = given.get("hosts", ())
+    if hosts != () and given.get("by") != "host":
+        raise refuse("hosts is for by: host: leave it out")
+    if type(hosts) is int and hosts >= 2:
+        return hosts
+    if isinstance(hosts, list | tuple) and all(isinstance(one, str) for one in hosts):
+        return tuple(hosts)
+    raise refuse(f"hosts '{clean(hosts)}': how many nodes there must be, from 2, or a list of their names")
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return type(value) in (int, float) and math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+def judge(
+    criteria: Criteria,
+    points: pd.DataFrame,
+    impact: pd.DataFrame,
+    records: Sequence[Record],
+    troubles: Sequence[Json] = (),
+) -> tuple[Result, ...]:
+    """Hold runs against the criteria: their points, the impact of an idle library, and their records.
+
+    troubles: the cases of their manifests that failed or are missing. What asks for one of these is not tested.
+    """
+    return tuple(_judged(one, points, impact, records, troubles) for one in criteria.criteria)
+
+
+def _judged(
+    one: Criterion,
+    points: pd.DataFrame,
+    impact: pd.DataFrame,
+    records: Sequence[Record],
+    troubles: Sequence[Json],
+) -> Result:
+    trouble = next((case for case in troubles if _asks_for(one, case)), None)
+    if trouble is not None:
+        return _not_tested(one, f"{trouble.get('case') or 'a case'}: {trouble.get('result')}, {trouble.get('reason')}")
+    if one.by_host:
+        return _by_host(one, records)
+    table = impact if one.metric in IMPACT_METRICS else points
+    if one.points == "diagonal" and "comm_target_ns" in table:
+        table = table[table["comm_target_ns"] == table["comp_target_ns"]]
+    chosen, lacking = _where(table, one.where)
+    if chosen.empty:
+        return _not_tested(one, f"nothing of the kind was measured{lacking}")
+    if chosen["oversubscribed"].any():
+        return _not_tested(one, "it was measured oversubscribed")
+    if "complete" in chosen and not chosen["complete"].all():
+        return _not_tested(one, "a record is incomplete")
+    if lacking:
+        return _not_tested(one, f"not all that it asks for was measured: no {lacking}")
+    told = ~np.isnan(chosen[one.metric].to_numpy(np.float64))  # never is infinite, and counts
+    reliable = chosen[chosen["reliable"].to_numpy(bool) & told]
+    if 2 * len(reliable) < len(chosen) or (one.take in EXTREMES and len(reliable) < len(chosen)):
+        needed = "all are needed" if one.take in EXTREMES else "half are needed"
+        return _not_tested(one, f"only {len(reliable)} of {len(chosen)} points are reliable, {needed}")
+    take = TAKE[one.take]
+    value, low, high = (take(_bound(reliable, one.metric, end)) for end in ("", "_ci95_low", "_ci95_high"))
+    evidence = [f"{len(reliable)} of {len(chosen)} points are reliable and count"]
+    worst = reliable.loc[reliable[one.metric].idxmax() if one.at_most is not None else reliable[one.metric].idxmin()]
+    evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst)}")
+    return _result(one, value, low, high, evidence)
+
+
+def _asks_for(one: Criterion, case: Json) -> bool:
+    """Whether a criterion is about a case of a manifest, as far as that tells."""
+    benchmark = "mpi_impact" if one.metric in IMPACT_METRICS else "nbc_overlap"
+    return case.get("benchmark", "nbc_overlap") == benchmark and all(
+        case[key] in values for key, values in one.where.items() if key in case
+    )
+
+
+def _bound(table: pd.DataFrame, metric: str, end: str) -> Floats:
+    """A column's values, or one end of their intervals where it has some."""
+    name = f"{metric}{end}" if f"{metric}{end}" in table else metric
+    return table[name].to_numpy(np.float64)
+
+
+def _where(table: pd.DataFrame, where: Mapping[str, tuple[Any, ...]]) -> tuple[pd.DataFrame, str]:
+    """The rows that are asked for; and what of it there is none of."""
+    chosen = table
+    for key, values in where.items():
+        there = chosen.get(key, ())
+        if not any(value in values for value in there):
+            what = ", ".join(sorted({clean(value) for value in there}))
+            return chosen.iloc[:0], f"; {key} is {what} there" if what else ""
+        chosen = chosen[chosen[key].isin(values)]
+    found = chosen[list(where)].itertuples(index=False, name=None) if where else ()
+    return chosen, _missing(where, found)
+
+
+def _missing(where: Mapping[str, tuple[Any, ...]], found: Iterable[tuple[Any, ...]]) -> str:
+    """What is asked for, each value with each other one, and not among what was found; empty where all of it is."""
+    there = set(found)
+    lacking = next((one for one in itertools.product(*where.values()) if where and one not in there), None)
+    if lacking is None:
+        return ""
+    return ", ".join(f"{key} {clean(value)}" for key, value in zip(where, lacking, strict=True))
+
+
+def _point_words(row: pd.Series[Any]) -> str:
+    names = ("toolchain", "network", "configuration", "collective", "comm_target_ns", "comp_target_ns")
+    return ", ".join(f"{name} {row[name]}" for name in names if name in row and row[name] != "")
+
+
+def _result(one: Criterion, value: float, low: float, high: float, evidence: Iterable[str]) -> Result:
+    most = math.inf if one.at_most is None else one.at_most
+    least = -math.inf if one.at_least is None else one.at_least
+    if math.isnan(low) or math.isnan(high) or math.isnan(value):
+        return Result(one, NOT_TESTED, value, low, high, (*evidence, "its interval is not known"))
+    if low >= least and high <= most:
+        return Result(one, PASS, value, low, high, tuple(evidence))
+    if high < least or low > most:
+        return Result(one, FAIL, value, low, high, tuple(evidence))
+    return Result(one, NOT_TESTED, value, low, high, (*evidence, "the interval holds the bound: measure longer"))
+
+
+def _not_tested(one: Criterion, why: str) -> Result:
+    return Result(one, NOT_TESTED, math.nan, math.nan, math.nan, (why,))
+
+
+def host_ratios(records: Sequence[Record], one: Criterion) -> dict[str, tuple[float, ...]]:
+    """Of each host its time at each point over the median host's there; hosts by name. Empty with one host.
+
+    Of an even number the faster of the two in the middle is the median host: of two, the slower one is held against the
+    other, not against their mean.
+
+    Hosts of one record are compared at each of its points. Records of one host each, made on every node in turn, are
+    compared where case, point and size are the same. Points with wrong data or too few repetitions do not count.
+    """
+    times: dict[Hashable, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for number, record in enumerate(records):
+        header = record.header
+        hosts: dict[str, list[int]] = defaultdict(list)
+        for place in header.placement:
+            hosts[place.host].append(place.rank)
+        case = tuple(str(getattr(header, name)) for name in WHERE if hasattr(header, name))
+        for point in record.points:
+            computed = one.metric == "t_comp_ref_ns"
+            by_rank = point.rank_comp_ref_ns if computed else point.rank_comm_ref_ns
+            if not _counts(one, point) or len(by_rank) != header.ranks:
+                continue
+            size = point.work_size if computed else point.message_bytes
+            alone = (*case, point.collective, point.comm_target_ns, point.comp_target_ns, size)
+            cell = alone if len(hosts) == 1 else (number, point.index)
+            for host, ranks in hosts.items():
+                known = [float(by_rank[rank]) for rank in ranks if rank < len(by_rank)]
+                times[cell][host] += [max(known)] if known else []
+    found: dict[str, list[float]] = defaultdict(list)
+    for by_host in times.values():
+        typical = {host: float(np.median(several)) for host, several in by_host.items() if several}
+        middle = statistics.median_low(typical.values()) if typical else 0.0
+        if len(typical) > 1 and middle > 0:
+            for host, time in typical.items():
+                found[host].append(time / middle)
+    return {host: tuple(ratios) for host, ratios in sorted(found.items())}
+
+
+def _counts(one: Criterion, point: Point) -> bool:
+    """Whether a point is one that a criterion of nodes asks for, and can be believed."""
+    asked = point.collective in one.where.get("collective", (point.collective,))
+    on_diagonal = one.points != "diagonal" or point.comm_target_ns == point.comp_target_ns
+    return asked and on_diagonal and not point.data_errors and point.repetitions >= MIN_REPETITIONS
+
+
+def _is(record: Record, where: Mapping[str, tuple[Any, ...]]) -> bool:
+    header = record.header
+    return all(getattr(header, key) in values for key, values in where.items() if hasattr(header, key))
+
+
+def _by_host(one: Criterion, records: Sequence[Record]) -> Result:
+    """The weakest node decides; every node beyond a bound is named."""
+    chosen = [record for record in records if _is(record, one.where)]
+    lacking = _missing(
+        one.where,
+        (
+            tuple(point.collective if key == "collective" else getattr(record.header, key) for key in one.where)
+            for record in chosen
+            for point in record.points
+        ),
+    )
+    for wrong, why in (
+        (bool(chosen and lacking), f"not all that it asks for was measured: no {lacking}"),
+        (any(record.header.oversubscribed for record in chosen), "it was measured oversubscribed"),
+        (not all(record.complete for record in chosen), "a record is incomplete"),
+    ):
+        if wrong:
+            return _not_tested(one, why)
+    ratios = host_ratios(chosen, one)
+    if not ratios:
+        return _not_tested(one, "no record of several nodes, and no sizes that several nodes were measured with")
+    medians = {host: float(np.median(values)) for host, values in ratios.items()}
+    most = math.inf if one.at_most is None else one.at_most
+    least = -math.inf if one.at_least is None else one.at_least
+    named = [
+        f"weak node: {clean(host)}, {median:.3f} of the median node"
+        for host, median in medians.items()
+        if not least <= median <= most
+    ]
+    alone = sorted({place.host for record in chosen for place in record.header.placement} - set(ratios))
+    unlike = f"not comparable, of other sizes or without a point that counts: {', '.join(map(clean, alone))}"
+    worst_first = sorted(medians, key=lambda host: -max(medians[host] - most, least - medians[host]))
+    found = [
+        _result(one, medians[host], *_interval(ratios[host]), [f"{len(medians)} nodes; {clean(host)} decides", *named])
+        for host in worst_first
+    ]
+    decisive = min(found, key=lambda result: (FAIL, NOT_TESTED, PASS).index(result.verdict))
+    lacking = "; ".join(filter(None, [unlike if alone else "", _hosts_lacking(one, ratios)]))
+    if lacking and decisive.verdict != FAIL:
+        return _not_tested(one, lacking)
+    return replace(decisive, evidence=(*decisive.evidence, lacking)) if lacking else decisive
+
+
+def _hosts_lacking(one: Criterion, measured: Iterable[str]) -> str:
+    """Which nodes, or that too few of them, were compared; empty where all that must be were."""
+    there = set(measured)
+    if isinstance(one.hosts, int):
+        return f"{len(there)} nodes were compared, not {one.hosts}" if len(there) < one.hosts else ""
+    missing = [name for name in one.hosts if name not in there]
+    return f"not compared: {', '.join(map(clean, missing))}" if missing else ""
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float]:
+    """Of a median over points, distribution-free; NaN of too few of them."""
+    found = median_estimate(values)
+    return as_float(found.low), as_float(found.high)

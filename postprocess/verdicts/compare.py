@@ -1,0 +1,339 @@
+"""Is B slower than A, and how sure is that: verdicts on two sides of launches, case by case.
+
+What is compared is a case: everything that names a point but the launch, and but what the sides differ in. The numbers
+come from `effects`; what counts as a difference, and which way is worse, is said here once per metric.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from postprocess.families.nbc_overlap.points import CASE
+from postprocess.statistics import effects
+from postprocess.statistics.limits import Limits
+from postprocess.statistics.metrics import Floats, work_share
+from postprocess.verdicts.launches import CELL
+
+SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
+VERDICTS = (SLOWER, FASTER, SAME, UNKNOWN)
+
+KEY = [*(name for name in CASE if name != "launch"), *CELL, "oversubscribed"]
+"""What names a case, on one side."""
+
+GROUP = [name for name in KEY if name not in CELL]
+"""What names a map, where the sides do not differ in it: its cases are of the same launches."""
+
+RUN, LAUNCH = "run", "launch"
+PLURAL = {RUN: "runs", LAUNCH: "launches"}
+PLACEMENT = {
+    "system": "system {}", "provider": "from {}", "ranks": "{} ranks", "nodes": "{} nodes",
+    "threads_per_rank": "{} threads per rank", "given_up_cores": "{} cores given up",
+}  # fmt: skip
+"""Columns of KEY that are only told where cases differ in them, and how."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What can be compared.
+
+    ratio: its effect is a ratio, else a difference.  same: those of SIZES that must be the same on both sides.
+    state: the column that a launch must have true to count.  better: which values are, the smaller or the larger ones.
+    """
+
+    name: str
+    title: str
+    ratio: bool
+    same: tuple[str, ...] = ()
+    state: str = "valid"
+    better: Literal["smaller", "larger"] = "smaller"
+
+    def is_worse(self, value: float, other: float, limits: Limits) -> bool:
+        """Whether a value is worse than another one by so much that it matters."""
+        low, high = (other, value) if self.better == "smaller" else (value, other)
+        return high >= (low * (1 + limits.least_ratio) if self.ratio else low + limits.least_difference)
+
+
+METRICS = {
+    one.name: one
+    for one in (
+        Metric("t_measured_ns", "time with overlap", ratio=True, same=("message_bytes", "work_size")),
+        Metric("t_comm_ref_ns", "communication alone", ratio=True, same=("message_bytes",)),
+        Metric("t_comp_ref_ns", "computation alone", ratio=True, same=("work_size",)),
+        Metric("r_overhead", "overhead ratio", ratio=False, state="reliable"),
+        Metric("r_overhead_vs_basic", "overhead ratio against basic", ratio=False, state="reliable"),
+        Metric("r_comm", "communication concurrency ratio", ratio=False, state="reliable"),
+        Metric("r_comp_slowdown", "computation slowdown ratio", ratio=False, state="reliable"),
+        Metric("speedup_vs_basic", "speed-up over basic", ratio=True, state="reliable", better="larger"),
+        Metric("r_mpi_impact", "impact of an idle library", ratio=True, same=("work_size",), state="reliable"),
+    )
+}
+USUAL = ("t_measured_ns", "t_comm_ref_ns", "r_overhead", "r_overhead_vs_basic", "r_mpi_impact")
+
+
+ROW = [
+    *KEY, "placement", "metric", "launches_a", "launches_b", "value_a", "value_b",
+    "effect", "effect_ci95_low", "effect_ci95_high", "p_value", "q_value", "verdict", "reason",
+]  # fmt: skip
+"""The columns of `Comparison.rows`. `effect` is B / A of a ratio, B - A of a difference."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came out: `rows` has a line per case and metric, `only_a` and `only_b` the cases of one side alone.
+
+    unit: what counts as one value, a launch or a run.  runs: of either side, system/run, sorted.  remarks: what a
+    reader must know of all of it, a line each.
+    """
+
+    rows: pd.DataFrame
+    only_a: pd.DataFrame
+    only_b: pd.DataFrame
+    limits: Limits
+    unit: str = LAUNCH
+    remarks: tuple[str, ...] = ()
+    runs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+    @property
+    def units(self) -> str:
+        """What counts as one value, of several."""
+        return PLURAL[self.unit]
+
+    def count(self, verdict: str) -> int:
+        """How often a verdict was given."""
+        return int((self.rows["verdict"] == verdict).sum())
+
+
+def compare(
+    a: pd.DataFrame,
+    b: pd.DataFrame,
+    differ: Sequence[str] = (),
+    metrics: Sequence[str] = USUAL,
+    limits: Limits | None = None,
+) -> Comparison:
+    """Compare two tables of launches.
+
+    The launch is the unit; where a side has several runs, the run is: launches of one night have that night in common.
+    differ: those columns of KEY in which the sides differ by intent.  metrics: names of METRICS.
+    Raises KeyError for a metric that there is not.
+    """
+    limits = limits or Limits()
+    key = [name for name in KEY if name not in differ]
+    of_metrics = {word for name in metrics for word in (name, METRICS[name].state, *METRICS[name].same)}
+    needed = [name for name in a if name in {*KEY, RUN, *of_metrics}]
+    both = pd.concat([a[needed].assign(side=0), b[needed].assign(side=1)], ignore_index=True)
+    runs = [set(one["run"].unique()) for one in (a, b)]
+    unit = RUN if max(map(len, runs)) > 1 else LAUNCH
+    remarks = []
+    if unit == LAUNCH and runs[0] != runs[1]:
+        remarks.append(
+            "each side is one run, and how much runs differ from each other is in no interval: measure both sides in "
+            "one run (--interleave), or name several runs"
+        )
+    if "given_up_cores" in differ and both["given_up_cores"].any():
+        both = _of_the_same_work(both)
+        remarks.append(
+            "what gives up a core computes less: its times and speed-up are those of as much work as on all cores"
+        )
+    number, names = numbered(both, key)
+    names["placement"] = placements(names)
+    there = np.zeros((len(names), 2), dtype=bool)
+    there[number, both["side"].to_numpy()] = True
+    matched: NDArray[np.bool_] = np.logical_and(there[:, 0], there[:, 1])
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        parts = list(pool.map(lambda name: _compared(both, number, names, matched, METRICS[name], unit), metrics))
+    rows = pd.concat(parts, ignore_index=True)
+    rows["q_value"] = effects.false_discovery_adjusted(rows["p_value"].to_numpy(np.float64))
+    rows = _judged(rows, limits)
+    only_a, only_b = (names[there[:, side] & ~there[:, 1 - side]].reset_index(drop=True) for side in (0, 1))
+    shown = rows.reindex(columns=[name for name in ROW if name not in differ])
+    return Comparison(shown, only_a, only_b, limits, unit, tuple(remarks), (_runs_of(a), _runs_of(b)))
+
+
+def _runs_of(side: pd.DataFrame) -> tuple[str, ...]:
+    named = side[["system", "run"]].drop_duplicates()
+    return tuple(sorted(f"{system}/{run}" for system, run in named.itertuples(index=False, name=None)))
+
+
+def over_all(found: Sequence[Comparison]) -> list[Comparison]:
+    """The same comparisons, with the false-discovery rate controlled over all of them together."""
+    p_values = [one.rows["p_value"].to_numpy(np.float64) for one in found]
+    ends = np.cumsum([values.size for values in p_values])
+    adjusted = np.split(effects.false_discovery_adjusted(np.concatenate(p_values)), ends[:-1])
+    return [
+        replace(one, rows=_judged(one.rows.assign(q_value=q_values), one.limits))
+        for one, q_values in zip(found, adjusted, strict=True)
+    ]
+
+
+def _of_the_same_work(both: pd.DataFrame) -> pd.DataFrame:
+    """With times and speed-up of as much work as on all cores of a rank's share, which `threads_per_rank` then is.
+
+    Work is the same per thread; what gives up a core does less of it in all.
+    """
+    work = work_share(both["threads_per_rank"], both["given_up_cores"])
+    scales = {"t_measured_ns": 1 / work, "t_comp_ref_ns": 1 / work, "speedup_vs_basic": work}
+    table: pd.DataFrame = both.assign(
+        threads_per_rank=both["threads_per_rank"] + both["given_up_cores"],
+        **{name: both[name] * scale for name, scale in scales.items() if name in both},
+    )
+    return table
+
+
+def placements(cases: pd.DataFrame) -> pd.Series[str]:
+    """Of each row in words what is not the same everywhere, of PLACEMENT, and whether it is oversubscribed."""
+    varying = [name for name in PLACEMENT if name in cases and cases[name].nunique(dropna=False) > 1]
+    number, first = numbered(cases, [*varying, "oversubscribed"])
+
+    def said(row: Mapping[Hashable, Any]) -> str:
+        parts = [PLACEMENT[name].format(row[name]) for name in varying]
+        return ", ".join(parts + ["oversubscribed"] * bool(row["oversubscribed"]))
+
+    words = np.array([said(row) for row in first.to_dict("records")], dtype=object)
+    told_of: pd.Series[str] = pd.Series(words[number], index=cases.index, dtype=object)
+    return told_of
+
+
+def numbered(table: pd.DataFrame, key: Sequence[str]) -> tuple[effects.Integers, pd.DataFrame]:
+    """Each row's number of its key, in the order in which they come, and the keys by number."""
+    number = np.zeros(len(table), np.int64)
+    for name in key:  # one after the other: pd.groupby holds the codes of all of them at once
+        codes, values = pd.factorize(table[name], use_na_sentinel=False)
+        if len(values) > 1:
+            number = pd.factorize(number * len(values) + codes)[0]
+    first = np.unique(number, return_index=True)[1]
+    return number, table[list(key)].iloc[first].reset_index(drop=True)
+
+
+def group_columns(table: pd.DataFrame) -> list[str]:
+    """The columns that name a map, of those that the sides do not differ in."""
+    return [name for name in GROUP if name in table]
+
+
+def _compared(
+    both: pd.DataFrame,
+    number: effects.Integers,
+    names: pd.DataFrame,
+    matched: NDArray[np.bool_],
+    metric: Metric,
+    unit: str,
+) -> pd.DataFrame:
+    """One metric in every case that has it on both sides, without a verdict."""
+    value = both[metric.name].to_numpy(np.float64)
+    side = both["side"].to_numpy()
+    there = matched[number] & np.isfinite(value)
+    counting = there & both[metric.state].to_numpy(bool)
+    chosen = _of_one_size(both, number, counting, metric.same)
+    have, count, match = (_on_sides(number, side, some, len(names)) for some in (there, counting, chosen))
+    # A time that one side could not measure is told of; a ratio may be of one side by intent (against basic).
+    cases = np.flatnonzero(have.any(axis=1) if metric.same else have.all(axis=1))
+    place = np.full(len(names), -1)
+    place[cases] = np.arange(cases.size)
+    chosen &= place[number] >= 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scaled = np.log(value[chosen]) if metric.ratio else value[chosen]
+    case, sides = place[number[chosen]], side[chosen]
+    if unit == RUN:
+        case, sides, scaled = _by_run(case, sides, pd.factorize(both["run"])[0][chosen], scaled)
+        blocks = np.zeros(cases.size, np.int64)
+    else:
+        blocks, _ = numbered(names.iloc[cases], group_columns(names))
+    found = effects.effects(case, sides, scaled, cases.size, blocks)
+    back = np.exp if metric.ratio else np.asarray
+    told = np.isfinite(found.p_value)
+    few = found.launches.sum(axis=1) < effects.FEWEST_LAUNCHES
+    least = f"{effects.FEWEST_LAUNCHES} of both sides together are the least{' (--repeat 3)' * (unit == LAUNCH)}"
+    reason = np.select(
+        [told, ~count[cases, 0], ~count[cases, 1], ~match[cases].all(axis=1), few],
+        [
+            "", f"no {metric.state} launch of A", f"no {metric.state} launch of B", _other_sizes(metric),
+            f"too few {PLURAL[unit]}: {least}",
+        ],
+        f"the {PLURAL[unit]} agree to the last digit: how much they differ is not known",
+    )  # fmt: skip
+    table: pd.DataFrame = names.iloc[cases].assign(
+        metric=metric.name,
+        launches_a=found.launches[:, 0],
+        launches_b=found.launches[:, 1],
+        value_a=back(found.centres[:, 0]),
+        value_b=back(found.centres[:, 1]),
+        effect=back(found.effect),
+        effect_ci95_low=back(found.low),
+        effect_ci95_high=back(found.high),
+        p_value=found.p_value,
+        reason=reason,
+    )
+    return table
+
+
+def _by_run(
+    case: effects.Integers, side: effects.Integers, run: effects.Integers, value: Floats
+) -> tuple[effects.Integers, effects.Integers, Floats]:
+    """One value per case, side and run: the median of its launches."""
+    group = (2 * case + side) * (int(run.max(initial=0)) + 1) + run
+    if np.bincount(group).max(initial=0) <= 1:  # as nights have it: nothing to take a median of
+        return case, side, value
+    table = pd.DataFrame({"case": case, "side": side, "run": run, "value": value})
+    medians = table.groupby(["case", "side", "run"], sort=False, observed=True)["value"].median().reset_index()
+    return medians["case"].to_numpy(np.int64), medians["side"].to_numpy(np.int64), medians["value"].to_numpy(np.float64)
+
+
+def _on_sides(
+    number: effects.Integers, side: effects.Integers, some: NDArray[np.bool_], cases: int
+) -> NDArray[np.bool_]:
+    """Whether each case has such a launch on each side: (cases, 2)."""
+    found = np.zeros((cases, 2), dtype=bool)
+    found[number[some], side[some]] = True
+    return found
+
+
+def _of_one_size(
+    both: pd.DataFrame, number: effects.Integers, counting: NDArray[np.bool_], same: Sequence[str]
+) -> NDArray[np.bool_]:
+    """Of the launches that count, those of one size per case: that with the most launches on its poorer side."""
+    if not same or not counting.any():
+        return counting
+    some = both.loc[counting, list(same)].assign(number=number[counting], side=both["side"].to_numpy()[counting])
+    sizes = some.groupby(["number", *same], sort=False).ngroup().to_numpy()
+    launches = np.bincount(2 * sizes + some["side"].to_numpy(), minlength=2 * (sizes.max() + 1)).reshape(-1, 2)
+    ranked = np.lexsort((launches.sum(axis=1), launches.min(axis=1)))  # the best last
+    rank = np.empty(ranked.size, dtype=np.int64)
+    rank[ranked] = np.arange(ranked.size)
+    best = np.full(int(number.max()) + 1, -1, dtype=np.int64)
+    np.maximum.at(best, some["number"].to_numpy(), rank[sizes])
+    chosen = np.zeros_like(counting)
+    chosen[counting] = (rank[sizes] == best[some["number"].to_numpy()]) & (launches[sizes].min(axis=1) > 0)
+    return chosen
+
+
+def _other_sizes(metric: Metric) -> str:
+    what = " or ".join({"message_bytes": "messages", "work_size": "work"}[name] for name in metric.same)
+    return f"A and B have {what} of other sizes: each was calibrated by itself (--sizes-of RUN)"
+
+
+def _judged(rows: pd.DataFrame, limits: Limits) -> pd.DataFrame:
+    """With `verdict`. A difference counts where it is found at the false-discovery rate and is not too small to matter;
+    a case is the same where the whole interval is too small to matter."""
+    ratio = rows["metric"].map({name: one.ratio for name, one in METRICS.items()}).to_numpy(bool)
+    more = np.where(ratio, 1 + limits.least_ratio, limits.least_difference)
+    less = np.where(ratio, 1 / (1 + limits.least_ratio), -limits.least_difference)
+    effect, low, high = (rows[name].to_numpy(np.float64) for name in ("effect", "effect_ci95_low", "effect_ci95_high"))
+    found = rows["q_value"].to_numpy(np.float64) <= limits.rate
+    larger_is_better = (
+        rows["metric"].map({name: one.better == "larger" for name, one in METRICS.items()}).to_numpy(bool)
+    )
+    up, down = found & (effect >= more), found & (effect <= less)
+    verdict = np.select(
+        [np.where(larger_is_better, down, up), np.where(larger_is_better, up, down), (low >= less) & (high <= more)],
+        [SLOWER, FASTER, SAME],
+        UNKNOWN,
+    )
+    table: pd.DataFrame = rows.assign(verdict=verdict)
+    return table

@@ -1,0 +1,346 @@
+"""Change points over many runs: since when a case is slower, by how much, how sure, and what changed in that run.
+
+Each case's series has one value per run, the median of its launches. Where it changes is found by kernel change-point
+detection with a linear kernel, which is that of the mean (Celisse et al. 2018; Arlot et al. 2019), as `ruptures` has
+it, on the logarithm of times. A single bad night is no change: values are brought back to three times the noise around
+a running median before they are looked at, and both sides of a change have at least FEWEST runs.
+
+A series goes on over an upgrade of its library: the version of each run is a fact that may explain a change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import ruptures  # type: ignore[import-untyped]
+from scipy import ndimage, stats
+
+from postprocess.records import host_limits
+from postprocess.records.let_in import let_in_of
+from postprocess.statistics.effects import false_discovery_adjusted
+from postprocess.statistics.limits import HISTORY_RATE, Limits
+from postprocess.statistics.metrics import MIN_REPETITIONS, Floats, difference_estimate, median_estimate
+from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, Metric, numbered, placements
+
+FEWEST = MIN_REPETITIONS
+"""Runs on each side of a change, enough for the interval of a median; a series needs twice as many."""
+PENALTY = 3.0
+"""Times the noise's variance and the logarithm of the number of runs: what a change must save. 2 is that of the
+Bayesian information criterion for a mean and a place; the rest is for tails longer than normal."""
+NEIGHBOURS = 9
+"""Of the running median around which single values are brought back."""
+OUTLIER = 3.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """A case that changed for good.
+
+    case: that of its series.  run: the first of the new state; before: the last of the old one.  effect: the ratio of
+    the medians of both states, or their difference; low, high: its 95 % interval.  q_value: the p-value of a rank test
+    of both states, adjusted for all changes (it knows nothing of how the place was found).  runs: how many of each
+    state; between the two may be others, of steps too small to matter.  toolchains: of `before` and of `run`.
+    """
+
+    case: Mapping[str, Any]
+    metric: str
+    verdict: str
+    before: str
+    run: str
+    value_before: float
+    value_after: float
+    effect: float
+    low: float
+    high: float
+    q_value: float
+    runs: tuple[int, int]
+    toolchains: tuple[str, str]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What names its series."""
+        return _key(self.case, self.metric)
+
+    @property
+    def own_key(self) -> tuple[str, ...]:
+        """`key` with the toolchain of its run: it stays when the series goes on with another version."""
+        return _key({**self.case, "toolchain": self.toolchains[1]}, self.metric)
+
+    @property
+    def name(self) -> str:
+        """A short name that stays, for `--acknowledge`: of the case, the metric and the run."""
+        return hashlib.sha256("\n".join([*self.own_key, self.run]).encode()).hexdigest()[:10]
+
+
+@dataclass(frozen=True)
+class Series:
+    """A case's values over runs, in the order of time; `changes` are indices of the first run of each new state.
+
+    case: the columns of KEY, of which the toolchain is that of the last run, and sizes.  toolchains: of each run.
+    """
+
+    case: Mapping[str, Any]
+    metric: str
+    runs: tuple[str, ...]
+    values: Floats
+    changes: tuple[int, ...]
+    toolchains: tuple[str, ...]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What names its case and metric."""
+        return _key(self.case, self.metric)
+
+    @property
+    def own_keys(self) -> list[tuple[str, ...]]:
+        """Every `own_key` that a change in it can have, or could when fewer runs were known."""
+        return [_key({**self.case, "toolchain": one}, self.metric) for one in dict.fromkeys(self.toolchains)]
+
+
+def _key(case: Mapping[str, Any], metric: str) -> tuple[str, ...]:
+    named = [name for name in (*KEY, *METRICS[metric].same) if name in case]
+    return (*(f"{name}={case[name]}" for name in named), metric)
+
+
+def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
+    """One series per case, sizes and metric, of launches that count; runs by their names, which is the order of time.
+
+    Times of other message or work sizes are another series: they are not of the same work.
+    """
+    found = []
+    launches = launches.assign(
+        placement=placements(launches), version=launches["toolchain"], toolchain=upgraded(launches)
+    )
+    for name in metrics:
+        metric = METRICS[name]
+        counting = launches[launches[metric.state].to_numpy(bool) & np.isfinite(launches[name].to_numpy(np.float64))]
+        key = [*KEY, *metric.same, "placement"]
+        medians = counting.groupby([*key, "run", "version"], observed=True, sort=False)[name].median().reset_index()
+        for case, rows in medians.groupby(key, observed=True, sort=False):
+            ordered = rows.sort_values("run")
+            toolchains = tuple(map(str, ordered["version"]))
+            found.append(
+                Series(
+                    dict(zip(key, case, strict=True)) | {"toolchain": toolchains[-1]},
+                    name,
+                    tuple(map(str, ordered["run"])),
+                    ordered[name].to_numpy(np.float64),
+                    (),
+                    toolchains,
+                )
+            )
+    return found
+
+
+def upgraded(launches: pd.DataFrame) -> pd.Series[str]:
+    """Of each launch the last of the toolchains that follow each other as versions of one library, its own among them.
+
+    A version goes on the series that ended last before it began; of several that ended in the same run, that of the
+    version most like it. So versions that overlap in time, and all that one run has side by side, are series of their
+    own. Other builds of a library, which its suffix tells, or its provider, are other libraries here.
+    """
+    number, names = numbered(launches, ["system", "provider", "toolchain"])
+    measured = launches[["run"]].assign(number=number).drop_duplicates().astype({"run": str})
+    spans = measured.groupby("number")["run"].agg(["min", "max"])
+    first, last = (spans[end].tolist() for end in ("min", "max"))
+    toolchains = names["toolchain"].astype(str).tolist()
+    split = [library_and_version(one) for one in toolchains]
+    libraries, versions = [one[0] for one in split], [one[1] for one in split]
+    series: dict[tuple[str, str, str], list[list[int]]] = defaultdict(list)
+
+    def fits(before: int, after: int) -> tuple[str, int]:
+        """What goes on the better, the larger it is."""
+        parts = (re.split("[.-]", versions[one]) for one in (before, after))
+        alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(*parts, strict=False))
+        return last[before], sum(1 for _ in alike)
+
+    for which in sorted(range(len(names)), key=lambda one: (first[one], toolchains[one])):
+        begun = series[names["system"][which], names["provider"][which], libraries[which]]
+        ended = [one for one in begun if last[one[-1]] < first[which]]
+        if ended:
+            max(ended, key=lambda one: fits(one[-1], which)).append(which)
+        else:
+            begun.append([which])
+    newest = {one: members[-1] for of_library in series.values() for members in of_library for one in members}
+    told = pd.Categorical([toolchains[newest[one]] for one in range(len(names))])
+    told_of: pd.Series[str] = pd.Series(told[number], index=launches.index)
+    return told_of
+
+
+def library_and_version(toolchain: str) -> tuple[str, str]:
+    """The library with the suffix that tells its builds apart, and the version: mpich@5.0+vci is mpich+vci, 5.0."""
+    library, _, rest = toolchain.partition("@")
+    version = re.split("[+~]", rest)[0]
+    return library + rest.removeprefix(version), version
+
+
+def with_changes(series: Series) -> Series:
+    """A series with the places where it changes; none where it is too short."""
+    values = _scaled(series.values, METRICS[series.metric])
+    return replace(series, changes=change_points(values))
+
+
+def change_points(values: Floats) -> tuple[int, ...]:
+    """Indices at which a new state begins."""
+    if values.size < 2 * FEWEST:
+        return ()
+    noise = noise_of(values)
+    if noise == 0:
+        noise = np.ptp(values) * 1e-6 or 1.0
+    middle = ndimage.median_filter(values, NEIGHBOURS, mode="nearest")
+    calm = np.clip(values, middle - OUTLIER * noise, middle + OUTLIER * noise)
+    noise = max(noise, float(np.sqrt(np.mean((calm - middle) ** 2))))  # where tails are heavy, the median step is less
+    detector = ruptures.KernelCPD(kernel="linear", min_size=FEWEST).fit((calm / noise)[:, None])
+    *places, _end = detector.predict(pen=PENALTY * math.log(values.size))
+    return tuple(int(place) for place in places)
+
+
+def noise_of(values: Floats) -> float:
+    """Standard deviation between runs, from the median step between neighbours: changes and outliers hardly move it."""
+    return float(np.median(np.abs(np.diff(values)))) / (stats.norm.ppf(0.75) * math.sqrt(2))
+
+
+def changes_of(found: Sequence[Series], limits: Limits | None = None) -> list[Change]:
+    """What changed and matters, in the order of time; the false-discovery rate is controlled over all changes.
+
+    A step that is too small to matter moves nothing: the states after it are held against the one before it, so that
+    a case that becomes slower little by little is found where all of it matters.
+    """
+    limits = limits or Limits(rate=HISTORY_RATE)
+    most = limits.rate
+    for _ in range(2):  # how small a p-value must be is known when all steps are
+        raw = [one for series in found for one in _steps(series, limits, most)]
+        adjusted = false_discovery_adjusted([one.q_value for one in raw])
+        sure = [one.q_value for one, q_value in zip(raw, adjusted, strict=True) if q_value <= limits.rate]
+        most = max(sure, default=0.0)
+    told = [replace(one, q_value=float(q_value)) for one, q_value in zip(raw, adjusted, strict=True)]
+    changes = [one for one in told if one.verdict and one.q_value <= limits.rate]
+    return sorted(changes, key=lambda one: (one.run, one.metric))
+
+
+def _steps(series: Series, limits: Limits, most: float) -> Iterator[Change]:
+    """Every step of a series, also those that do not matter, which have no verdict; `q_value` is not adjusted yet.
+
+    most: the largest p-value of a step that moves what later ones are held against.
+    """
+    ends = [0, *series.changes, series.values.size]
+    first, last = 0, ends[1]  # of the latest state that counts
+    for begin, end in itertools.pairwise(ends[1:]):
+        before, after = series.values[first:last], series.values[begin:end]
+        effect, low, high = _effect(before, after, METRICS[series.metric])
+        p_value = float(stats.mannwhitneyu(before, after).pvalue)
+        verdict = _verdict(effect, METRICS[series.metric], limits)
+        yield Change(
+            series.case,
+            series.metric,
+            verdict,
+            series.runs[begin - 1],
+            series.runs[begin],
+            float(np.median(before)),
+            float(np.median(after)),
+            effect,
+            low,
+            high,
+            p_value,
+            (last - first, end - begin),
+            (series.toolchains[begin - 1], series.toolchains[begin]),
+        )
+        if verdict and p_value <= most:
+            first, last = begin, end
+
+
+def _effect(before: Floats, after: Floats, metric: Metric) -> tuple[float, float, float]:
+    """The ratio or the difference of two states' medians, and its interval."""
+    step = difference_estimate(*(median_estimate(_scaled(part, metric)) for part in (after, before)))
+    effect, low, high = (float(np.exp(part) if metric.ratio else part) for part in (step.value, step.low, step.high))
+    return effect, low, high
+
+
+def _verdict(effect: float, metric: Metric, limits: Limits) -> str:
+    """Empty where the effect is too small to matter."""
+    none = 1.0 if metric.ratio else 0.0
+    return SLOWER if metric.is_worse(effect, none, limits) else FASTER if metric.is_worse(none, effect, limits) else ""
+
+
+def _scaled(values: Floats, metric: Metric) -> Floats:
+    return np.asarray(np.log(values)) if metric.ratio else values
+
+
+def standing(changes: Sequence[Change], found: Sequence[Series], limits: Limits | None = None) -> list[Change]:
+    """Those to the worse whose case is still worse than it was before, by what counts: the last state of its series."""
+    limits = limits or Limits(rate=HISTORY_RATE)
+    now = {one.key: float(np.median(one.values[(0, *one.changes)[-1] :])) for one in found if one.values.size}
+
+    return [
+        one
+        for one in changes
+        if one.verdict == SLOWER and METRICS[one.metric].is_worse(now[one.key], one.value_before, limits)
+    ]
+
+
+def manifest_changes(
+    before: Mapping[str, Any], after: Mapping[str, Any], toolchains: tuple[str, str] = ("", "")
+) -> list[str]:
+    """What is another in the manifest of a run than in that of the one before it: a line each.
+
+    toolchains: that of the series in both runs; after an upgrade the facts of both versions are those of one library.
+    """
+    host_before, host_after = host_limits.known_in_both(*map(_host, (before, after)))
+    old = dict(_facts({**before, "host": host_before}, *toolchains))
+    new = dict(_facts({**after, "host": host_after}))
+    (library, version), (_, now) = map(library_and_version, toolchains)
+    upgrade = [f"toolchain {library}: {version} -> {now}"] if version != now else []
+    return upgrade + [
+        f"{name}: {old.get(name, 'none')} -> {new.get(name, 'none')}"
+        for name in dict.fromkeys([*new, *old])
+        if old.get(name) != new.get(name)
+    ]
+
+
+def _facts(manifest: Mapping[str, Any], toolchain: str = "", known_as: str = "") -> list[tuple[str, str]]:
+    """What of a manifest can explain a change, by name; that of one toolchain by the name of another."""
+    facts: list[tuple[str, str]] = []
+    renamed = {toolchain: known_as}
+    for entry in _objects(manifest.get("toolchains")):
+        name = str(entry.get("toolchain"))
+        name = renamed.get(name, name)
+        facts.append((f"toolchain {name}", str(entry.get("provider"))))
+        facts += [(f"{name}: {one.get('name')}", str(one.get("version"))) for one in _objects(entry.get("packages"))]
+        build = entry.get("spack")
+        if isinstance(build, dict):
+            facts += [(f"{name}: {part}", str(build.get(part))) for part in ("mpi_hash", "hash", "compiler")]
+    seen = manifest.get("seen")
+    if isinstance(seen, dict):
+        facts.append(("nodes", _words(seen.get("nodes"))))
+        for part in ("variables", "builds"):
+            of_toolchains = seen.get(part)
+            for whose, named in of_toolchains.items() if isinstance(of_toolchains, dict) else ():
+                for name, values in named.items() if isinstance(named, dict) else ():
+                    facts.append((f"{renamed.get(whose, whose)}: {name}", _words(values)))
+    for part in ("host", "campaign", "options"):
+        inside = manifest.get(part)
+        facts += [(f"{part} {name}", str(value)) for name, value in inside.items()] if isinstance(inside, dict) else []
+    facts += [(f"let in {name}", value) for name, value in (let_in_of(manifest) or {}).items()]
+    return [fact for fact in facts if fact[0] != "options environment"]  # which is the same
+
+
+def _host(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    host = manifest.get("host")
+    return host if isinstance(host, dict) else {}
+
+
+def _words(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

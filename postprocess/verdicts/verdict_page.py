@@ -1,0 +1,442 @@
+"""Pages of verdicts: of a comparison, a history, an acceptance. One template, a table, filters, a lasting address."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from postprocess.drawing import page
+from postprocess.drawing.text import duration
+from postprocess.verdicts import compare_text
+from postprocess.verdicts.acceptance import FAIL, NOT_TESTED, PASS, Criteria, Result
+from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLOWER, UNKNOWN, Comparison, group_columns, numbered
+from postprocess.verdicts.compare_text import (
+    MATRIX_KEY,
+    Pairs,
+    cell_words,
+    effect_words,
+    interval_words,
+    names_of,
+    target_words,
+    value_words,
+)
+from postprocess.verdicts.history import Change, Series
+
+MOST_ROWS = 5000
+"""Of a page's table: a browser stays fluid. What did not change is left out first, and said to be."""
+MOST_DRAWN = 100
+"""Of a page's maps and curves, for the same reason: those with the largest changes."""
+CSS = {
+    SLOWER: "bad",
+    FASTER: "good",
+    SAME: "same",
+    UNKNOWN: "unknown",
+    FAIL: "bad",
+    PASS: "good",
+    NOT_TESTED: "unknown",
+}
+_ORDER = (SLOWER, FASTER, UNKNOWN, SAME)
+"""In which a comparison's table has its lines."""
+_FILTERS = ("verdict", "toolchain", "configuration", "collective", "metric")
+_WIDTH, _HEIGHT, _LEFT = 760, 150, 70
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table. filters: the place of its value in each of the view's.  bar: its interval, 0 to 100."""
+
+    verdict: str
+    cells: Sequence[str]
+    filters: str
+    bar: tuple[float, float, float] | None = None
+
+    @property
+    def css(self) -> str:
+        """How its verdict looks."""
+        return CSS[self.verdict]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A map of one case and metric: rows from the longest computation down, each cell its class, words and title."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[tuple[str, str, str]]]]
+    filters: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A case over runs, in the coordinates of its picture."""
+
+    id: str
+    title: str
+    filters: str
+    ticks: Sequence[tuple[float, str]]
+    dots: Sequence[tuple[float, float, str]]
+    states: Sequence[tuple[float, float, float]]
+    changes: Sequence[tuple[float, str, str]]
+    width: int = _WIDTH
+    height: int = _HEIGHT
+    left: int = _LEFT
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Every side against every other one: each cell the part of the page that it leads to, its class, words and title;
+    None where there is no such pair."""
+
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[tuple[str, str, str, str] | None]]]
+
+
+@dataclass(frozen=True)
+class View:
+    """All that a page says, or a part of one, which has an `id` of its own."""
+
+    title: str
+    subtitle: str
+    answer: str
+    table_title: str
+    heads: Sequence[str]
+    rows: Sequence[Row]
+    nothing: str
+    remarks: Sequence[str] = ()
+    filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    grids: Sequence[Grid] = ()
+    series: Sequence[Plot] = ()
+    facts: Sequence[tuple[str, str]] = ()
+    signatures: Sequence[str] = ()
+    id: str = ""
+    matrix: Matrix | None = None
+    parts: Sequence[View] = ()
+
+
+def render(view: View) -> str:
+    """The page as HTML text."""
+    environment = page.environment()
+    style = environment.get_template("verdicts.css").render()
+    embedded = page.embedded(style, page.script("verdicts.js"))
+    return environment.get_template("verdicts.html").render(view=view, matrix_key=MATRIX_KEY, **embedded)
+
+
+def write(view: View, output: Path) -> Path:
+    """Write a page, whole or not at all. Raises OSError."""
+    return page.write(output, render(view))
+
+
+class _Filters:
+    """The values by which rows can be chosen, in the order in which they come."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.values: dict[str, list[str]] = {name: [] for name in names}
+
+    def places(self, **values: str) -> str:
+        """A row's place in each filter; ``-`` where it has none: it is always shown."""
+        return " ".join(self._place(known, values.get(name, "")) for name, known in self.values.items())
+
+    @staticmethod
+    def _place(known: list[str], value: str) -> str:
+        if not value:
+            return "-"
+        if value not in known:
+            known.append(value)
+        return str(known.index(value))
+
+
+def comparison_view(found: Comparison, sides: Sequence[str], facts: Sequence[tuple[str, str]] = ()) -> View:
+    """The page of a comparison: maps of every case and metric, then a line per comparison, what changed first."""
+    return replace(_pair_view(found, sides, _Filters(_FILTERS)), facts=facts)
+
+
+def comparisons_view(pairs: Pairs, facts: Sequence[tuple[str, str]] = ()) -> View:
+    """The page of all pairs of sides: of more than one pair a matrix, then a part for each as `comparison_view` has it.
+
+    What a page has room for is shared out among the pairs.
+    """
+    if len(pairs) == 1:
+        ((sides, found),) = pairs.items()
+        return comparison_view(found, sides, facts)
+    words = compare_text.sides_of(pairs)
+    filters = _Filters(_FILTERS)
+    parts = {
+        sides: _pair_view(found, sides, filters, share=len(pairs), id=f"pair-{number}")
+        for number, (sides, found) in enumerate(pairs.items(), 1)
+    }
+    cells = {
+        sides: (parts[sides].id, _cell_css(found), cell_words(found), parts[sides].answer)
+        for sides, found in pairs.items()
+    }
+    slower = sum(found.count(SLOWER) > 0 for found in pairs.values())
+    silent = sum(found.count(UNKNOWN) == len(found.rows) for found in pairs.values())
+    unknown = f"; of {silent} nothing can be told" if silent else ""
+    return View(
+        title=f"Which of {', '.join(words)} is slower?",
+        subtitle=_limits_words(next(iter(pairs.values()))),
+        answer=f"something is slower in {slower} of {len(pairs)} pairs{unknown}",
+        table_title="",
+        heads=(),
+        rows=(),
+        nothing="",
+        filters=filters.values,
+        facts=facts,
+        matrix=Matrix(words[1:], [(one, [cells.get((one, two)) for two in words[1:]]) for one in words[:-1]]),
+        parts=list(parts.values()),
+    )
+
+
+def _cell_css(found: Comparison) -> str:
+    """How a pair looks in the matrix: as the verdict that comes first in its table."""
+    return next((CSS[verdict] for verdict in _ORDER if found.count(verdict)), CSS[UNKNOWN])
+
+
+def _limits_words(found: Comparison) -> str:
+    return (
+        f"a time counts from {100 * found.limits.least_ratio:g} %, a ratio from {found.limits.least_difference:g}; "
+        f"false-discovery rate {found.limits.rate:g}"
+    )
+
+
+def _pair_view(found: Comparison, sides: Sequence[str], filters: _Filters, share: int = 1, id: str = "") -> View:
+    """A pair of sides.  share: of how many pairs the page is."""
+    most_rows, most_drawn = (max(1, most // share) for most in (MOST_ROWS, MOST_DRAWN))
+    rows = found.rows
+    order = {verdict: place for place, verdict in enumerate(_ORDER)}
+    shown = rows.iloc[np.argsort(rows["verdict"].map(order).to_numpy(), kind="stable")[:most_rows]]
+    answer, *remarks = compare_text.summary(found, sides).splitlines()
+    if len(shown) < len(rows):
+        remarks.append(f"the table has {len(shown)} of {len(rows)} comparisons; all are in --json")
+    table = [_comparison_row(row, filters, found) for row in shown.to_dict("records")]
+    grids, maps = _grids(found, filters, most_drawn)
+    if len(grids) < maps:
+        remarks.append(f"of {maps} maps the {len(grids)} with most changes are drawn")
+    return View(
+        title=f"Is {sides[1]} slower than {sides[0]}?",
+        subtitle=f"A: {sides[0]} · B: {sides[1]} · {_limits_words(found)}",
+        answer=answer,
+        remarks=[line.strip() for line in remarks] + compare_text.missing_lines(found, sides),
+        table_title=f"All comparisons{f' of {sides[1]} against {sides[0]}' * (share > 1)}",
+        heads=["verdict", "toolchain", "network", "configuration", "collective", "communication", "computation",
+               "metric", "A", "B", "B against A", "95 %", found.units, "why it cannot be told", "interval"],
+        rows=table,
+        nothing="Nothing was compared.",
+        grids=grids,
+        filters=filters.values,
+        id=id,
+    )  # fmt: skip
+
+
+def _case_filters(filters: _Filters, row: Mapping[Any, Any], verdict: str = "") -> str:
+    toolchain, _network, configuration, collective = names_of(row)
+    return filters.places(
+        verdict=verdict, toolchain=toolchain, configuration=configuration, collective=collective, metric=row["metric"]
+    )
+
+
+def _comparison_row(row: Mapping[Any, Any], filters: _Filters, found: Comparison) -> Row:
+    reason = row["reason"]
+    if row["verdict"] == UNKNOWN and not reason:
+        reason = f"{found.units} differ too much"
+    cells = [
+        *names_of(row),
+        *target_words(row),
+        METRICS[row["metric"]].title,
+        *(value_words(row["metric"], row[f"value_{side}"]) for side in "ab"),
+        effect_words(row["metric"], row["effect"]),
+        interval_words(row),
+        f"{row['launches_a']}, {row['launches_b']}",
+        reason if row["verdict"] == UNKNOWN else "",
+    ]
+    return Row(row["verdict"], cells, _case_filters(filters, row, row["verdict"]), _bar(row, found))
+
+
+def _bar(row: Mapping[Any, Any], found: Comparison) -> tuple[float, float, float] | None:
+    """The interval between five times what counts, to either side; 50 is no difference. None without an interval."""
+    if not (math.isfinite(row["effect_ci95_low"]) and math.isfinite(row["effect_ci95_high"])):
+        return None
+    ratio = METRICS[row["metric"]].ratio
+    scale = 5 * (math.log1p(found.limits.least_ratio) if ratio else found.limits.least_difference)
+    ends = []
+    for name in ("effect_ci95_low", "effect", "effect_ci95_high"):
+        value = row[name]
+        if ratio:
+            value = math.log(value) if value > 0 else math.nan
+        place = 50 + 50 * value / scale if math.isfinite(value) else 50.0
+        ends.append(round(min(max(place, 0.0), 100.0), 1))
+    return ends[0], ends[1], ends[2]
+
+
+def _grids(found: Comparison, filters: _Filters, most: int) -> tuple[list[Grid], int]:
+    """A map of each case and metric, of those with most changes where they are too many; and how many there are."""
+    grids = []
+    number, maps = numbered(found.rows, [*group_columns(found.rows), "metric"])
+    changed = np.bincount(number, found.rows["verdict"].isin([SLOWER, FASTER]), len(maps))
+    drawn = np.isin(number, np.argsort(-changed, kind="stable")[:most])
+    rows_of: dict[int, list[dict[Hashable, Any]]] = defaultdict(list)
+    for of, row in zip(number[drawn], found.rows[drawn].to_dict("records"), strict=True):
+        rows_of[int(of)].append(row)
+    for _, rows in sorted(rows_of.items()):
+        first = rows[0]
+        cells = {(row["comm_target_ns"], row["comp_target_ns"]): row for row in rows}
+        columns = sorted({comm for comm, _ in cells})
+        metric = METRICS[first["metric"]]
+        title = ", ".join(filter(None, [*names_of(first), f"{metric.title}{', %' * metric.ratio}"]))
+        lines = [
+            (duration(comp), [_grid_cell(cells.get((comm, comp))) for comm in columns])
+            for comp in sorted({comp for _, comp in cells}, reverse=True)
+        ]
+        heads = [duration(comm) if comm else "" for comm in columns]
+        grids.append(Grid(title, heads, lines, _case_filters(filters, first)))
+    return grids, len(maps)
+
+
+def _grid_cell(row: Mapping[Any, Any] | None) -> tuple[str, str, str]:
+    if row is None:
+        return "", "", ""
+    words = effect_words(row["metric"], row["effect"])
+    title = " ".join(filter(None, [row["verdict"], words, interval_words(row), row["reason"]]))
+    return CSS[row["verdict"]], words.removesuffix(" %"), title
+
+
+def history_view(
+    title: str,
+    changes: Sequence[tuple[Change, str, str]],
+    series: Sequence[Series],
+    answer: str,
+    coverage: str = "",
+    facts: Sequence[tuple[str, str]] = (),
+) -> View:
+    """The page of a history: each change with its state (rings, acknowledged, past, better) and what explains it; its
+    case over the runs.  coverage: in how many series changes could be looked for."""
+    filters = _Filters(_FILTERS)
+    rows = []
+    changed: dict[tuple[str, ...], list[Change]] = defaultdict(list)
+    for change, _, _ in changes:
+        changed[change.key].append(change)
+    for change, state, explained in changes[-MOST_ROWS:]:
+        row = {**change.case, "metric": change.metric}
+        cells = [
+            state, change.name, change.run, *names_of(row),
+            *target_words(change.case),
+            METRICS[change.metric].title, value_words(change.metric, change.value_before),
+            value_words(change.metric, change.value_after), effect_words(change.metric, change.effect),
+            f"[{effect_words(change.metric, change.low)}, {effect_words(change.metric, change.high)}]",
+            f"{change.runs[0]}, {change.runs[1]}", explained,
+        ]  # fmt: skip
+        rows.append(Row(change.verdict, cells, _case_filters(filters, row, change.verdict)))
+    steps = {key: max(map(_step, of_one)) for key, of_one in changed.items()}
+    drawn = set(sorted(steps, key=lambda key: -steps[key])[:MOST_DRAWN])
+    plots = [
+        _plot(one, changed[key], filters, number)
+        for number, (one, key) in enumerate((one, one.key) for one in series)
+        if key in drawn
+    ]
+    remarks = [coverage] if coverage else []
+    if len(rows) < len(changes):
+        remarks.append(f"the table has the last {len(rows)} of {len(changes)} changes; all are in --json")
+    if len(drawn) < len(changed):
+        remarks.append(f"drawn are the {len(drawn)} series with the largest changes, of {len(changed)} that changed")
+    return View(
+        title=title,
+        subtitle="one value per run: the median of its launches",
+        answer=answer,
+        table_title="All changes",
+        heads=["change", "state", "name", "since", "toolchain", "network", "configuration", "collective",
+               "communication", "computation", "metric", "before", "since then", "change", "95 %", "runs",
+               "what else changed"],
+        rows=rows,
+        nothing="No change was found.",
+        remarks=remarks,
+        series=plots,
+        filters=filters.values,
+        facts=facts,
+    )  # fmt: skip
+
+
+def _step(change: Change) -> float:
+    """How large a change is, whichever way."""
+    return abs(math.log(change.effect)) if METRICS[change.metric].ratio else abs(change.effect)
+
+
+def _plot(series: Series, changes: Sequence[Change], filters: _Filters, number: int) -> Plot:
+    values = series.values
+    low, high = float(values.min()), float(values.max())
+    reach = (high - low) or abs(high) or 1.0
+    step = (_WIDTH - _LEFT - 10) / max(values.size - 1, 1)
+
+    def x(index: float) -> float:
+        return round(_LEFT + 5 + step * index, 1)
+
+    def y(value: float) -> float:
+        return round(10 + (_HEIGHT - 40) * (1 - (value - low) / reach), 1)
+
+    ends = [0, *series.changes, values.size]
+    row = {**series.case, "metric": series.metric}
+    named = ", ".join(filter(None, names_of(row)))
+    targets = " and ".join(filter(None, target_words(series.case)))
+    at = {run: index for index, run in enumerate(series.runs)}
+    several = len(set(series.toolchains)) > 1
+    names = [f"{run}, {one}" if several else run for run, one in zip(series.runs, series.toolchains, strict=True)]
+    return Plot(
+        id=f"n{number}",
+        title=f"{named}, {targets}: {METRICS[series.metric].title}",
+        filters=_case_filters(filters, row),
+        ticks=[(y(value), value_words(series.metric, value)) for value in dict.fromkeys((low, high))],
+        dots=[
+            (x(i), y(value), f"{name}: {value_words(series.metric, value)}")
+            for i, (name, value) in enumerate(zip(names, values, strict=True))
+        ],
+        states=[(x(a), x(b - 1), y(float(np.median(values[a:b])))) for a, b in itertools.pairwise(ends) if b > a],
+        changes=[(x(at[one.run] - 0.5), CSS[one.verdict], one.run[:8]) for one in changes],
+    )
+
+
+def acceptance_view(
+    criteria: Criteria, results: Sequence[Result], run: str, facts: Sequence[tuple[str, str]] = ()
+) -> View:
+    """The page of an acceptance, to be printed and signed."""
+    counts = {verdict: sum(one.verdict == verdict for one in results) for verdict in (PASS, FAIL, NOT_TESTED)}
+    return View(
+        title=criteria.title,
+        subtitle=f"run {run}",
+        answer=acceptance_answer(results),
+        table_title="Criteria",
+        heads=["verdict", "criterion", "what it asks", "measured", "95 %", "evidence"],
+        rows=[
+            Row(
+                one.verdict,
+                [one.criterion.name, one.criterion.words, *measured_words(one), "; ".join(one.evidence)],
+                "-",
+            )
+            for one in results
+        ],
+        nothing="No criteria.",
+        remarks=[f"{count} {verdict}" for verdict, count in counts.items()],
+        facts=facts,
+        signatures=("for the supplier: name, date", "for the customer: name, date"),
+    )
+
+
+def acceptance_answer(results: Sequence[Result]) -> str:
+    """The answer in a line: accepted only if every criterion passes."""
+    failed = sum(one.verdict == FAIL for one in results)
+    untested = sum(one.verdict == NOT_TESTED for one in results)
+    if failed:
+        return f"FAIL: {failed} of {len(results)} criteria fail"
+    return f"NOT TESTED: {untested} of {len(results)} criteria" if untested else f"PASS: all {len(results)} criteria"
+
+
+def measured_words(one: Result) -> tuple[str, str]:
+    """A criterion's value and its interval."""
+    if math.isnan(one.value):
+        return "", ""
+    known = not (math.isnan(one.low) or math.isnan(one.high))
+    return f"{one.value:.4g}", f"[{one.low:.4g}, {one.high:.4g}]" if known else ""
