@@ -27,7 +27,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("toolchains",),
         ("planning",),
         ("systems", "archive", "doctor"),
-        ("running", "verdicts"),
+        ("running", "verdicts", "site"),
         ("commands",),
         ("__main__",),
     ),

@@ -1,6 +1,6 @@
 """ReFrame settings of the machine that the campaign stands on: one node, its own cores, no scheduler."""
 
-from mpi_campaign.systems.site import local_processor, partition, site
+from mpi_campaign.site import local_processor, partition, site
 
 COMMON = {"scheduler": "local", "launcher": "mpiexec", "max_jobs": 1, "processor": local_processor()}
 
