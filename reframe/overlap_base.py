@@ -61,8 +61,6 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
 
     @run_before("compile")
     def configure(self) -> None:
-        inside = site.let_into(self.current_partition)
-        self.env_vars |= environ.quoted(environ.added(environ.BUILD, inside=inside))
         if self.current_environ.extras["spack"] is None:
             self.configure_cmake()
         elif self.to_install:
@@ -77,10 +75,9 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         jobs = f"-j{machine.cores().physical}"
         spack = shlex.quote(build.spack_executable)
         notes = {one: shlex.quote(str(installed.note(one, prefix))) for one, prefix in build.prefixes.items()}
-        self.env_vars |= environ.quoted(provider.install_variables(build))
         left = f"{shlex.quote(str(builds.SOURCES))}/build-*-{ours[:7]}"  # objects of sources that were newer then
         self.prebuild_cmds = [
-            environ.shell_filter(environ.SPACK, site.exported(self)),
+            *environ.script(environ.SPACK, site.exported(self), provider.install_variables(build)),
             f'spack() {{ {spack} --color=never "$@"; }}',
             f'for old in {left}; do if [ -L "$old" ]; then rm -rf "$(readlink -f "$old")" "$old"; fi; done',
             f"mkdir -p {shlex.quote(str(installed.note(ours, build.prefix).parent))}; rm -f {notes[ours]}",
@@ -118,8 +115,10 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
             shlex.quote(option) for option in (*builds.anew(self.programs), *builds.options(extras["mpicc"]))
         ]
         wrapper = builds.environment(extras["family"], extras["version"], extras["prefix"])
-        self.env_vars |= environ.quoted(wrapper)
-        self.prebuild_cmds = [environ.shell_filter(environ.BUILD, site.exported(self))]
+        inside = site.let_into(self.current_partition)
+        own = registry.own_libraries(Path(extras["prefix"]), registry.Settings(wrapper))
+        variables = environ.added(environ.BUILD, wrapper, inside=inside, libraries=own)
+        self.prebuild_cmds = environ.script(environ.BUILD, site.exported(self), variables)
 
     @run_after("compile")
     def note_built(self) -> None:
@@ -304,8 +303,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         self.staged(run_folders.CASE).write_text(json.dumps(self.case.as_dict()) + "\n")
         purpose = environ.LAUNCH if self.is_local() else environ.JOB
         inside = site.let_into(self.current_partition)
-        self.env_vars |= environ.quoted(self.launch_variables(purpose, inside))
-        self.prerun_cmds = [environ.shell_filter(purpose, [*site.exported(self), *inside])]
+        variables = self.launch_variables(purpose, inside)
+        self.prerun_cmds = environ.script(purpose, [*site.exported(self), *inside], variables)
         self.job.launcher.options = list(map(shlex.quote, self.launch.launcher_options(self.build.programs)))
         if self.network.startswith("wire"):
             self.job.launcher.modifier = site.python_command()

@@ -123,6 +123,8 @@ def test_the_summary_is_a_line_each_and_groups_what_a_batch_system_sets() -> Non
         "kept out of launches: SLURM_A and 4 more of SLURM_*, UCX_TLS (--env NAME lets one in)",
         "let into launches: FI_PROVIDER",
     ]
+    of_a_home = environ.summary({"UCX_TLS": "tcp", "~/.mpiexec.hydra.conf": "a file"}, {})
+    assert of_a_home[0].endswith("(--env NAME lets one in, --env HOME the files)")
     assert environ.summary({}, {}) == []
 
 
@@ -163,6 +165,14 @@ NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,12}", fullmatch=True)
 VALUES = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=20)
 
 
+def test_a_script_takes_away_functions_of_a_shell_that_would_be_started_instead() -> None:
+    shell = {"BASH_FUNC_mpiexec%%": "() { echo the function; }", "PATH": os.environ["PATH"]}
+    lines = [*environ.script(environ.LAUNCH, [], {}), "type -t mpiexec || echo none"]
+    done = subprocess.run(["bash", "-c", "\n".join(lines)], env=shell, capture_output=True, text=True, check=True)
+    assert "function" not in done.stdout
+    assert list(environ.kept_out(shell)) == ["BASH_FUNC_mpiexec%%"]
+
+
 @given(st.dictionaries(NAMES, VALUES, max_size=6), st.dictionaries(NAMES, VALUES, max_size=3))
 def test_a_script_takes_away_all_but_what_passes_and_what_it_set_itself(
     shell: dict[str, str], own: dict[str, str]
@@ -171,13 +181,14 @@ def test_a_script_takes_away_all_but_what_passes_and_what_it_set_itself(
     shell = {name: value for name, value in shell.items() if name not in untouchable and "BASH" not in name}
     own = {name: value for name, value in own.items() if name not in untouchable and "BASH" not in name}
     script = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in own.items())
-    script += f"{environ.shell_filter(environ.LAUNCH, own)}\n{shlex.quote(sys.executable)} -c 'import os, json; "
-    script += "print(json.dumps(dict(os.environ)))'"
+    written = {"WRITTEN_BY_US": "a 'b' $(c) `d`"}
+    script += "\n".join(environ.script(environ.LAUNCH, own, written))
+    script += f"\n{shlex.quote(sys.executable)} -c 'import os, json; print(json.dumps(dict(os.environ)))'"
     done = subprocess.run(
         ["bash", "-c", script], env={**POISON, **shell, "PATH": os.environ["PATH"]}, capture_output=True, check=True
     )
     left = json.loads(done.stdout)
-    for name, value in own.items():
+    for name, value in {**own, **written}.items():
         assert left.pop(name) == value
     assert all(environ.passes(name, environ.LAUNCH) or name in {"_", "SHLVL", "PWD"} for name in left)
 

@@ -70,7 +70,7 @@ _STEERS = (
     "SHARP_*", "MV2_*", "MVP_*", "PSM_*", "PSM2_*", "PSM3_*", "HFI_*", "IBV_*", "RDMAV_*", "MLX4_*", "MLX5_*", "PIOM_*",
     "NMAD_*", "PADICO_*", "OMP_*", "GOMP_*", "KMP_*", "LIBOMP_*", "OPENBLAS_*", "GOTO_*", "BLIS_*", "MKL_*", "VECLIB_*",
     "HWLOC_*", "LD_*", "MALLOC_*", "GLIBC_TUNABLES", "NUMA_*", "TBB_*", "CPATH", "C_INCLUDE_PATH", "LIBRARY_PATH",
-    "CFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_*",
+    "CFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_*", "BASH_FUNC_mpi*", "BASH_FUNC_srun*",
 )  # fmt: skip
 _STEERS_BUILDS = (
     "PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "CPATH", "C_INCLUDE_PATH", "*FLAGS",
@@ -195,10 +195,18 @@ def launch_home() -> Path:
     return LAUNCH_HOME
 
 
-def shell_filter(purpose: str, names: Iterable[str]) -> str:
-    """A line for bash that takes away every exported variable but what passes and these names."""
-    kept = "|".join(dict.fromkeys((*PASSES[purpose], *names)))
-    return f'for name in $(compgen -e); do case "$name" in {kept}) ;; *) unset "$name" 2>/dev/null ;; esac; done'
+def script(purpose: str, kept: Iterable[str], variables: Mapping[str, str]) -> list[str]:
+    """Lines for bash after which a child has what passes, these names as they are, and these variables, and no more.
+
+    Functions of a shell go too: one that is called mpiexec would be started instead of the launcher. The variables are
+    written here rather than given to ReFrame, which carries out what stands in a value between `$(` and `)`.
+    """
+    names = "|".join(dict.fromkeys((*PASSES[purpose], *kept)))
+    return [
+        "builtin unset -f $(builtin compgen -A function)",
+        f'for name in $(compgen -e); do case "$name" in {names}) ;; *) unset "$name" 2>/dev/null ;; esac; done',
+        *(f"export {name}={shlex.quote(value)}" for name, value in variables.items()),
+    ]
 
 
 def steers(name: str) -> bool:
@@ -245,7 +253,8 @@ def summary(kept: Mapping[str, str], inside: LetIn) -> list[str]:
     was."""
     lines = []
     if kept:
-        lines.append(f"kept out of launches: {_in_short(list(kept))} (--env NAME lets one in)")
+        files = ", --env HOME the files" * any(name.startswith("~") for name in kept)
+        lines.append(f"kept out of launches: {_in_short(list(kept))} (--env NAME lets one in{files})")
     if inside:
         lines.append(f"let into launches: {', '.join(inside)}")
     return lines
@@ -277,10 +286,12 @@ def of_pip(python: str, environ: Mapping[str, str] = os.environ) -> dict[str, st
         done = subprocess.run(
             words, capture_output=True, check=False, timeout=_PIP_SECONDS, env={**base, **own}, stdin=subprocess.DEVNULL
         )
-        listed = done.stdout.decode(errors="replace")
+        listed = done.stdout.decode(errors="replace") if done.returncode == 0 else ""
     except (OSError, subprocess.TimeoutExpired):
         listed = ""
-    return {**base, **pip_variables(listed), "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INPUT": "1"}
+    known = {f"PIP_{option.upper().replace('-', '_')}" for option in _PIP}
+    told = pip_variables(listed) if listed else {name: value for name, value in own.items() if name in known}
+    return {**base, **told, "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INPUT": "1"}
 
 
 def pip_variables(listed: str) -> dict[str, str]:
@@ -305,8 +316,3 @@ def assignment(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """For `env` on a command line that is typed again: what was let in; nothing where nothing was."""
     inside = let_in(environ)
     return (f"{LET_IN}={json.dumps(dict(inside))}",) if inside else ()
-
-
-def quoted(variables: Mapping[str, str]) -> dict[str, str]:
-    """Variables for a shell script: each value as one word."""
-    return {name: shlex.quote(value) for name, value in variables.items()}

@@ -213,7 +213,8 @@ def build(toolchain: Toolchain, target: str = PROGRAM, *, tests: bool = False) -
     programs = ROOT / ".venv" / "bin"
     path = f"{resolving.path_folder(toolchain)}:{programs}:{os.environ.get('PATH', os.defpath)}"
     wrapper = builds.environment(toolchain.family, toolchain.version, toolchain.prefix)
-    env = environ.built(environ.BUILD, wrapper, {"PATH": path})
+    own = registry.own_libraries(Path(toolchain.prefix), registry.Settings(wrapper))
+    env = environ.built(environ.BUILD, wrapper, {"PATH": path}, libraries=own)
     configure = ["-S", str(builds.SOURCES), "-B", str(folder), *builds.anew(folder), *options]
     for words in (configure, ["--build", str(folder), "--target", target, registry.BIND_RANK]):
         ended = guarded.run([str(programs / "cmake"), *words], lambda _line: None, lambda: None, env=env)

@@ -732,9 +732,12 @@ def computing(threads: int) -> dict[str, str]:
     return {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
 
 
+_LIBRARY_FOLDERS = ("lib", "lib64", "lib/openmpi", "lib/mpich", "lib/mpich/ucx")
+
+
 def own_libraries(prefix: Path, settings: Settings) -> str:
-    """A search path on which a toolchain's own libraries are found first."""
-    below = (str(prefix / name) for name in ("lib", "lib64") if (prefix / name).is_dir())
+    """A search path on which a toolchain's own libraries, and what its wheel keeps beside them, are found first."""
+    below = (str(prefix / name) for name in _LIBRARY_FOLDERS if (prefix / name).is_dir())
     return ":".join(filter(None, [*below, settings.env.get("LD_LIBRARY_PATH", "")]))
 
 
