@@ -76,7 +76,7 @@ def test_each_library_runs_where_everything_is_against_it(tmp_path: Path) -> Non
     )
     for header in headers:
         assert {rank["cpuset"] for rank in header["placement"]} == {str(LAST_CPU)}
-        assert not header["environment"].keys() & poison.keys() - {"OPENBLAS_NUM_THREADS", "MPIR_CVAR_ASYNC_PROGRESS"}
+        assert not header["environment"].items() & poison.items()  # libraries are told some of these otherwise
         kept_out = header["metadata"]["environment"]["kept_out"]
         assert kept_out.items() >= (poison.items() - {("HOME", poison["HOME"])})
         assert {"~/.openmpi/mca-params.conf", "~/.mpiexec.hydra.conf"} <= kept_out.keys()
