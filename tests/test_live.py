@@ -241,7 +241,7 @@ def test_what_a_run_was_started_to_ignore_ends_no_process_of_it(tmp_path: Path, 
 
     It goes to the ranks as well, except where the launcher starts them with SIGINT and SIGTERM as usual.
     """
-    process = started(tmp_path, *QUICK, ignored=(number,))
+    process = started(tmp_path, *QUICK, "--budget-seconds", "36", ignored=(number,))
     record = wait_for_points(tmp_path, 0, process)
     ranks = set(benchmark_processes(record))
     assert ranks
