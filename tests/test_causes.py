@@ -82,6 +82,19 @@ def test_the_size_of_shared_memory_is_told_where_it_is_known() -> None:
     assert "--network wire" in told(died)
 
 
+def test_a_launcher_that_was_ended_itself_is_told_and_not_the_line_of_the_script() -> None:
+    died = "/opt/clone/.campaign/rfm_job.sh: line 10: 26854 {} mpiexec -n 2 --bind-to none nbc_overlap --metadata x\n"
+    assert told(died.format("Bus error")).startswith(
+        "the launcher itself was ended by SIGBUS: the folder for temporary"
+    )
+    assert told(died.format("Segmentation fault")) == "the launcher itself was ended: Segmentation fault"
+
+
+def test_a_locale_that_is_not_there_is_no_cause() -> None:
+    said = "/bin/bash: warning: setlocale: LC_ALL: cannot change locale (de_XX.UTF-8)\nThe cauldron could not be lit.\n"
+    assert told(said) == "The cauldron could not be lit"
+
+
 def test_ranks_without_a_way_to_each_other_are_told_of_shared_memory_only_where_it_is_small() -> None:
     said = "At least one pair of MPI processes are unable to reach each other for\nMPI communications.\n"
     assert "or /dev/shm is too small, it has 1 MiB" in told(said, 1 << 20)

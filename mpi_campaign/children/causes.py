@@ -419,7 +419,20 @@ _BARE_ENDS: Sequence[Known] = (
 )
 """How a rank ended, which tells little: for where nothing else was said."""
 
-KNOWN: Sequence[Known] = (*_LAUNCHER_PARTS, *_LIMITS, *_PROGRAM, *_PLACES, *_ROOM, *_TIME, *_ENDS)
+# What bash says when what it started, a launcher, was ended by a signal.
+_LAUNCHER_ENDS: Sequence[Known] = (
+    _known(
+        r"\bline \d+: +\d+ bus error",
+        "the launcher itself was ended by SIGBUS: the folder for temporary files (TMPDIR, else /tmp) is full, or "
+        "/dev/shm is, which{shm}: free some space there",
+    ),
+    _known(
+        r"\bline \d+: +\d+ (?P<what>segmentation fault|killed|aborted|file size limit exceeded)\b",
+        "the launcher itself was ended: {what}",
+    ),
+)
+
+KNOWN: Sequence[Known] = (*_LAUNCHER_PARTS, *_LIMITS, *_PROGRAM, *_PLACES, *_ROOM, *_TIME, *_ENDS, *_LAUNCHER_ENDS)
 """In the order in which they are looked for: what others follow from comes before them."""
 
 # What may stand before the words too: UCX's place and severity, Open MPI's name of a process, a rank's number.
@@ -427,8 +440,9 @@ _BEFORE_WORDS = re.compile(r"[\w.-]{1,60}:\d+ +UCX +\w{4,5} +|\[\[[^\]]{1,40}\],
 # Where in its sources a launcher speaks from.
 _SOURCE = re.compile(r"[\w:~]{1,80} \([^()\s]{1,300}:\d{1,6}\): ")
 _FRAME = re.compile(r"[\s*=#~+_-]*")
-# Of a library: what it does when all is well.
+# Of a library: what it does when all is well. Of a shell: that it does without the locale that it was asked for.
 _IN_GOOD_ORDER = re.compile(
+    r"\S{1,80}: (?:line \d+: )?warning: setlocale: LC_|"
     r"(?:\[\d{1,7}\] )?MPI startup\(\): (?!.*(?:unknown|not supported|error|fail))|# |\[warn\] "
 )
 # Sentences that tell no cause: frames, what follows from a cause, advice, and what is said of every end.
@@ -439,8 +453,7 @@ _BANNER = re.compile(
             r"bad termination", r"\bpid \d+ running at",
             r"^(?:exit code|killed by signal|cleaning up|you can ignore)\b",
             r"your application terminated", r"exited on signal", r"backtrace", r"\[0x[0-9a-f]{1,16}\]$",
-            r"setlocale: LC_", r"end of error message", r"process received signal", r"^signal(?: code)?:",
-            r"^failing at address",
+            r"end of error message", r"process received signal", r"^signal(?: code)?:", r"^failing at address",
             r"(?:mpirun|mpiexec|prterun) (?:noticed|has exited|detected)", r"primary job +terminated",
             r"a non-zero exit code", r"per user-direction", r"the first process to do so was", r"^error stack",
             r"^abort\(-?\d+\)", r"forwarding signal", r"total processes failed to start", r"force-terminate",
