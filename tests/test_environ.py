@@ -143,6 +143,12 @@ def test_what_is_no_variable_is_refused_with_the_forms(text: str) -> None:
         environ.asked([text])
 
 
+def test_a_path_that_would_hide_the_toolchains_programs_is_refused() -> None:
+    for text in ("PATH", "PATH=/nowhere"):
+        with pytest.raises(CampaignError, match="PATH is not let in: this shell's passes"):
+            environ.asked([text])
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"A": 1}', '{"A B": "1"}', "null"])
 def test_a_variable_of_ours_that_is_broken_is_told(text: str) -> None:
     with pytest.raises(CampaignError, match=f"unset it, and use --env|{environ.LET_IN}"):

@@ -1,10 +1,10 @@
 /*
  * bind_rank - binds a rank to CPUs, then becomes the program that it is given. No MPI.
  *
- *     mpiexec -n 2 bind_rank OMPI_COMM_WORLD_LOCAL_RANK 0,1:2,3 PROGRAM [WORD...]
+ *     mpiexec -n 2 bind_rank VARIABLE 0,1:2,3 PROGRAM [WORD...]
  *
- * For launchers that cannot be told CPUs by the kernel's numbers. The variable holds the number of the rank among those of its node; the
- * lists, one for each, are as the kernel writes them and stand between colons. What PROGRAM starts, an MPI library's threads too, is on
+ * For launchers that cannot be told CPUs by the kernel's numbers. VARIABLE, which the launcher sets, holds the number of the rank
+ * among those of its node; the lists, one for each, are as the kernel writes them and stand between colons. What PROGRAM starts, an MPI library's threads too, is on
  * these CPUs from its first instruction on.
  */
 #include "fail.h"
@@ -44,7 +44,7 @@ static char *list_of(const char *lists, long number) {
 int main(int count, char **words) {
     fail_setup("bind_rank", -1, NULL);
     if (count <= WORD_PROGRAM) {
-        fail_die("a variable, lists of CPUs and a program are needed: bind_rank OMPI_COMM_WORLD_LOCAL_RANK 0,1:2,3 PROGRAM [WORD...]");
+        fail_die("a variable, lists of CPUs and a program are needed: bind_rank VARIABLE 0,1:2,3 PROGRAM [WORD...]");
     }
     const long rank = local_rank(words[WORD_VARIABLE]);
     if (rank < 0) {

@@ -111,6 +111,10 @@ def asked(texts: Iterable[str]) -> dict[str, str | None]:
         name, equals, value = text.partition("=")
         if not _NAME.fullmatch(name) or "\0" in text:
             raise CampaignError(f"environment variable '{text}' is not of the form {_FORMS}")
+        if name == "PATH":  # in a launch it would hide the toolchain's launcher
+            raise CampaignError(
+                "PATH is not let in: this shell's passes, behind the toolchain's own programs; set it there"
+            )
         found[name] = value if equals else None
     return found
 
@@ -128,14 +132,14 @@ def let_in(environ: Mapping[str, str] = os.environ) -> LetIn:
     """What was let in, as LET_IN tells it. Raises CampaignError where that cannot be read."""
     text = environ.get(LET_IN, "")
     try:
-        told = json.loads(text or "{}")
+        inside = json.loads(text or "{}")
     except ValueError:
-        told = None
-    if not isinstance(told, dict) or not all(
-        _NAME.fullmatch(name) and isinstance(value, str | None) for name, value in told.items()
+        inside = None
+    if not isinstance(inside, dict) or not all(
+        _NAME.fullmatch(name) and isinstance(value, str | None) for name, value in inside.items()
     ):
         raise CampaignError(f"{LET_IN}='{text}' is no object of names and values: unset it, and use --env")
-    return told
+    return inside
 
 
 def passes(name: str, purpose: str) -> bool:
@@ -289,9 +293,9 @@ def of_pip(python: str, environ: Mapping[str, str] = os.environ) -> dict[str, st
         listed = done.stdout.decode(errors="replace") if done.returncode == 0 else ""
     except (OSError, subprocess.TimeoutExpired):
         listed = ""
-    known = {f"PIP_{option.upper().replace('-', '_')}" for option in _PIP}
-    told = pip_variables(listed) if listed else {name: value for name, value in own.items() if name in known}
-    return {**base, **told, "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INPUT": "1"}
+    names = set(map(_pip_variable, _PIP))
+    sources = pip_variables(listed) if listed else {name: value for name, value in own.items() if name in names}
+    return {**base, **sources, "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INPUT": "1"}
 
 
 def pip_variables(listed: str) -> dict[str, str]:
@@ -309,7 +313,12 @@ def pip_variables(listed: str) -> dict[str, str]:
         rank = _PIP_SECTIONS.index(section)
         if isinstance(value, str) and value and rank >= found.get(option, (0, ""))[0]:
             found[option] = rank, value
-    return {f"PIP_{option.upper().replace('-', '_')}": value for option, (_, value) in found.items()}
+    return {_pip_variable(option): value for option, (_, value) in found.items()}
+
+
+def _pip_variable(option: str) -> str:
+    """The variable of an option of pip."""
+    return f"PIP_{option.upper().replace('-', '_')}"
 
 
 def assignment(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:

@@ -254,7 +254,7 @@ def _openmpi_here(request: Request) -> Settings:
     if request.major < 5:
         hosts = ("--mca", "ras", _OPENMPI_4_HOSTS_OF, "--mca", "orte_default_hostfile", "none")
         return Settings(options=("--mca", "plm", "isolated", *hosts))
-    # PRRTE has no launcher for one machine alone; with that of ssh it looks for none until there is another machine.
+    # PRRTE cannot be told to stay on one machine. Its launcher `ssh` calls ssh only where there is another machine.
     hosts = ("--prtemca", "ras", _OPENMPI_5_HOSTS_OF, "--prtemca", "prte_default_hostfile", "none")
     return Settings(options=("--prtemca", "plm", "ssh", *hosts))
 
@@ -718,13 +718,13 @@ def _with_core_given_up(request: Request, settings: Settings) -> Answer:
     return settings
 
 
-def launch_environment(prefix: Path, settings: Settings, threads: int, *, here: bool = True) -> dict[str, str]:
-    """The whole environment of one launch: what passes, the library's, the registry's, what a person let in.
+def launch_environment(prefix: Path, settings: Settings, threads: int) -> dict[str, str]:
+    """The whole environment of a launch on this machine: what passes, what the registry says, what a person let in.
 
     threads: computing threads of a rank.
     """
-    purpose = environ.LAUNCH if here else environ.JOB
-    return environ.built(purpose, settings.env, computing(threads), libraries=own_libraries(prefix, settings))
+    own = own_libraries(prefix, settings)
+    return environ.built(environ.LAUNCH, settings.env, computing(threads), libraries=own)
 
 
 def computing(threads: int) -> dict[str, str]:
