@@ -84,7 +84,7 @@ struct placement_summary {
 
 struct placement_summary placement_summarise(const placement *place);
 
-/* Every rank's record_placement_text on rank 0 (NULL elsewhere). progress: with the helper threads and the dedicated CPUs. Collective. Free with
+/* Every rank's placement_text on rank 0 (NULL elsewhere). progress: with the helper threads and the dedicated CPUs. Collective. Free with
  * placement_free_texts. */
 char **placement_gather_texts(const placement *place, bool progress);
 void placement_free_texts(char **texts);

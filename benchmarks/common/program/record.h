@@ -17,26 +17,6 @@
 
 typedef struct record_file record_file;
 
-struct record_thread {
-    const char *name;
-    const char *cpuset;
-};
-
-struct record_placement {
-    int rank;
-    const char *host;
-    int node;
-    const char *cpuset;
-    size_t physical_cores;
-    char *const *compute_cpusets;
-    size_t compute_count;
-    const struct record_thread *mpi_threads;
-    size_t mpi_thread_count;
-    const struct record_thread *helper_threads;
-    size_t helper_thread_count;
-    const char *dedicated_cpuset; /* NULL: left out, and the helper threads with it */
-};
-
 /* What a configuration asks for. */
 struct record_progress {
     const char *source;    /* "none", "library", "application" */
@@ -66,7 +46,7 @@ struct record_header {
     bool oversubscribed;
     bool shared_core;
     const struct record_progress *progress; /* NULL: left out */
-    char *const *placements; /* by rank: record_placement_text of each */
+    char *const *placements; /* by rank: the JSON object of each */
     const char *timer_name;
     int64_t timer_resolution_ns;
     double timer_overhead_ns;
@@ -214,9 +194,6 @@ void record_close(record_file *record);
 
 /* The header's clock as a JSON object. Free with free(). */
 char *record_clock_text(const struct record_clock *clock);
-
-/* One rank's placement as a JSON object. Free with free(). */
-char *record_placement_text(const struct record_placement *placement);
 
 /* Whether a variable (NAME=VALUE) steers MPI, OpenMP or BLAS: an allow-list of prefixes, so that no secret gets into a record. */
 bool record_environment_allowed(const char *variable);

@@ -3,7 +3,7 @@
 #include "fail.h"
 #include "fail_mpi.h"
 #include "group.h"
-#include "record.h"
+#include "placement_text.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -478,16 +478,16 @@ static char *own_text(const placement *place, bool progress) {
     }
     size_t count = place->mpi_threads.count;
     char **cpusets = fail_alloc(count, sizeof *cpusets);
-    struct record_thread *threads = fail_alloc(count, sizeof *threads);
+    struct placement_thread *threads = fail_alloc(count, sizeof *threads);
     for (size_t i = 0; i < count; i++) {
         cpusets[i] = topology_cpus_format(&place->mpi_threads.threads[i].cpus);
-        threads[i] = (struct record_thread){place->mpi_threads.threads[i].name, cpusets[i]};
+        threads[i] = (struct placement_thread){place->mpi_threads.threads[i].name, cpusets[i]};
     }
     char *cpuset = topology_cpus_format(&place->cpus);
     char *dedicated = place->configuration->bound ? topology_cpus_format(&place->dedicated) : fail_strdup("");
     char *helper_cpuset = topology_cpus_format(&place->helper.cpus);
-    const struct record_thread helper = {place->helper.name, helper_cpuset};
-    const struct record_placement record = {.rank = place->rank,
+    const struct placement_thread helper = {place->helper.name, helper_cpuset};
+    const struct placement_rank record = {.rank = place->rank,
                                             .host = place->host,
                                             .node = place->node_index,
                                             .cpuset = cpuset,
@@ -499,7 +499,7 @@ static char *own_text(const placement *place, bool progress) {
                                             .helper_threads = &helper,
                                             .helper_thread_count = place->has_helper,
                                             .dedicated_cpuset = progress ? dedicated : NULL};
-    char *text = record_placement_text(&record);
+    char *text = placement_text(&record);
     free(helper_cpuset);
     free(dedicated);
     free(cpuset);
