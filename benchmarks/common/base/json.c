@@ -455,6 +455,12 @@ size_t json_line_length(const json_line *line) {
     return line->length;
 }
 
+char *json_line_take(json_line *line) {
+    char *text = fail_strdup(json_line_text(line));
+    json_line_destroy(line);
+    return text;
+}
+
 static void append(json_line *line, const char *text, size_t length) {
     if (line->length + length + 1 > line->capacity) {
         while (line->length + length + 1 > line->capacity) {

@@ -53,6 +53,9 @@ void json_line_clear(json_line *line);
 const char *json_line_text(const json_line *line);
 size_t json_line_length(const json_line *line);
 
+/* What was written, and the line is destroyed. Free with free(). */
+char *json_line_take(json_line *line);
+
 /* name: the member's name inside an object, NULL inside an array or at the top. */
 void json_open_object(json_line *line, const char *name);
 void json_close_object(json_line *line);

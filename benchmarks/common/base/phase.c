@@ -30,13 +30,12 @@ static struct {
     _Atomic(int) phase;
     _Atomic(const char *) collective;
     _Atomic(int64_t) index;
-    _Atomic(int64_t) comm_target_ns;
-    _Atomic(int64_t) comp_target_ns;
+    _Atomic(const char *) point;
     _Atomic(int64_t) repetition;
     _Atomic(int64_t) measured_ns;
     _Atomic(int64_t) synchronisations;
     _Atomic(int64_t) synchronisation_ns;
-} note = {.index = -1};
+} note = {.index = -1, .point = ""};
 
 #define NOTE(member, value) atomic_store_explicit(&note.member, (value), memory_order_relaxed)
 #define NOTED(member) atomic_load_explicit(&note.member, memory_order_relaxed)
@@ -53,10 +52,15 @@ void phase_collective(const char *mpi_name) {
     NOTE(collective, mpi_name);
 }
 
-void phase_point(int64_t index, int64_t comm_target_ns, int64_t comp_target_ns) {
+/* A name is written over only when so many points have followed it: who reads it meanwhile has read it by then. */
+enum { NAMES = 8, MOST_NAME = 96 };
+
+void phase_point(int64_t index, const char *name) {
+    static char names[NAMES][MOST_NAME];
+    char *own = names[(uint64_t)index % NAMES];
+    snprintf(own, MOST_NAME, "%s", name);
+    atomic_store_explicit(&note.point, own, memory_order_release);
     NOTE(index, index);
-    NOTE(comm_target_ns, comm_target_ns);
-    NOTE(comp_target_ns, comp_target_ns);
     NOTE(repetition, 0);
 }
 
@@ -87,8 +91,10 @@ void phase_describe(char *text, size_t size) {
     const int64_t index = NOTED(index);
     if (index < 0) {
         snprintf(text, size, "%s: calibration", what);
-    } else {
-        snprintf(text, size, "%s: point %" PRId64 " (%g ms x %g ms), repetition %" PRId64, what, index, (double)NOTED(comm_target_ns) / 1e6,
-                 (double)NOTED(comp_target_ns) / 1e6, NOTED(repetition));
+        return;
     }
+    const char *point = atomic_load_explicit(&note.point, memory_order_acquire);
+    const bool named = point[0] != '\0';
+    snprintf(text, size, "%s: point %" PRId64 "%s%s%s, repetition %" PRId64, what, index, named ? " (" : "", point, named ? ")" : "",
+             NOTED(repetition));
 }

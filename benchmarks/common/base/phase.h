@@ -34,9 +34,9 @@ enum phase phase_now(void);
 /* The collective at hand, by its MPI name; NULL: none. */
 void phase_collective(const char *mpi_name);
 
-/* The point at hand, index and targets as in the record; and how many repetitions of it were begun. A negative index: no point, but
- * calibration. */
-void phase_point(int64_t index, int64_t comm_target_ns, int64_t comp_target_ns);
+/* The point at hand: its index, and what it is, such as "8 ms x 16 ms", which is copied and may be cut; "": nothing to say. How many
+ * repetitions of it were begun. Before the first point there is calibration. */
+void phase_point(int64_t index, const char *name);
 void phase_repetition(int64_t repetition);
 
 /* What was done when the last point was written: what the footer of a hung run says of it. */

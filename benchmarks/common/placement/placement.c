@@ -469,7 +469,7 @@ struct placement_summary placement_summarise(const placement *place) {
                                       .shared_core = flags[1] != 0};
 }
 
-static char *own_text(const placement *place, bool progress) {
+static char *own_text(const placement *place) {
     struct topology_cpus cores;
     topology_cores(&place->cpus, &cores);
     char **compute = fail_alloc((size_t)place->threads, sizeof *compute);
@@ -498,7 +498,7 @@ static char *own_text(const placement *place, bool progress) {
                                             .mpi_thread_count = count,
                                             .helper_threads = &helper,
                                             .helper_thread_count = place->has_helper,
-                                            .dedicated_cpuset = progress ? dedicated : NULL};
+                                            .dedicated_cpuset = dedicated};
     char *text = placement_text(&record);
     free(helper_cpuset);
     free(dedicated);
@@ -540,8 +540,8 @@ static void *gather_blocks(const void *own, int count, MPI_Datatype type, size_t
     return all;
 }
 
-char **placement_gather_texts(const placement *place, bool progress) {
-    char *own = own_text(place, progress);
+char **placement_gather_texts(const placement *place) {
+    char *own = own_text(place);
     int *offsets = NULL;
     char *all = gather_blocks(own, (int)strlen(own) + 1, MPI_CHAR, 1, &offsets);
     free(own);

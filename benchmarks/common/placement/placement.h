@@ -84,9 +84,8 @@ struct placement_summary {
 
 struct placement_summary placement_summarise(const placement *place);
 
-/* Every rank's placement_text on rank 0 (NULL elsewhere). progress: with the helper threads and the dedicated CPUs. Collective. Free with
- * placement_free_texts. */
-char **placement_gather_texts(const placement *place, bool progress);
+/* Every rank's placement_text on rank 0 (NULL elsewhere). Collective. Free with placement_free_texts. */
+char **placement_gather_texts(const placement *place);
 void placement_free_texts(char **texts);
 
 /* CPU time of the threads that MPI started, ns, in the order of the texts. Returns their number. Free *times with free(). Any thread may ask, also

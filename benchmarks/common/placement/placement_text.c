@@ -1,6 +1,5 @@
 #include "placement_text.h"
 
-#include "fail.h"
 #include "json.h"
 
 #include <stdint.h>
@@ -30,12 +29,8 @@ char *placement_text(const struct placement_rank *placement) {
     }
     json_close_array(line);
     put_threads(line, "mpi_threads", placement->mpi_threads, placement->mpi_thread_count);
-    if (placement->dedicated_cpuset != NULL) {
-        put_threads(line, "helper_threads", placement->helper_threads, placement->helper_thread_count);
-        json_put_string(line, "dedicated_cpuset", placement->dedicated_cpuset);
-    }
+    put_threads(line, "helper_threads", placement->helper_threads, placement->helper_thread_count);
+    json_put_string(line, "dedicated_cpuset", placement->dedicated_cpuset);
     json_close_object(line);
-    char *text = fail_strdup(json_line_text(line));
-    json_line_destroy(line);
-    return text;
+    return json_line_take(line);
 }

@@ -23,7 +23,7 @@ struct placement_rank {
     size_t mpi_thread_count;
     const struct placement_thread *helper_threads;
     size_t helper_thread_count;
-    const char *dedicated_cpuset; /* NULL: left out, and the helper threads with it */
+    const char *dedicated_cpuset; /* "": none */
 };
 
 /* A JSON object. Free with free(). */

@@ -8,22 +8,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct bench bench_begin(const struct plan *plan, clock_model *clock, compute_team *team, helper *helper) {
+struct bench bench_begin(const struct plan *plan, clock_model *clock, compute_team *team, helper *helper, start_line *line) {
     struct bench bench = {.clock = clock,
                           .team = team,
                           .helper = helper,
-                          .line = start_create(MPI_COMM_WORLD, clock, plan->start),
+                          .line = line,
                           .x = exchange_create(MPI_COMM_WORLD, plan->seed, plan->cold, (plan->memory_bytes + 3) / 4),
                           .thread_comp_ns = fail_alloc((size_t)plan->threads, sizeof(int64_t)),
                           .thread_comp_ref_ns = fail_alloc((size_t)plan->threads, sizeof(int64_t))};
-    start_settle(bench.line, plan->settle_ns);
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank));
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &bench.ranks));
     return bench;
 }
 
 void bench_end(struct bench *bench) {
-    start_destroy(bench->line);
     exchange_destroy(bench->x);
     free(bench->thread_comp_ns);
     free(bench->thread_comp_ref_ns);
@@ -62,12 +60,6 @@ static void wait(struct bench *bench) {
         phase_enter(PHASE_WAIT);
         exchange_wait(bench->x);
     }
-}
-
-/* Collective. */
-static bool agree_to_start(struct bench *bench) {
-    phase_enter(PHASE_START);
-    return start_agree(bench->line);
 }
 
 /* Collective. */
@@ -130,12 +122,6 @@ static void time_overlap(struct bench *bench, const struct bench_work *work, str
     r->terms[OVERLAP_END] = t4;
 }
 
-/* How late a rank may start: a small part of the shortest time that is measured, at least what a spin takes to see its deadline. */
-static int64_t late_tolerance(int64_t shortest_ns) {
-    int64_t tolerance = shortest_ns / 500;
-    return tolerance < 2000 ? 2000 : tolerance > 100000 ? 100000 : tolerance;
-}
-
 void bench_keep_clock(struct bench *bench) {
     int due = clock_due(bench->clock);
     MPI_CHECK(MPI_Bcast(&due, 1, MPI_INT, 0, MPI_COMM_WORLD));
@@ -144,103 +130,77 @@ void bench_keep_clock(struct bench *bench) {
     }
 }
 
-void bench_prepare(struct bench *bench, const struct bench_work *work, int64_t shortest_ns) {
+void bench_take(struct bench *bench, const struct bench_work *work) {
+    bench->work = *work;
+    phase_collective(work->collective != NULL ? work->collective->mpi_name : NULL);
     if (work->work_size > 0) {
         compute_reserve(bench->team, work->work_size);
     }
-    start_begin(bench->line, late_tolerance(shortest_ns));
 }
 
-/* Without a clock that all share, times are each rank's own from its own start: as if all had started at 0. */
-static void count_from_start(const struct bench *bench, struct repetition *r) {
-    if (clock_quality_of(bench->clock).method == CLOCK_NONE) {
-        r->terms[REF_END] -= r->terms[REF_START];
-        r->terms[REF_START] = 0;
-        r->terms[OVERLAP_END] -= r->terms[OVERLAP_START];
-        r->terms[OVERLAP_START] = 0;
-    }
+/* ---- parts of a repetition ---- */
+
+static void prepare_exchange(void *context) {
+    struct bench *bench = context;
+    exchange_prepare(bench->x, bench->work.collective, bench->work.message_bytes);
 }
 
-static int64_t global_time(const struct bench *bench, int64_t local) {
-    return clock_quality_of(bench->clock).method == CLOCK_NONE ? local : clock_to_global(bench->clock, local);
+static void time_communication_part(void *context, start_line *line, struct repetition *r) {
+    (void)line;
+    time_communication(context, r);
 }
 
-/* Collective: what all ranks saw. late: starts that are known to have been late, the last that came to something among them; 0: what is to be
- * found out about the last start. */
-static struct bench_outcome combine(struct bench *bench, struct repetition *r, int late) {
-    phase_enter(PHASE_GATHER);
-    count_from_start(bench, r);
-    int64_t all[7] = {global_time(bench, r->terms[REF_END]),
-                      -global_time(bench, r->terms[REF_START]),
-                      global_time(bench, r->terms[OVERLAP_END]),
-                      -global_time(bench, r->terms[OVERLAP_START]),
-                      r->terms[T_COMP_REF],
-                      late > 0 || start_was_late(bench->line),
-                      exchange_faults(bench->x) > 0};
-    start_forget(bench->line);
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, all, 7, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
-    return (struct bench_outcome){.times = {[T_MEASURED] = all[2] + all[3], [GLOBAL_COMM_REF] = all[0] + all[1], [GLOBAL_COMP_REF] = all[4]},
-                                  .late = all[5] != 0,
-                                  .late_starts = late,
-                                  .wrong_data = all[6] != 0};
-}
-
-/* Collective. A computation that follows finds the caches as the overlapped one does, which follows another: not full of what was checked. */
-static void measure_communication(struct bench *bench, const struct bench_work *work, struct repetition *r) {
-    exchange_prepare(bench->x, work->collective, work->message_bytes);
-    agree_to_start(bench);
-    time_communication(bench, r);
+/* A computation that follows finds the caches as the overlapped one does, which follows another: not full of what was checked. */
+static void finish_communication(void *context) {
+    struct bench *bench = context;
     check(bench);
-    if (work->work_size > 0) {
-        compute_warm(bench->team, work->work_size);
+    if (bench->work.work_size > 0) {
+        compute_warm(bench->team, bench->work.work_size);
     }
 }
 
-struct bench_outcome bench_reference(struct bench *bench, const struct bench_work *work, struct repetition *r) {
-    phase_collective(work->collective != NULL ? work->collective->mpi_name : NULL);
-    if (work->collective != NULL) {
-        measure_communication(bench, work, r);
-    } else {
-        agree_to_start(bench);
-        time_computation(bench, work, r);
-    }
-    return combine(bench, r, 0);
+const struct repetition_part bench_communication = {
+    .prepare = prepare_exchange, .time = time_communication_part, .finish = finish_communication};
+
+static void time_computation_part(void *context, start_line *line, struct repetition *r) {
+    struct bench *bench = context;
+    (void)line;
+    time_computation(bench, &bench->work, r);
 }
 
-/* Late starts that a triple puts up with. */
-enum { MOST_LATE_STARTS = 4 };
+const struct repetition_part bench_computation = {.time = time_computation_part};
 
-/* Each agreement tells whether the start before it was late. What that began is worth nothing then, and is measured again; what came before it
- * is kept. */
-struct bench_outcome bench_triple(struct bench *bench, const struct bench_work *work, struct repetition *r) {
-    int late = 0;
-    phase_collective(work->collective->mpi_name);
-    measure_communication(bench, work, r);
-    while (!agree_to_start(bench)) {
-        if (++late == MOST_LATE_STARTS) {
-            return combine(bench, r, late);
-        }
-        measure_communication(bench, work, r);
-    }
-    time_computation(bench, work, r);
-    exchange_prepare(bench->x, work->collective, work->message_bytes);
-    while (!agree_to_start(bench)) {
-        if (++late == MOST_LATE_STARTS) {
-            return combine(bench, r, late);
-        }
-        agree_to_start(bench);
-        time_computation(bench, work, r);
-    }
-    for (;;) {
-        time_overlap(bench, work, r);
-        check(bench);
-        struct bench_outcome outcome = combine(bench, r, 0);
-        late += outcome.late;
-        if (!outcome.late || outcome.wrong_data || late >= MOST_LATE_STARTS) {
-            outcome.late_starts = late;
-            return outcome;
-        }
-        exchange_prepare(bench->x, work->collective, work->message_bytes);
-        agree_to_start(bench);
-    }
+static void time_overlap_part(void *context, start_line *line, struct repetition *r) {
+    struct bench *bench = context;
+    (void)line;
+    time_overlap(bench, &bench->work, r);
+}
+
+static void finish_overlap(void *context) {
+    check(context);
+}
+
+const struct repetition_part bench_overlap = {.prepare = prepare_exchange, .time = time_overlap_part, .finish = finish_overlap};
+
+bool bench_wrong(void *context) {
+    const struct bench *bench = context;
+    return exchange_faults(bench->x) > 0;
+}
+
+/* ---- a reference by itself ---- */
+
+static const struct repetition_series communication_series = {.over = OVER_SPAN, .term = REF_START, .end = REF_END};
+static const struct repetition_part *const communication[] = {&bench_communication};
+static const struct repetition_kind communication_alone = {
+    .parts = communication, .part_count = 1, .terms = TERMS, .series = &communication_series, .series_count = 1, .wrong = bench_wrong};
+static const struct repetition_series computation_series = {.over = OVER_LARGEST, .term = T_COMP_REF};
+static const struct repetition_part *const computation[] = {&bench_computation};
+static const struct repetition_kind computation_alone = {
+    .parts = computation, .part_count = 1, .terms = TERMS, .series = &computation_series, .series_count = 1, .wrong = bench_wrong};
+
+struct bench_outcome bench_reference(struct bench *bench) {
+    struct repetition r = {{0}};
+    const struct repetition_kind *kind = bench->work.collective != NULL ? &communication_alone : &computation_alone;
+    const struct repetition_outcome outcome = repetition_run(kind, bench, bench->line, bench->clock, true, &r);
+    return (struct bench_outcome){.time_ns = outcome.times[0], .late = outcome.late, .wrong_data = outcome.wrong_data};
 }

@@ -329,3 +329,12 @@ struct calibrate_result calibrate_recheck(const struct calibrate_request *reques
 bool calibrate_may_doubt(int64_t lost_ns, int64_t elapsed_ns) {
     return (double)lost_ns <= DOUBT_NS + DOUBT_SHARE * (double)elapsed_ns;
 }
+
+void calibrate_put(json_line *line, const char *name, const struct calibrate_result *result) {
+    json_open_object(line, name);
+    json_put_string(line, "status", calibrate_status_name(result->status));
+    json_put_integer(line, "time_ns", (int64_t)result->time_ns);
+    json_put_real(line, "error_relative", result->error_relative);
+    json_put_integer(line, "measurements", result->measurements);
+    json_close_object(line);
+}

@@ -10,6 +10,8 @@
 #ifndef CAMPAIGN_CALIBRATE_H
 #define CAMPAIGN_CALIBRATE_H
 
+#include "json.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -73,5 +75,8 @@ const char *calibrate_status_name(enum calibrate_status status);
 
 /* Back from a name; false where it is none. */
 bool calibrate_status_parse(const char *name, enum calibrate_status *status);
+
+/* A result as an object of a record's line. */
+void calibrate_put(json_line *line, const char *name, const struct calibrate_result *result);
 
 #endif

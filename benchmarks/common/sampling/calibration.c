@@ -204,10 +204,10 @@ static double measure_size(void *context, uint64_t size) {
     int64_t times[MOST];
     int valid = 0;
     bench_keep_clock(bench);
-    bench_prepare(bench, &work, job->target_ns);
+    bench_take(bench, &work);
+    start_begin(bench->line, repetition_tolerance(job->target_ns));
     for (int attempt = wanted == MOST ? -1 : 0; valid < wanted && attempt < 4 * wanted; attempt++) {
-        struct repetition r = {{0}};
-        const struct bench_outcome outcome = bench_reference(bench, &work, &r);
+        const struct bench_outcome outcome = bench_reference(bench);
         if (outcome.wrong_data) {
             job->data_errors = true;
             return -1;
@@ -215,7 +215,7 @@ static double measure_size(void *context, uint64_t size) {
         /* Attempt -1 warms up; where each takes long, the median does without. Where nearly every start is late, late ones are better than none: what they distort, the median
          * forgives, and the point itself is measured with starts that are not late. */
         if (attempt >= 0 && (!outcome.late || attempt >= 2 * wanted)) {
-            times[valid++] = outcome.times[job->collective != NULL ? GLOBAL_COMM_REF : GLOBAL_COMP_REF];
+            times[valid++] = outcome.time_ns;
         }
         /* Far off: two looks are enough to send the search elsewhere. */
         if (valid == 2 && ((times[0] > 4 * job->target_ns && times[1] > 4 * job->target_ns) ||
@@ -239,7 +239,7 @@ static bool has_time(void *context) {
     const double near = now - deadline > deadline - job->begin ? NEAR_ENOUGH_TARGET : NEAR_TARGET;
     const bool too_long = now - job->begin > SEARCH_NS + SEARCH_TARGETS * job->target_ns;
     const bool late_enough = now > deadline && (job->asked >= ASK_AT_LEAST || job->least_error <= near);
-    return !plan_is_over(job->c->plan) && !(job->asked > 0 && (too_long || late_enough));
+    return !budget_is_over(&job->c->plan->budget) && !(job->asked > 0 && (too_long || late_enough));
 }
 
 /* Largest message that the calibration may try: what the user allows, what half of the rank's memory holds, what an int counts. */
@@ -440,20 +440,20 @@ bool calibration_search(calibration *c) {
     double axes = (double)plan->collective_count + 1;
     /* of what the start of MPI and of the threads has left; measured from here on */
     const int64_t begin = timer_now_ns();
-    const double share = fmax(plan->budget_seconds - plan_elapsed_seconds(plan), 0.1) * CALIBRATION_SHARE;
-    double budget = plan->budget_seconds > 0 ? share / axes : 0;
+    const double share = fmax(plan->budget.seconds - budget_elapsed_seconds(&plan->budget), 0.1) * CALIBRATION_SHARE;
+    double budget = plan->budget.seconds > 0 ? share / axes : 0;
     if (!search_axis(c, NULL, plan->comp_targets_ns, plan->comp_target_count, budget, c->comp)) {
         return false;
     }
     for (size_t i = 0; i < plan->collective_count; i++) {
         const struct collective *collective = &collective_table[plan->collectives[i]];
         double left = (share - (double)(timer_now_ns() - begin) / 1e9) / (double)(plan->collective_count - i);
-        budget = plan->budget_seconds > 0 ? fmax(left, 0.1) : 0;
+        budget = plan->budget.seconds > 0 ? fmax(left, 0.1) : 0;
         if (!search_axis(c, collective, plan->comm_targets_ns, plan->comm_target_count, budget, c->comm[i])) {
             return false;
         }
     }
-    const int64_t deadline = plan->budget_seconds > 0 ? begin + (int64_t)(share * 1e9) : 0;
+    const int64_t deadline = plan->budget.seconds > 0 ? begin + (int64_t)(share * 1e9) : 0;
     if (!recheck_axis(c, NULL, plan->comp_targets_ns, plan->comp_target_count, deadline, c->comp)) {
         return false;
     }

@@ -1,11 +1,11 @@
 /*
- * plan - what is to be calibrated and measured: the axes of a grid, and the bounds of time and memory.
+ * plan - what is to be calibrated: the target times, and the bounds of time and memory.
  */
 #ifndef CAMPAIGN_PLAN_H
 #define CAMPAIGN_PLAN_H
 
+#include "budget.h"
 #include "compute.h"
-#include "start.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,19 +22,12 @@ struct plan {
     size_t comm_target_count;
     const int64_t *comp_targets_ns;
     size_t comp_target_count;
-    double budget_seconds; /* 0: none */
-    int64_t began_ns;      /* local time from which the budget counts: the start of the process */
-    double interval_relative;
-    int64_t min_repetitions;
-    int64_t max_repetitions;
+    struct budget budget;
     uint64_t max_message_bytes; /* 0: not limited by the caller */
     uint64_t memory_bytes;      /* that one rank may take for buffers and matrices; 0: not known */
     bool sizes_given;
     bool cold;                  /* rotating buffers */
-    enum start_method start;
-    int64_t settle_ns;          /* before every start, nothing is sent for this long */
-    bool rank_samples;          /* even above 64 ranks */
-    bool quiet;                 /* no table, no progress */
+    bool quiet;                 /* no progress is told */
     uint64_t seed;
     int threads;
     int given_up_cores;            /* of each rank: cores of its share on which it does not compute */
@@ -42,13 +35,7 @@ struct plan {
     int64_t test_interval_ns;      /* of MPI_Test while computing; 0: never */
 };
 
-/* Seconds since plan->began_ns. */
-double plan_elapsed_seconds(const struct plan *plan);
-
 /* Into how many pieces a computation of this time is cut, so that MPI_Test can be called every test_interval_ns; 1: it is not cut. */
 uint64_t plan_pieces(const struct plan *plan, int64_t comp_target_ns);
-
-/* On rank 0: so far beyond the budget, three times it, that nothing more is measured. */
-bool plan_is_over(const struct plan *plan);
 
 #endif

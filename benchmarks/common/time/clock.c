@@ -320,13 +320,28 @@ clock_model *clock_create(MPI_Comm world, const char *identity) {
     return model;
 }
 
+clock_model *clock_create_none(void) {
+    clock_model *model = fail_alloc(1, sizeof *model);
+    model->quality.refusal = model->refusal;
+    model->quality.clocks = 1;
+    model->quality.method = CLOCK_NONE;
+    model->leaders = MPI_COMM_NULL;
+    model->group = MPI_COMM_NULL;
+    model->world = MPI_COMM_NULL;
+    return model;
+}
+
+static void free_comm(MPI_Comm *comm) {
+    if (*comm != MPI_COMM_NULL) {
+        MPI_CHECK(MPI_Comm_free(comm));
+    }
+}
+
 void clock_destroy(clock_model *model) {
     if (model != NULL) {
-        if (model->leaders != MPI_COMM_NULL) {
-            MPI_CHECK(MPI_Comm_free(&model->leaders));
-        }
-        MPI_CHECK(MPI_Comm_free(&model->group));
-        MPI_CHECK(MPI_Comm_free(&model->world));
+        free_comm(&model->leaders);
+        free_comm(&model->group);
+        free_comm(&model->world);
         free(model);
     }
 }

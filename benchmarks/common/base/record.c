@@ -5,13 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+enum line_kind { HEADER, POINT, FOOTER };
 
 struct record_file {
     FILE *file; /* NULL: goes nowhere */
@@ -114,10 +115,10 @@ static bool put_line(record_file *record) {
     return good;
 }
 
-static bool write_line(record_file *record, enum record_kind kind) {
+static bool write_line(record_file *record, enum line_kind kind) {
     const bool good = put_line(record);
-    record->points += good && kind == RECORD_POINT;
-    record->closed = record->closed || kind == RECORD_FOOTER;
+    record->points += good && kind == POINT;
+    record->closed = record->closed || kind == FOOTER;
     if (pthread_mutex_unlock(&record->writing) != 0) {
         fail_die("pthread_mutex_unlock failed");
     }
@@ -150,23 +151,6 @@ bool record_environment_allowed(const char *variable) {
     return good && variable[name_length] == '=';
 }
 
-char *record_clock_text(const struct record_clock *clock) {
-    json_line *line = json_line_create();
-    json_open_object(line, NULL);
-    json_put_string(line, "method", clock->method);
-    json_put_string(line, "refusal", clock->refusal);
-    json_put_integer(line, "clocks", clock->clocks);
-    json_put_integer(line, "rounds", clock->rounds);
-    json_put_real(line, "residual_ns", clock->residual_ns);
-    json_put_real(line, "shortest_trip_ns", clock->shortest_trip_ns);
-    json_put_real(line, "drift_ppm", clock->drift_ppm);
-    json_put_real(line, "synchronisation_seconds", clock->synchronisation_seconds);
-    json_close_object(line);
-    char *text = fail_strdup(json_line_text(line));
-    json_line_destroy(line);
-    return text;
-}
-
 static void put_environment(json_line *line, char *const *environment) {
     json_open_object(line, "environment");
     for (; *environment != NULL; environment++) {
@@ -181,22 +165,123 @@ static void put_environment(json_line *line, char *const *environment) {
     json_close_object(line);
 }
 
+/* NULL: an empty object. */
+static void put_object(json_line *line, const char *name, const char *object) {
+    json_put_raw(line, name, object != NULL ? object : "{}");
+}
+
+static void put_text(json_line *line, const char *name, const char *text) {
+    if (text != NULL) {
+        json_put_string(line, name, text);
+    } else {
+        json_put_null(line, name);
+    }
+}
+
+static void put_count(json_line *line, const char *name, int64_t count) {
+    if (count == RECORD_UNKNOWN) {
+        json_put_null(line, name);
+    } else {
+        json_put_integer(line, name, count);
+    }
+}
+
+static void put_truth(json_line *line, const char *name, int truth) {
+    if (truth == RECORD_UNKNOWN) {
+        json_put_null(line, name);
+    } else {
+        json_put_boolean(line, name, truth != 0);
+    }
+}
+
+/* ---- the header ---- */
+
+static void put_texts(json_line *line, const char *name, char *const *texts, size_t count) {
+    json_open_array(line, name);
+    for (size_t i = 0; i < count; i++) {
+        json_put_string(line, NULL, texts[i]);
+    }
+    json_close_array(line);
+}
+
+static void put_progress(json_line *line, const struct record_progress *progress) {
+    json_open_object(line, "progress");
+    json_put_string(line, "source", progress->source);
+    json_put_string(line, "pinned_by", progress->pinned_by);
+    json_put_integer(line, "given_up_cores", progress->given_up_cores);
+    json_close_object(line);
+}
+
+static void put_placements(json_line *line, char *const *placements, int ranks) {
+    json_open_array(line, "placement");
+    for (int i = 0; i < ranks; i++) {
+        json_put_raw(line, NULL, placements[i]);
+    }
+    json_close_array(line);
+}
+
+static void put_timer(json_line *line, const struct record_header *header) {
+    json_open_object(line, "timer");
+    json_put_string(line, "name", header->timer_name);
+    json_put_integer(line, "resolution_ns", header->timer_resolution_ns);
+    json_put_real(line, "overhead_ns", header->timer_overhead_ns);
+    json_close_object(line);
+}
+
+static void put_build(json_line *line, const struct record_header *header) {
+    json_open_object(line, "build");
+    json_put_string(line, "compiler", header->build_compiler);
+    json_put_string(line, "flags", header->build_flags);
+    json_put_string(line, "commit", header->build_commit);
+    put_truth(line, "dirty", header->build_dirty);
+    json_put_string(line, "blas", header->build_blas);
+    json_close_object(line);
+}
+
+static void put_clock(json_line *line, const struct record_clock *clock) {
+    if (clock == NULL) {
+        json_put_null(line, "clock");
+        return;
+    }
+    json_open_object(line, "clock");
+    json_put_string(line, "method", clock->method);
+    json_put_string(line, "refusal", clock->refusal);
+    json_put_integer(line, "clocks", clock->clocks);
+    json_put_integer(line, "rounds", clock->rounds);
+    json_put_real(line, "residual_ns", clock->residual_ns);
+    json_put_real(line, "shortest_trip_ns", clock->shortest_trip_ns);
+    json_put_real(line, "drift_ppm", clock->drift_ppm);
+    json_put_real(line, "synchronisation_seconds", clock->synchronisation_seconds);
+    json_close_object(line);
+}
+
+static void put_plan(json_line *line, const struct record_plan *plan) {
+    json_open_object(line, "plan");
+    put_object(line, "parameters", plan->parameters);
+    put_count(line, "points", plan->points);
+    json_put_real(line, "budget_seconds", plan->budget_seconds);
+    json_put_real(line, "interval_relative", plan->interval_relative);
+    put_count(line, "min_repetitions", plan->min_repetitions);
+    put_count(line, "max_repetitions", plan->max_repetitions);
+    put_truth(line, "sizes_given", plan->sizes_given);
+    put_object(line, "own", plan->own);
+    json_close_object(line);
+}
+
 bool record_write_header(record_file *record, const struct record_header *header) {
     json_line *line = begin_line(record);
     json_open_object(line, NULL);
     json_put_string(line, "type", "header");
-    json_put_string(line, "schema", header->schema);
-    json_put_integer(line, "schema_version", header->schema_version);
+    json_put_string(line, "schema", RECORD_SCHEMA);
+    json_put_integer(line, "schema_version", RECORD_VERSION);
+    json_put_string(line, "family", header->family);
+    json_put_integer(line, "method", header->method);
     json_put_string(line, "benchmark", header->benchmark);
     json_put_string(line, "toolchain", header->toolchain);
     json_put_string(line, "provider", header->provider);
     json_put_string(line, "configuration", header->configuration);
     json_put_string(line, "network", header->network);
-    json_open_array(line, "command_line");
-    for (size_t i = 0; i < header->command_line_count; i++) {
-        json_put_string(line, NULL, header->command_line[i]);
-    }
-    json_close_array(line);
+    put_texts(line, "command_line", header->command_line, header->command_line_count);
     json_put_string(line, "started_utc", header->started_utc);
     json_put_string(line, "mpi_library_version", header->mpi_library_version);
     json_put_string(line, "mpi_standard", header->mpi_standard);
@@ -208,189 +293,107 @@ bool record_write_header(record_file *record, const struct record_header *header
     json_put_integer(line, "physical_cores", header->physical_cores);
     json_put_boolean(line, "oversubscribed", header->oversubscribed);
     json_put_boolean(line, "shared_core", header->shared_core);
-    if (header->progress != NULL) {
-        json_open_object(line, "progress");
-        json_put_string(line, "source", header->progress->source);
-        json_put_string(line, "pinned_by", header->progress->pinned_by);
-        json_put_integer(line, "given_up_cores", header->progress->given_up_cores);
+    put_progress(line, &header->progress);
+    put_placements(line, header->placements, header->ranks);
+    put_timer(line, header);
+    put_text(line, "start_method", header->start_method);
+    put_count(line, "seed", header->seed);
+    put_build(line, header);
+    put_environment(line, header->environment);
+    put_object(line, "mpi_variables", header->mpi_variables);
+    put_clock(line, header->clock);
+    put_plan(line, &header->plan);
+    put_object(line, "own", header->own);
+    put_object(line, "metadata", header->metadata);
+    json_close_object(line);
+    return write_line(record, HEADER);
+}
+
+bool record_write_first(record_file *record, const char *object) {
+    json_put_raw(begin_line(record), NULL, object);
+    return write_line(record, HEADER);
+}
+
+/* ---- a point ---- */
+
+static void put_point_clock(json_line *line, const struct record_point_clock *clock) {
+    if (clock == NULL) {
+        json_put_null(line, "clock");
+        return;
+    }
+    json_open_object(line, "clock");
+    json_put_string(line, "method", clock->method);
+    json_put_real(line, "residual_ns", clock->residual_ns);
+    json_put_integer(line, "synchronisations", clock->synchronisations);
+    json_put_real(line, "drift_ppm", clock->drift_ppm);
+    json_close_object(line);
+}
+
+/* count values of each. */
+static void put_list(json_line *line, const char *name, const struct record_list *list, size_t count) {
+    json_open_object(line, name);
+    for (size_t i = 0; i < list->count; i++) {
+        json_put_integers(line, list->items[i].name, list->items[i].values, count);
+    }
+    json_close_object(line);
+}
+
+/* values[rank * count + item]; nothing where there are none. */
+static void put_by_rank(json_line *line, const char *name, const struct record_list *list, size_t ranks, size_t count) {
+    if (list->count == 0) {
+        return;
+    }
+    json_open_object(line, name);
+    for (size_t i = 0; i < list->count; i++) {
+        json_open_array(line, list->items[i].name);
+        for (size_t rank = 0; rank < ranks; rank++) {
+            json_put_integers(line, NULL, count > 0 ? list->items[i].values + rank * count : NULL, count);
+        }
+        json_close_array(line);
+    }
+    json_close_object(line);
+}
+
+static void put_spreads(json_line *line, const struct record_spread *spreads, size_t spread_count, size_t count) {
+    json_open_object(line, "spreads");
+    for (size_t i = 0; i < spread_count; i++) {
+        json_open_object(line, spreads[i].name);
+        json_put_integers(line, "min", spreads[i].min, count);
+        json_put_integers(line, "median", spreads[i].median, count);
+        json_put_integers(line, "max", spreads[i].max, count);
+        json_put_integers(line, "max_rank", spreads[i].max_rank, count);
         json_close_object(line);
     }
-    json_open_array(line, "placement");
-    for (int i = 0; i < header->ranks; i++) {
-        json_put_raw(line, NULL, header->placements[i]);
-    }
-    json_close_array(line);
-    json_open_object(line, "timer");
-    json_put_string(line, "name", header->timer_name);
-    json_put_integer(line, "resolution_ns", header->timer_resolution_ns);
-    json_put_real(line, "overhead_ns", header->timer_overhead_ns);
     json_close_object(line);
-    if (header->clock != NULL) {
-        json_put_raw(line, "clock", header->clock);
-    }
-    if (header->start_method != NULL) {
-        json_put_string(line, "start_method", header->start_method);
-    }
-    if (header->seed >= 0) {
-        json_put_integer(line, "seed", header->seed);
-    }
-    json_open_object(line, "build");
-    json_put_string(line, "compiler", header->build_compiler);
-    json_put_string(line, "flags", header->build_flags);
-    json_put_string(line, "commit", header->build_commit);
-    if (header->build_dirty < 0) {
-        json_put_null(line, "dirty");
-    } else {
-        json_put_boolean(line, "dirty", header->build_dirty != 0);
-    }
-    json_put_string(line, "blas", header->build_blas);
-    json_close_object(line);
-    put_environment(line, header->environment);
-    if (header->mpi_variables != NULL) {
-        json_put_raw(line, "mpi_variables", header->mpi_variables);
-    }
-    if (header->plan != NULL) {
-        json_put_raw(line, "plan", header->plan);
-    }
-    if (header->metadata != NULL) {
-        json_put_raw(line, "metadata", header->metadata);
-    } else {
-        json_put_null(line, "metadata");
-    }
-    json_close_object(line);
-    return write_line(record, RECORD_HEADER);
-}
-
-static void put_calibration(json_line *line, const char *name, const struct record_calibration *calibration) {
-    json_open_object(line, name);
-    json_put_string(line, "status", calibrate_status_name(calibration->status));
-    json_put_integer(line, "time_ns", calibration->time_ns);
-    json_put_real(line, "error_relative", calibration->error_relative);
-    json_put_integer(line, "measurements", calibration->measurements);
-    json_close_object(line);
-}
-
-/* NAN, a value that is not known, becomes null. */
-static void put_known(json_line *line, const char *name, double value) {
-    if (isnan(value)) {
-        json_put_null(line, name);
-    } else {
-        json_put_real(line, name, value);
-    }
-}
-
-static void put_drift(json_line *line, const char *name, const struct record_reference *reference) {
-    json_open_object(line, name);
-    put_known(line, "change_relative", reference->drift_relative);
-    put_known(line, "p_value", reference->drift_p_value);
-    json_close_object(line);
-}
-
-static void put_spread(json_line *line, const char *name, const struct record_spread *spread, size_t count) {
-    json_open_object(line, name);
-    json_put_integers(line, "min", spread->min, count);
-    json_put_integers(line, "median", spread->median, count);
-    json_put_integers(line, "max", spread->max, count);
-    json_put_integers(line, "max_rank", spread->max_rank, count);
-    json_close_object(line);
-}
-
-/* values[rank * count + item]. */
-static void put_by_rank(json_line *line, const char *name, const int64_t *values, size_t ranks, size_t count) {
-    json_open_array(line, name);
-    for (size_t i = 0; i < ranks; i++) {
-        json_put_integers(line, NULL, count > 0 ? values + i * count : NULL, count);
-    }
-    json_close_array(line);
 }
 
 bool record_write_point(record_file *record, const struct record_point *point) {
     json_line *line = begin_line(record);
-    size_t count = point->repetitions;
     json_open_object(line, NULL);
     json_put_string(line, "type", "point");
-    json_put_integer(line, "index", point->index);
-    json_put_string(line, "collective", point->collective);
-    json_put_integer(line, "comm_target_ns", point->comm_target_ns);
-    json_put_integer(line, "comp_target_ns", point->comp_target_ns);
-    json_put_integer(line, "message_bytes", point->message_bytes);
-    json_put_integer(line, "work_size", point->work_size);
-    put_calibration(line, "comm_calibration", &point->comm);
-    put_calibration(line, "comp_calibration", &point->comp);
-    json_put_integer(line, "repetitions", (int64_t)count);
-    json_put_string(line, "start_method", point->start_method);
+    json_put_integer(line, "index", record->points);
+    put_object(line, "parameters", point->parameters);
+    json_put_integer(line, "repetitions", (int64_t)point->repetitions);
     json_put_integer(line, "warmup_repetitions", (int64_t)point->warmup_repetitions);
-    json_open_object(line, "warmup_samples");
-    json_put_integers(line, "t_measured_ns", point->warmup_t_measured_ns, point->warmup_repetitions);
-    json_put_integers(line, "t_comm_ref_ns", point->warmup_t_comm_ref_ns, point->warmup_repetitions);
-    json_put_integers(line, "t_comp_ref_ns", point->warmup_t_comp_ref_ns, point->warmup_repetitions);
-    json_close_object(line);
     json_put_integer(line, "late_repetitions", point->late_repetitions);
     json_put_integer(line, "discarded_repetitions", point->discarded_repetitions);
-    json_put_integer(line, "recalibrations", point->recalibrations);
-    json_put_integer(line, "buffer_sets", point->buffer_sets);
-    json_open_object(line, "reference_drift");
-    put_drift(line, "comm", &point->comm_reference);
-    put_drift(line, "comp", &point->comp_reference);
-    json_close_object(line);
-    json_open_object(line, "reference_moved");
-    put_known(line, "comm", point->comm_reference.moved_relative);
-    put_known(line, "comp", point->comp_reference.moved_relative);
-    json_close_object(line);
-    json_put_string(line, "stop_reason", point->stop_reason);
-    if (point->interval_relative_reached < 0) {
-        json_put_null(line, "interval_relative_reached");
-    } else {
-        json_put_real(line, "interval_relative_reached", point->interval_relative_reached);
-    }
+    put_text(line, "stop_reason", point->stop_reason);
+    json_put_real(line, "interval_relative_reached", point->interval_relative_reached);
     json_put_integer(line, "data_errors", point->data_errors);
-    json_put_integer(line, "test_calls", point->test_calls);
-    json_open_object(line, "clock");
-    json_put_string(line, "method", point->clock_method);
-    put_known(line, "residual_ns", point->clock_residual_ns);
-    json_put_integer(line, "synchronisations", point->clock_synchronisations);
-    json_put_real(line, "drift_ppm", point->clock_drift_ppm);
+    put_text(line, "start_method", point->start_method);
+    put_point_clock(line, point->clock);
+    put_list(line, "series", &point->series, point->repetitions);
+    put_list(line, "warmup", &point->warmup, point->warmup_repetitions);
+    put_spreads(line, point->spreads, point->spread_count, point->repetitions);
+    put_list(line, "rank_medians", &point->rank_medians, point->ranks);
+    put_by_rank(line, "thread_medians", &point->thread_medians, point->ranks, point->threads);
+    put_by_rank(line, "rank_samples", &point->rank_samples, point->ranks, point->repetitions);
+    put_object(line, "own", point->own);
     json_close_object(line);
-    json_open_object(line, "samples");
-    json_put_integers(line, "t_measured_ns", point->t_measured_ns, count);
-    json_put_integers(line, "t_comm_ref_ns", point->t_comm_ref_ns, count);
-    json_put_integers(line, "t_comp_ref_ns", point->t_comp_ref_ns, count);
-    put_spread(line, "t_call_ns", &point->t_call_ns, count);
-    put_spread(line, "t_comp_ns", &point->t_comp_ns, count);
-    put_spread(line, "t_test_ns", &point->t_test_ns, count);
-    put_spread(line, "t_wait_ns", &point->t_wait_ns, count);
-    json_put_integers(line, "start_imbalance_ns", point->start_imbalance_ns, point->start_imbalance_ns != NULL ? count : 0);
-    json_close_object(line);
-    json_open_object(line, "rank_medians");
-    json_put_integers(line, "t_mpi_ns", point->median_t_mpi_ns, point->ranks);
-    json_put_integers(line, "t_comm_ref_ns", point->median_t_comm_ref_ns, point->ranks);
-    json_put_integers(line, "t_comp_ns", point->median_t_comp_ns, point->ranks);
-    json_put_integers(line, "t_comp_ref_ns", point->median_t_comp_ref_ns, point->ranks);
-    json_close_object(line);
-    if (point->thread_median_t_comp_ns != NULL) {
-        json_open_object(line, "thread_medians");
-        put_by_rank(line, "t_comp_ns", point->thread_median_t_comp_ns, point->ranks, point->threads);
-        put_by_rank(line, "t_comp_ref_ns", point->thread_median_t_comp_ref_ns, point->ranks, point->threads);
-        json_close_object(line);
-    }
-    if (point->rank_samples) {
-        json_open_object(line, "rank_samples");
-        put_by_rank(line, "t_call_ns", point->rank_t_call_ns, point->ranks, count);
-        put_by_rank(line, "t_comp_ns", point->rank_t_comp_ns, point->ranks, count);
-        put_by_rank(line, "t_test_ns", point->rank_t_test_ns, point->ranks, count);
-        put_by_rank(line, "t_wait_ns", point->rank_t_wait_ns, point->ranks, count);
-        put_by_rank(line, "t_comm_ref_ns", point->rank_t_comm_ref_ns, point->ranks, count);
-        put_by_rank(line, "t_comp_ref_ns", point->rank_t_comp_ref_ns, point->ranks, count);
-        json_close_object(line);
-    }
-    json_close_object(line);
-    return write_line(record, RECORD_POINT);
+    return write_line(record, POINT);
 }
 
-bool record_write_text(record_file *record, enum record_kind kind, const char *object) {
-    json_put_raw(begin_line(record), NULL, object);
-    return write_line(record, kind);
-}
+/* ---- the footer ---- */
 
 /* By rank: times of that rank's threads. */
 static void put_cpu_times(json_line *line, const char *name, const int64_t *const *times, const size_t *counts, size_t ranks) {
@@ -410,21 +413,18 @@ bool record_write_footer(record_file *record, const struct record_footer *footer
     json_put_integer(line, "points", footer->points);
     json_put_real(line, "wall_seconds", footer->wall_seconds);
     json_put_real(line, "measured_seconds", footer->measured_seconds);
-    put_known(line, "clock_residual_ns", footer->clock_residual_ns);
-    json_put_integer(line, "clock_synchronisations", footer->clock_synchronisations);
+    json_put_real(line, "clock_residual_ns", footer->clock_residual_ns);
+    put_count(line, "clock_synchronisations", footer->clock_synchronisations);
     json_put_real(line, "clock_synchronisation_seconds", footer->clock_synchronisation_seconds);
     json_put_string(line, "clock_refusal", footer->clock_refusal);
     put_cpu_times(line, "mpi_thread_cpu_ns", footer->mpi_thread_cpu_ns, footer->mpi_thread_counts, footer->ranks);
     put_cpu_times(line, "helper_thread_cpu_ns", footer->helper_thread_cpu_ns, footer->helper_thread_counts, footer->ranks);
     json_open_array(line, "tcp_bytes_sent");
     for (size_t i = 0; i < footer->ranks; i++) {
-        if (footer->tcp_bytes_sent[i] < 0) {
-            json_put_null(line, NULL);
-        } else {
-            json_put_integer(line, NULL, footer->tcp_bytes_sent[i]);
-        }
+        put_count(line, NULL, footer->tcp_bytes_sent[i]);
     }
     json_close_array(line);
+    put_object(line, "own", footer->own);
     json_close_object(line);
-    return write_line(record, RECORD_FOOTER);
+    return write_line(record, FOOTER);
 }
