@@ -355,6 +355,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             str(self.computing_threads),
             "--metadata",
             "metadata.json",
+            *registry.recording_environment(self.current_environ.extras["family"]),
+            *registry.recording_controls(self.current_environ.extras["family"]),
             *self.launch.program,
         ]
 

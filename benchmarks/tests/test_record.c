@@ -28,7 +28,7 @@ static struct record_header header_example(char *const *placements, char *const 
                                   .placements = placements, .timer_name = "CLOCK_MONOTONIC", .timer_resolution_ns = 20,
                                   .timer_overhead_ns = 21.5, .start_method = "deadline", .seed = 1, .build_compiler = "GNU 12",
                                   .build_flags = "-O3", .build_commit = "unknown", .build_dirty = RECORD_UNKNOWN, .build_blas = "OpenBLAS",
-                                  .environment = environment, .mpi_variables = "{\"btl\":\"tcp\"}", .clock = &clock,
+                                  .environment = environment, .environment_list = "FI_*", .mpi_variables = "{\"btl\":\"tcp\"}", .clock = &clock,
                                   .plan = {.parameters = "{\"cache\":[\"warm\"]}", .points = 4, .interval_relative = NAN,
                                            .max_repetitions = RECORD_UNKNOWN, .sizes_given = 1},
                                   .metadata = "{\"a\":[1]}"};
@@ -47,8 +47,8 @@ static json_value *parse_line(const char *text, size_t length) {
 static void write_header_line(record_file *record) {
     char first[] = "{\"rank\":0}", second[] = "{\"rank\":1}";
     char *placements[] = {first, second};
-    char one[] = "OMP_NUM_THREADS=1", two[] = "SECRET=1", three[] = "FI_KEY=1";
-    char *environment[] = {one, two, three, NULL};
+    char one[] = "OMP_NUM_THREADS=1", two[] = "SECRET=1", three[] = "FI_KEY=1", four[] = "FI_PROVIDER=tcp";
+    char *environment[] = {one, two, three, four, NULL};
     char program[] = "nbc_overlap", word[] = "--quiet";
     char *words[] = {program, word};
     const struct record_header header = header_example(placements, environment, words);
@@ -120,7 +120,7 @@ static void test_file(void) {
     CHECK_TEXT(json_string(json_member(header, "schema")), "mpi-campaign.record");
     CHECK_TEXT(json_string(json_member(header, "mpi_library_version")), "MPICH\nline \"two\"");
     CHECK(json_type_of(json_member(json_member(header, "build"), "dirty")) == JSON_NULL);
-    CHECK(json_count(json_member(header, "environment")) == 1 && json_count(json_member(header, "placement")) == 2);
+    CHECK(json_count(json_member(header, "environment")) == 2 && json_count(json_member(header, "placement")) == 2);
     CHECK(json_count(json_member(json_member(header, "metadata"), "a")) == 1);
     uint64_t number = 0;
     CHECK(json_count_value(json_member(json_member(header, "plan"), "points"), &number) && number == 4);
@@ -192,16 +192,19 @@ static void test_full(void) {
 }
 
 static void test_environment(void) {
+    static const char list[] = "OMPI_MCA_*,MPICH_*,MPIR_*,I_MPI_*,FI_*,UCX_*,^OMPI_MCA_orte_*";
     static const char *const allowed[] = {"MPIR_CVAR_ASYNC_PROGRESS=1", "OMP_PLACES=", "FI_PROVIDER=tcp", "OMPI_MCA_btl=tcp,self",
                                           "I_MPI_ASYNC_PROGRESS=1", "OPENBLAS_NUM_THREADS=1", "UCX_TLS=KEY"};
     static const char *const refused[] = {"HOME=/root", "AWS_SECRET_KEY=x", "FI_OPX_KEY=x", "OMP", "OMPI_MCA_orte_hnp_uri=x", "XOMP_A=1",
                                           "MPICH_TOKEN=1", ""};
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {
-        CHECK(record_environment_allowed(allowed[i]));
+        CHECK(record_environment_allowed(allowed[i], list));
     }
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        CHECK(!record_environment_allowed(refused[i]));
+        CHECK(!record_environment_allowed(refused[i], list));
     }
+    CHECK(record_environment_allowed("OMP_PLACES=", NULL));
+    CHECK(!record_environment_allowed("FI_PROVIDER=tcp", NULL));
 }
 
 int main(void) {

@@ -87,6 +87,7 @@ struct record_header {
     int build_dirty; /* 0, 1 */
     const char *build_blas;
     char *const *environment;         /* NAME=VALUE, NULL-terminated; record_environment_allowed filters it */
+    const char *environment_list;     /* what that is given beside them; NULL: nothing */
     const char *mpi_variables;        /* JSON object: control variables of MPI_T by name */
     const struct record_clock *clock; /* NULL: no times of different ranks are compared */
     struct record_plan plan;
@@ -197,7 +198,8 @@ bool record_seize(record_file *record, double seconds);
 int64_t record_points(const record_file *record);
 void record_close(record_file *record);
 
-/* Whether a variable (NAME=VALUE) steers MPI, OpenMP or BLAS: an allow-list of prefixes, so that no secret gets into a record. */
-bool record_environment_allowed(const char *variable);
+/* Whether a variable (NAME=VALUE) is recorded: one that steers OpenMP or BLAS, or that a list of names lets in (names_let_in; NULL: none).
+ * One whose name looks like that of a secret never is. */
+bool record_environment_allowed(const char *variable, const char *list);
 
 #endif

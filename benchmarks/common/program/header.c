@@ -58,7 +58,7 @@ static bool write_on_rank_0(struct program *program, const struct program_header
     MPI_CHECK(MPI_Get_library_version(library, &length));
     MPI_CHECK(MPI_Get_version(&version, &subversion));
     snprintf(standard, sizeof standard, "%d.%d", version, subversion);
-    char *variables = transport_variables();
+    char *variables = transport_variables(s->record_controls);
     const struct record_clock clock = clock_of(program->clock);
     const struct record_header header = {
         .family = program->kind->family,
@@ -95,6 +95,7 @@ static bool write_on_rank_0(struct program *program, const struct program_header
         .build_dirty = BUILD_DIRTY,
         .build_blas = compute_blas_description(),
         .environment = environ,
+        .environment_list = s->record_environment,
         .mpi_variables = variables,
         .plan = own->plan,
         .own = own->own,

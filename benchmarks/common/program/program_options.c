@@ -32,6 +32,8 @@ static void describe_configuration(struct program *program, struct option_entry 
         {.name = "move-progress-threads", .kind = OPTION_FLAG, .target = &s->move_progress_threads,
          .help = "after MPI_Init this program moves the threads that MPI started: with dedicated to the dedicated core, for libraries that cannot bind "
                  "them; with dedicated_unbound to all CPUs of the rank, for libraries that always bind them"},
+        {.name = "record-controls", .kind = OPTION_TEXT, .target = &s->record_controls, .value_name = "LIST",
+         .help = "control variables of MPI_T whose values the record keeps: names, comma-separated, '*' for any letters; default: none"},
         {.name = "limit-seconds", .kind = OPTION_REAL, .target = &s->limit_seconds, .minimum = 0, .maximum = 1e7, .value_name = "S",
          .help = "a run that is not over after so long hangs: each rank says where on standard error, the record is closed, and the run ends "
                  "with exit code 1. 0: no limit (default)"},
@@ -81,6 +83,9 @@ void program_describe_options(struct program *program, struct option_entry entri
          .help = "the record, JSON Lines; must not exist"},
         {.name = "metadata", .kind = OPTION_TEXT, .target = &s->metadata, .value_name = "FILE",
          .help = "a JSON object that is put into the record's header as it is"},
+        {.name = "record-environment", .kind = OPTION_TEXT, .target = &s->record_environment, .value_name = "LIST",
+         .help = "environment variables that the record keeps beside those of OpenMP and BLAS: names, comma-separated, '*' for any letters; "
+                 "'^' before a name leaves out what an earlier one let in. One that looks like a secret is never kept"},
         {.name = "toolchain", .kind = OPTION_TEXT, .target = &s->toolchain, .value_name = "NAME", .help = "label in the record's header"},
         {.name = "provider", .kind = OPTION_TEXT, .target = &s->provider, .value_name = "NAME", .help = "label in the record's header"},
         {.name = "network", .kind = OPTION_TEXT, .target = &s->network, .value_name = "NAME",
