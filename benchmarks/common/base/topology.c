@@ -49,6 +49,20 @@ bool topology_cpus_within(const struct topology_cpus *cpus, const struct topolog
     return true;
 }
 
+void topology_cpus_unite(struct topology_cpus *sum, const struct topology_cpus *cpus) {
+    for (size_t i = 0; i < TOPOLOGY_WORDS; i++) {
+        sum->words[i] |= cpus->words[i];
+    }
+}
+
+bool topology_cpus_meet(const struct topology_cpus *some, const struct topology_cpus *others) {
+    bool met = false;
+    for (size_t i = 0; i < TOPOLOGY_WORDS; i++) {
+        met = met || (some->words[i] & others->words[i]) != 0;
+    }
+    return met;
+}
+
 char *topology_cpus_format(const struct topology_cpus *cpus) {
     size_t capacity = 12 * topology_cpus_count(cpus) + 1;
     size_t used = 0;

@@ -40,6 +40,10 @@ bool topology_bind_thread(int64_t id, const struct topology_cpus *cpus);
 /* Whether all members of cpus are in all. */
 bool topology_cpus_within(const struct topology_cpus *cpus, const struct topology_cpus *all);
 
+/* Adds those of a set to a sum; whether two sets have one in common. */
+void topology_cpus_unite(struct topology_cpus *sum, const struct topology_cpus *cpus);
+bool topology_cpus_meet(const struct topology_cpus *some, const struct topology_cpus *others);
+
 /* The physical core of a CPU, named by its lowest sibling; the CPU itself where /sys does not say. */
 int topology_core_of(int cpu);
 
