@@ -11,8 +11,9 @@ import yaml
 from mpi_campaign import ROOT
 from mpi_campaign.archive import references, run_folders
 from mpi_campaign.verdicts import sides
-from postprocess.records.load import message_sizes
+from postprocess.families.nbc_overlap.record import message_sizes
 from tests.archives import archived, fail, name_of
+from tests.postprocess import synthetic
 from tests.support import Command, refused
 
 KEY = "smoke.2x1.openmpi-5_0_11.wire_2gbit.basic.nbc_overlap"
@@ -125,13 +126,16 @@ def given(ratio: float, larger: int = 1) -> Callable[[Lines], Lines]:
 
     def change(lines: Lines) -> Lines:
         points = [
-            {
-                **point,
-                "message_bytes": larger * point["message_bytes"],
-                "comm_calibration": {**point["comm_calibration"], "status": "given"},
-                "reference_moved": {"comm": ratio - 1, "comp": 0.0},
-                "samples": {**point["samples"], "t_comm_ref_ns": [round(ratio * point["comm_target_ns"])] * 11},
-            }
+            synthetic.changed(
+                point,
+                message_bytes=larger * point["parameters"]["message_bytes"],
+                comm_calibration={**point["own"]["comm_calibration"], "status": "given"},
+                reference_moved={"comm": ratio - 1, "comp": 0.0},
+                series={
+                    **point["series"],
+                    "t_comm_ref_ns": [round(ratio * point["parameters"]["comm_target_ns"])] * 11,
+                },
+            )
             for point in lines[1:-1]
         ]
         return [lines[0], *points, lines[-1]]

@@ -18,10 +18,9 @@ from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains.resolving import NAME, VERSION, Package
 from mpi_campaign.toolchains.spack.build import Build
 from postprocess.drawing.text import clean, short
-from postprocess.families.mpi_impact.record import Header as ImpactHeader
 from postprocess.records import let_in
+from postprocess.records.header import Header
 from postprocess.records.host_limits import limits_words
-from postprocess.records.load import Header
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -46,7 +45,7 @@ class Said:
     """What the records of a run say: first lines of ours, and of other benchmarks the programs as `programs_of` has
     them."""
 
-    headers: Sequence[Header | ImpactHeader]
+    headers: Sequence[Header]
     programs: Sequence[tuple[str, Mapping[str, str], str]]
 
 

@@ -14,10 +14,10 @@ from mpi_campaign.archive import provenance, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
 from postprocess.families.mpi_impact import table as impact
-from postprocess.families.mpi_impact.record import Header as ImpactHeader
 from postprocess.families.mpi_impact.record import impacts_of
 from postprocess.families.nbc_overlap.map_plot import Look
 from postprocess.families.nbc_overlap.points import points_as_json, points_of, write_parquet
+from postprocess.families.nbc_overlap.record import overlaps_of
 from postprocess.families.nbc_overlap.tables import (
     break_even_text,
     diagnosis_text,
@@ -25,9 +25,11 @@ from postprocess.families.nbc_overlap.tables import (
     points_table_text,
     summary_table,
 )
-from postprocess.families.peers import outputs as peers
+from postprocess.families.peers import table as peers
+from postprocess.families.peers.record import peer_records_of
 from postprocess.records.fields import RecordError
-from postprocess.records.load import Header, Run, load_run
+from postprocess.records.header import Header
+from postprocess.records.run import Run, load_run
 from postprocess.report.html import write_report as render
 
 
@@ -35,7 +37,7 @@ def load(folder: RunFolder) -> Run:
     """Raises CampaignError where the run cannot be read."""
     try:
         run = load_run(folder.path)
-        unread = (*peers.load_peers(run)[1], *impacts_of(run)[1])
+        unread = [line for seen in (overlaps_of, peer_records_of, impacts_of) for line in seen(run).problems]
         changed = bool(run.manifest) and run_folders.differs(run_folders.read_manifest(folder))
         edited = [f"{run_folders.MANIFEST}: {run_folders.DIFFERS}"] if changed else []
         return replace(run, problems=(*edited, *run.problems, *unread))
@@ -54,11 +56,11 @@ def seen(folder: RunFolder) -> dict[str, Any]:
     builds: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     headers = headers_of(run)
     for header in headers:
-        for name, value in (header.raw.get("environment") or {}).items():
+        for name, value in header.environment.items():
             variables[header.toolchain][name].add(str(value))
         builds[header.toolchain]["library"].add(_in_short(header.mpi_library_version))
         for name in BUILT_WITH:
-            builds[header.toolchain][name].add(str((header.raw.get("build") or {}).get(name, "")))
+            builds[header.toolchain][name].add(str(header.build.get(name, "")))
     return {
         "nodes": sorted({place.host for header in headers for place in header.placement}),
         "variables": _sorted(variables),
@@ -66,9 +68,9 @@ def seen(folder: RunFolder) -> dict[str, Any]:
     }
 
 
-def headers_of(run: Run) -> list[Header | ImpactHeader]:
+def headers_of(run: Run) -> list[Header]:
     """The first lines of all records of our own."""
-    return [*(record.header for record in run.records), *(record.header for record in impacts_of(run)[0])]
+    return [record.header for seen in (overlaps_of, impacts_of) for record in seen(run).records]
 
 
 def _in_short(text: str) -> str:
@@ -134,7 +136,7 @@ def short_tables(folder: RunFolder) -> list[str]:
     others = [f"{beside}\n(all of it: ./campaign show {folder.run} --peers)"] if beside else []
     if not impacts.empty:
         others.append(impact.impact_text(impact.highlighted(impacts)))
-    own = _parts(summary_table(points), measured_share_text(run.records), diagnosis_text(points))
+    own = _parts(summary_table(points), measured_share_text(overlaps_of(run).records), diagnosis_text(points))
     return others if points.empty and others else [own, *others]
 
 
@@ -169,7 +171,7 @@ def provenance_text(folder: RunFolder) -> str:
     """What `show --provenance` prints."""
     try:
         run = load(folder)
-        said = provenance.Said(headers_of(run), peers.programs_of(peers.load_peers(run)[0]))
+        said = provenance.Said(headers_of(run), peers.programs_of(peer_records_of(run).records))
         return provenance.as_text(run_folders.read_manifest(folder), said)
     except (AttributeError, TypeError) as error:
         raise CampaignError(f"{folder.path / run_folders.MANIFEST} is not what a run writes: {error}") from error
@@ -189,7 +191,7 @@ def full_table(folder: RunFolder) -> str:
     told = "" if impacts.empty else impact.impact_text(impacts)
     if points.empty and told:
         return told
-    share = measured_share_text(run.records)
+    share = measured_share_text(overlaps_of(run).records)
     return _parts(points_table_text(points), share, diagnosis_text(points), break_even_text(points), told)
 
 

@@ -24,18 +24,20 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean, size
-from postprocess.families.mpi_impact import record as impact_record
-from postprocess.families.peers import outputs as peers
+from postprocess.families.mpi_impact.record import impact_record
+from postprocess.families.nbc_overlap.record import overlap_record
+from postprocess.families.peers.record import peer_record
+from postprocess.families.timing_selfcheck.record import selfcheck_record
 from postprocess.records.fields import RecordError
-from postprocess.records.load import (
-    IMPACT_SCHEMA,
-    MANIFEST_SCHEMA,
-    MANIFEST_VERSION,
-    PEER_SCHEMA,
-    schema_of,
-    validate_record,
-)
+from postprocess.records.reading import validate_record
+from postprocess.records.run import MANIFEST_SCHEMA, MANIFEST_VERSION
 
+VIEWS = {
+    "nbc_overlap": overlap_record,
+    "mpi_impact": impact_record,
+    "timing_selfcheck": selfcheck_record,
+    "peers": peer_record,
+}
 INCOMING = ".incoming"
 LEFT_SECONDS = 86400.0
 """What has lain there so long was left by something that was killed."""
@@ -146,20 +148,9 @@ def faults(run: RunFolder, tell: Callable[[int, int], None] = lambda _done, _tot
     for number, path in enumerate(paths):
         tell(number, len(paths))
         try:
-            _validate(path)
+            validate_record(path, VIEWS)
         except RecordError as error:
             yield str(error)
-
-
-def _validate(path: Path) -> None:
-    """Raises RecordError."""
-    schema = schema_of(path)
-    if schema == IMPACT_SCHEMA:
-        impact_record.validate_impact(path)
-    elif schema == PEER_SCHEMA:
-        peers.load_peer_record(path)
-    else:
-        validate_record(path)
 
 
 def _digest(path: Path) -> str:

@@ -18,8 +18,9 @@ from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean
 from postprocess.families.mpi_impact.table import impact_of
 from postprocess.families.nbc_overlap.points import points_of
+from postprocess.families.nbc_overlap.record import overlaps_of
 from postprocess.records.host_limits import limits_words, starved_words
-from postprocess.records.load import Run, is_as_asked
+from postprocess.records.run import Run, is_as_asked
 from postprocess.verdicts.acceptance import (
     FAIL,
     NOT_TESTED,
@@ -62,7 +63,9 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
     points = _joined([points_of(one).assign(system=name) for one, name in zip(runs, systems, strict=True)])
     impacts = _joined([impact_of(one) for one in runs])
     progress.status("")
-    results = judge(criteria, points, impacts, [record for one in runs for record in one.records], troubles)
+    results = judge(
+        criteria, points, impacts, [record for one in runs for record in overlaps_of(one).records], troubles
+    )
     names = ", ".join(folder.run for folder in folders)
     for kind, target in files.items():
         page = kind == "html"

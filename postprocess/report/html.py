@@ -30,6 +30,7 @@ from postprocess.families.nbc_overlap.charts import charts_of
 from postprocess.families.nbc_overlap.map_plot import PLAIN, Look, write_maps
 from postprocess.families.nbc_overlap.maps import METRICS, RESULT_WORDS, legend, panels_of, run_name, sweeps_of
 from postprocess.families.nbc_overlap.points import points_of
+from postprocess.families.nbc_overlap.record import overlaps_of
 from postprocess.families.nbc_overlap.report_charts import chart_view
 from postprocess.families.nbc_overlap.report_points import (
     ROOM,
@@ -48,11 +49,12 @@ from postprocess.families.nbc_overlap.report_points import (
     views_of,
 )
 from postprocess.families.nbc_overlap.summary import OVERLAPS, PARTLY, SERIALISES, SLOWER, Summary, summarise
-from postprocess.families.peers.outputs import peers_view
+from postprocess.families.peers.record import peer_records_of
+from postprocess.families.peers.table import peers_view
 from postprocess.records import let_in
 from postprocess.records.fields import Json
 from postprocess.records.host_limits import limits_words, value_words
-from postprocess.records.load import Run, cases_of, failed_records, load_run
+from postprocess.records.run import Run, cases_of, failed_records, load_run
 from postprocess.report.verified import AnyRecord, Details, builds_of, environments_of, verified_of
 
 _PANEL = ("toolchain", "network", "configuration", "collective")
@@ -108,8 +110,9 @@ def render_report(
     table = [(row_filters(filters, row), told) for row, told in zip(rows, cells, strict=True)]
     maps = {panel.number: panel.maps for same in groups.values() for panels in same.values() for panel in panels}
     pages = pages_of(groups, len(table), room)
-    impacts, unread = impacts_of(run)
-    records: list[AnyRecord] = [*run.records, *impacts]
+    overlaps, impacts = overlaps_of(run), impacts_of(run)
+    records: list[AnyRecord] = [*overlaps.records, *impacts.records]
+    unread = (*overlaps.problems, *impacts.problems, *peer_records_of(run).problems)
     rest = {
         "maps": {number: views for number, views in maps.items() if number > pages["maps"].size},
         "rows": table[pages["points"].size :],
@@ -126,7 +129,7 @@ def render_report(
         run_name=run_name(run),
         subtitle=_subtitle(run),
         incomplete=_incomplete(run, records, unread, cases),
-        impact=impact_view(impact_table(impacts, failed_records(run.manifest)), files.get("impact", ())),
+        impact=impact_view(impact_table(impacts.records, failed_records(run.manifest)), files.get("impact", ())),
         ran=_ran(run, records, cases),
         verdicts=_by_name(summarise(points)),
         verdict_class=_verdict_class,
@@ -191,7 +194,7 @@ def _ran(run: Run, records: Sequence[AnyRecord], cases: Sequence[Mapping[str, st
         ("Libraries", ", ".join(dict.fromkeys(r.header.toolchain for r in records))),
         ("Networks", ", ".join(dict.fromkeys(r.header.network for r in records))),
         ("Configurations", ", ".join(dict.fromkeys(r.header.configuration for r in records))),
-        ("Collectives", ", ".join(dict.fromkeys(c for r in run.records for c in r.collectives))),
+        ("Collectives", ", ".join(dict.fromkeys(c for r in overlaps_of(run).records for c in r.collectives))),
         ("Machine", ", ".join(str(host[key]) for key in ("name", "cpu", "os") if host.get(key))),
         ("Limits", limits_words(host)),
         *((title.capitalize(), words) for title, words in let_in.details(run.manifest)),

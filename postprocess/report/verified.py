@@ -11,16 +11,15 @@ from typing import TypeAlias
 
 from postprocess.drawing.text import drift, duration, size
 from postprocess.families.mpi_impact.record import MPI_IMPACT, ImpactRecord
-from postprocess.families.mpi_impact.record import Header as ImpactHeader
 from postprocess.families.nbc_overlap.points import configuration_words, expected_wire_bytes, header_case
+from postprocess.families.nbc_overlap.record import OverlapRecord
 from postprocess.families.nbc_overlap.report_points import clock_name
 from postprocess.families.nbc_overlap.tables import measured_share
 from postprocess.records.fields import Json
-from postprocess.records.load import Header, Placement, Progress, Record
+from postprocess.records.header import Header, Placement, Progress
 
 Details: TypeAlias = list[tuple[str, str]]
-AnyHeader: TypeAlias = Header | ImpactHeader
-AnyRecord: TypeAlias = Record | ImpactRecord
+AnyRecord: TypeAlias = OverlapRecord | ImpactRecord
 
 
 @dataclass(frozen=True)
@@ -79,21 +78,21 @@ def _configurations(records: Iterable[AnyRecord]) -> dict[str, list[AnyRecord]]:
     found: dict[str, list[AnyRecord]] = {}
     for record in records:
         h = record.header
-        found.setdefault(f"{h.toolchain}, {h.network}, {_words(h)}", []).append(record)
+        found.setdefault(f"{h.toolchain}, {h.network}, {_words(record)}", []).append(record)
     return found
 
 
-def _words(h: AnyHeader) -> str:
-    if isinstance(h, Header):
-        return configuration_words(header_case(h))
-    computation = "" if h.computation == "dgemm" else f", {h.computation}"
-    return f"{h.configuration}{computation}, an idle library"
+def _words(record: AnyRecord) -> str:
+    if isinstance(record, OverlapRecord):
+        return configuration_words(header_case(record))
+    computation = "" if record.computation == "dgemm" else f", {record.computation}"
+    return f"{record.header.configuration}{computation}, an idle library"
 
 
 def _spent(record: AnyRecord) -> list[_Spent]:
     """Of a record that was cut off nothing is known; an idle library's is that of every launch with MPI."""
     if isinstance(record, ImpactRecord):
-        computing = sum(target.slot_ns for target in record.header.targets) / 1e9
+        computing = sum(target.slot_ns for target in record.targets) / 1e9
         launches = [launch for launch in record.launches if launch.program == MPI_IMPACT]
         return [_Spent(launch.mpi_thread_cpu_ns, launch.helper_thread_cpu_ns, computing) for launch in launches]
     end = record.footer
@@ -102,7 +101,7 @@ def _spent(record: AnyRecord) -> list[_Spent]:
 
 def _verified(name: str, records: Sequence[AnyRecord]) -> Verified:
     headers = [record.header for record in records]
-    timed = [record for record in records if isinstance(record, Record)]
+    timed = [record for record in records if isinstance(record, OverlapRecord)]
 
     def values(texts: Iterable[object]) -> str:
         return "; ".join(dict.fromkeys(map(str, texts)))
@@ -172,7 +171,7 @@ def _progress_words(progress: Progress) -> str:
     return f"{whose}{by}{given_up}"
 
 
-def _carried(records: Sequence[Record]) -> str:
+def _carried(records: Sequence[OverlapRecord]) -> str:
     """Over all ranks and records, and whether that is what went between nodes; empty where some do not say."""
     ends = [record.footer.tcp_bytes_sent if record.footer else None for record in records]
     ranks = [rank for sent in ends if sent is not None for rank in sent]
@@ -186,13 +185,13 @@ def _carried(records: Sequence[Record]) -> str:
     return f"{size(sum(known))}{went}"
 
 
-def _variables(headers: Sequence[AnyHeader]) -> str:
+def _variables(headers: Sequence[Header]) -> str:
     """Control variables of MPI_T."""
     found = {f"{name}={value}" for h in headers for name, value in (h.mpi_variables or {}).items() if value}
     return ", ".join(sorted(found))
 
 
-def _timing(records: Sequence[Record]) -> Details:
+def _timing(records: Sequence[OverlapRecord]) -> Details:
     """How repetitions were started, on what clock, and what was thrown away, over records of one configuration."""
     points = [point for record in records for point in record.points]
     headers, footers = [r.header for r in records], [r.footer for r in records if r.footer]

@@ -37,8 +37,8 @@ import yaml
 from postprocess.drawing.text import clean
 from postprocess.families.mpi_impact.table import CASE as IMPACT_CASE
 from postprocess.families.nbc_overlap.points import CASE, COLUMNS
+from postprocess.families.nbc_overlap.record import OverlapPoint, OverlapRecord
 from postprocess.records.fields import Json
-from postprocess.records.load import Point, Record
 from postprocess.statistics.metrics import MIN_REPETITIONS, Floats, as_float, median_estimate
 from postprocess.verdicts.launches import CELL
 
@@ -237,7 +237,7 @@ def judge(
     criteria: Criteria,
     points: pd.DataFrame,
     impact: pd.DataFrame,
-    records: Sequence[Record],
+    records: Sequence[OverlapRecord],
     troubles: Sequence[Json] = (),
 ) -> tuple[Result, ...]:
     """Hold runs against the criteria: their points, the impact of an idle library, and their records.
@@ -251,7 +251,7 @@ def _judged(
     one: Criterion,
     points: pd.DataFrame,
     impact: pd.DataFrame,
-    records: Sequence[Record],
+    records: Sequence[OverlapRecord],
     troubles: Sequence[Json],
 ) -> Result:
     trouble = next((case for case in troubles if _asks_for(one, case)), None)
@@ -341,7 +341,7 @@ def _not_tested(one: Criterion, why: str) -> Result:
     return Result(one, NOT_TESTED, math.nan, math.nan, math.nan, (why,))
 
 
-def host_ratios(records: Sequence[Record], one: Criterion) -> dict[str, tuple[float, ...]]:
+def host_ratios(records: Sequence[OverlapRecord], one: Criterion) -> dict[str, tuple[float, ...]]:
     """Of each host its time at each point over the median host's there; hosts by name. Empty with one host.
 
     Of an even number the faster of the two in the middle is the median host: of two, the slower one is held against the
@@ -356,7 +356,7 @@ def host_ratios(records: Sequence[Record], one: Criterion) -> dict[str, tuple[fl
         hosts: dict[str, list[int]] = defaultdict(list)
         for place in header.placement:
             hosts[place.host].append(place.rank)
-        case = tuple(str(getattr(header, name)) for name in WHERE if hasattr(header, name))
+        case = tuple(str(value) for name in WHERE if (value := _of_whole(record, name)) is not None)
         for point in record.points:
             computed = one.metric == "t_comp_ref_ns"
             by_rank = point.rank_comp_ref_ns if computed else point.rank_comm_ref_ns
@@ -378,25 +378,30 @@ def host_ratios(records: Sequence[Record], one: Criterion) -> dict[str, tuple[fl
     return {host: tuple(ratios) for host, ratios in sorted(found.items())}
 
 
-def _counts(one: Criterion, point: Point) -> bool:
+def _counts(one: Criterion, point: OverlapPoint) -> bool:
     """Whether a point is one that a criterion of nodes asks for, and can be believed."""
     asked = point.collective in one.where.get("collective", (point.collective,))
     on_diagonal = one.points != "diagonal" or point.comm_target_ns == point.comp_target_ns
     return asked and on_diagonal and not point.data_errors and point.repetitions >= MIN_REPETITIONS
 
 
-def _is(record: Record, where: Mapping[str, tuple[Any, ...]]) -> bool:
-    header = record.header
-    return all(getattr(header, key) in values for key, values in where.items() if hasattr(header, key))
+def _is(record: OverlapRecord, where: Mapping[str, tuple[Any, ...]]) -> bool:
+    known = ((_of_whole(record, key), values) for key, values in where.items())
+    return all(value in values for value, values in known if value is not None)
 
 
-def _by_host(one: Criterion, records: Sequence[Record]) -> Result:
+def _of_whole(record: OverlapRecord, name: str) -> Any:
+    """What a whole record has of a column; None where that is another at each of its points, or elsewhere."""
+    return getattr(record, name, getattr(record.header, name, None))
+
+
+def _by_host(one: Criterion, records: Sequence[OverlapRecord]) -> Result:
     """The weakest node decides; every node beyond a bound is named."""
     chosen = [record for record in records if _is(record, one.where)]
     lacking = _missing(
         one.where,
         (
-            tuple(point.collective if key == "collective" else getattr(record.header, key) for key in one.where)
+            tuple(point.collective if key == "collective" else _of_whole(record, key) for key in one.where)
             for record in chosen
             for point in record.points
         ),

@@ -28,8 +28,9 @@ from postprocess.families.mpi_impact.record import impacts_of
 from postprocess.families.mpi_impact.table import CASE as IMPACT_CASE
 from postprocess.families.mpi_impact.table import impact_of, impact_table
 from postprocess.families.nbc_overlap.points import CASE, points_of
+from postprocess.families.nbc_overlap.record import overlaps_of
 from postprocess.records.fields import RecordError, fail
-from postprocess.records.load import MANIFEST_VERSION, failed_records, load_run
+from postprocess.records.run import MANIFEST_VERSION, failed_records, load_run
 from postprocess.statistics import metrics
 from postprocess.statistics.effects import Integers, repetition_medians
 
@@ -111,9 +112,9 @@ def _run_launches(folder: Path) -> tuple[pa.Table, tuple[str, ...]]:
     problems = tuple(f"{label} is left out, it failed: {reason}" for label, reason in refused.values())
     if kept is None:
         run = load_run(folder)
-        impacts, unread = impacts_of(run)
-        problems = (*problems, *run.problems, *unread)
-        parts = [_arrow(points_of(run)), _of_impacts(impact_table(impacts))]
+        overlaps, impacts = overlaps_of(run), impacts_of(run)
+        problems = (*problems, *run.problems, *overlaps.problems, *impacts.problems)
+        parts = [_arrow(points_of(run)), _of_impacts(impact_table(impacts.records))]
     else:
         parts = [_from_tables(folder, *kept), _impacts(folder)]
     named_so = {"system": system, "run": folder.name}

@@ -15,7 +15,7 @@ import pytest
 
 from postprocess.families.mpi_impact import table as impact
 from postprocess.families.nbc_overlap.points import write_parquet
-from postprocess.records.load import load_run
+from postprocess.records.run import load_run
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts import compare_text, verdict_page
 from postprocess.verdicts.compare import FASTER, KEY, METRICS, SAME, SLOWER, UNKNOWN, USUAL, Comparison, compare

@@ -15,7 +15,7 @@ from postprocess.families.nbc_overlap.charts import charts_of
 from postprocess.families.nbc_overlap.points import points_as_json, points_of, usable, write_parquet
 from postprocess.families.nbc_overlap.summary import summarise
 from postprocess.families.nbc_overlap.tables import diagnosis_text, summary_table
-from postprocess.records.load import PERFORMANCE, load_run
+from postprocess.records.run import PERFORMANCE, load_run
 from postprocess.report.html import render_report
 from postprocess.verdicts.launches import launch_table
 from tests.postprocess import synthetic, synthetic_impact
