@@ -12,7 +12,8 @@ import pytest
 
 from postprocess.families.nbc_overlap.break_even import break_even_table
 from postprocess.families.nbc_overlap.charts import Chart, Mark, Series, charts_of
-from postprocess.families.nbc_overlap.map_plot import Look, write_maps
+from postprocess.drawing.look import Look
+from postprocess.families.nbc_overlap.map_plot import write_maps
 from postprocess.families.nbc_overlap.points import points_of
 from postprocess.families.nbc_overlap.summary import summarise
 from postprocess.records.load import Run, load_run

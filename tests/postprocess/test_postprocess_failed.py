@@ -12,9 +12,10 @@ import pytest
 from postprocess.families.mpi_impact.table import impact_of, verdict
 from postprocess.families.nbc_overlap.break_even import break_even_table
 from postprocess.families.nbc_overlap.charts import charts_of
-from postprocess.families.nbc_overlap.points import points_as_json, points_of, usable, write_parquet
+from postprocess.families.nbc_overlap.points import points_of, usable, write_parquet
 from postprocess.families.nbc_overlap.summary import summarise
 from postprocess.families.nbc_overlap.tables import diagnosis_text, summary_table
+from postprocess.records.as_json import rows_as_json
 from postprocess.records.load import PERFORMANCE, load_run
 from postprocess.report.html import render_report
 from postprocess.verdicts.launches import launch_table
@@ -46,7 +47,7 @@ def test_points_of_a_failed_case_are_shown_and_not_relied_on(tmp_path: Path) -> 
     assert set(own["failed"]) == {WHY}
     assert own["r_overhead_vs_basic"].notna().all()
     assert points.loc[points["configuration"] == "basic", "reliable"].all()
-    assert {row["failed"] for row in points_as_json(points)} == {"", WHY}
+    assert {row["failed"] for row in rows_as_json(points)} == {"", WHY}
     assert usable(own).empty
 
 

@@ -15,15 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postprocess.families.axes import configuration_words
 from postprocess.families.nbc_overlap import validity
 from postprocess.families.nbc_overlap.break_even import COLUMNS as BREAK_EVEN_COLUMNS
 from postprocess.families.nbc_overlap.break_even import break_even_table
 from postprocess.families.nbc_overlap.diagnosis import UNRELIABLE
 from postprocess.families.nbc_overlap.points import (
     COLUMNS,
-    configuration_words,
     expected_wire_bytes,
-    points_as_json,
     points_of,
     points_table,
     record_metrics,
@@ -39,6 +38,7 @@ from postprocess.families.nbc_overlap.tables import (
     points_table_text,
     summary_table,
 )
+from postprocess.records.as_json import rows_as_json
 from postprocess.records.load import RECORD_VERSIONS, Reference, load_record, load_run
 from postprocess.statistics import metrics
 from tests.postprocess import synthetic
@@ -580,7 +580,7 @@ def test_drifted_is_beyond_chance_and_beyond_what_was_asked(change: float, p_val
 
 def test_json_is_strict_and_keeps_whole_numbers(tmp_path: Path) -> None:
     run = load_run(synthetic.smoke_run(tmp_path))
-    rows = points_as_json(points_of(run))
+    rows = rows_as_json(points_of(run))
     again = json.loads(json.dumps(rows, allow_nan=False))
     assert again == rows
     assert len(rows) == 53
@@ -629,7 +629,7 @@ def test_nothing_measured_is_no_error(tmp_path: Path) -> None:
     run_dir = synthetic.run_folder(tmp_path, [sweep()[:1]])
     run = load_run(run_dir)
     points = points_of(run)
-    assert (len(points), len(samples_of(run)), points_as_json(points)) == (0, 0, [])
+    assert (len(points), len(samples_of(run)), rows_as_json(points)) == (0, 0, [])
     assert summarise(points) == []
     assert summary_table(points) == points_table_text(points) == "no points"
     write_parquet(run_dir)
@@ -852,7 +852,7 @@ def test_a_core_that_is_given_up_is_counted(tmp_path: Path) -> None:
         assert math.isnan(rows.loc[name, "speedup_vs_reduced"])
         assert rows.loc[name, "speedup_vs_basic_per_work"] == rows.loc[name, "speedup_vs_basic"]
     assert rows.loc["dedicated_unbound", "break_even_cores"] == math.inf
-    as_json = {row["configuration"]: row for row in points_as_json(rows.reset_index())}
+    as_json = {row["configuration"]: row for row in rows_as_json(rows.reset_index())}
     assert as_json["dedicated_unbound"]["break_even_cores"] == "never"
     assert as_json["dedicated_unbound"]["break_even_cores_ci95"] == ["never", "never"]
     assert as_json["basic"]["break_even_cores"] is None

@@ -17,7 +17,7 @@ import pytest
 
 from postprocess.drawing import text
 from postprocess.families.nbc_overlap import diagnosis, validity
-from postprocess.families.nbc_overlap.map_plot import Look
+from postprocess.drawing.look import Look
 from postprocess.families.nbc_overlap.maps import legend, sweeps_of
 from postprocess.families.nbc_overlap.points import points_of
 from postprocess.records.load import RECORD_VERSIONS, load_run

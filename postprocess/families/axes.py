@@ -1,0 +1,58 @@
+"""The axes that families of benchmarks share, each written once; a family says which of them it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from postprocess.drawing.text import cores, duration
+from postprocess.families.family import Axis
+
+BENCHMARK = Axis("benchmark", "benchmark")
+COLLECTIVE = Axis("collective", "collective", usual="")
+SYSTEM = Axis("system", "system", words="system {}".format)
+TOOLCHAIN = Axis("toolchain", "toolchain")
+PROVIDER = Axis("provider", "provider", words="from {}".format)
+CONFIGURATION = Axis("configuration", "configuration")
+NETWORK = Axis("network", "network")
+RANKS = Axis("ranks", "ranks", kind="integer", words="{} ranks".format)
+NODES = Axis("nodes", "nodes", kind="integer", words="{} nodes".format)
+THREADS = Axis("threads_per_rank", "threads per rank", kind="integer", words="{} threads per rank".format)
+GIVEN_UP = Axis("given_up_cores", "cores given up", kind="integer", words="{} cores given up".format)
+NAMED_CORES = Axis("named_cores", "cores per rank", usual=0, kind="integer", words=cores)
+"""The cores of a rank's share in a run that has several such numbers, so that names tell them. It says nothing that the
+other axes of placement do not, so that nothing is matched by it."""
+CACHE = Axis("cache", "caches", usual="warm", words="{} caches".format)
+COMPUTATION = Axis("computation", "computation", usual="dgemm")
+TEST_INTERVAL = Axis(
+    "test_interval_ns", "MPI_Test", usual=0, kind="integer", unit="ns",
+    words=lambda interval_ns: f"MPI_Test every {duration(interval_ns)}",
+)  # fmt: skip
+LAUNCH = Axis("launch", "launch", usual=1, of="launch", kind="integer")
+COMM_TARGET = Axis(
+    "comm_target_ns", "communication", usual=0, of="point", kind="integer", unit="ns", words=duration
+)  # fmt: skip
+COMP_TARGET = Axis(
+    "comp_target_ns", "computation", usual=0, of="point", kind="integer", unit="ns", words=duration
+)  # fmt: skip
+MESSAGE = Axis("message_bytes", "messages", usual=0, of="point", kind="integer", unit="bytes")
+WORK = Axis("work_size", "work", usual=0, of="point", kind="integer")
+
+PLACEMENT = (SYSTEM, PROVIDER, RANKS, NODES, THREADS, GIVEN_UP)
+"""What is only told where what is beside each other differs in it."""
+UNUSUAL = (NAMED_CORES, CACHE, COMPUTATION, TEST_INTERVAL)
+"""What is told behind the name of a configuration where it is not as usual, in this order."""
+
+
+def unusual_words(case: Mapping[Any, Any], axes: Iterable[Axis] = UNUSUAL) -> str:
+    """What is not as usual with a case, behind its name: ``, cold caches``, ``, triad, MPI_Test every 100 µs``.
+
+    An axis that the case does not have says nothing.
+    """
+    told = (one.words(case[one.name]) for one in axes if one.name in case and not one.is_usual(case[one.name]))
+    return "".join(f", {words}" for words in told)
+
+
+def configuration_words(case: Mapping[Any, Any], axes: Iterable[Axis] = UNUSUAL) -> str:
+    """The configuration of a row or of a case as headings name it: ``async, cold caches``, ``basic, triad``."""
+    return f"{case['configuration']}{unusual_words(case, axes)}"
