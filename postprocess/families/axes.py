@@ -38,6 +38,13 @@ COMP_TARGET = Axis(
 MESSAGE = Axis("message_bytes", "messages", usual=0, of="point", kind="integer", unit="bytes")
 WORK = Axis("work_size", "work", usual=0, of="point", kind="integer")
 
+NAMED_BY = (
+    *(BENCHMARK.name, COLLECTIVE.name, SYSTEM.name, TOOLCHAIN.name, PROVIDER.name, CONFIGURATION.name, NETWORK.name),
+    *(RANKS.name, NODES.name, THREADS.name, GIVEN_UP.name, CACHE.name, COMPUTATION.name, TEST_INTERVAL.name),
+    *(COMM_TARGET.name, COMP_TARGET.name, "oversubscribed"),
+)
+"""What names a series in histories, of every family that was compared when alarms began to have names. What was
+acknowledged is known by it, so that it stays: an axis that is added names a series only where it is unusual."""
 PLACEMENT = (SYSTEM, PROVIDER, RANKS, NODES, THREADS, GIVEN_UP)
 """What is only told where what is beside each other differs in it."""
 UNUSUAL = (NAMED_CORES, CACHE, COMPUTATION, TEST_INTERVAL)

@@ -32,7 +32,7 @@ class Axis:
     """One thing in which what is measured can differ.
 
     name: its column in tables, its field of a case.
-    title: for people, such as the head of a column.
+    title: for people, such as the head of a column.  short: the same where there is little room; empty: the title.
     usual: the value that is not worth a word, and that of everything which has no such axis; None where there is none:
     the value is always told.
     of: what differs in it: the cases of a run, the points of one case, or the launches of one case.
@@ -50,6 +50,12 @@ class Axis:
     unit: str = ""
     words: Callable[[Any], str] = str
     in_file_name: Callable[[Any], str] = str
+    short: str = ""
+
+    @property
+    def head(self) -> str:
+        """Of a narrow column."""
+        return self.short or self.title
 
     def is_usual(self, value: Value) -> bool:
         """Whether a value is not worth a word."""
@@ -85,7 +91,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Bound:
-    """Which of a record's numbers has a reference: `absolute`, because all is well at 0, or a fraction above its median.
+    """Which number of a record has a reference: `absolute`, because all is well at 0, or a fraction above its median.
 
     margin: what a difference must at least be to matter.  of_sizes: only runs on the same sizes have it in common.
     """
@@ -291,8 +297,8 @@ class Family:
     beside: the family that its results are set beside.
     files: its tables that are archived with a run.
     launches: None where nothing is compared.
-    named_by: the columns that name a series in histories, of which the alarms have their names. They stay when an axis
-    is added: what was acknowledged is known by them.
+    named_by: the columns that name every series in histories; of the other axes those do in which it is unusual. Alarms
+    have their names of them, by which is known what was acknowledged: see `axes.NAMED_BY`.
     text, short_text: its table for the terminal, all of it and a few lines; empty where there is nothing to say.
     note: what is to be said where its table is asked for.  nothing: what is said where it is empty.
     shown: whether `show RUN` has it without being asked.
@@ -315,7 +321,7 @@ class Family:
     benchmarks: tuple[str, ...]
     schema: str
     load: Callable[[Path], Any]
-    validate: Callable[[Path], None]
+    validate: Callable[[Path], Any]
     read: Callable[[Run], Read]
     table: Callable[..., pd.DataFrame]
     columns: tuple[str, ...]

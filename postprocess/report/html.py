@@ -78,7 +78,8 @@ def render_report(
     cases = [_case_texts(case) for case in cases_of(run.manifest)]
     found = [(family, registry.found(run, family)) for family in registry.FAMILIES]
     parts = {place: _parts(making, place) for place in ("page", "found", "reading")}
-    style, rest = {}, {}
+    style: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
     for family, its in found:
         style |= family.style(making, its)
         rest |= family.rest(making, its)

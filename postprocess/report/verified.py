@@ -11,7 +11,7 @@ from typing import Any
 
 from postprocess.drawing.text import duration, size
 from postprocess.families import registry
-from postprocess.families.family import Details, Family, Inside, Spent
+from postprocess.families.family import Details, Family, Inside
 from postprocess.records.fields import Json
 from postprocess.records.load import Placement, Progress, Run
 

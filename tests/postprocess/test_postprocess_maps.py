@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from postprocess.drawing import colour
 from postprocess.drawing.colour import PALETTES, SCALES, Rgb
-from postprocess.drawing.pictures import save_figure
 from postprocess.drawing.look import Look
+from postprocess.drawing.pictures import save_figure
 from postprocess.families import registry
 from postprocess.families.nbc_overlap.map_plot import write_maps
 from postprocess.families.nbc_overlap.maps import METRICS, Panel, legend, panels_of, sweeps_of

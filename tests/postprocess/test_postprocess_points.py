@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postprocess.families import registry
 from postprocess.families.axes import configuration_words
 from postprocess.families.nbc_overlap import validity
 from postprocess.families.nbc_overlap.break_even import COLUMNS as BREAK_EVEN_COLUMNS
@@ -27,7 +28,6 @@ from postprocess.families.nbc_overlap.points import (
     points_table,
     record_metrics,
     samples_of,
-    write_parquet,
 )
 from postprocess.families.nbc_overlap.summary import point_verdict, summarise
 from postprocess.families.nbc_overlap.tables import (
@@ -597,12 +597,12 @@ def test_samples_without_a_clock_have_no_imbalance(tmp_path: Path) -> None:
     lines = sweep(grid=(8, 16))
     lines[1] = synthetic.without_clock(lines[1])
     run_dir = synthetic.run_folder(tmp_path, [lines])
-    write_parquet(run_dir)
+    registry.write_tables(load_run(run_dir))
     samples = pd.read_parquet(run_dir / "samples.parquet")
     assert samples["start_imbalance_ns"].isna().sum() == lines[1]["repetitions"]
     assert set(samples["start_imbalance_ns"].dropna()) == {50}
     alone = synthetic.run_folder(tmp_path / "alone", [[lines[0], lines[1], synthetic.footer(1)]])
-    write_parquet(alone)
+    registry.write_tables(load_run(alone))
     schemas = [pq.read_schema(folder / "samples.parquet") for folder in (run_dir, alone)]
     assert schemas[0].equals(schemas[1])
     assert schemas[0].field("start_imbalance_ns").type == "int64"
@@ -611,7 +611,7 @@ def test_samples_without_a_clock_have_no_imbalance(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", RECORD_VERSIONS)
 def test_parquet_holds_points_and_samples(tmp_path: Path, version: int) -> None:
     run_dir = synthetic.smoke_run(tmp_path, version)
-    files = write_parquet(run_dir)
+    files = registry.write_tables(load_run(run_dir))
     assert [f.name for f in files] == ["points.parquet", "samples.parquet"]
     points, samples = (pd.read_parquet(f) for f in files)
     run = load_run(run_dir)
@@ -632,7 +632,7 @@ def test_nothing_measured_is_no_error(tmp_path: Path) -> None:
     assert (len(points), len(samples_of(run)), rows_as_json(points)) == (0, 0, [])
     assert summarise(points) == []
     assert summary_table(points) == points_table_text(points) == "no points"
-    write_parquet(run_dir)
+    registry.write_tables(load_run(run_dir))
     assert record_metrics(run.records[0].path) == dict.fromkeys(
         ("points", "points_valid", "points_reliable", "points_diagnosed", "points_overlap"), 0
     )

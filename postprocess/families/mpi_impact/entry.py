@@ -46,12 +46,6 @@ AXES = (
     axes.TOOLCHAIN, axes.PROVIDER, axes.CONFIGURATION, axes.NETWORK, axes.RANKS, axes.NODES, axes.THREADS,
     axes.GIVEN_UP, axes.COMPUTATION, axes.LAUNCH, axes.COMP_TARGET,
 )  # fmt: skip
-NAMED_BY = (
-    "benchmark", "collective", "system", "toolchain", "provider", "configuration", "network", "ranks", "nodes",
-    "threads_per_rank", "given_up_cores", "cache", "computation", "test_interval_ns", "comm_target_ns",
-    "comp_target_ns", "oversubscribed",
-)  # fmt: skip
-"""More than AXES: so alarms were named when every family had the columns of overlap."""
 _METRIC = "r_mpi_impact"
 _LAUNCH = {"repeat": "launch"}
 """The column of a table that says which launch of a case it is, and its name among launches."""
@@ -71,7 +65,8 @@ def _of_files(_run: str, tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def _of_table(table: pd.DataFrame) -> pd.DataFrame:
-    return table.rename(columns=_LAUNCH)
+    launches: pd.DataFrame = table.rename(columns=_LAUNCH)
+    return launches
 
 
 def _text(found: Found) -> str:
@@ -143,7 +138,7 @@ MPI_IMPACT = Family(
         of_files=_of_files,
         of_table=_of_table,
     ),
-    named_by=NAMED_BY,
+    named_by=axes.NAMED_BY,
     text=_text,
     short_text=_short_text,
     nothing="no impact was measured",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from postprocess.families.axes import NAMED_BY
 from postprocess.families.family import Bound, ByNode, Family, Found, Inside, Numbers, Read, Section, TableFile
 from postprocess.families.nbc_overlap import inside
 from postprocess.families.nbc_overlap.axes import AXES, SIZES
@@ -92,6 +93,7 @@ NBC_OVERLAP = Family(
         TableFile("samples.parquet", lambda found: samples_of(found.run), even_empty=True),
     ),
     launches=LAUNCHES,
+    named_by=NAMED_BY,
     text=_text,
     short_text=_short_text,
     sections=(

@@ -67,7 +67,7 @@ def rank_times(record: Record, metric: str) -> Iterator[RankTimes]:
             },
             size=point.work_size if computed else point.message_bytes,
             index=point.index,
-            by_rank=point.rank_comp_ref_ns if computed else point.rank_comm_ref_ns,
+            by_rank=(point.rank_comp_ref_ns if computed else point.rank_comm_ref_ns).tolist(),
             good=not point.data_errors and point.repetitions >= MIN_REPETITIONS,
         )
 

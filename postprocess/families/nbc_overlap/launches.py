@@ -8,6 +8,7 @@ archived tables; only records have what they are made of.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -61,7 +62,7 @@ def _of_table(points: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _is_reference(configuration: pd.Series, test_interval_ns: pd.Series) -> pd.Series:  # type: ignore[type-arg]
+def _is_reference(configuration: pd.Series[Any], test_interval_ns: pd.Series[Any]) -> pd.Series[Any]:
     """Whether a launch is what others are compared with: against itself it would be said twice, or that 1 is 1."""
     return (configuration == "basic") & (test_interval_ns == 0)
 

@@ -39,7 +39,8 @@ def _table(_run: Run, records: Sequence[Selfcheck]) -> pd.DataFrame:
         for record in records
         for work in record.works
     ]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    table: pd.DataFrame = pd.DataFrame(rows, columns=list(COLUMNS))
+    return table
 
 
 def _text(found: Found) -> str:
