@@ -43,7 +43,7 @@ class NbcOverlap(MeasuredTest):
     def metrics(self) -> None:
         """Everything that `postprocess` makes of the record, as performance variables."""
         from postprocess.families.nbc_overlap.points import record_metrics  # noqa: PLC0415
-        from postprocess.records.load import message_sizes  # noqa: PLC0415
+        from postprocess.families.nbc_overlap.record import message_sizes  # noqa: PLC0415
 
         if self.is_dry_run():
             return

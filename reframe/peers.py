@@ -71,7 +71,7 @@ class PeerTest(MeasuredTest):
 
     @run_before("run")
     def prepare(self) -> None:
-        from postprocess.families.peers.outputs import LAUNCH_END  # noqa: PLC0415
+        from postprocess.families.peers.output import LAUNCH_END  # noqa: PLC0415
 
         self.launches = self.planned_launches()
         super().prepare()
@@ -120,7 +120,7 @@ class PeerTest(MeasuredTest):
     @sanity_function
     def what_was_asked_is_what_ran(self) -> bool:
         from mpi_campaign.running import verify  # noqa: PLC0415
-        from postprocess.families.peers.outputs import load_peer_record  # noqa: PLC0415
+        from postprocess.families.peers.record import load_peer_record  # noqa: PLC0415
         from postprocess.records.fields import RecordError  # noqa: PLC0415
 
         try:
@@ -140,7 +140,8 @@ class PeerTest(MeasuredTest):
 
     def write_record(self) -> None:
         """From what the program printed. Raises RecordError or CampaignError where that cannot be."""
-        from postprocess.families.peers.outputs import PeerHeader, read_output, write_peer_record  # noqa: PLC0415
+        from postprocess.families.peers.output import read_output  # noqa: PLC0415
+        from postprocess.families.peers.record import PeerHeader, write_peer_record  # noqa: PLC0415
 
         case, launches, stage = self.case, self.launches, Path(self.stagedir)
         text = self.staged(run_folders.STDOUT).read_text(errors="replace")

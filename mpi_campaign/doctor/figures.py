@@ -386,7 +386,7 @@ def _library(folder: Path) -> str:
     """What the library says of itself, its first line."""
     for path in sorted(folder.glob("*.jsonl")):
         try:
-            said = load_selfcheck(path).header.raw.get("mpi_library_version", "")
+            said = load_selfcheck(path).header.mpi_library_version
         except RecordError:
             continue
         return str(said).partition("\n")[0].strip()

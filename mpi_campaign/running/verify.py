@@ -6,7 +6,7 @@ thread that is not there, did nothing or is not where it belongs, a wire that ca
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,14 +14,14 @@ from mpi_campaign.libraries import registry
 from mpi_campaign.libraries.registry import CONFIGURATIONS
 from mpi_campaign.planning.cases import Case
 from postprocess.drawing.text import size
-from postprocess.families.mpi_impact.record import MPI_IMPACT, load_impact
-from postprocess.families.mpi_impact.record import Header as ImpactHeader
+from postprocess.families.mpi_impact.record import MPI_IMPACT, ImpactRecord, load_impact
 from postprocess.families.mpi_impact.table import same_places
 from postprocess.families.nbc_overlap.points import expected_wire_bytes
+from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap
 from postprocess.families.nbc_overlap.validity import invalid_reasons
-from postprocess.families.peers.outputs import PeerRecord, peer_wire_bytes
+from postprocess.families.peers.record import PeerRecord, peer_wire_bytes
 from postprocess.records.fields import RecordError
-from postprocess.records.load import Header, Placement, Record, Thread, load_record
+from postprocess.records.header import Header, Placement, Thread
 
 LEAST_WORK = 0.01
 """CPU time of a progress thread at work, relative to the time of communication alone. In the archived runs 11 % is the
@@ -36,21 +36,23 @@ def faults_of_file(
 ) -> list[str]:
     """`faults` of record files; a file that cannot be read is a fault."""
     try:
-        record = load_record(path)
-        basic = load_record(basic_path) if basic_path else None
+        record = load_overlap(path)
+        basic = load_overlap(basic_path) if basic_path else None
     except RecordError as error:
         return [str(error)]
     return faults(record, case, family, version, basic, wire_report)
 
 
-def faults(record: Record, case: Case, family: str, version: str, basic: Record | None, wire_report: Path) -> list[str]:
+def faults(
+    record: OverlapRecord, case: Case, family: str, version: str, basic: OverlapRecord | None, wire_report: Path
+) -> list[str]:
     """Everything in which a record is not what its case promised, each as one phrase; empty when all is well.
 
     basic: the record of `basic` of the identical case, which other configurations are held against.
     wire_report: what the wire's launcher wrote; read only where the network is a wire.
     """
     header = record.header
-    found = [*_of_completeness(record), *_of_identity(header, case, family, version), *_of_plan(header, case)]
+    found = [*_of_completeness(record), *_of_identity(record, case, family, version), *_of_plan(record, case)]
     found += [*_of_share(header, case), *_of_cpus(header), *_of_placement(header)]
     if header.configuration == case.configuration and record.footer is not None:
         found += _of_idle_threads(header, family, record.footer.mpi_thread_cpu_ns, record.footer.wall_seconds)
@@ -71,15 +73,12 @@ def faults_of_peer(record: PeerRecord, case: Case, basic_path: Path, wire_report
     basic_path: the record of `basic` of the identical case, whose library it must have run on.
     """
     header = record.header
-    found = [
-        f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
-        for name in ("benchmark", "toolchain", "provider", "configuration", "network", "cache", "collective", "repeat")
-        if getattr(header, name) != getattr(case, name)
-    ]
-    if header.ranks_reported not in (None, header.ranks):
-        found.append(f"it ran on {header.ranks_reported} ranks, not {header.ranks}")
+    found = [*_of_names(header, case, ("benchmark", "toolchain", "provider", "configuration", "network"))]
+    found += _of_names(record, case, ("cache", "collective", "repeat"))
+    if record.ranks_reported not in (None, header.ranks):
+        found.append(f"it ran on {record.ranks_reported} ranks, not {header.ranks}")
     try:
-        standard = load_record(basic_path).header.mpi_standard
+        standard = load_overlap(basic_path).header.mpi_standard
     except RecordError as error:
         return [*found, str(error)]
     if header.mpi_standard not in ("", standard):
@@ -107,7 +106,7 @@ def faults_of_impact_file(path: Path, case: Case, family: str, version: str, bas
     except RecordError as error:
         return [str(error)]
     found = [record.incomplete] if record.incomplete else []
-    found += [*_of_identity(record.header, case, family, version), *_of_share(record.header, case)]
+    found += [*_of_identity(record, case, family, version), *_of_share(record.header, case)]
     found += [*_of_cpus(record.header), *_of_placement(record.header)]
     if not same_places(record):
         found.append("its launches did not compute on the same CPUs")
@@ -121,7 +120,7 @@ def faults_of_impact_file(path: Path, case: Case, family: str, version: str, bas
     return list(dict.fromkeys(found))  # a progress thread that was asked for may sleep: there is nothing to do
 
 
-def _of_completeness(record: Record) -> Iterator[str]:
+def _of_completeness(record: OverlapRecord) -> Iterator[str]:
     if not record.complete:
         yield record.incomplete
     errors = sum(point.data_errors for point in record.points)
@@ -132,10 +131,17 @@ def _of_completeness(record: Record) -> Iterator[str]:
         yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
 
 
-def _of_identity(header: Header | ImpactHeader, case: Case, family: str, version: str) -> Iterator[str]:
-    for name in ("toolchain", "provider", "configuration", "network", "benchmark", "computation"):
-        if getattr(header, name) != getattr(case, name):
-            yield f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
+def _of_names(of: object, case: Case, names: Iterable[str]) -> Iterator[str]:
+    """Fields of a record, or of its header, that are not what its case has under the same name."""
+    for name in names:
+        if getattr(of, name) != getattr(case, name):
+            yield f"{name} is {getattr(of, name)}, not {getattr(case, name)}"
+
+
+def _of_identity(record: OverlapRecord | ImpactRecord, case: Case, family: str, version: str) -> Iterator[str]:
+    header = record.header
+    yield from _of_names(header, case, ("toolchain", "provider", "configuration", "network", "benchmark"))
+    yield from _of_names(record, case, ("computation",))
     reported = registry.reported_version(family, header.mpi_library_version)
     first_line = header.mpi_library_version.strip().splitlines()[0] if header.mpi_library_version.strip() else "nothing"
     if reported is None:
@@ -144,23 +150,21 @@ def _of_identity(header: Header | ImpactHeader, case: Case, family: str, version
         yield f"the library says that it is version {reported}, not {version}"
 
 
-def _of_share(header: Header | ImpactHeader, case: Case) -> Iterator[str]:
+def _of_share(header: Header, case: Case) -> Iterator[str]:
     share = header.threads_per_rank + header.progress.given_up_cores
     if case.cores_per_rank and not header.oversubscribed and share != case.cores_per_rank:
         yield f"each rank has {share} cores, not {case.cores_per_rank}"
 
 
-def _of_plan(header: Header, case: Case) -> Iterator[str]:
-    for name in ("test_interval_ns", "cache"):
-        if getattr(header, name) != getattr(case, name):
-            yield f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
-    if case.collective not in header.planned_collectives:
-        yield f"collective is {', '.join(header.planned_collectives)}, not {case.collective}"
+def _of_plan(record: OverlapRecord, case: Case) -> Iterator[str]:
+    yield from _of_names(record, case, ("test_interval_ns", "cache"))
+    if case.collective not in record.planned_collectives:
+        yield f"collective is {', '.join(record.planned_collectives)}, not {case.collective}"
 
 
-def _of_cpus(header: Header | ImpactHeader) -> Iterator[str]:
+def _of_cpus(header: Header) -> Iterator[str]:
     """Every rank must be on CPUs that this campaign may use and, where it was bound, on those that it was given."""
-    metadata = header.raw.get("metadata") or {}
+    metadata = header.metadata
     allowed, shares = metadata.get("allowed_cpus", ""), metadata.get("shares", [])
     for rank in header.placement:
         mine, where = cpus_of(rank.cpuset), f"rank {rank.rank} on {rank.host} may run on CPUs {rank.cpuset}"
@@ -170,7 +174,7 @@ def _of_cpus(header: Header | ImpactHeader) -> Iterator[str]:
             yield f"{where}; its share is CPUs {shares[rank.rank]}"
 
 
-def _of_placement(header: Header | ImpactHeader) -> Iterator[str]:
+def _of_placement(header: Header) -> Iterator[str]:
     if header.oversubscribed:
         return  # said in the record, and in all that is made of it
     users = Counter(
@@ -181,9 +185,7 @@ def _of_placement(header: Header | ImpactHeader) -> Iterator[str]:
             yield f"{count} computing threads are bound to CPU {cpu} of node {node}"
 
 
-def _of_configuration(
-    header: Header | ImpactHeader, basic: Header | ImpactHeader | None, *, progresses: bool
-) -> Iterator[str]:
+def _of_configuration(header: Header, basic: Header | None, *, progresses: bool) -> Iterator[str]:
     """What a configuration promised (registry.CONFIGURATIONS), against `basic` where that was measured.
 
     progresses: the library has progress threads in `basic` too.
@@ -204,7 +206,7 @@ def _of_configuration(
         yield from _of_library_threads(header, basic, progresses=progresses)
 
 
-def _of_computing_threads(header: Header | ImpactHeader, basic: Header | ImpactHeader | None) -> Iterator[str]:
+def _of_computing_threads(header: Header, basic: Header | None) -> Iterator[str]:
     """As many as in basic, but one fewer where a core is given up; where there is none to give up, that is said."""
     configuration, given_up = CONFIGURATIONS[header.configuration], header.progress.given_up_cores
     if given_up != configuration.gives_up_core and not (configuration.bound and header.oversubscribed):
@@ -214,7 +216,7 @@ def _of_computing_threads(header: Header | ImpactHeader, basic: Header | ImpactH
         yield f"{header.threads_per_rank} threads of each rank compute: {beside}"
 
 
-def _of_dedicated_cores(header: Header | ImpactHeader) -> Iterator[str]:
+def _of_dedicated_cores(header: Header) -> Iterator[str]:
     for rank in header.placement:
         dedicated = cpus_of(rank.dedicated_cpuset)
         if not dedicated:
@@ -223,7 +225,7 @@ def _of_dedicated_cores(header: Header | ImpactHeader) -> Iterator[str]:
             yield f"rank {rank.rank} computes on CPU {rank.dedicated_cpuset}, its dedicated core"
 
 
-def _of_helper_threads(header: Header | ImpactHeader) -> Iterator[str]:
+def _of_helper_threads(header: Header) -> Iterator[str]:
     """The application's own thread: one for each rank, on the dedicated core."""
     if header.thread_level_provided != "multiple":
         yield f"the library provides MPI_THREAD_{header.thread_level_provided.upper()}, not MPI_THREAD_MULTIPLE"
@@ -233,9 +235,7 @@ def _of_helper_threads(header: Header | ImpactHeader) -> Iterator[str]:
         yield from _of_binding(rank, rank.helper_threads, len(rank.helper_threads))
 
 
-def _of_library_threads(
-    header: Header | ImpactHeader, basic: Header | ImpactHeader, *, progresses: bool
-) -> Iterator[str]:
+def _of_library_threads(header: Header, basic: Header, *, progresses: bool) -> Iterator[str]:
     """A progress thread beyond what basic has, where it belongs; without a progress thread, none beyond basic's."""
     configuration = CONFIGURATIONS[header.configuration]
     wanted = configuration.progress == "library"
@@ -252,7 +252,7 @@ def _of_library_threads(
             yield from _of_freedom(rank, 1 if progresses else more)
 
 
-def _of_work(record: Record, basic: Record | None) -> Iterator[str]:
+def _of_work(record: OverlapRecord, basic: OverlapRecord | None) -> Iterator[str]:
     """Each rank's progress thread must have used the processor, the library's more than its threads did in basic.
 
     A count alone proves nothing: libraries start idle threads of their own, which wake up now and then.
@@ -280,7 +280,7 @@ def _of_work(record: Record, basic: Record | None) -> Iterator[str]:
 
 
 def _of_idle_threads(
-    header: Header | ImpactHeader, family: str, cpu_ns: Sequence[Sequence[float]], wall_seconds: float
+    header: Header, family: str, cpu_ns: Sequence[Sequence[float]], wall_seconds: float
 ) -> Iterator[str]:
     """Where the library's progress thread was not asked for, its threads must not use the processor like one.
 
@@ -333,7 +333,7 @@ def cpus_of(cpuset: str) -> set[int]:
     return {cpu for first, _, last in spans for cpu in range(int(first), int(last or first) + 1)}
 
 
-def _of_shared_memory(record: Record) -> Iterator[str]:
+def _of_shared_memory(record: OverlapRecord) -> Iterator[str]:
     # The ranks of a node count as one in the least payload over other networks; over a wire each is alone.
     alone = replace(record, header=replace(record.header, network="wire"))
     sent, payload = _tcp_bytes(record), expected_wire_bytes(alone)
@@ -341,14 +341,14 @@ def _of_shared_memory(record: Record) -> Iterator[str]:
         yield f"the ranks sent {sent} bytes over TCP, as much as the payload of {payload}, instead of sharing memory"
 
 
-def _tcp_bytes(record: Record) -> int | None:
+def _tcp_bytes(record: OverlapRecord) -> int | None:
     """What the connections of all ranks carried; None where the record does not say."""
     sent = record.footer.tcp_bytes_sent if record.footer is not None else None
     known = [rank for rank in sent or () if rank is not None]
     return sum(known) if sent is not None and len(known) == len(sent) else None
 
 
-def _of_wire(record: Record, wire_report: Path) -> Iterator[str]:
+def _of_wire(record: OverlapRecord, wire_report: Path) -> Iterator[str]:
     expected = expected_wire_bytes(record)
     yield from _of_carried(expected, wire_report)
     sent = _tcp_bytes(record)

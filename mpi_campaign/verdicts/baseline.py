@@ -25,9 +25,10 @@ from postprocess.drawing.text import clean
 from postprocess.families.mpi_impact.record import load_impact
 from postprocess.families.mpi_impact.table import impact_metrics, shown_reliable
 from postprocess.families.nbc_overlap.points import record_metrics
+from postprocess.families.nbc_overlap.record import load_overlap, message_sizes
 from postprocess.records.fields import RecordError
 from postprocess.records.host_limits import starved_words
-from postprocess.records.load import IMPACT_SCHEMA, is_as_asked, load_record, message_sizes, schema_of
+from postprocess.records.run import is_as_asked
 from postprocess.statistics.limits import LEAST_DIFFERENCE, LEAST_RATIO
 
 QUANTILE = 0.95
@@ -194,7 +195,7 @@ def _records_of(run: RunFolder) -> Iterable[tuple[str, Mapping[str, float], str,
             continue
         path = run.records / f"{case.stem}.jsonl"
         try:
-            if schema_of(path) == IMPACT_SCHEMA:
+            if case.benchmark == "mpi_impact":
                 yield _impact_numbers(case, path, grid)
             elif case.benchmark == "nbc_overlap":
                 yield _overlap_numbers(run, case, path, grid)
@@ -213,7 +214,7 @@ def _impact_numbers(case: Case, path: Path, grid: str) -> tuple[str, Mapping[str
 
 
 def _overlap_numbers(run: RunFolder, case: Case, path: Path, grid: str) -> tuple[str, Mapping[str, float], str, str]:
-    record = load_record(path)
+    record = load_overlap(path)
     header = record.header
     basic = case.basic
     beside = None if basic in (None, case) else run.records / f"{basic.stem}.jsonl"

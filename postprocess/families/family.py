@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa  # type: ignore[import-untyped]
 
-    from postprocess.records.load import Run
+    from postprocess.records.record import Record
+    from postprocess.records.run import Run
 
 Value: TypeAlias = str | int | float
 """Of an axis."""
@@ -116,14 +117,6 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Read:
-    """A run's records of one family that can be read, by file name, and a line about each that cannot."""
-
-    records: tuple[Any, ...]
-    problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Found:
     """What a run has of one family: the records that can be read, and the table that is made of them."""
 
@@ -186,7 +179,7 @@ class Inside:
     """What a family's records tell of where and how they ran, as seen from inside. Each has a `header` with placement,
     build and environment, a `name`, and says why it is `incomplete`.
 
-    words: of a header, the configuration as people read it.
+    words: of a record, the configuration as people read it.
     spent: of a record, what its threads took, of every launch with MPI; nothing of one that was cut off.
     covered: of the records of a run, what was measured in it.
     timing: of the records of one configuration, how they were timed.
@@ -285,12 +278,9 @@ class Family:
 
     name, title: for people, and for `show --benchmark`.
     benchmarks: the names of its programs, as cases and headers have them.
-    schema: what the first line of its records names.
+    view: a record as this family sees it. Raises RecordError where it cannot be one.
     axes: in what its points differ.  sizes: what was found for a point, by calibration.
     metrics: what is compared.
-    load: one record file. Raises RecordError.
-    validate: every line of one record file, by its schema. Raises RecordError.
-    read: a run's records.
     table: of a run and its records, a row per point, the columns in `columns`; `beside`'s table is a third argument
     where there is one. Whoever wants it asks `registry.found`, which makes it once.
     columns: of the table.
@@ -319,10 +309,7 @@ class Family:
     name: str
     title: str
     benchmarks: tuple[str, ...]
-    schema: str
-    load: Callable[[Path], Any]
-    validate: Callable[[Path], Any]
-    read: Callable[[Run], Read]
+    view: Callable[[Record], Any]
     table: Callable[..., pd.DataFrame]
     columns: tuple[str, ...]
     axes: tuple[Axis, ...] = ()
