@@ -6,8 +6,8 @@ It is imported by what plans and launches as well, so that it loads neither pand
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from postprocess.statistics.limits import Limits
@@ -27,6 +27,7 @@ class Axis:
     of: what differs in it: the cases of a run, the points of one case, or the launches of one case.
     kind: of its values.
     unit: of its numbers, "ns" or "bytes"; empty of texts and plain numbers.
+    values: all that it can have, each with what it is; empty where that is any text or number, or where others know it.
     words: a value for people, ``MPI_Test every 100 µs``.
     in_file_name: a value in the names of files, ``test100000ns``.
     """
@@ -37,6 +38,7 @@ class Axis:
     of: Literal["case", "point", "launch"] = "case"
     kind: Literal["text", "integer", "number"] = "text"
     unit: str = ""
+    values: Mapping[str, str] = field(default_factory=dict, hash=False)
     words: Callable[[Any], str] = str
     in_file_name: Callable[[Any], str] = str
 
