@@ -14,10 +14,11 @@ from mpi_campaign import __version__
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.commands import testing
+from mpi_campaign.commands.axis_options import ByBenchmark, axis_options
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
 from mpi_campaign.libraries import registry
 from mpi_campaign.planning import suites
-from mpi_campaign.planning.benchmarks import BENCHMARKS, COMPUTATIONS
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from postprocess.statistics.limits import HISTORY_RATE, Limits
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -70,7 +71,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     return add
 
 
-@campaign.command()
+@campaign.command(cls=ByBenchmark)
 @click.option("--system", default="local", show_default=True, help="A folder of systems/.")
 @click.option(
     "--provider",
@@ -99,25 +100,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     multiple=True,
     help=f"One of {', '.join(BENCHMARKS)}. May be repeated. Default: the suite's.",
 )
-@click.option(
-    "--collective",
-    "collectives",
-    multiple=True,
-    help=f"Such as {', '.join(suites.FIVE)}; `campaign list` names all. May be repeated. Default: the suite's.",
-)
-@click.option(
-    "--computation",
-    "computations",
-    multiple=True,
-    help=f"One of {', '.join(COMPUTATIONS)}. May be repeated. Default: the suite's.",
-)
-@click.option(
-    "--test-interval",
-    "test_intervals",
-    multiple=True,
-    metavar="DURATION",
-    help="Also measure with MPI_Test called this often while computing, e.g. 100us. May be repeated.",
-)
+@axis_options
 @click.option(
     "--comm-time",
     "comm_times",
@@ -138,7 +121,6 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     metavar="shm|wire[:RATE]|native",
     help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused.",
 )
-@click.option("--cache", default="warm", show_default=True, help="Buffers of messages: warm or cold.")
 @click.option("--repeat", type=int, default=1, help="Launch every case this many times, on the sizes of the first.")
 @click.option(
     "--interleave",
@@ -197,8 +179,9 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
         asked["sizes_of"] = str(other.path) if by_folder else other.run
     asked["environment"] = environ.resolved(asked["environment"])
     if resume is None:
-        check_turns(Options(**asked))
-        return Campaign(Options(**asked), output.resolve(), words).run(dry_run=dry_run)
+        options = Options.of(**asked)
+        check_turns(options)
+        return Campaign(options, output.resolve(), words).run(dry_run=dry_run)
     flags = {one.name: max(one.opts, key=len) for one in click.get_current_context().command.params}
     times = {name: asked[name] for name in ("budget_seconds", "case_limit_seconds") if _was_given(name)}
     given = [flags[name] for name in asked if _was_given(name) and name not in times]

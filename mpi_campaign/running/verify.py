@@ -12,14 +12,17 @@ from pathlib import Path
 
 from mpi_campaign.libraries import registry
 from mpi_campaign.libraries.registry import CONFIGURATIONS
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.cases import Case
 from postprocess.drawing.text import size
+from postprocess.families.axes import COLLECTIVE, CORES_PER_RANK
+from postprocess.families.family import Value
 from postprocess.families.mpi_impact.record import MPI_IMPACT, load_impact
 from postprocess.families.mpi_impact.record import Header as ImpactHeader
 from postprocess.families.mpi_impact.table import same_places
 from postprocess.families.nbc_overlap.points import expected_wire_bytes
 from postprocess.families.nbc_overlap.validity import invalid_reasons
-from postprocess.families.peers.outputs import PeerRecord, peer_wire_bytes
+from postprocess.families.peers.outputs import PeerHeader, PeerRecord, peer_wire_bytes
 from postprocess.records.fields import RecordError
 from postprocess.records.load import Header, Placement, Record, Thread, load_record
 
@@ -50,7 +53,7 @@ def faults(record: Record, case: Case, family: str, version: str, basic: Record 
     wire_report: what the wire's launcher wrote; read only where the network is a wire.
     """
     header = record.header
-    found = [*_of_completeness(record), *_of_identity(header, case, family, version), *_of_plan(header, case)]
+    found = [*_of_completeness(record), *_of_identity(header, case, family, version), *_of_axes(header, case)]
     found += [*_of_share(header, case), *_of_cpus(header), *_of_placement(header)]
     if header.configuration == case.configuration and record.footer is not None:
         found += _of_idle_threads(header, family, record.footer.mpi_thread_cpu_ns, record.footer.wall_seconds)
@@ -73,9 +76,10 @@ def faults_of_peer(record: PeerRecord, case: Case, basic_path: Path, wire_report
     header = record.header
     found = [
         f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
-        for name in ("benchmark", "toolchain", "provider", "configuration", "network", "cache", "collective", "repeat")
+        for name in ("benchmark", "toolchain", "provider", "configuration", "network", "repeat")
         if getattr(header, name) != getattr(case, name)
     ]
+    found += _of_axes(header, case)
     if header.ranks_reported not in (None, header.ranks):
         found.append(f"it ran on {header.ranks_reported} ranks, not {header.ranks}")
     try:
@@ -107,8 +111,8 @@ def faults_of_impact_file(path: Path, case: Case, family: str, version: str, bas
     except RecordError as error:
         return [str(error)]
     found = [record.incomplete] if record.incomplete else []
-    found += [*_of_identity(record.header, case, family, version), *_of_share(record.header, case)]
-    found += [*_of_cpus(record.header), *_of_placement(record.header)]
+    found += [*_of_identity(record.header, case, family, version), *_of_axes(record.header, case)]
+    found += [*_of_share(record.header, case), *_of_cpus(record.header), *_of_placement(record.header)]
     if not same_places(record):
         found.append("its launches did not compute on the same CPUs")
     if record.header.configuration == case.configuration != "basic":
@@ -133,7 +137,7 @@ def _of_completeness(record: Record) -> Iterator[str]:
 
 
 def _of_identity(header: Header | ImpactHeader, case: Case, family: str, version: str) -> Iterator[str]:
-    for name in ("toolchain", "provider", "configuration", "network", "benchmark", "computation"):
+    for name in ("toolchain", "provider", "configuration", "network", "benchmark"):
         if getattr(header, name) != getattr(case, name):
             yield f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
     reported = registry.reported_version(family, header.mpi_library_version)
@@ -146,16 +150,25 @@ def _of_identity(header: Header | ImpactHeader, case: Case, family: str, version
 
 def _of_share(header: Header | ImpactHeader, case: Case) -> Iterator[str]:
     share = header.threads_per_rank + header.progress.given_up_cores
-    if case.cores_per_rank and not header.oversubscribed and share != case.cores_per_rank:
-        yield f"each rank has {share} cores, not {case.cores_per_rank}"
+    wanted = case.parameters[CORES_PER_RANK.name]
+    if wanted and not header.oversubscribed and share != wanted:
+        yield f"each rank has {share} cores, not {wanted}"
 
 
-def _of_plan(header: Header, case: Case) -> Iterator[str]:
-    for name in ("test_interval_ns", "cache"):
-        if getattr(header, name) != getattr(case, name):
-            yield f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
-    if case.collective not in header.planned_collectives:
-        yield f"collective is {', '.join(header.planned_collectives)}, not {case.collective}"
+def _of_axes(header: Header | ImpactHeader | PeerHeader, case: Case) -> Iterator[str]:
+    """What the benchmark was told of the axes of its cases."""
+    for choice in BENCHMARKS[case.benchmark].choices:
+        name, wanted = choice.name, case.parameters[choice.name]
+        planned = _planned(header, name)
+        if wanted not in planned:
+            yield f"{name} is {', '.join(map(str, planned)) or 'not told'}, not {wanted}"
+
+
+def _planned(header: Header | ImpactHeader | PeerHeader, axis: str) -> tuple[Value, ...]:
+    """The values of an axis that a record is of."""
+    if axis == COLLECTIVE.name and isinstance(header, Header):
+        return header.planned_collectives
+    return (getattr(header, axis),) if hasattr(header, axis) else ()
 
 
 def _of_cpus(header: Header | ImpactHeader) -> Iterator[str]:
