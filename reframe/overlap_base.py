@@ -388,6 +388,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             str(self.computing_threads),
             "--metadata",
             "metadata.json",
+            *registry.recording_environment(self.current_environ.extras["family"]),
+            *registry.recording_controls(self.current_environ.extras["family"]),
             *self.launch.program,
         ]
 

@@ -647,6 +647,7 @@ def figures(out: Path | None, toolchain: str | None, *, quick: bool) -> int:
 
 @campaign.command(context_settings={"ignore_unknown_options": True})
 @click.option("--quick", is_flag=True, help="Leave out what launches MPI or a browser.")
+@click.option("--all", "rare", is_flag=True, help="Also what is slow and rarely fails: for a nightly run.")
 @click.option(
     "--require",
     default="",
@@ -654,6 +655,8 @@ def figures(out: Path | None, toolchain: str | None, *, quick: bool) -> int:
     help=f"Parts that must be here, by comma ({', '.join(testing.PARTS)}): lacking one fails.",
 )
 @click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
-def test(require: str, pytest_options: tuple[str, ...], *, quick: bool) -> int:
-    """The whole test suite. What this machine lacks is skipped by name."""
-    return testing.run(quick=quick, require=require, pytest_options=pytest_options)
+def test(require: str, pytest_options: tuple[str, ...], *, quick: bool, rare: bool) -> int:
+    """The test suite. What this machine lacks is skipped by name."""
+    if quick and rare:
+        raise CampaignError("--quick leaves out what is slow, --all adds what is slower: give one of them")
+    return testing.run(quick=quick, rare=rare, require=require, pytest_options=pytest_options)
