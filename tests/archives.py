@@ -10,6 +10,7 @@ import numpy as np
 from mpi_campaign.archive import rendering, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.planning.cases import Case
+from postprocess.families import registry
 from tests.postprocess import synthetic, synthetic_impact
 
 COLLECTIVES = ("ibcast", "ireduce")
@@ -81,7 +82,7 @@ def archived(
     del made["checksums"]
     made |= manifest or {}
     run_folders.write_manifest(folder, made)
-    rendering.write_tables(folder)
+    registry.write_tables(rendering.load(folder))
     run_folders.finish(folder, made)
     return folder
 

@@ -17,10 +17,8 @@ from mpi_campaign.planning.plan import Options
 from mpi_campaign.toolchains.resolving import NAME, VERSION, Package
 from mpi_campaign.toolchains.spack.build import Build
 from postprocess.drawing.text import clean, short
-from postprocess.families.mpi_impact.record import Header as ImpactHeader
 from postprocess.records import let_in
 from postprocess.records.host_limits import limits_words
-from postprocess.records.load import Header
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -42,10 +40,9 @@ def manifest_of(environment: str) -> str:
 
 @dataclass(frozen=True)
 class Said:
-    """What the records of a run say: first lines of ours, and of other benchmarks the programs as `programs_of` has
-    them."""
+    """What the records of a run say: first lines of ours, and other people's programs as `Family.programs` has them."""
 
-    headers: Sequence[Header | ImpactHeader]
+    headers: Sequence[Any]
     programs: Sequence[tuple[str, Mapping[str, str], str]]
 
 

@@ -425,6 +425,7 @@ class Campaign:
 
     def _close(self, folder: RunFolder, manifest: dict[str, Any], *, interrupted: bool) -> int:
         from mpi_campaign.archive import rendering  # noqa: PLC0415 - pandas and matplotlib take a second to load
+        from postprocess.families import registry  # noqa: PLC0415 - likewise
 
         # A few seconds, and then everything is in its place: an interrupt here would only leave it half told.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -436,20 +437,23 @@ class Campaign:
             for case in cases
         )
         manifest["status"] = "complete" if complete else "incomplete"
-        manifest["seen"] = rendering.seen(folder)
         run_folders.write_manifest(folder, manifest)
-        rendering.write_tables(folder)
+        run = rendering.load(folder)
+        manifest["seen"] = rendering.seen(run)
+        run_folders.write_manifest(folder, manifest)
+        registry.write_tables(run)
         if complete:
             run_folders.finish(folder, manifest)
+        run = rendering.moved(run, folder)
         self.progress.step("writing the report")
         unwritten = ""
         try:
-            where = f"report: {rendering.write_report(folder)}"
+            where = f"report: {rendering.write_report(folder, run)}"
         except CampaignError as error:
             unwritten = f"no report: {error} (./campaign report {folder.run} -o FILE)"
             where = unwritten
         self.progress.line("")
-        for table in rendering.short_tables(folder):
+        for table in rendering.short_tables(run):
             self.progress.line(table)
             self.progress.line("")
         bad = [case for case in cases if case["result"] in ("fail", "missing")]

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -317,7 +318,8 @@ class Record:
 class Run:
     """A run folder: its manifest (empty when that could not be read), its records by file name, and what was wrong.
 
-    ``others`` are its records of OTHER_SCHEMAS, for their own loaders.
+    ``others`` are its records of OTHER_SCHEMAS, for their own loaders. ``kept``: what was made of it, by name, so that
+    it is made once (`once`).
     """
 
     path: Path
@@ -325,6 +327,18 @@ class Run:
     records: tuple[Record, ...]
     problems: tuple[str, ...]
     others: tuple[Path, ...] = ()
+    kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+
+Made = TypeVar("Made")
+
+
+def once(run: Run, name: str, make: Callable[[], Made]) -> Made:
+    """What `make` returns, which is called for a run and a name only once."""
+    if name not in run.kept:
+        run.kept[name] = make()
+    made: Made = run.kept[name]
+    return made
 
 
 def load_record(path: Path | str) -> Record:

@@ -8,7 +8,7 @@ from mpi_campaign.planning.benchmarks.choice import Choice
 from mpi_campaign.planning.benchmarks.mpi_impact import MPI_IMPACT
 from mpi_campaign.planning.benchmarks.nbc_overlap import NBC_OVERLAP
 from mpi_campaign.planning.benchmarks.peers import PEERS
-from postprocess.families.axes import PLACED_AXES
+from postprocess.families.axes import PLACED as PLACED_AXES
 from postprocess.families.family import Axis, Value
 
 BENCHMARKS: dict[str, Benchmark] = {

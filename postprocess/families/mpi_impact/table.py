@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,10 +27,10 @@ import pandas as pd
 from scipy import stats
 
 from postprocess.drawing.columns import aligned, circumstances
-from postprocess.drawing.text import change, cores, duration, interval, percent, ratio
+from postprocess.drawing.text import change, duration, interval, percent, ratio
+from postprocess.families import axes
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, ImpactRecord, Launch, impacts_of
 from postprocess.records.load import NAMED, Run, failed_reasons, failed_records, named_cores_of, repeat_of
-from postprocess.records.parquet import write_table
 from postprocess.statistics.metrics import Floats, as_float, r_mpi_impact
 
 FIGURE_9_NS = 512_000_000
@@ -93,12 +92,6 @@ def impact_metrics(record: ImpactRecord) -> dict[str, float]:
 def shown_reliable(record: ImpactRecord) -> bool:
     """Whether the ratio that stands for a record, at 512 ms or the nearest time, is reliable."""
     return bool(highlighted(impact_table([record]))["reliable"].all())
-
-
-def write_parquet(run: Run) -> list[Path]:
-    """Write `impact.parquet` into a run folder, where something of the kind was measured. Raises OSError."""
-    table = impact_of(run)
-    return [] if table.empty else [write_table(table, run.path / "impact.parquet")]
 
 
 def pairs_of(record: ImpactRecord) -> list[tuple[Launch, Launch]]:
@@ -299,7 +292,7 @@ def cells(row: Mapping[Any, Any]) -> list[str]:
 
 def configuration_words(row: Mapping[Any, Any]) -> str:
     """A row's configuration, with its cores where a run has several such numbers: ``async, 4 cores per rank``."""
-    return f"{row['configuration']}, {cores(row[NAMED])}" if row[NAMED] else str(row["configuration"])
+    return axes.configuration_words(row, (axes.NAMED_CORES,))
 
 
 def impact_text(table: pd.DataFrame) -> str:

@@ -27,7 +27,7 @@ import pandas as pd
 from postprocess.drawing.columns import aligned, circumstances
 from postprocess.drawing.text import clean, interval, ratio, short, size
 from postprocess.records.fields import Fields, Json, RecordError, fail, lines_of
-from postprocess.records.load import PEER_SCHEMA, Run, failed_records, schema_of
+from postprocess.records.load import PEER_SCHEMA, Run, schema_of
 from postprocess.records.remarks import without_remarks
 from postprocess.statistics import metrics
 
@@ -504,11 +504,6 @@ PEER_COLUMNS = (
 )  # fmt: skip
 
 
-def peers_of(run: Run, points: pd.DataFrame) -> pd.DataFrame:
-    """`peers_table` of a run, beside its `points_of`."""
-    return peers_table(load_peers(run)[0], points, failed_records(run.manifest))
-
-
 def peers_table(
     records: Sequence[PeerRecord], points: pd.DataFrame, failed: Mapping[str, tuple[str, str]] | None = None
 ) -> pd.DataFrame:
@@ -717,7 +712,7 @@ class PeersView:
     programs: list[tuple[str, Mapping[str, str], str]]
 
 
-def peers_view(run: Run, points: pd.DataFrame) -> PeersView | None:
-    """For the report; None where no other benchmark ran."""
-    rows = [peer_cells(row) for row in peers_of(run, points).to_dict("records")]
-    return PeersView(PEERS_NOTE, PEER_HEADS, rows, programs_of(load_peers(run)[0])) if rows else None
+def peers_view(records: Sequence[PeerRecord], table: pd.DataFrame) -> PeersView | None:
+    """For the report, of `peers_table`; None where no other benchmark ran."""
+    rows = [peer_cells(row) for row in table.to_dict("records")]
+    return PeersView(PEERS_NOTE, PEER_HEADS, rows, programs_of(records)) if rows else None
