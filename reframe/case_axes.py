@@ -35,12 +35,12 @@ def _parameter(choice: Choice) -> Any:
 
 def basics_choices(benchmark: str) -> list[Choice]:
     """The axes that are parameters of a benchmark's `basic`."""
-    return [one for one in BENCHMARKS[benchmark].choices if one.of_basic and not one.by_session]
+    return [one for one in BENCHMARKS[benchmark].choices if one.axis.of_basic and not one.by_session]
 
 
 def own_choices(benchmark: str) -> list[Choice]:
     """The axes that are parameters of a benchmark's test beside its `basic`."""
-    return [one for one in BENCHMARKS[benchmark].choices if not one.of_basic and not one.by_session]
+    return [one for one in BENCHMARKS[benchmark].choices if not one.axis.of_basic and not one.by_session]
 
 
 def basics_parameters(benchmark: str) -> Any:

@@ -86,7 +86,7 @@ class Case:
         benchmark = BENCHMARKS[self.benchmark].basic_of
         if not benchmark:
             return None
-        without = {name: one.usual for name, one in CHOICES.items() if not one.of_basic}
+        without = {name: one.usual for name, one in CHOICES.items() if not one.axis.of_basic}
         parameters = {**self.parameters, **without}
         return replace(self, configuration="basic", benchmark=benchmark, parameters=parameters)
 

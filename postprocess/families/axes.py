@@ -46,7 +46,7 @@ COMPUTATION = Axis(
     },
 )
 TEST_INTERVAL = Axis(
-    "test_interval_ns", "MPI_Test", usual=0, kind="integer", unit="ns",
+    "test_interval_ns", "MPI_Test", usual=0, kind="integer", unit="ns", of_basic=False,
     words=lambda interval_ns: f"MPI_Test every {duration(interval_ns)}", in_file_name="test{}ns".format,
 )  # fmt: skip
 CORES_PER_RANK = Axis(

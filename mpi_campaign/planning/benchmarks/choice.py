@@ -34,7 +34,6 @@ class Choice:
     """An axis of which values can be asked for. An axis that has no entry of its own in `choices` has these defaults.
 
     several: any number of its values can be asked for; else a run has one of them, which all of its cases have.
-    of_basic: `basic` is measured with each of its values; else with the usual one, and gives all values their sizes.
     always: values that are measured whatever is asked for.
     values: all that there are, each with what it is, where the axis itself does not know them.
     tests, variable: of which of many values ReFrame makes tests, given what the environment variable of that name
@@ -46,7 +45,6 @@ class Choice:
 
     axis: Axis
     several: bool = True
-    of_basic: bool = True
     always: tuple[Value, ...] = ()
     values: Mapping[str, str] = field(default_factory=dict, hash=False)
     tests: Callable[[str], Sequence[str]] | None = None
@@ -101,7 +99,7 @@ class Choice:
 
         ReFrame's command line can give a test's own parameters any values, but not those of the fixture `basic`.
         """
-        return not self.several or (self.of_basic and not self.legal)
+        return not self.several or (self.axis.of_basic and not self.legal)
 
     def read(self, text: str) -> Value:
         """A value as a person types it. Raises CampaignError for what is none."""

@@ -35,7 +35,6 @@ _ENTRIES = (
     ),
     Choice(
         axes.TEST_INTERVAL,
-        of_basic=False,
         always=(0,),
         told=lambda option, every: (option, f"{every}ns") if every else (),
         impossible=_tests_alone,
