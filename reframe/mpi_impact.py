@@ -11,13 +11,14 @@ from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
+from case_axes import basics_parameters, own_parameters
 from overlap_base import MeasuredTest
 from reframe.core.backends import getlauncher
-from reframe.core.builtins import fixture, parameter, run_before, sanity_function
+from reframe.core.builtins import fixture, run_before, sanity_function
 from reframe.core.exceptions import SanityError
 
 from mpi_campaign.archive import run_folders
-from mpi_campaign.planning.benchmarks import BENCHMARKS, COMPUTATIONS
+from mpi_campaign.libraries import registry
 from mpi_campaign.systems import site
 
 
@@ -25,9 +26,6 @@ class MpiImpact(MeasuredTest):
     """What `basic` and the other configurations have in common."""
 
     benchmark = "mpi_impact"
-
-    def benchmark_options(self) -> list[str]:
-        return ["--computation", self.case.computation]
 
     @run_before("run")
     def prepare(self) -> None:
@@ -39,13 +37,14 @@ class MpiImpact(MeasuredTest):
         self.job.num_cpus_per_task = self.num_cpus_per_task
         launcher = self.job.launcher.run_command(self.job)
         options = ["--programs", str(self.build.programs), "--launcher", launcher, "--record", run_folders.RECORD]
+        options += registry.naming_ranks(self.current_environ.extras["family"])
         options += self.sizes_options()
         options += ["--limit-seconds", f"{self.hung_after_seconds:.1f}"]
         if self.budget_seconds:
             options += ["--budget-seconds", str(self.budget_seconds)]
         if self.comp_times:
             options += ["--comp-times", self.comp_times]
-        words = [*self.common_options(), *self.benchmark_options()]
+        words = [*self.common_options(), *self.axis_options()]
         self.job.launcher = getlauncher("local")()
         self.executable = site.python_command()
         self.executable_opts = [
@@ -90,34 +89,29 @@ class MpiImpact(MeasuredTest):
         }
 
 
-class mpi_impact_basic(MpiImpact):
+BasicsParameters: Any = basics_parameters("mpi_impact")
+OwnParameters: Any = own_parameters("mpi_impact")
+
+
+class mpi_impact_basic(MpiImpact, BasicsParameters):
     """`basic`: the fixture that the others take their sizes from."""
 
     descr = "what an idle MPI library costs a computation, the library as it comes"
     gives_sizes = True
-    computation = parameter(list(COMPUTATIONS))
-
-    def identify(self) -> dict[str, Any]:
-        return {"configuration": "basic", "computation": self.computation}
 
 
 @rfm.simple_test
-class mpi_impact(MpiImpact):
+class mpi_impact(MpiImpact, OwnParameters):
     """A configuration; for `basic` itself the fixture's record is what is judged."""
 
     descr = "what an idle MPI library costs a computation"
     valid_systems = ["+mpi"]
     valid_prog_environs = ["+mpi"]
-    configuration = parameter(list(BENCHMARKS["mpi_impact"].configurations))
     basic = fixture(mpi_impact_basic, scope="environment")
-
-    def identify(self) -> dict[str, Any]:
-        # Before set-up the fixture is known by its parameters only.
-        return {"configuration": self.configuration, "computation": self.basic.computation}
 
     @property
     def measured_by_fixture(self) -> bool:
-        return bool(self.configuration == "basic")
+        return self.is_basic
 
     def basic_test(self) -> MeasuredTest | None:
         return None if self.measured_by_fixture else self.basic

@@ -14,6 +14,7 @@ from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
+from case_axes import OfSession, basics_choices, own_choices
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
@@ -24,12 +25,15 @@ from mpi_campaign.children import environ
 from mpi_campaign.launching.wire import WIRE_RATE
 from mpi_campaign.libraries import registry
 from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks.choice import Where
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, suites_of
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.systems import site
 from mpi_campaign.this_machine import host, machine
 from mpi_campaign.toolchains import builds
 from mpi_campaign.toolchains.spack import installed, provider
 from mpi_campaign.toolchains.spack.build import Build
+from postprocess.families.family import Value
 
 
 class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
@@ -130,10 +134,10 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         return sn.all(sn.path_isfile(self.programs / name) for name in builds.PROGRAMS)
 
 
-class MeasuredTest(rfm.RunOnlyRegressionTest):
+class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     """Places and launches one process group of a benchmark, verifies its record, and hands metrics to ReFrame.
 
-    A subclass says which benchmark, which case of it (`identify`), and the benchmark's own options
+    A subclass says which benchmark, and what of the benchmark's own options is no axis of its cases
     (`benchmark_options`). Metrics come from `postprocess`; here is no formula.
     """
 
@@ -149,8 +153,6 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     comp_times = variable(str, value="")
     #: Wall time that the process group may take; 0: no bound but the repetitions.
     budget_seconds = variable(float, value=0.0)
-    #: Buffers: the same for every repetition, or in turn, so that none is found in a cache.
-    cache = variable(str, value="warm")
     #: Rate of the wire, on partitions that are one.
     wire_rate = variable(str, value=WIRE_RATE)
     #: Facts about the run for the record's header: a JSON file.
@@ -160,8 +162,6 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     resume_from = variable(str, value="")
     #: A folder with files of sizes, each named as the case of `basic` that takes them over instead of calibrating.
     sizes_from = variable(str, value="")
-    #: The share of each rank where a run has several such numbers: it is part of the case's name.
-    cores_per_rank = variable(int, value=0)
     #: Which of several repeats of the same cases this is.
     repeat = variable(int, value=1)
     #: Which repeat of `basic` gives the others their sizes and references; 0: the same one.
@@ -179,13 +179,32 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     gives_sizes = False
     build = fixture(BuildBenchmarks, scope="environment")
 
-    def identify(self) -> dict[str, Any]:
-        """The fields of Case in which tests of this benchmark differ: configuration, collective, ..."""
-        raise NotImplementedError
+    @property
+    def asked_configuration(self) -> str:
+        return "basic" if self.gives_sizes else str(self.configuration)
+
+    def identify(self) -> dict[str, Value]:
+        """The axes that are parameters, of this test or of its fixture, with their values."""
+        if self.gives_sizes:
+            return {one.name: getattr(self, one.name) for one in basics_choices(self.benchmark)}
+        own = {one.name: getattr(self, one.name) for one in own_choices(self.benchmark)}
+        # Before set-up the fixture is known by its parameters only.
+        return {**own, **{one.name: getattr(self.basic, one.name) for one in basics_choices(self.benchmark)}}
+
+    def axis_options(self) -> list[str]:
+        """The benchmark's options that tell it the values of the axes."""
+        choices, parameters = BENCHMARKS[self.benchmark].choices, self.case.parameters
+        return [word for one in choices for word in one.words(parameters[one.name])]
 
     def benchmark_options(self) -> list[str]:
-        """The benchmark's own options."""
-        raise NotImplementedError
+        """The benchmark's other options."""
+        return []
+
+    @property
+    def is_basic(self) -> bool:
+        """Whether it is the very case that `basic` of its benchmark measures."""
+        own = own_choices(self.benchmark)
+        return self.asked_configuration == "basic" and all(getattr(self, one.name) == one.usual for one in own)
 
     @property
     def measured_by_fixture(self) -> bool:
@@ -229,17 +248,16 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     @property
     def case(self) -> Case:
         extras = self.current_environ.extras
-        named = {"collective": "", **self.identify()}
+        of_session = {name: getattr(self, name) for name in BY_SESSION}
         return Case(
             toolchain=extras["toolchain"],
             provider=extras["provider"],
             environment=self.current_environ.name,
             network=self.network,
+            configuration=self.asked_configuration,
             benchmark=self.benchmark,
+            parameters={**of_session, **self.identify()},
             repeat=self.basic_repeat if self.is_borrowed else self.repeat,
-            cache=self.cache,
-            cores_per_rank=self.cores_per_rank,
-            **named,
         )
 
     def staged(self, name: str) -> Path:
@@ -252,7 +270,22 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
 
     @run_after("init")
     def tag_suites(self) -> None:
-        self.tags = {name for name, one in suites.SUITES.items() if one.measures(self.benchmark, self.identify())}
+        self.tags = suites_of(self.benchmark, self.asked_configuration, self.identify())
+
+    @run_after("init")
+    def skip_what_no_library_can(self) -> None:
+        self.skip_impossible(Where(self.asked_configuration, ""))
+
+    @run_after("setup")
+    def skip_what_this_library_cannot(self) -> None:
+        self.skip_impossible(Where(self.asked_configuration, self.case.toolchain, self.build.programs))
+
+    def skip_impossible(self, where: Where) -> None:
+        """Skip it where the value of an axis cannot be had there."""
+        asked = self.identify()
+        for choice in BENCHMARKS[self.benchmark].choices:
+            refusal = choice.impossible(asked[choice.name], where) if choice.name in asked else None
+            self.skip_if(refusal is not None, refusal.reason if refusal is not None else None)
 
     @run_after("setup")
     def place(self) -> None:
@@ -330,8 +363,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     def words(self) -> list[str]:
         """The program and its options."""
         program = str(self.build.programs / self.benchmark)
-        own = ["--collective", self.case.collective, "--limit-seconds", f"{self.hung_after_seconds:.1f}"]
-        return [program, *self.common_options(), *own, "--record", run_folders.RECORD, *self.benchmark_options()]
+        own = ["--limit-seconds", f"{self.hung_after_seconds:.1f}", "--record", run_folders.RECORD]
+        return [program, *self.common_options(), *self.axis_options(), *own, *self.benchmark_options()]
 
     @property
     def hung_after_seconds(self) -> float:
@@ -355,6 +388,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             str(self.computing_threads),
             "--metadata",
             "metadata.json",
+            *registry.recording_environment(self.current_environ.extras["family"]),
+            *registry.recording_controls(self.current_environ.extras["family"]),
             *self.launch.program,
         ]
 

@@ -15,16 +15,17 @@ from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
+from case_axes import basics_variants, own_parameters
 from nbc_overlap_basic import nbc_overlap_basic
 from overlap_base import MeasuredTest
-from reframe.core.builtins import fixture, parameter, run_after, run_before, sanity_function, variable
+from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import registry
-from mpi_campaign.planning.benchmarks import BENCHMARKS
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.toolchains import peers
 from mpi_campaign.toolchains.spack.build import Build
 
@@ -37,17 +38,11 @@ class PeerTest(MeasuredTest):
     basic = fixture(
         nbc_overlap_basic,
         scope="environment",
-        variants={
-            "collective": lambda name: name in peers.COLLECTIVES,
-            "computation": lambda name: name == "dgemm",
-        },
+        variants={**basics_variants("nbc_overlap", peers.PEERS), "collective": peers.COLLECTIVES.__contains__},
     )
 
     #: Folders, separated by colons, in which programs are looked for first.
     peer_prefix = variable(str, value="")
-
-    def identify(self) -> dict[str, Any]:
-        return {"configuration": self.configuration, "collective": self.basic.collective}
 
     def basic_test(self) -> MeasuredTest | None:
         found: MeasuredTest = self.basic
@@ -145,7 +140,7 @@ class PeerTest(MeasuredTest):
 
         case, launches, stage = self.case, self.launches, Path(self.stagedir)
         text = self.staged(run_folders.STDOUT).read_text(errors="replace")
-        output = read_output(self.benchmark, text, case.collective, [one.message_bytes for one in launches])
+        output = read_output(self.benchmark, text, self.basic.collective, [one.message_bytes for one in launches])
         told = {one.message_bytes: one.repetitions for one in launches}
         results = [
             one if one.reason else replace(one, repetitions=told[one.message_bytes] or one.repetitions)
@@ -160,8 +155,8 @@ class PeerTest(MeasuredTest):
             provider=case.provider,
             configuration=case.configuration,
             network=case.network,
-            cache=case.cache,
-            collective=case.collective,
+            cache=str(case.parameters["cache"]),
+            collective=self.basic.collective,
             repeat=case.repeat,
             ranks=self.ranks,
             started_utc=self.started_utc,
@@ -190,15 +185,17 @@ class PeerTest(MeasuredTest):
             )
 
 
+ImbParameters: Any = own_parameters("imb_nbc")
+OsuParameters: Any = own_parameters("osu")
+
+
 @rfm.simple_test
-class imb_nbc(PeerTest):
+class imb_nbc(PeerTest, ImbParameters):
     descr = "what IMB-NBC says of overlap"
     benchmark = "imb_nbc"
-    configuration = parameter(list(BENCHMARKS["imb_nbc"].configurations))
 
 
 @rfm.simple_test
-class osu(PeerTest):
+class osu(PeerTest, OsuParameters):
     descr = "what the OSU Micro-Benchmarks say of overlap"
     benchmark = "osu"
-    configuration = parameter(list(BENCHMARKS["osu"].configurations))

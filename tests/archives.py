@@ -58,7 +58,7 @@ def archived(
                 environment = toolchain.replace("@", "-").replace(".", "_")
                 case = Case(
                     toolchain, first["provider"], environment, first["network"], first["configuration"],
-                    "nbc_overlap", collective, repeat,
+                    "nbc_overlap", {"collective": collective}, repeat,
                 )  # fmt: skip
                 records.append(change(lines))
                 stems.append(case.stem)
@@ -72,7 +72,7 @@ def archived(
         first = synthetic_impact.HEADER
         case = Case(
             first["toolchain"], first["provider"], "mpich-5_0_2", first["network"], first["configuration"],
-            "mpi_impact", "",
+            "mpi_impact",
         )  # fmt: skip
         lines = synthetic_impact.synthetic(16, synthetic_impact.slowed(impact))
         synthetic_impact.write(folder.partial / "records" / f"{case.stem}.jsonl", lines)

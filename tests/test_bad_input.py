@@ -100,6 +100,7 @@ EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent
         (["report", EXAMPLE, "--format", "svg,gif"], ["gif", "svg, png, pdf"]),
         (["report", EXAMPLE, "--maps", "/proc/nowhere"], ["/proc/nowhere", "--maps"]),
         (["test", "--require", "luck"], ["luck", "browser", "wire"]),
+        (["test", "--quick", "--all"], ["--quick", "--all", "give one of them"]),
     ],
     ids=lambda value: " ".join(value) if value and value[0] in ("run", "show", "report", "test", "walk") else "",
 )
@@ -176,8 +177,8 @@ def test_a_clone_in_a_place_that_the_wrappers_do_not_take(monkeypatch: pytest.Mo
     [
         {},
         {"schema_version": 99, "options": {}},
-        {"schema_version": 1, "options": {**asdict(plan.Options()), "ranks": "two"}},
-        {"schema_version": 1, "options": {**asdict(plan.Options()), "collectives": "ibcast"}},
+        {"schema_version": 1, "options": {**plan.Options().as_dict(), "ranks": "two"}},
+        {"schema_version": 1, "options": {**plan.Options().as_dict(), "collectives": "ibcast"}},
         {"schema_version": 1, "options": None},
     ],
 )

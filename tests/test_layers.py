@@ -13,7 +13,8 @@ from mpi_campaign import ROOT
 FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "postprocess": (
         ("drawing", "statistics"),
-        ("records",),
+        ("records", "families.family"),
+        ("families.axes",),
         ("families.nbc_overlap", "families.mpi_impact", "families.timing_selfcheck", "families.peers"),
         ("quality", "verdicts", "report"),
     ),

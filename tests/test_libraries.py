@@ -1,12 +1,17 @@
 """The registry: what each library is given, and what is known to be impossible."""
 
+import itertools
+import re
+from collections.abc import Iterable
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpi_campaign import ROOT
 from mpi_campaign.commands import listing
 from mpi_campaign.libraries import registry
 from mpi_campaign.libraries.registry import CONFIGURATIONS, LIBRARIES, Impossible, Placement, Request, Settings
@@ -510,3 +515,51 @@ def test_open_mpi_of_a_branch_has_the_shared_memory_of_its_release() -> None:
 )
 def test_a_release_is_told_by_its_numbers(version: str, is_40: bool) -> None:
     assert request_of(version).is_of(4, 0) is is_40
+
+
+# -- what records keep -------------------------------------------------------------------------------------------------
+
+
+def kept(option: tuple[str, ...], names: Iterable[str]) -> set[str]:
+    """Of these names, those that the programs let in: the last word that matches decides."""
+    found = set()
+    for name in names:
+        words = [word for word in option[1].split(",") if fnmatchcase(name, word.removeprefix("^"))]
+        if words and not words[-1].startswith("^"):
+            found.add(name)
+    return found
+
+
+@pytest.mark.parametrize("family", [*LIBRARIES, "mympi"])
+def test_records_keep_what_steers_a_launch(family: str) -> None:
+    """All that the registry sets, but for what only lets the library start."""
+    for configuration, network in itertools.product(CONFIGURATIONS, ("shm", "wire", "native")):
+        answer = asked(family, configuration, network)
+        steering = answer.env if isinstance(answer, Settings) else {}
+        left_out = set(steering) - kept(registry.recording_environment(family), steering)
+        assert left_out <= {
+            "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "HYDRA_CONFIG_FILE", "I_MPI_ROOT",
+            "LD_LIBRARY_PATH",
+        }  # fmt: skip
+
+
+def test_records_of_a_library_that_is_not_known_keep_the_variables_of_all_of_them() -> None:
+    names = ["OMPI_MCA_btl", "MPIR_CVAR_NOLOCAL", "I_MPI_FABRICS", "MV2_USE_SHARED_MEM", "PIOM_DEDICATED", "UCX_TLS"]
+    assert kept(registry.recording_environment("mympi"), names) == set(names)
+    assert kept(registry.recording_environment("openmpi"), names) == {"OMPI_MCA_btl", "UCX_TLS"}
+    own = ["OMPI_MCA_orte_hnp_uri", "PMIX_MCA_mca_base_component_path", "I_MPI_HYDRA_IFACE", "HOME"]
+    assert kept(registry.recording_environment("mympi"), own) == set()
+
+
+def test_no_program_names_a_variable_of_a_library() -> None:
+    """They are handed over, so that a library is one entry."""
+    names = {name for family in (*LIBRARIES, "mympi") for name in registry.recording_environment(family)[1].split(",")}
+    names |= {name for entry in LIBRARIES.values() for name in entry.rank_variables}
+    prefixes = "|".join(sorted(name.removeprefix("^").removesuffix("*") for name in names))
+    controls = {name for entry in LIBRARIES.values() for name in entry.controls}
+    for path in (ROOT / "benchmarks").rglob("*.[ch]"):
+        if (ROOT / "benchmarks" / "tests") in path.parents:
+            continue
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(rf"\b(?:{prefixes})", text), path
+        assert not controls & set(re.findall(r'"([^"\n]*)"', text)), path

@@ -14,10 +14,11 @@ from mpi_campaign import __version__
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.commands import testing
+from mpi_campaign.commands.axis_options import ByBenchmark, axis_options
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
 from mpi_campaign.libraries import registry
 from mpi_campaign.planning import suites
-from mpi_campaign.planning.benchmarks import BENCHMARKS, COMPUTATIONS
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from postprocess.statistics.limits import HISTORY_RATE, Limits
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -72,7 +73,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     return add
 
 
-@campaign.command()
+@campaign.command(cls=ByBenchmark)
 @click.option("--system", default="local", show_default=True, help="A folder of systems/.")
 @click.option(
     "--provider",
@@ -101,25 +102,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     multiple=True,
     help=f"One of {', '.join(BENCHMARKS)}. May be repeated. Default: the suite's.",
 )
-@click.option(
-    "--collective",
-    "collectives",
-    multiple=True,
-    help=f"Such as {', '.join(suites.FIVE)}; `campaign list` names all. May be repeated. Default: the suite's.",
-)
-@click.option(
-    "--computation",
-    "computations",
-    multiple=True,
-    help=f"One of {', '.join(COMPUTATIONS)}. May be repeated. Default: the suite's.",
-)
-@click.option(
-    "--test-interval",
-    "test_intervals",
-    multiple=True,
-    metavar="DURATION",
-    help="Also measure with MPI_Test called this often while computing, e.g. 100us. May be repeated.",
-)
+@axis_options
 @click.option(
     "--comm-time",
     "comm_times",
@@ -140,7 +123,6 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     metavar="shm|wire[:RATE]|native",
     help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused.",
 )
-@click.option("--cache", default="warm", show_default=True, help="Buffers of messages: warm or cold.")
 @click.option("--repeat", type=int, default=1, help="Launch every case this many times, on the sizes of the first.")
 @click.option(
     "--interleave",
@@ -199,8 +181,9 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
         asked["sizes_of"] = str(other.path) if by_folder else other.run
     asked["environment"] = environ.resolved(asked["environment"])
     if resume is None:
-        check_turns(Options(**asked))
-        return Campaign(Options(**asked), output.resolve(), words).run(dry_run=dry_run)
+        options = Options.of(**asked)
+        check_turns(options)
+        return Campaign(options, output.resolve(), words).run(dry_run=dry_run)
     flags = {one.name: max(one.opts, key=len) for one in click.get_current_context().command.params}
     times = {name: asked[name] for name in ("budget_seconds", "case_limit_seconds") if _was_given(name)}
     given = [flags[name] for name in asked if _was_given(name) and name not in times]
@@ -669,6 +652,7 @@ def figures(out: Path | None, toolchain: str | None, *, quick: bool) -> int:
 
 @campaign.command(context_settings={"ignore_unknown_options": True})
 @click.option("--quick", is_flag=True, help="Leave out what launches MPI or a browser.")
+@click.option("--all", "rare", is_flag=True, help="Also what is slow and rarely fails: for a nightly run.")
 @click.option(
     "--require",
     default="",
@@ -676,6 +660,8 @@ def figures(out: Path | None, toolchain: str | None, *, quick: bool) -> int:
     help=f"Parts that must be here, by comma ({', '.join(testing.PARTS)}): lacking one fails.",
 )
 @click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
-def test(require: str, pytest_options: tuple[str, ...], *, quick: bool) -> int:
-    """The whole test suite. What this machine lacks is skipped by name."""
-    return testing.run(quick=quick, require=require, pytest_options=pytest_options)
+def test(require: str, pytest_options: tuple[str, ...], *, quick: bool, rare: bool) -> int:
+    """The test suite. What this machine lacks is skipped by name."""
+    if quick and rare:
+        raise CampaignError("--quick leaves out what is slow, --all adds what is slower: give one of them")
+    return testing.run(quick=quick, rare=rare, require=require, pytest_options=pytest_options)

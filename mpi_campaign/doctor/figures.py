@@ -141,6 +141,7 @@ class Launches:
         return [
             *("--toolchain", self.toolchain.toolchain, "--provider", self.toolchain.provider, "--network", network),
             *("--threads", str(self.placement.threads_per_rank), "--record", str(record), "--quiet"),
+            *registry.recording_environment(self.toolchain.family),
         ]
 
     def _mpiexec(self, settings: Settings) -> list[str]:

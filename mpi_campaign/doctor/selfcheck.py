@@ -150,6 +150,7 @@ class _Launch:
             *("--toolchain", self.toolchain.toolchain),
             *("--provider", self.toolchain.provider),
             *("--network", NETWORK),
+            *registry.recording_environment(self.toolchain.family),
             *("--threads", str(self.placement.threads_per_rank)),
             *("--record", str(record)),
             *("--repetitions", str(REPETITIONS)),

@@ -8,7 +8,7 @@ or an option of an MPI library. docs/configurations.md is the page for people.
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -213,6 +213,10 @@ class Library:
     networks, configurations: by name, what selects each; a name that is missing is impossible, for the reason in
     `without`.
     progresses: it has progress threads in every configuration, `basic` too.
+    variables: names of environment variables that steer it, for records; `PREFIX*` is all that begin so.
+    told_itself: of these, what its launcher and it tell each other: addresses, job numbers, what is found out here.
+    controls: names of control variables of MPI_T that choose transports and progress; `*` is any letters.
+    rank_variables: in which its launcher tells a process its rank, where PMI and PMIx do not.
     """
 
     title: str
@@ -228,6 +232,30 @@ class Library:
     across: Across
     without: Mapping[str, str] = field(default_factory=dict)
     progresses: bool = False
+    variables: tuple[str, ...] = ()
+    told_itself: tuple[str, ...] = ()
+    controls: tuple[str, ...] = ()
+    rank_variables: tuple[str, ...] = ()
+
+
+# Of transports that several libraries use.
+_TRANSPORT_VARIABLES = ("FI_*", "UCX_*", "PSM2_*")
+
+# MPICH's, which what is built on it has as well.
+_MPICH_VARIABLES = ("MPICH_*", "MPIR_*")
+_MPICH_CONTROLS = (
+    "MPIR_CVAR_CH4_NETMOD",
+    "MPIR_CVAR_CH4_SHM",
+    "MPIR_CVAR_NOLOCAL",
+    "MPIR_CVAR_ODD_EVEN_CLIQUES",
+    "MPIR_CVAR_OFI_USE_PROVIDER",
+    "MPIR_CVAR_ASYNC_PROGRESS",
+    "MPIR_CVAR_PROGRESS_THREAD_AFFINITY",
+    "MPIR_CVAR_NUM_CLIQUES",
+    "MPIR_CVAR_CH4_NUM_VCIS",
+    "MPIR_CVAR_CH4_GLOBAL_PROGRESS",
+    "MPIR_CVAR_PROGRESS_MAX_*",
+)
 
 
 def _same(**env: str) -> Callable[[Request], Settings]:
@@ -539,6 +567,35 @@ LIBRARIES: Mapping[str, Library] = {
             "basic_reduced": _nothing,
         },
         across=_openmpi_across,
+        variables=("OMPI_MCA_*", "PMIX_MCA_*", "PRTE_MCA_*"),
+        told_itself=(
+            "OMPI_MCA_orte_*",
+            "OMPI_MCA_ess*",
+            "OMPI_MCA_initial_wdir*",
+            "OMPI_MCA_pmix*",
+            "OMPI_MCA_plm_*",
+            "OMPI_MCA_shmem_RUNTIME*",
+            "OMPI_MCA_PREFIXES*",
+            "OMPI_MCA_num_procs*",
+            "OMPI_MCA_cpu_type*",
+            "PRTE_MCA_prte_*",
+            "PMIX_MCA_mca_base_*",
+        ),
+        controls=(
+            "pml",
+            "btl",
+            "mtl",
+            "btl_tcp_progress_thread",
+            "btl_tcp_if_include",
+            "btl_tcp_if_exclude",
+            "btl_*_eager_limit",
+            "mtl_ofi_provider_*",
+            "opal_event_include",
+            "opal_progress_*",
+            "mpi_yield_when_idle",
+            "mpi_preconnect_mpi",
+        ),
+        rank_variables=("OMPI_COMM_WORLD_RANK",),
     ),
     "mpich": Library(
         title="MPICH",
@@ -555,6 +612,8 @@ LIBRARIES: Mapping[str, Library] = {
             for name, rule in _CH4_CONFIGURATIONS.items()
         },
         across=_mpich_across,
+        variables=_MPICH_VARIABLES,
+        controls=_MPICH_CONTROLS,
     ),
     "intel": Library(
         title="Intel MPI",
@@ -575,6 +634,9 @@ LIBRARIES: Mapping[str, Library] = {
             "basic_reduced": _nothing,
         },
         across=_intel_across,
+        variables=("I_MPI_*", *_MPICH_VARIABLES),
+        told_itself=("I_MPI_HYDRA_*", "I_MPI_MPIRUN*", "I_MPI_ROOT*", "I_MPI_INFO_*", "I_MPI_INTERNAL_*"),
+        controls=("I_MPI_FABRICS", "I_MPI_OFI_PROVIDER", "I_MPI_ASYNC_PROGRESS*", "I_MPI_SHM", *_MPICH_CONTROLS),
     ),
     "mvapich2": Library(
         title="MVAPICH2",
@@ -600,6 +662,9 @@ LIBRARIES: Mapping[str, Library] = {
             "basic_reduced": _nothing,
         },
         across=_mpich_across,
+        variables=("MV2_*", *_MPICH_VARIABLES),
+        controls=("MV2_ASYNC_PROGRESS", "MV2_ENABLE_AFFINITY", "MV2_USE_SHARED_MEM", *_MPICH_CONTROLS),
+        rank_variables=("MV2_COMM_WORLD_RANK",),
     ),
     "mvapich": Library(
         title="MVAPICH",
@@ -614,6 +679,9 @@ LIBRARIES: Mapping[str, Library] = {
         networks=_CH4_NETWORKS,
         configurations=_CH4_CONFIGURATIONS,
         across=_mpich_across,
+        variables=("MVP_*", "MV2_*", *_MPICH_VARIABLES),
+        controls=_MPICH_CONTROLS,
+        rank_variables=("MV2_COMM_WORLD_RANK",),
     ),
     "madmpi": Library(
         title="MadMPI",
@@ -639,6 +707,7 @@ LIBRARIES: Mapping[str, Library] = {
             "wire": "how to keep MadMPI on TCP between ranks of one node is not known",
         },
         progresses=True,
+        variables=("PIOM_*", "NMAD_*", "PADICO_*"),
     ),
 }
 
@@ -716,6 +785,36 @@ def _with_core_given_up(request: Request, settings: Settings) -> Answer:
         cpus = ",".join(map(str, placement.dedicated_cpus))
         settings += Settings(program=("--dedicated-cpus", cpus))
     return settings
+
+
+def _lists_of(family: str) -> tuple[Library, ...]:
+    """The entries whose lists of variables a launch is given: all of them where it is not known which library it is."""
+    return (LIBRARIES[family],) if family in LIBRARIES else tuple(LIBRARIES.values())
+
+
+def _joined(*lists: Iterable[str]) -> str:
+    return ",".join(dict.fromkeys(itertools.chain(*lists)))
+
+
+def recording_environment(family: str) -> tuple[str, ...]:
+    """The option by which a program of ours records the variables that steer a library."""
+    entries = _lists_of(family)
+    kept = itertools.chain(*(entry.variables for entry in entries), _TRANSPORT_VARIABLES)
+    left_out = (f"^{name}" for entry in entries for name in entry.told_itself)
+    return ("--record-environment", _joined(kept, left_out))
+
+
+def recording_controls(family: str) -> tuple[str, ...]:
+    """The option by which a program of ours that has configurations records a library's control variables; () where
+    none is known."""
+    names = _joined(*(entry.controls for entry in _lists_of(family)))
+    return ("--record-controls", names) if names else ()
+
+
+def naming_ranks(family: str) -> tuple[str, ...]:
+    """The option by which `compute_alone` finds its rank; () where it needs none."""
+    names = _joined(*(entry.rank_variables for entry in _lists_of(family)))
+    return ("--rank-variables", names) if names else ()
 
 
 def launch_environment(prefix: Path, settings: Settings, threads: int) -> dict[str, str]:

@@ -183,7 +183,7 @@ def _records_of(run: RunFolder) -> Iterable[tuple[str, Mapping[str, float], str,
         grid = grid_of(Options(suite=manifest["suite"], comm_times=comm, comp_times=comp)).name
         judged = [case for case in manifest["cases"] if case["result"] != "skip"]
         good = [case for case in judged if is_as_asked(case)]
-        cases = [Case(**{name: case[name] for name in Case.__dataclass_fields__ if name in case}) for case in good]
+        cases = [Case.from_manifest(case) for case in good]
     except (KeyError, TypeError, ValueError) as error:
         raise CampaignError(f"{run.path / run_folders.MANIFEST} is not what a run writes: {error!r}") from error
     for case in judged:

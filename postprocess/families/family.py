@@ -39,6 +39,9 @@ class Axis:
     of: what differs in it: the cases of a run, the points of one case, or the launches of one case.
     kind: of its values.
     unit: of its numbers, "ns" or "bytes"; empty of texts and plain numbers.
+    of_basic: `basic` is measured with each of its values; else with the usual one, and gives its sizes and references to
+    the cases of all values.
+    values: all that it can have, each with what it is; empty where that is any text or number, or where others know it.
     words: a value for people, ``MPI_Test every 100 µs``.
     in_file_name: a value in the names of files, ``test100000ns``.
     """
@@ -49,6 +52,8 @@ class Axis:
     of: Literal["case", "point", "launch"] = "case"
     kind: Literal["text", "integer", "number"] = "text"
     unit: str = ""
+    of_basic: bool = True
+    values: Mapping[str, str] = field(default_factory=dict, hash=False)
     words: Callable[[Any], str] = str
     in_file_name: Callable[[Any], str] = str
     short: str = ""
@@ -299,7 +304,6 @@ class Family:
     numbers: a record file beside that of `basic`. Raises RecordError.  unit_of: of one of them.
     bounds: which of them have references.
     by_node: None where nodes are not compared.
-    asked: of a record, the values of axes that it was measured for, to be held against its case.
     wrong: of a record, what is wrong with what it measured, a phrase each.
     communicated_ns: of a record, how long it communicated alone, all repetitions together; None where that is not
     measured.
@@ -334,7 +338,6 @@ class Family:
     unit_of: Callable[[str], str] = lambda _name: "ratio"
     bounds: tuple[Bound, ...] = ()
     by_node: ByNode | None = None
-    asked: Callable[[Any], Mapping[str, tuple[Value, ...]]] = _nothing
     wrong: Callable[[Any], Iterator[str]] = lambda _record: iter(())
     communicated_ns: Callable[[Any], float] | None = None
     payload: Callable[[Any], int] | None = None

@@ -23,7 +23,6 @@ from postprocess.families.family import (
     Section,
     Spent,
     TableFile,
-    Value,
 )
 from postprocess.families.mpi_impact.record import FAMILY, ImpactRecord, impact_record, load_impact
 from postprocess.families.mpi_impact.record import MPI_IMPACT as PROGRAM
@@ -41,7 +40,8 @@ from postprocess.records.run import Run, failed_records
 from postprocess.statistics.limits import LEAST_RATIO
 
 TITLE = "Impact of an idle library"
-AXES = (
+AXES = axes.with_parameters(
+    "mpi_impact",
     axes.TOOLCHAIN, axes.PROVIDER, axes.CONFIGURATION, axes.NETWORK, axes.RANKS, axes.NODES, axes.THREADS,
     axes.GIVEN_UP, axes.COMPUTATION, axes.LAUNCH, axes.COMP_TARGET,
 )  # fmt: skip
@@ -105,10 +105,6 @@ def _numbers(path: Path, _basic: Path | None) -> Numbers:
     return Numbers(impact_metrics(record), doubt=doubt)
 
 
-def _asked(record: ImpactRecord) -> Mapping[str, tuple[Value, ...]]:
-    return {"computation": (record.computation,)}
-
-
 def _wrong(record: ImpactRecord) -> Iterator[str]:
     if not same_places(record):
         yield "its launches did not compute on the same CPUs"
@@ -146,6 +142,5 @@ MPI_IMPACT = Family(
     inside=Inside(_words, _spent),
     numbers=_numbers,
     bounds=(Bound(_METRIC, absolute=False, margin=LEAST_RATIO),),
-    asked=_asked,
     wrong=_wrong,
 )

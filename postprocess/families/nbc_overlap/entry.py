@@ -111,7 +111,6 @@ NBC_OVERLAP = Family(
         Bound("t_comm_ref_ratio_to_sizes", absolute=False, margin=LEAST_RATIO, of_sizes=True),
     ),
     by_node=ByNode(("t_comp_ref_ns", "t_comm_ref_ns"), inside.rank_times),
-    asked=inside.asked,
     wrong=inside.wrong,
     communicated_ns=inside.communicated_ns,
     payload=expected_wire_bytes,

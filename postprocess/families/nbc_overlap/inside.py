@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from postprocess.drawing.text import drift, duration
 from postprocess.families.axes import configuration_words
-from postprocess.families.family import Details, RankTimes, Spent, Value
+from postprocess.families.family import Details, RankTimes, Spent
 from postprocess.families.nbc_overlap.points import header_case
 from postprocess.families.nbc_overlap.record import OverlapRecord
 from postprocess.families.nbc_overlap.tables import clock_name, measured_share
@@ -28,16 +28,6 @@ def spent(record: OverlapRecord) -> list[Spent]:
 def covered(records: Sequence[OverlapRecord]) -> Details:
     """Which collectives were measured."""
     return [("Collectives", ", ".join(dict.fromkeys(name for record in records for name in record.collectives)))]
-
-
-def asked(record: OverlapRecord) -> Mapping[str, tuple[Value, ...]]:
-    """What it was measured for."""
-    return {
-        "computation": (record.computation,),
-        "test_interval_ns": (record.test_interval_ns,),
-        "cache": (record.cache,),
-        "collective": record.planned_collectives,
-    }
 
 
 def wrong(record: OverlapRecord) -> Iterator[str]:
