@@ -181,7 +181,7 @@ def _records_of(run: RunFolder) -> Iterator[Told]:
             continue
         family = registry.of_benchmark(case.benchmark)
         try:
-            if family.numbers is not None:
+            if family.numbers is not None and family.bounds:
                 yield _numbers(run, case, family, family.numbers, grid)
         except RecordError as error:
             raise CampaignError(f"{run.run}: {error}") from error

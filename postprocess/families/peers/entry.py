@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from postprocess.families.family import Family, Found, Page, Section
+from postprocess.families.family import Family, Found, Numbers, Page, Section
 from postprocess.families.peers.output import FORMATS
-from postprocess.families.peers.record import FAMILY, PeerRecord, peer_record, peer_wire_bytes
+from postprocess.families.peers.record import FAMILY, PeerRecord, load_peer_record, peer_record, peer_wire_bytes
 from postprocess.families.peers.table import (
     PEER_COLUMNS,
     PEERS_NOTE,
@@ -30,6 +31,12 @@ def _view(_page: Page, found: Found) -> Any:
     return peers_view(found.records, found.table)
 
 
+def _numbers(path: Path, _basic: Path | None) -> Numbers:
+    """What the program said, as it said it."""
+    results = load_peer_record(path).results
+    return Numbers({f"overlap_percent_{one.message_bytes}": one.overlap_percent for one in results if not one.reason})
+
+
 PEERS = Family(
     name=FAMILY,
     title="what other benchmarks say",
@@ -44,5 +51,7 @@ PEERS = Family(
     shown=False,
     sections=(Section("peers", "Other benchmarks", 40, f"{FAMILY}/templates/section.html", _view),),
     programs=programs_of,
+    numbers=_numbers,
+    unit_of=lambda _name: "%",
     payload=peer_wire_bytes,
 )
