@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from mpi_campaign.running import run as ending
 from postprocess.families import registry
 from postprocess.families.family import Family
 from postprocess.records import reading
+from postprocess.records.fields import Json, lines_of
+from postprocess.records.format import SCHEMA_FOLDER
 from postprocess.records.reading import load_record
 from postprocess.records.run import load_run
 from tests.archives import archived, name_of
@@ -106,11 +109,12 @@ def test_a_family_has_all_that_belongs_to_one(family: Family) -> None:
     if family.name not in NOT_OF_A_CAMPAIGN:
         assert (ROOT / "mpi_campaign" / "planning" / "benchmarks" / f"{family.name}.py").is_file()
         assert set(family.benchmarks) <= BENCHMARKS.keys()
-    schema = json.loads((reading.SCHEMA_FOLDER / f"{family.name}-v4.schema.json").read_text())
+    schema = json.loads((SCHEMA_FOLDER / f"{family.name}-v4.schema.json").read_text())
     assert schema["$schema"].startswith("https://json-schema.org/")
     page = (ROOT / "docs" / "benchmarks" / f"{family.name}.md").read_text()
     assert page.startswith(f"# {family.name}\n")
-    for word in (*(f"`{one.name}`" for one in (*family.metrics, *family.files)), f"{family.name}-v4.schema.json"):
+    names = [*(one.name for one in family.metrics), *(one.name for one in family.files)]
+    for word in (*(f"`{name}`" for name in names), f"{family.name}-v4.schema.json"):
         assert word in page
 
 
@@ -142,8 +146,8 @@ def test_a_table_has_the_columns_that_are_promised(family: Family, tmp_path: Pat
     assert tuple(table.columns) == family.columns
     if family.launches is not None:
         launches = family.launches.of_table(table)
-        own = [one.name for one in (*family.axes, *family.sizes, *family.metrics)]
-        assert set(own) <= {*launches.columns, "benchmark", "system"}
+        axes = {one.name for one in (*family.axes, *family.sizes)}
+        assert axes | {one.name for one in family.metrics} <= {*launches.columns, "benchmark", "system"}
 
 
 def test_metrics_are_compared_on_sizes_and_states_that_there_are() -> None:
@@ -226,7 +230,7 @@ def test_the_end_of_a_run_reads_every_record_once(tmp_path: Path, monkeypatch: p
     manifest.pop("checksums")
     folder.partial.parent.mkdir(exist_ok=True)
     folder.archived.rename(folder.partial)
-    monkeypatch.setattr(ending.signal, "signal", lambda *_given: None)
+    monkeypatch.setattr(signal, "signal", lambda *_given: None)
     read = counted(monkeypatch)
     campaign = ending.Campaign(Options(), tmp_path, [])
     assert campaign._close(folder, manifest, interrupted=False) == 0
@@ -244,9 +248,8 @@ def test_the_end_of_a_run_reads_every_record_once(tmp_path: Path, monkeypatch: p
 def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """How often each record is read from now on, by its name."""
     read: dict[str, int] = {}
-    lines_of = reading.lines_of
 
-    def counting(path: Path) -> object:
+    def counting(path: Path) -> Iterator[tuple[str, Json | None]]:
         read[path.name] = read.get(path.name, 0) + 1
         return lines_of(path)
 

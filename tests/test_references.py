@@ -12,8 +12,9 @@ from mpi_campaign import ROOT
 from mpi_campaign.archive import references, run_folders
 from mpi_campaign.verdicts import sides
 from postprocess.families import registry
-from postprocess.records.load import message_sizes
+from postprocess.families.nbc_overlap.record import message_sizes
 from tests.archives import archived, fail, name_of
+from tests.postprocess import synthetic
 from tests.support import Command, refused
 
 OF_SIZES = next(bound.metric for bound in registry.MAIN.bounds if bound.of_sizes)
@@ -119,8 +120,7 @@ def test_runs_of_references_are_a_side_and_are_not_pruned(systems: Path, tmp_pat
 
 
 Lines = list[dict[str, Any]]
-IMPACT_OF_SIZES = next(bound.metric for bound in registry.MAIN.bounds if bound.of_sizes)
-KEY = "smoke.2x1.mpich-5_0_2.shm.async.mpi_impact"
+IMPACT_KEY = "smoke.2x1.mpich-5_0_2.shm.async.mpi_impact"
 
 
 def given(ratio: float, larger: int = 1) -> Callable[[Lines], Lines]:
@@ -128,13 +128,16 @@ def given(ratio: float, larger: int = 1) -> Callable[[Lines], Lines]:
 
     def change(lines: Lines) -> Lines:
         points = [
-            {
-                **point,
-                "message_bytes": larger * point["message_bytes"],
-                "comm_calibration": {**point["comm_calibration"], "status": "given"},
-                "reference_moved": {"comm": ratio - 1, "comp": 0.0},
-                "samples": {**point["samples"], "t_comm_ref_ns": [round(ratio * point["comm_target_ns"])] * 11},
-            }
+            synthetic.changed(
+                point,
+                message_bytes=larger * point["parameters"]["message_bytes"],
+                comm_calibration={**point["own"]["comm_calibration"], "status": "given"},
+                reference_moved={"comm": ratio - 1, "comp": 0.0},
+                series={
+                    **point["series"],
+                    "t_comm_ref_ns": [round(ratio * point["parameters"]["comm_target_ns"])] * 11,
+                },
+            )
             for point in lines[1:-1]
         ]
         return [lines[0], *points, lines[-1]]

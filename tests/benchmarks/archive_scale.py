@@ -170,7 +170,7 @@ def measured(function: Callable[..., Any], words: Any) -> Measured:
 def told(launches: pd.DataFrame) -> str:
     """What a table of launches has: the same whatever it was read from."""
     ends = launches.loc[:, POINT].iloc[[0, -1]].astype(str).agg(" ".join, axis=1)
-    times, ratio = (launches[names].sum().sum() for names in (TIMES, ["r_overhead"]))
+    times, ratio = (launches[names].sum().sum() for names in (list(TIMES), ["r_overhead"]))
     counted = launches[STATES].sum().sum()
     return f"{len(launches)} launches of {times:.0f} ns, r_overhead {ratio:.3f}, {counted} states, {' to '.join(ends)}"
 

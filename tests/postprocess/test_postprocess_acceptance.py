@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from postprocess.families.mpi_impact.record import load_impact
 from postprocess.families.mpi_impact.table import impact_table
 from postprocess.families.nbc_overlap.points import points_of
-from postprocess.records.load import Record, load_record, load_run
+from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap, overlaps_of
+from postprocess.records.run import load_run
 from postprocess.verdicts.acceptance import (
     FAIL,
     NOT_TESTED,
@@ -49,7 +50,9 @@ def run(tmp_path: Path) -> Path:
 def judged(run: Path, found: Criteria, **changes: Any) -> Result:
     loaded = load_run(run)
     (result,) = judge(
-        found, {"nbc_overlap": points_of(loaded).assign(**changes), "mpi_impact": pd.DataFrame()}, loaded.records
+        found,
+        {"nbc_overlap": points_of(loaded).assign(**changes), "mpi_impact": pd.DataFrame()},
+        overlaps_of(loaded).records,
     )
     return result
 
@@ -98,7 +101,9 @@ def test_a_case_that_failed_is_not_tested_whatever_else_there_is(run: Path, tmp_
 
     def verdict(*lines: str) -> Result:
         found = one(tmp_path, "metric: r_overhead", "at_most: 2", *lines)
-        return judge(found, {"nbc_overlap": table, "mpi_impact": pd.DataFrame()}, loaded.records, [trouble])[0]
+        return judge(
+            found, {"nbc_overlap": table, "mpi_impact": pd.DataFrame()}, overlaps_of(loaded).records, [trouble]
+        )[0]
 
     assert verdict().evidence == ("basic iscan: fail, rank 1 died",)
     assert verdict("where: {collective: [ibcast, iscan]}").verdict == NOT_TESTED
@@ -135,7 +140,7 @@ def test_an_extreme_of_points_needs_all_of_them(run: Path, tmp_path: Path) -> No
     assert judged(run, found, reliable=table.index != 3).verdict == NOT_TESTED
 
 
-def nodes(tmp_path: Path, factors: list[float]) -> tuple[Record, ...]:
+def nodes(tmp_path: Path, factors: list[float]) -> tuple[OverlapRecord, ...]:
     """One rank on each node, whose computation alone takes a factor longer."""
     lines = synthetic.sweep(ranks=len(factors), nodes=len(factors))
     for rank, place in enumerate(lines[0]["placement"]):
@@ -144,7 +149,7 @@ def nodes(tmp_path: Path, factors: list[float]) -> tuple[Record, ...]:
         line["rank_medians"]["t_comp_ref_ns"] = [
             round(time * factor) for time, factor in zip(line["rank_medians"]["t_comp_ref_ns"], factors, strict=True)
         ]
-    return (load_record(synthetic.write(tmp_path / "nodes.jsonl", lines)),)
+    return (load_overlap(synthetic.write(tmp_path / "nodes.jsonl", lines)),)
 
 
 def test_a_weak_node_is_named(tmp_path: Path) -> None:
@@ -206,12 +211,12 @@ def test_the_impact_of_an_idle_library_is_held_against_its_bound(tmp_path: Path)
 def test_nodes_measured_in_turn_are_compared_on_the_same_sizes_only(tmp_path: Path) -> None:
     found = one(tmp_path, "metric: t_comp_ref_ns", "by: host", "at_most: 1.05")
 
-    def node(host: str, factor: float, work: int = 5) -> Record:
+    def node(host: str, factor: float, work: int = 5) -> OverlapRecord:
         lines = synthetic.sweep(host=host)
         for line in lines[1:-1]:
-            line["work_size"] = work
+            line["parameters"]["work_size"] = work
             line["rank_medians"]["t_comp_ref_ns"] = [round(factor * t) for t in line["rank_medians"]["t_comp_ref_ns"]]
-        return load_record(synthetic.write(tmp_path / f"{host}.jsonl", lines))
+        return load_overlap(synthetic.write(tmp_path / f"{host}.jsonl", lines))
 
     nodes_ = [node("n0", 1.0), node("n1", 1.01), node("n2", 1.2), node("n3", 0.99)]
     (weak,) = judge(found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, nodes_)
@@ -239,7 +244,7 @@ def test_accepted_only_if_every_criterion_passes(run: Path, tmp_path: Path) -> N
         text = "".join(f"  - {{name: c{i}, metric: r_overhead, at_most: {b}}}\n" for i, b in enumerate(bounds))
         found = criteria(tmp_path, f"criteria:\n{text}")
         return acceptance_answer(
-            judge(found, {"nbc_overlap": points_of(loaded), "mpi_impact": pd.DataFrame()}, loaded.records)
+            judge(found, {"nbc_overlap": points_of(loaded), "mpi_impact": pd.DataFrame()}, overlaps_of(loaded).records)
         )
 
     assert answer(2, 3) == "PASS: all 2 criteria"

@@ -16,7 +16,7 @@ from postprocess.families.nbc_overlap.charts import Chart, Mark, Series, charts_
 from postprocess.families.nbc_overlap.map_plot import write_maps
 from postprocess.families.nbc_overlap.points import points_of
 from postprocess.families.nbc_overlap.summary import summarise
-from postprocess.records.load import Run, load_run
+from postprocess.records.run import Run, load_run
 from postprocess.report.html import render_report
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import Behaviour, sweep
@@ -99,7 +99,7 @@ def test_a_run_on_several_numbers_of_cores_measures_from_how_many_giving_one_up_
 def test_charts_of_mpi_test(tmp_path: Path) -> None:
     def tested(overhead: float, interval_ns: int) -> list[dict[str, Any]]:
         lines = sweep(Behaviour(overhead, noise=1e-4), grid=(8, 16))
-        lines[0]["plan"]["test_interval_ns"] = interval_ns
+        lines[0]["plan"]["parameters"]["test_interval_ns"] = [interval_ns]
         return lines
 
     run = load_run(
@@ -116,7 +116,7 @@ def test_charts_of_mpi_test(tmp_path: Path) -> None:
 def test_curves_of_mpi_test_tell_what_their_medians_hide(tmp_path: Path) -> None:
     def tested(overhead: float, interval_ns: int, **header: Any) -> list[dict[str, Any]]:
         lines = sweep(Behaviour(overhead, noise=1e-4), grid=(8, 16), **header)
-        lines[0]["plan"]["test_interval_ns"] = interval_ns
+        lines[0]["plan"]["parameters"]["test_interval_ns"] = [interval_ns]
         return lines
 
     cut_off = tested(0.6, 1_000_000, oversubscribed=True)[:-1]
@@ -138,7 +138,7 @@ def test_curves_of_mpi_test_tell_what_their_medians_hide(tmp_path: Path) -> None
     fast = tested(1.0, 100_000)
     for line in fast[1:-1]:
         for name in ("t_measured_ns", "t_comp_ref_ns", "t_comm_ref_ns"):
-            line["samples"][name] = [value // 2 for value in line["samples"][name]]
+            line["series"][name] = [value // 2 for value in line["series"][name]]
     run = load_run(synthetic.run_folder(tmp_path / "fast", [tested(1.0, 0), fast]))
     (chart,) = charts_of(points_of(run))
     (series,) = chart.series

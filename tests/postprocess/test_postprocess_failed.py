@@ -17,7 +17,7 @@ from postprocess.families.nbc_overlap.points import points_of, usable
 from postprocess.families.nbc_overlap.summary import summarise
 from postprocess.families.nbc_overlap.tables import diagnosis_text, summary_table
 from postprocess.records.as_json import rows_as_json
-from postprocess.records.load import PERFORMANCE, load_run
+from postprocess.records.run import PERFORMANCE, load_run
 from postprocess.report.html import render_report
 from postprocess.verdicts.launches import launch_table
 from tests.postprocess import synthetic, synthetic_impact

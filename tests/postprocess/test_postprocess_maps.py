@@ -28,7 +28,7 @@ from postprocess.families.nbc_overlap.map_plot import write_maps
 from postprocess.families.nbc_overlap.maps import METRICS, Panel, legend, panels_of, sweeps_of
 from postprocess.families.nbc_overlap.points import points_of
 from postprocess.families.nbc_overlap.tables import points_table_text
-from postprocess.records.load import Run, cases_of, load_run
+from postprocess.records.run import Run, cases_of, load_run
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import MS, sweep
 from tests.postprocess.test_postprocess_report import hostile_run
@@ -216,7 +216,7 @@ def test_a_cell_says_why_it_has_no_ratio(tmp_path: Path) -> None:
     assert (alone["r_overhead_vs_basic"], alone["speedup_vs_basic_per_work"]) == ("no basic", "no basic")
     assert alone["r_overhead"] == "1.00"
     smaller = sweep(grid=(16,))
-    smaller[1]["message_bytes"] -= 1
+    smaller[1]["parameters"]["message_bytes"] -= 1
     assert labels("smaller", smaller, threaded)["r_overhead_vs_basic"] == "other sizes"
     short = sweep(grid=(16,), repetitions=5)
     assert labels("short", short, threaded)["r_overhead_vs_basic"] == "basic invalid"

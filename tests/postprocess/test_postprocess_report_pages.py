@@ -21,8 +21,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 from postprocess.drawing.look import Room
 from postprocess.families.nbc_overlap.points import points_of
 from postprocess.families.nbc_overlap.report_points import COLUMNS
-from postprocess.records.load import load_run
 from postprocess.records.parquet import write_table
+from postprocess.records.run import load_run
 from postprocess.report.html import render_report
 from tests.postprocess import synthetic
 from tests.postprocess.pages import log, open_at, requests

@@ -143,6 +143,9 @@ def _launches(record: Record, targets: tuple[Target, ...], planned: tuple[str, .
         if index >= len(planned) or program != planned[index]:
             expected = planned[index] if index < len(planned) else "none"
             fail(where, f"launch {index} is of {clean(program)}, planned was {expected}")
+        other = next((point for point in points if point.parameters.get("program") != program), None)
+        if other is not None:
+            fail(other.where, f"a point of another program than {program} in launch {index}")
         launch = Fields(points[0].own, where).inside("launch")
         places = tuple(
             Place(place.text("host"), place.text("cpuset"), place.texts("compute_cpusets"))
@@ -182,7 +185,7 @@ def _samples(point: Point, target: Target, ranks: int) -> Samples:
         fail(point.where, f"point {point.index} did other work than was planned")
     windows = Fields(point.own, point.where).count_lists("window_utc_ns")
     if len(windows) != ranks or any(len(window) != 2 for window in windows):
-        fail(point.where, f"window_utc_ns is not of {ranks} ranks, a begin and an end of each")
+        fail(point.where, f"window_utc_ns is not a begin and an end of {ranks} ranks")
     times = (point.rank_samples or {}).get("t_comp_ns")
     if times is None:
         fail(point.where, "rank_samples.t_comp_ns is missing")

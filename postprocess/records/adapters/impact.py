@@ -6,9 +6,11 @@ out.
 
 from __future__ import annotations
 
+import numpy as np
+
 from postprocess.records.adapters.record import metadata_of
 from postprocess.records.envelope import placement_of, progress_of, timer_of
-from postprocess.records.fields import Fields, Json, fail
+from postprocess.records.fields import Fields, Json, Nanoseconds, fail
 from postprocess.records.format import Format, PointReader
 from postprocess.records.header import Header, Plan
 from postprocess.records.record import Footer, Point
@@ -62,6 +64,8 @@ def _header(line: Fields) -> Header:
 
 def _plan(plan: Fields) -> Plan:
     targets = tuple(target.positive("comp_target_ns") for target in plan.each("targets"))
+    if not targets:
+        fail(plan.where, "no computation time")
     return Plan(
         parameters={"comp_target_ns": targets, "computation": (plan.text("computation"),)},
         points=None,
@@ -109,8 +113,7 @@ class _Lines:
         targets = len(self.header.plan.parameters["comp_target_ns"])
         if line.count("index") != self.in_launch or self.in_launch >= targets:
             fail(line.where, f"point {line.count('index')} where {self.in_launch} of {targets} is next")
-        tables = line.items("t_comp_ns")
-        length = len(tables[0]) if tables and isinstance(tables[0], list) else 0
+        times = self._times(line)
         point = Point(
             index=self.points,
             parameters={
@@ -119,7 +122,7 @@ class _Lines:
                 "launch": launch,
                 "program": self.program,
             },
-            repetitions=length,
+            repetitions=times.shape[1],
             warmup_repetitions=0,
             late_repetitions=0,
             discarded_repetitions=0,
@@ -133,13 +136,22 @@ class _Lines:
             spreads={},
             rank_medians={},
             thread_medians=None,
-            rank_samples={"t_comp_ns": line.times_table("t_comp_ns", self.header.ranks, length)},
+            rank_samples={"t_comp_ns": times},
             own={"launch": self.launch, **_own(line)},
             where=line.where,
         )
         self.points += 1
         self.in_launch += 1
         return point
+
+    def _times(self, line: Fields) -> Nanoseconds:
+        """[rank][repetition], as many of each rank as of the first."""
+        times, ranks = line.items("t_comp_ns"), self.header.ranks
+        if len(times) != ranks:
+            fail(line.where, f"t_comp_ns is not of {ranks} ranks")
+        by_rank = Fields({str(rank): values for rank, values in enumerate(times)}, line.where, "t_comp_ns.")
+        first = by_rank.times("0")
+        return np.array([first, *(by_rank.times(str(rank), len(first)) for rank in range(1, ranks))], dtype=np.int64)
 
 
 def _own(line: Fields) -> Json:
