@@ -38,8 +38,8 @@ class Axis:
     of: what differs in it: the cases of a run, the points of one case, or the launches of one case.
     kind: of its values.
     unit: of its numbers, "ns" or "bytes"; empty of texts and plain numbers.
-    of_basic: `basic` is measured with each of its values; else with the usual one, and gives its sizes and references to
-    the cases of all values.
+    of_basic: `basic` is measured with each of its values; else with the usual one, which gives all of them sizes and
+    references.
     values: all that it can have, each with what it is; empty where that is any text or number, or where others know it.
     words: a value for people, ``MPI_Test every 100 µs``.
     in_file_name: a value in the names of files, ``test100000ns``.
