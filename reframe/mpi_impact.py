@@ -10,12 +10,9 @@ import shlex
 from typing import Any
 
 import reframe as rfm
-import reframe.utility.sanity as sn
 from case_axes import basics_parameters, own_parameters
-from overlap_base import MeasuredTest
-from reframe.core.backends import getlauncher
-from reframe.core.builtins import fixture, run_before, sanity_function
-from reframe.core.exceptions import SanityError
+from measured import MeasuredTest
+from reframe.core.builtins import fixture, run_before
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.libraries import recording
@@ -33,9 +30,7 @@ class MpiImpact(MeasuredTest):
         super().prepare()
         if self.finished_record() is not None:
             return
-        self.job.num_tasks = self.num_tasks
-        self.job.num_cpus_per_task = self.num_cpus_per_task
-        launcher = self.job.launcher.run_command(self.job)
+        launcher = self.launcher_words()
         options = ["--programs", str(self.build.programs), "--launcher", launcher, "--record", run_folders.RECORD]
         options += recording.ranks(self.current_environ.extras["family"], self.current_environ.extras["version"])
         options += self.sizes_options()
@@ -45,48 +40,8 @@ class MpiImpact(MeasuredTest):
         if self.comp_times:
             options += ["--comp-times", self.comp_times]
         words = [*self.common_options(), *self.axis_options()]
-        self.job.launcher = getlauncher("local")()
-        self.executable = site.python_command()
-        self.executable_opts = [
-            "-m",
-            "mpi_campaign.launching.impact_launches",
-            *map(shlex.quote, [*options, "--", *words]),
-        ]
-
-    @sanity_function
-    def what_was_asked_is_what_ran(self) -> bool:
-        from mpi_campaign.running import verify  # noqa: PLC0415
-
-        extras = self.current_environ.extras
-        basic = self.basic_test()
-        found = verify.faults_of_impact_file(
-            self.staged(run_folders.RECORD),
-            self.case,
-            extras["family"],
-            extras["version"],
-            None if basic is None else basic.staged(run_folders.RECORD),
-        )
-        if self.job.exitcode:
-            found.append(f"it ended with exit code {self.job.exitcode}")
-        if found:
-            raise SanityError("; ".join(found))
-        return True
-
-    @run_before("performance")
-    def metrics(self) -> None:
-        """What `postprocess` makes of the record, as performance variables."""
-        from postprocess.families.mpi_impact.record import load_impact  # noqa: PLC0415
-        from postprocess.families.mpi_impact.table import impact_metrics, shown_reliable  # noqa: PLC0415
-
-        if self.is_dry_run():
-            return
-        record = load_impact(self.staged(run_folders.RECORD))
-        if not shown_reliable(record):
-            self.hold_against_none("it is not reliable")
-        self.perf_variables = {
-            name: sn.make_performance_function(sn.defer(value), "ratio")
-            for name, value in impact_metrics(record).items()
-        }
+        module = ["-m", "mpi_campaign.launching.impact_launches"]
+        self.start_without_launcher(site.python_command(), [*module, *map(shlex.quote, [*options, "--", *words])])
 
 
 BasicsParameters: Any = basics_parameters("mpi_impact")

@@ -10,8 +10,8 @@ from typing import Any
 
 import reframe as rfm
 from case_axes import own_parameters
+from measured import MeasuredTest
 from nbc_overlap_basic import NbcOverlap, nbc_overlap_basic
-from overlap_base import MeasuredTest
 from reframe.core.builtins import fixture
 
 Parameters: Any = own_parameters("nbc_overlap")

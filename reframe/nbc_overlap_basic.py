@@ -2,12 +2,9 @@
 
 from typing import Any
 
-import reframe.utility.sanity as sn
 from case_axes import basics_parameters
-from overlap_base import MeasuredTest
-from reframe.core.builtins import run_before
+from measured import MeasuredTest
 
-from mpi_campaign.archive import references, run_folders
 from mpi_campaign.launching import wire
 
 
@@ -26,34 +23,6 @@ class NbcOverlap(MeasuredTest):
         if self.budget_seconds:
             options += ["--budget-seconds", str(self.budget_seconds)]
         return options + self.sizes_options()
-
-    @run_before("performance")
-    def metrics(self) -> None:
-        """Everything that `postprocess` makes of the record, as performance variables."""
-        from postprocess.families.nbc_overlap.points import record_metrics  # noqa: PLC0415
-        from postprocess.records.load import message_sizes  # noqa: PLC0415
-
-        if self.is_dry_run():
-            return
-        basic = self.basic_test()
-        found = record_metrics(
-            self.staged(run_folders.RECORD), None if basic is None else basic.staged(run_folders.RECORD)
-        )
-        sizes = message_sizes(self.staged(run_folders.RECORD))
-        if not references.is_of_sizes(self.current_system.name, self.reference_key, sizes):
-            self.hold_against_none("which is of other sizes (--sizes-of)", references.OF_SIZES)
-        if not references.enough_reliable(found):
-            self.hold_against_none("less than half of its points are reliable")
-        self.perf_variables = {
-            name: sn.make_performance_function(sn.defer(value), unit_of(name)) for name, value in found.items()
-        }
-
-
-def unit_of(name: str) -> str:
-    """The unit of a number of `record_metrics`."""
-    if name.startswith("points"):
-        return "points"
-    return "percent" if name.endswith("_percent") else "ratio"
 
 
 Parameters: Any = basics_parameters("nbc_overlap")

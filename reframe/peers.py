@@ -3,7 +3,7 @@
     imb_nbc %configuration=async %basic.collective=ibcast
 
 They measure the message sizes that `basic` of nbc_overlap found, with the same toolchain, ranks, binding and network.
-What they print is read by `postprocess.families.peers.outputs`, strictly, and kept as a record of its own beside the
+What they print is read by `postprocess.families.peers.output`, strictly, and kept as a record of its own beside the
 log.
 """
 
@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import reframe as rfm
-import reframe.utility.sanity as sn
 from case_axes import basics_variants, own_parameters
+from measured import MeasuredTest
 from nbc_overlap_basic import nbc_overlap_basic
-from overlap_base import MeasuredTest
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
@@ -66,16 +65,14 @@ class PeerTest(MeasuredTest):
 
     @run_before("run")
     def prepare(self) -> None:
-        from postprocess.families.peers.outputs import LAUNCH_END  # noqa: PLC0415
+        from postprocess.families.peers.output import LAUNCH_END  # noqa: PLC0415
 
         self.launches = self.planned_launches()
         super().prepare()
         if self.finished_record() is not None:
             return
         peers.write_lengths(Path(self.stagedir), self.launches)
-        self.job.num_tasks = self.num_tasks
-        self.job.num_cpus_per_task = self.num_cpus_per_task
-        self.launcher = self.job.launcher.run_command(self.job)
+        self.launcher = self.launcher_words()
         ended = 'code=$?; [ "$code" = 0 ] || died=$code; '
         for number, launch in enumerate(self.launches):
             if number:
@@ -114,8 +111,8 @@ class PeerTest(MeasuredTest):
 
     @sanity_function
     def what_was_asked_is_what_ran(self) -> bool:
-        from mpi_campaign.running import verify  # noqa: PLC0415
-        from postprocess.families.peers.outputs import load_peer_record  # noqa: PLC0415
+        from mpi_campaign.running.peers import faults_of_peer, faults_of_unread_peer  # noqa: PLC0415
+        from postprocess.families.peers.record import load_peer_record  # noqa: PLC0415
         from postprocess.records.fields import RecordError  # noqa: PLC0415
 
         try:
@@ -123,19 +120,19 @@ class PeerTest(MeasuredTest):
                 self.write_record()
             record = load_peer_record(self.staged(run_folders.RECORD))
         except (RecordError, CampaignError) as error:
-            unread = verify.faults_of_unread_peer(self.benchmark, error, self.job.exitcode)
+            unread = faults_of_unread_peer(self.benchmark, error, self.job.exitcode)
             raise SanityError("; ".join(unread)) from None
-        found = verify.faults_of_peer(
+        found = faults_of_peer(
             record, self.case, self.basic.staged(run_folders.RECORD), self.staged(run_folders.WIRE_REPORT)
         )
         if found:
             raise SanityError("; ".join(found))
-        self.overlap_percent = {one.message_bytes: one.overlap_percent for one in record.results if not one.reason}
         return True
 
     def write_record(self) -> None:
         """From what the program printed. Raises RecordError or CampaignError where that cannot be."""
-        from postprocess.families.peers.outputs import PeerHeader, read_output, write_peer_record  # noqa: PLC0415
+        from postprocess.families.peers.output import read_output  # noqa: PLC0415
+        from postprocess.families.peers.record import PeerHeader, write_peer_record  # noqa: PLC0415
 
         case, launches, stage = self.case, self.launches, Path(self.stagedir)
         text = self.staged(run_folders.STDOUT).read_text(errors="replace")
@@ -172,16 +169,6 @@ class PeerTest(MeasuredTest):
         began = datetime.fromisoformat(self.started_utc.replace("Z", "+00:00"))
         wall_seconds = (datetime.now(timezone.utc) - began).total_seconds()
         write_peer_record(self.staged(run_folders.RECORD), header, results, wall_seconds)
-
-    @run_before("performance")
-    def metrics(self) -> None:
-        """What the program said, as it said it."""
-        if self.is_dry_run():
-            return
-        for message_bytes, percent in self.overlap_percent.items():
-            self.perf_variables[f"overlap_percent_{message_bytes}"] = sn.make_performance_function(
-                sn.defer(percent), "%"
-            )
 
 
 ImbParameters: Any = own_parameters("imb_nbc")

@@ -13,9 +13,11 @@ from mpi_campaign import ROOT
 FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "postprocess": (
         ("drawing", "statistics"),
-        ("records", "families.family"),
+        ("records",),
+        ("families.family",),
         ("families.axes",),
         ("families.nbc_overlap", "families.mpi_impact", "families.timing_selfcheck", "families.peers"),
+        ("families.registry",),
         ("quality", "verdicts", "report"),
     ),
     "mpi_campaign": (

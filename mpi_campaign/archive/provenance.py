@@ -19,6 +19,7 @@ from mpi_campaign.toolchains.resolving import NAME, VERSION, Package
 from mpi_campaign.toolchains.spack.build import Build
 from postprocess.drawing.text import clean, short
 from postprocess.records import let_in
+from postprocess.records.header import Header
 from postprocess.records.host_limits import limits_words
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -43,7 +44,7 @@ def manifest_of(environment: str) -> str:
 class Said:
     """What the records of a run say: first lines of ours, and other people's programs as `Family.programs` has them."""
 
-    headers: Sequence[Any]
+    headers: Sequence[Header]
     programs: Sequence[tuple[str, Mapping[str, str], str]]
 
 

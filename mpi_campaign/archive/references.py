@@ -4,8 +4,6 @@ ReFrame's own tests read that file (`reference`, ``$ref``), so that a plain `ref
 it from archived runs.
 """
 
-import math
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,10 +19,6 @@ OWN = "mpi-campaign"
 VERSION = 1
 INDEX = "reference_key"
 """The attribute of a ReFrame test under which its references are found."""
-
-
-OF_SIZES = "t_comm_ref_ratio_to_sizes"
-"""The number that only runs on the same sizes have in common."""
 
 
 def path_of(system: str) -> Path:
@@ -49,18 +43,13 @@ def runs_in_use(root: Path) -> set[tuple[str, str]]:
 
 
 def is_of_sizes(system: str, named: str, sizes: str) -> bool:
-    """Whether the reference of OF_SIZES of a case was made on these sizes; where the file does not tell, it was not."""
+    """Whether those references of a case that only hold on the same sizes were made on these; where the file does not
+    tell, they were not."""
     try:
         own = yaml.safe_load(path_of(system).read_text(encoding="utf-8"))[OWN]
         return bool(own["sizes"][named] == sizes)
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError):
         return False
-
-
-def enough_reliable(numbers: Mapping[str, float]) -> bool:
-    """Whether at least half of the valid points that a record's numbers rest on are reliable: fewer make no reference,
-    and are held against none."""
-    return 2 * numbers.get("points_reliable", 0.0) >= numbers.get("points_valid", math.inf)
 
 
 def runs_of(system: str) -> list[str]:

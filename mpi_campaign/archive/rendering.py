@@ -18,7 +18,8 @@ from postprocess.families import registry
 from postprocess.families.family import Family, Found
 from postprocess.records.as_json import rows_as_json
 from postprocess.records.fields import RecordError
-from postprocess.records.load import Run, load_run
+from postprocess.records.header import Header
+from postprocess.records.run import Run, load_run
 from postprocess.records.run_words import run_name
 from postprocess.report.html import write_report as render
 
@@ -58,11 +59,11 @@ def seen(run: Run) -> dict[str, Any]:
     builds: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     headers = headers_of(run)
     for header in headers:
-        for name, value in (header.raw.get("environment") or {}).items():
+        for name, value in header.environment.items():
             variables[header.toolchain][name].add(str(value))
         builds[header.toolchain]["library"].add(_in_short(header.mpi_library_version))
         for name in BUILT_WITH:
-            builds[header.toolchain][name].add(str((header.raw.get("build") or {}).get(name, "")))
+            builds[header.toolchain][name].add(str(header.build.get(name, "")))
     return {
         "nodes": sorted({place.host for header in headers for place in header.placement}),
         "variables": _sorted(variables),
@@ -70,7 +71,7 @@ def seen(run: Run) -> dict[str, Any]:
     }
 
 
-def headers_of(run: Run) -> list[Any]:
+def headers_of(run: Run) -> list[Header]:
     """The first lines of all records that tell where they ran."""
     told = [registry.read(run, family) for family in registry.FAMILIES if family.inside is not None]
     return [record.header for read in told for record in read.records]

@@ -18,7 +18,7 @@ from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean
 from postprocess.families import registry
 from postprocess.records.host_limits import limits_words, starved_words
-from postprocess.records.load import Run, is_as_asked
+from postprocess.records.run import Run, is_as_asked
 from postprocess.verdicts.acceptance import (
     FAIL,
     NOT_TESTED,

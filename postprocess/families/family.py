@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa  # type: ignore[import-untyped]
 
-    from postprocess.records.load import Run
+    from postprocess.records.record import Record
+    from postprocess.records.run import Run
 
 Value: TypeAlias = str | int | float
 """Of an axis."""
@@ -38,8 +39,8 @@ class Axis:
     of: what differs in it: the cases of a run, the points of one case, or the launches of one case.
     kind: of its values.
     unit: of its numbers, "ns" or "bytes"; empty of texts and plain numbers.
-    of_basic: `basic` is measured with each of its values; else with the usual one, which gives all of them sizes and
-    references.
+    of_basic: `basic` is measured with each of its values; else with the usual one, and gives its sizes and references
+    to the cases of all values.
     values: all that it can have, each with what it is; empty where that is any text or number, or where others know it.
     words: a value for people, ``MPI_Test every 100 µs``.
     in_file_name: a value in the names of files, ``test100000ns``.
@@ -121,14 +122,6 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Read:
-    """A run's records of one family that can be read, by file name, and a line about each that cannot."""
-
-    records: tuple[Any, ...]
-    problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Found:
     """What a run has of one family: the records that can be read, and the table that is made of them."""
 
@@ -191,7 +184,7 @@ class Inside:
     """What a family's records tell of where and how they ran, as seen from inside. Each has a `header` with placement,
     build and environment, a `name`, and says why it is `incomplete`.
 
-    words: of a header, the configuration as people read it.
+    words: of a record, the configuration as people read it.
     spent: of a record, what its threads took, of every launch with MPI; nothing of one that was cut off.
     covered: of the records of a run, what was measured in it.
     timing: of the records of one configuration, how they were timed.
@@ -290,12 +283,9 @@ class Family:
 
     name, title: for people, and for `show --benchmark`.
     benchmarks: the names of its programs, as cases and headers have them.
-    schema: what the first line of its records names.
+    view: a record as this family sees it. Raises RecordError where it cannot be one.
     axes: in what its points differ.  sizes: what was found for a point, by calibration.
     metrics: what is compared.
-    load: one record file. Raises RecordError.
-    validate: every line of one record file, by its schema. Raises RecordError.
-    read: a run's records.
     table: of a run and its records, a row per point, the columns in `columns`; `beside`'s table is a third argument
     where there is one. Whoever wants it asks `registry.found`, which makes it once.
     columns: of the table.
@@ -314,7 +304,6 @@ class Family:
     numbers: a record file beside that of `basic`. Raises RecordError.  unit_of: of one of them.
     bounds: which of them have references.
     by_node: None where nodes are not compared.
-    asked: of a record, the values of axes that it was measured for, to be held against its case.
     wrong: of a record, what is wrong with what it measured, a phrase each.
     communicated_ns: of a record, how long it communicated alone, all repetitions together; None where that is not
     measured.
@@ -324,10 +313,7 @@ class Family:
     name: str
     title: str
     benchmarks: tuple[str, ...]
-    schema: str
-    load: Callable[[Path], Any]
-    validate: Callable[[Path], Any]
-    read: Callable[[Run], Read]
+    view: Callable[[Record], Any]
     table: Callable[..., pd.DataFrame]
     columns: tuple[str, ...]
     axes: tuple[Axis, ...] = ()
@@ -352,7 +338,6 @@ class Family:
     unit_of: Callable[[str], str] = lambda _name: "ratio"
     bounds: tuple[Bound, ...] = ()
     by_node: ByNode | None = None
-    asked: Callable[[Any], Mapping[str, tuple[Value, ...]]] = _nothing
     wrong: Callable[[Any], Iterator[str]] = lambda _record: iter(())
     communicated_ns: Callable[[Any], float] | None = None
     payload: Callable[[Any], int] | None = None

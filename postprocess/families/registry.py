@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from postprocess.drawing.look import Look, check
-from postprocess.families.family import Axis, Family, Found, Metric, Read
+from postprocess.families.family import Axis, Family, Found, Metric
 from postprocess.families.mpi_impact.entry import MPI_IMPACT
 from postprocess.families.nbc_overlap.entry import NBC_OVERLAP
 from postprocess.families.peers.entry import PEERS
 from postprocess.families.timing_selfcheck.entry import TIMING_SELFCHECK
-from postprocess.records.load import Run, once
 from postprocess.records.parquet import write_table
+from postprocess.records.reading import load_record, validate_record
+from postprocess.records.run import Run, Views, views_of
 
 TEMPLATES = Path(__file__).resolve().parent
 """The folder in which `Section.template` is found."""
@@ -52,14 +54,24 @@ def of_benchmark(name: str) -> Family:
     return BY_BENCHMARK[name]
 
 
-def read(run: Run, family: Family) -> Read:
-    """The records of a family, read once per run."""
-    return once(run, f"records of {family.name}", lambda: family.read(run))
+def load(path: Path, family: Family) -> Any:
+    """A record file as a family sees it. Raises RecordError."""
+    return family.view(load_record(path))
+
+
+def validate(path: Path) -> None:
+    """Check every line of a record file by its schema, and look at it as its family does. Raises RecordError."""
+    validate_record(path, {family.name: family.view for family in FAMILIES})
+
+
+def read(run: Run, family: Family) -> Views[Any]:
+    """A run's records as a family sees them, and a line about each that it cannot; made once per run."""
+    return views_of(run, family.name, family.view)
 
 
 def found(run: Run, family: Family) -> Found:
     """What a run has of a family, made once per run."""
-    return once(run, family.name, lambda: Found(run, read(run, family).records, _table(run, family)))
+    return run.once((found, family.name), lambda: Found(run, read(run, family).records, _table(run, family)))
 
 
 def _table(run: Run, family: Family) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postprocess.records.load import RESULTS, Run
+from postprocess.records.run import RESULTS, Run
 
 RESULT_WORDS = dict(zip(RESULTS, ("passed", "skipped", "failed", "missing"), strict=True))
 """The results of a manifest's case."""

@@ -22,7 +22,7 @@ from postprocess.families.family import Details, Page, Section
 from postprocess.records import let_in
 from postprocess.records.fields import Json
 from postprocess.records.host_limits import limits_words, value_words
-from postprocess.records.load import Run, cases_of, load_run
+from postprocess.records.run import Run, cases_of, load_run
 from postprocess.records.run_words import RESULT_WORDS, run_name
 from postprocess.report.verified import Told, builds_of, environments_of, told_of, verified_of
 

@@ -13,7 +13,8 @@ from postprocess.drawing.text import duration, size
 from postprocess.families import registry
 from postprocess.families.family import Details, Family, Inside
 from postprocess.records.fields import Json
-from postprocess.records.load import Placement, Progress, Run
+from postprocess.records.header import Placement, Progress
+from postprocess.records.run import Run
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def _configurations(told: Iterable[Told]) -> dict[str, Told]:
     for one in told:
         for record in one.records:
             h = record.header
-            name = f"{h.toolchain}, {h.network}, {one.inside.words(h)}"
+            name = f"{h.toolchain}, {h.network}, {one.inside.words(record)}"
             before = found[name].records if name in found else ()
             found[name] = Told(one.family, one.inside, (*before, record))
     return found

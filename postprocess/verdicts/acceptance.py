@@ -367,7 +367,7 @@ def host_ratios(records: Sequence[Any], one: Criterion) -> dict[str, tuple[float
         hosts: dict[str, list[int]] = defaultdict(list)
         for place in header.placement:
             hosts[place.host].append(place.rank)
-        case = tuple(str(getattr(header, name)) for name in where if hasattr(header, name))
+        case = tuple(str(value) for name in where if (value := _of_whole(record, name)) is not None)
         for point in _rank_times(record, one):
             if not _counts(one, point) or len(point.by_rank) != header.ranks:
                 continue
@@ -400,8 +400,13 @@ def _counts(one: Criterion, point: RankTimes) -> bool:
 
 
 def _is(record: Any, where: Mapping[str, tuple[Any, ...]]) -> bool:
-    header = record.header
-    return all(getattr(header, key) in values for key, values in where.items() if hasattr(header, key))
+    known = ((_of_whole(record, key), values) for key, values in where.items())
+    return all(value in values for value, values in known if value is not None)
+
+
+def _of_whole(record: Any, name: str) -> Any:
+    """What a whole record has of a column; None where that is another at each of its points, or elsewhere."""
+    return getattr(record, name, getattr(record.header, name, None))
 
 
 def _by_host(one: Criterion, records: Sequence[Any]) -> Result:
@@ -410,7 +415,7 @@ def _by_host(one: Criterion, records: Sequence[Any]) -> Result:
     lacking = _missing(
         one.where,
         (
-            tuple(point.axes[key] if key in point.axes else getattr(record.header, key) for key in one.where)
+            tuple(point.axes[key] if key in point.axes else _of_whole(record, key) for key in one.where)
             for record in chosen
             for point in _rank_times(record, one)
         ),

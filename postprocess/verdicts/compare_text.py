@@ -162,7 +162,8 @@ def _changes_text(found: Comparison, *, every: bool) -> str:
     rows = found.rows if every else found.rows[found.rows["verdict"].isin([SLOWER, FASTER])]
     heads = ["verdict", "toolchain", "network", "configuration", "collective", *(one.head for one in POINT_AXES)]
     heads += ["metric", "A", "B", "B against A", "95 %", found.units, "rate", "why not"]
-    right = {*range(5, len(heads) - 9 + 1), len(heads) - 7, len(heads) - 6, len(heads) - 5, len(heads) - 2}
+    behind = 5 + len(POINT_AXES)
+    right = {*range(5, behind), *range(behind + 1, behind + 4), behind + 6}
     lines = [
         [
             row["verdict"],

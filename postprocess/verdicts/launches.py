@@ -24,7 +24,7 @@ from postprocess.drawing.text import clean
 from postprocess.families import registry
 from postprocess.families.family import STATE, Axis, Family, Launches
 from postprocess.records.fields import RecordError, fail
-from postprocess.records.load import MANIFEST_VERSION, Run, failed_records, load_run
+from postprocess.records.run import MANIFEST_VERSION, Run, failed_records, load_run
 
 _AXES: Mapping[str, Axis] = {one.name: one for one in (*registry.AXES, *registry.SIZES)}
 WORDS = tuple(one.name for one in _AXES.values() if one.kind == "text")

@@ -32,11 +32,12 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from mpi_campaign.verdicts import alarms, comparing
 from postprocess.drawing.columns import aligned
+from postprocess.families.nbc_overlap.launches import TIMES
 from postprocess.records.parquet import write_table
 from postprocess.statistics import metrics
 from postprocess.statistics.effects import Integers
 from postprocess.statistics.limits import HISTORY_RATE, Limits
-from postprocess.verdicts.launches import TIMES, WORDS, launch_table
+from postprocess.verdicts.launches import WORDS, launch_table
 from tests.archives import archived, name_of
 
 RUNS_OF_A_SIDE = 10

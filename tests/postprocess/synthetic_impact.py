@@ -12,7 +12,7 @@ import pandas as pd
 from postprocess.families import registry
 from postprocess.families.mpi_impact.entry import MPI_IMPACT as MPI_IMPACT_FAMILY
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT
-from postprocess.records.load import Run
+from postprocess.records.run import Run
 
 Lines: TypeAlias = list[dict[str, Any]]
 

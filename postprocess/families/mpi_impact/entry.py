@@ -20,13 +20,12 @@ from postprocess.families.family import (
     Metric,
     Numbers,
     Page,
-    Read,
     Section,
     Spent,
     TableFile,
 )
+from postprocess.families.mpi_impact.record import FAMILY, ImpactRecord, impact_record, load_impact
 from postprocess.families.mpi_impact.record import MPI_IMPACT as PROGRAM
-from postprocess.families.mpi_impact.record import Header, ImpactRecord, impacts_of, load_impact, validate_impact
 from postprocess.families.mpi_impact.table import (
     CASE,
     COLUMNS,
@@ -37,10 +36,9 @@ from postprocess.families.mpi_impact.table import (
     same_places,
     shown_reliable,
 )
-from postprocess.records.load import IMPACT_SCHEMA, Run, failed_records
+from postprocess.records.run import Run, failed_records
 from postprocess.statistics.limits import LEAST_RATIO
 
-NAME = "mpi_impact"
 TITLE = "Impact of an idle library"
 AXES = axes.with_parameters(
     "mpi_impact",
@@ -50,10 +48,6 @@ AXES = axes.with_parameters(
 _METRIC = "r_mpi_impact"
 _LAUNCH = {"repeat": "launch"}
 """The column of a table that says which launch of a case it is, and its name among launches."""
-
-
-def _read(run: Run) -> Read:
-    return Read(*impacts_of(run))
 
 
 def _table(run: Run, records: Sequence[ImpactRecord]) -> pd.DataFrame:
@@ -81,7 +75,7 @@ def _short_text(found: Found) -> str:
 def _view(page: Page, found: Found) -> Any:
     from postprocess.families.mpi_impact.section import impact_view  # noqa: PLC0415 - it takes a second to load
 
-    return page.once(NAME, lambda: impact_view(found.table, page.links.get("impact", ())))
+    return page.once(FAMILY, lambda: impact_view(found.table, page.links.get("impact", ())))
 
 
 def _pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]]:
@@ -91,13 +85,13 @@ def _pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]
     return {"impact": drawn} if drawn else {}
 
 
-def _words(header: Header) -> str:
-    computation = "" if axes.COMPUTATION.is_usual(header.computation) else f", {header.computation}"
-    return f"{header.configuration}{computation}, an idle library"
+def _words(record: ImpactRecord) -> str:
+    computation = "" if axes.COMPUTATION.is_usual(record.computation) else f", {record.computation}"
+    return f"{record.header.configuration}{computation}, an idle library"
 
 
 def _spent(record: ImpactRecord) -> list[Spent]:
-    computing = sum(target.slot_ns for target in record.header.targets) / 1e9
+    computing = sum(target.slot_ns for target in record.targets) / 1e9
     return [
         Spent(launch.mpi_thread_cpu_ns, launch.helper_thread_cpu_ns, computing, launch.wall_seconds)
         for launch in record.launches
@@ -119,13 +113,10 @@ def _wrong(record: ImpactRecord) -> Iterator[str]:
 _TEMPLATES = "mpi_impact/templates"
 
 MPI_IMPACT = Family(
-    name=NAME,
+    name=FAMILY,
     title="impact of an idle library",
-    benchmarks=(NAME,),
-    schema=IMPACT_SCHEMA,
-    load=load_impact,
-    validate=validate_impact,
-    read=_read,
+    benchmarks=(FAMILY,),
+    view=impact_record,
     table=_table,
     columns=tuple(COLUMNS),
     axes=AXES,

@@ -29,8 +29,9 @@ from scipy import stats
 from postprocess.drawing.columns import aligned, circumstances
 from postprocess.drawing.text import change, duration, interval, percent, ratio
 from postprocess.families import axes
-from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, ImpactRecord, Launch, impacts_of
-from postprocess.records.load import NAMED, Run, failed_reasons, failed_records, named_cores_of, repeat_of
+from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, ImpactRecord, Launch
+from postprocess.records.header import NAMED, named_cores_of, repeat_of
+from postprocess.records.run import failed_reasons
 from postprocess.statistics.metrics import Floats, as_float, r_mpi_impact
 
 FIGURE_9_NS = 512_000_000
@@ -63,11 +64,6 @@ Times in nanoseconds: geometric means over launches. `repetitions` are those of 
 each rank's own ratio. `progress_cpu_share` is the CPU time of the threads that MPI started, and of the application's
 progress threads, while the processes computed, relative to one core of each rank.
 """
-
-
-def impact_of(run: Run) -> pd.DataFrame:
-    """`impact_table` of a run's records; those that cannot be read are left out (`impacts_of` tells of them)."""
-    return impact_table(impacts_of(run)[0], failed_records(run.manifest))
 
 
 def impact_table(records: Sequence[ImpactRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
@@ -133,13 +129,14 @@ def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
     header, pairs = record.header, pairs_of(record)
     case = {
         **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
+        "computation": record.computation,
         "given_up_cores": header.progress.given_up_cores,
         "repeat": repeat_of(header.metadata) or 1,
         NAMED: named_cores_of(header.metadata),
     }
     launches = [launch for pair in pairs for launch in pair]
     busy = _progress_cpu_share(record)
-    for index, target in enumerate(header.targets):
+    for index, target in enumerate(record.targets):
         passive = np.array([rank_times_ns(mpi, index).max() for mpi, _ in pairs])
         alone = np.array([rank_times_ns(without, index).max() for _, without in pairs])
         ratios = r_mpi_impact(passive, alone)
@@ -195,7 +192,7 @@ def _by_rank(pairs: Sequence[tuple[Launch, Launch]], index: int, ranks: int) -> 
 
 def _progress_cpu_share(record: ImpactRecord) -> float:
     shares = []
-    computing_ns = sum(target.slot_ns for target in record.header.targets) * record.header.ranks
+    computing_ns = sum(target.slot_ns for target in record.targets) * record.header.ranks
     for launch in record.launches:
         if launch.program == MPI_IMPACT and computing_ns:
             spent = (*launch.mpi_thread_cpu_ns, *launch.helper_thread_cpu_ns)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from postprocess.families.axes import NAMED_BY
-from postprocess.families.family import Bound, ByNode, Family, Found, Inside, Numbers, Read, Section, TableFile
+from postprocess.families.family import Bound, ByNode, Family, Found, Inside, Numbers, Section, TableFile
 from postprocess.families.nbc_overlap import inside
 from postprocess.families.nbc_overlap.axes import AXES, SIZES
 from postprocess.families.nbc_overlap.launches import LAUNCHES, METRICS
@@ -19,6 +19,7 @@ from postprocess.families.nbc_overlap.points import (
     record_metrics,
     samples_of,
 )
+from postprocess.families.nbc_overlap.record import FAMILY, message_sizes, overlap_record
 from postprocess.families.nbc_overlap.tables import (
     break_even_text,
     diagnosis_text,
@@ -26,10 +27,8 @@ from postprocess.families.nbc_overlap.tables import (
     points_table_text,
     summary_table,
 )
-from postprocess.records.load import RECORD_SCHEMA, load_record, message_sizes, validate_record
 from postprocess.statistics.limits import LEAST_DIFFERENCE, LEAST_RATIO
 
-NAME = "nbc_overlap"
 LEAST_RELIABLE = 0.5
 """Of the valid points that a record's numbers rest on: fewer make no reference, and are held against none."""
 
@@ -76,13 +75,10 @@ def _of_report(name: str) -> Callable[..., Any]:
 _TEMPLATES = "nbc_overlap/templates"
 
 NBC_OVERLAP = Family(
-    name=NAME,
+    name=FAMILY,
     title="overlap of nonblocking collectives",
-    benchmarks=(NAME,),
-    schema=RECORD_SCHEMA,
-    load=load_record,
-    validate=validate_record,
-    read=lambda run: Read(run.records),
+    benchmarks=(FAMILY,),
+    view=overlap_record,
     table=lambda run, _records: points_of(run),
     columns=tuple(COLUMNS),
     axes=AXES,
@@ -115,7 +111,6 @@ NBC_OVERLAP = Family(
         Bound("t_comm_ref_ratio_to_sizes", absolute=False, margin=LEAST_RATIO, of_sizes=True),
     ),
     by_node=ByNode(("t_comp_ref_ns", "t_comm_ref_ns"), inside.rank_times),
-    asked=inside.asked,
     wrong=inside.wrong,
     communicated_ns=inside.communicated_ns,
     payload=expected_wire_bytes,

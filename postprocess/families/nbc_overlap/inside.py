@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from postprocess.drawing.text import drift, duration
 from postprocess.families.axes import configuration_words
-from postprocess.families.family import Details, RankTimes, Spent, Value
+from postprocess.families.family import Details, RankTimes, Spent
 from postprocess.families.nbc_overlap.points import header_case
+from postprocess.families.nbc_overlap.record import OverlapRecord
 from postprocess.families.nbc_overlap.tables import clock_name, measured_share
 from postprocess.families.nbc_overlap.validity import invalid_reasons
-from postprocess.records.load import Header, Record
 from postprocess.statistics.metrics import MIN_REPETITIONS
 
 
-def words(header: Header) -> str:
+def words(record: OverlapRecord) -> str:
     """The configuration, with what is unusual."""
-    return configuration_words(header_case(header))
+    return configuration_words(header_case(record))
 
 
-def spent(record: Record) -> list[Spent]:
+def spent(record: OverlapRecord) -> list[Spent]:
     """What its threads took in all of it."""
     end = record.footer
     return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
 
 
-def covered(records: Sequence[Record]) -> Details:
+def covered(records: Sequence[OverlapRecord]) -> Details:
     """Which collectives were measured."""
     return [("Collectives", ", ".join(dict.fromkeys(name for record in records for name in record.collectives)))]
 
 
-def asked(record: Record) -> Mapping[str, tuple[Value, ...]]:
-    """What it was measured for."""
-    header = record.header
-    return {
-        "test_interval_ns": (header.test_interval_ns,),
-        "cache": (header.cache,),
-        "collective": header.planned_collectives,
-    }
-
-
-def wrong(record: Record) -> Iterator[str]:
+def wrong(record: OverlapRecord) -> Iterator[str]:
     """Wrong data, or no valid point."""
     errors = sum(point.data_errors for point in record.points)
     if errors:
@@ -50,12 +40,12 @@ def wrong(record: Record) -> Iterator[str]:
         yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
 
 
-def communicated_ns(record: Record) -> float:
+def communicated_ns(record: OverlapRecord) -> float:
     """The time of communication alone, of all repetitions."""
     return sum(float(point.t_comm_ref_ns.sum()) for point in record.points)
 
 
-def rank_times(record: Record, metric: str) -> Iterator[RankTimes]:
+def rank_times(record: OverlapRecord, metric: str) -> Iterator[RankTimes]:
     """The references of every rank."""
     computed = metric == "t_comp_ref_ns"
     for point in record.points:
@@ -72,7 +62,7 @@ def rank_times(record: Record, metric: str) -> Iterator[RankTimes]:
         )
 
 
-def timing(records: Sequence[Record]) -> Details:
+def timing(records: Sequence[OverlapRecord]) -> Details:
     """How repetitions were started, on what clock, and what was thrown away, over records of one configuration."""
     points = [point for record in records for point in record.points]
     headers, footers = [r.header for r in records], [r.footer for r in records if r.footer]

@@ -37,7 +37,7 @@ from postprocess.families.nbc_overlap.maps import (
     provenance_words,
     sweeps_of,
 )
-from postprocess.records.load import Run, cases_of
+from postprocess.records.run import Run, cases_of
 from postprocess.records.run_words import run_name
 
 _LINE, _AXIS_NAME = 0.19, 0.3

@@ -36,7 +36,7 @@ from postprocess.families.nbc_overlap.report_points import (
     views_of,
 )
 from postprocess.families.nbc_overlap.summary import OVERLAPS, PARTLY, SERIALISES, SLOWER, Summary, summarise
-from postprocess.records.load import cases_of
+from postprocess.records.run import cases_of
 
 _VERDICT_RATIOS = {OVERLAPS: 0.0, PARTLY: 0.5, SERIALISES: 1.0, SLOWER: 1.6}
 

@@ -42,7 +42,7 @@ from postprocess.families.nbc_overlap.diagnosis import (
     map_diagnosis,
 )
 from postprocess.families.nbc_overlap.points import CASE, median, usable
-from postprocess.records.load import NAMED
+from postprocess.records.header import NAMED
 from postprocess.statistics.metrics import as_float, median_estimate
 
 OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (

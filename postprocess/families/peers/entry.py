@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from postprocess.families.family import Family, Found, Page, Read, Section
-from postprocess.families.peers.outputs import (
-    FORMATS,
+from postprocess.families.family import Family, Found, Numbers, Page, Section
+from postprocess.families.peers.output import FORMATS
+from postprocess.families.peers.record import FAMILY, PeerRecord, load_peer_record, peer_record, peer_wire_bytes
+from postprocess.families.peers.table import (
     PEER_COLUMNS,
     PEERS_NOTE,
-    PeerRecord,
-    load_peer_record,
-    load_peers,
-    peer_wire_bytes,
     peers_summary_text,
     peers_table,
     peers_table_text,
     peers_view,
     programs_of,
 )
-from postprocess.records.load import PEER_SCHEMA, Run, failed_records
-
-NAME = "peers"
-
-
-def _read(run: Run) -> Read:
-    records, problems = load_peers(run)
-    return Read(tuple(records), tuple(problems))
+from postprocess.records.run import Run, failed_records
 
 
 def _table(run: Run, records: Sequence[PeerRecord], beside: pd.DataFrame) -> pd.DataFrame:
@@ -40,14 +31,17 @@ def _view(_page: Page, found: Found) -> Any:
     return peers_view(found.records, found.table)
 
 
+def _numbers(path: Path, _basic: Path | None) -> Numbers:
+    """What the program said, as it said it."""
+    results = load_peer_record(path).results
+    return Numbers({f"overlap_percent_{one.message_bytes}": one.overlap_percent for one in results if not one.reason})
+
+
 PEERS = Family(
-    name=NAME,
+    name=FAMILY,
     title="what other benchmarks say",
     benchmarks=tuple(FORMATS),
-    schema=PEER_SCHEMA,
-    load=load_peer_record,
-    validate=load_peer_record,
-    read=_read,
+    view=peer_record,
     table=_table,
     columns=PEER_COLUMNS,
     text=lambda found: "" if found.table.empty else peers_table_text(found.table),
@@ -55,7 +49,9 @@ PEERS = Family(
     note=PEERS_NOTE,
     nothing="no other benchmark ran",
     shown=False,
-    sections=(Section("peers", "Other benchmarks", 40, f"{NAME}/templates/section.html", _view),),
+    sections=(Section("peers", "Other benchmarks", 40, f"{FAMILY}/templates/section.html", _view),),
     programs=programs_of,
+    numbers=_numbers,
+    unit_of=lambda _name: "%",
     payload=peer_wire_bytes,
 )

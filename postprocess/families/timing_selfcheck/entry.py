@@ -9,11 +9,10 @@ import pandas as pd
 
 from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import duration
-from postprocess.families.family import Family, Found, Read
-from postprocess.families.timing_selfcheck.record import SCHEMA, Selfcheck, load_selfcheck
-from postprocess.records.load import Run
+from postprocess.families.family import Family, Found
+from postprocess.families.timing_selfcheck.record import FAMILY, Selfcheck, selfcheck_record
+from postprocess.records.run import Run
 
-NAME = "timing_selfcheck"
 COLUMNS = (
     "toolchain", "provider", "network", "ranks", "nodes", "threads_per_rank", "kind", "target_ns", "size",
     "repetitions", "late", "t_median_ns", "reason", "oversubscribed", "complete", "record",
@@ -56,13 +55,10 @@ def _text(found: Found) -> str:
 
 
 TIMING_SELFCHECK = Family(
-    name=NAME,
+    name=FAMILY,
     title="how steady a machine is",
-    benchmarks=(NAME,),
-    schema=SCHEMA,
-    load=load_selfcheck,
-    validate=load_selfcheck,
-    read=lambda _run: Read(()),
+    benchmarks=(FAMILY,),
+    view=selfcheck_record,
     table=_table,
     columns=COLUMNS,
     text=_text,
