@@ -9,7 +9,8 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function
 
 from mpi_campaign.children import environ
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries import launch_environment
+from mpi_campaign.libraries.settings import Settings
 from mpi_campaign.systems import site
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds
@@ -101,7 +102,7 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         ]
         wrapper = builds.environment(extras["family"], extras["version"], extras["prefix"])
         inside = site.let_into(self.current_partition)
-        own = registry.own_libraries(Path(extras["prefix"]), registry.Settings(wrapper))
+        own = launch_environment.own_libraries(Path(extras["prefix"]), Settings(wrapper))
         variables = environ.added(environ.BUILD, wrapper, inside=inside, libraries=own)
         self.prebuild_cmds = environ.script(environ.BUILD, site.exported(self), variables)
 

@@ -15,7 +15,7 @@ from measured import MeasuredTest
 from reframe.core.builtins import fixture, run_before
 
 from mpi_campaign.archive import run_folders
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries import recording
 from mpi_campaign.systems import site
 
 
@@ -32,7 +32,7 @@ class MpiImpact(MeasuredTest):
             return
         launcher = self.launcher_words()
         options = ["--programs", str(self.build.programs), "--launcher", launcher, "--record", run_folders.RECORD]
-        options += registry.naming_ranks(self.current_environ.extras["family"])
+        options += recording.ranks(self.current_environ.extras["family"], self.current_environ.extras["version"])
         options += self.sizes_options()
         options += ["--limit-seconds", f"{self.hung_after_seconds:.1f}"]
         if self.budget_seconds:

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from mpi_campaign.archive import provenance, references, run_folders
 from mpi_campaign.commands import cli, listing
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning.benchmarks.registry import CHOICES
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Options, Plan, check, make_plan
@@ -71,7 +71,7 @@ def follow(name: str, *values: str) -> dict[str, Any]:
     words = [word for value in values for word in (choice.option, value)]
     options = asked_for(*words)
     manifest = json.loads(json.dumps({"schema_version": 1, "options": options.as_dict()}))
-    plan = make_plan(options, [MPICH], "shm", registry.Placement(2, 1))
+    plan = make_plan(options, [MPICH], "shm", Placement(1, 2, 1))
     told = json.loads(json.dumps([case.as_dict() for case in plan.cases]))
     younger = [{key: value for key, value in case.items() if key != name} for case in told]
     return {

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries import recording
 from mpi_campaign.running import verify
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
@@ -63,7 +63,7 @@ def measured(build_for: Build, toolchain: str, tmp_path: Path, configuration: st
     record = tmp_path / "record.jsonl"
     sizes = sizes_file(tmp_path / "sizes.json")
     family = toolchain.partition("@")[0]
-    kept = (*registry.recording_environment(family), *registry.recording_controls(family))
+    kept = (*recording.environment(family), *recording.controls(family))
     done = launch(
         build_for(toolchain) / "nbc_overlap", *ONE_POINT, "--configuration", configuration, "--sizes", str(sizes),
         "--record", str(record), *kept, *words, toolchain=toolchain, configuration=configuration, network="wire",

@@ -16,7 +16,7 @@ from mpi_campaign.children import environ
 from mpi_campaign.commands import testing
 from mpi_campaign.commands.axis_options import ByBenchmark, axis_options
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from postprocess.statistics.limits import HISTORY_RATE, Limits
@@ -94,7 +94,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     "--configuration",
     "configurations",
     multiple=True,
-    help=f"One of {', '.join(registry.CONFIGURATIONS)}. May be repeated. Default: the suite's.",
+    help=f"One of {', '.join(CONFIGURATIONS)}. May be repeated. Default: the suite's.",
 )
 @click.option(
     "--benchmark",

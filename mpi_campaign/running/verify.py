@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from mpi_campaign.libraries import registry
-from mpi_campaign.libraries.registry import CONFIGURATIONS
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
+from mpi_campaign.libraries.identity import reported_version
+from mpi_campaign.libraries.versions import same_version
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.cases import Case
 from postprocess.families import registry as families
@@ -92,11 +94,11 @@ def of_axes(header: Header, case: Case) -> Iterator[str]:
 
 def _of_identity(header: Header, case: Case, family: str, version: str) -> Iterator[str]:
     yield from of_names(header, case, ("toolchain", "provider", "configuration", "network", "benchmark"))
-    reported = registry.reported_version(family, header.mpi_library_version)
+    reported = reported_version(family, header.mpi_library_version)
     first_line = header.mpi_library_version.strip().splitlines()[0] if header.mpi_library_version.strip() else "nothing"
     if reported is None:
         yield f"the library says that it is not {registry.library(family).title}: {first_line}"
-    elif reported and not registry.same_version(version, reported):
+    elif reported and not same_version(version, reported):
         yield f"the library says that it is version {reported}, not {version}"
 
 
@@ -131,7 +133,7 @@ def _of_placement(header: Header) -> Iterator[str]:
 
 
 def _of_configuration(header: Header, basic: Header | None, *, progresses: bool) -> Iterator[str]:
-    """What a configuration promised (registry.CONFIGURATIONS), against `basic` where that was measured.
+    """What a configuration promised (CONFIGURATIONS), against `basic` where that was measured.
 
     progresses: the library has progress threads in `basic` too.
     """

@@ -15,13 +15,14 @@ import yaml
 from mpi_campaign.children import asking
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.identity import launcher_version
+from mpi_campaign.libraries.library import Library
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.spack import matrix, tool
 
 COMPILERS = ("gcc", "llvm")
 BUILD_TOOLS = ("cmake", "gmake")
 WHEEL_BLAS = "scipy-openblas32"
-INTEL = registry.package_of_family("intel")
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def _home() -> Path:
     return tool.HOME
 
 
-def _not_in(found: Mapping[str, Any]) -> Iterator[tuple[str, registry.Library]]:
+def _not_in(found: Mapping[str, Any]) -> Iterator[tuple[str, Library]]:
     for family, entry in registry.LIBRARIES.items():
         if entry.package not in found:
             yield family, entry
@@ -120,37 +121,30 @@ def _add_installed(found: dict[str, Any]) -> Iterator[str]:
             launcher = shutil.which(name)
             if launcher is None:
                 continue
-            version = registry.launcher_version(family, asking.ask([launcher, "--version"]).text)
+            version = launcher_version(family, asking.ask([launcher, "--version"]).text)
             spec = f"{entry.package}@{version}"
             known = found.get(entry.package, {})
             if version is None or not matrix.SPEC.fullmatch(spec) or spec in _specs(known):
                 continue
             home = Path(launcher).parent.parent
-            prefix = _oneapi(version, home) if entry.package == INTEL else home
+            prefix = entry.spack_prefix(version, home)
             if prefix is None:
-                yield _left_out(spec, home)
+                yield _left_out(entry, spec, home)
                 continue
             external = {"spec": spec, "prefix": str(prefix)}
             found[entry.package] = {**known, "externals": [*known.get("externals", []), external]}
 
 
-def _oneapi(version: str, home: Path) -> Path | None:
-    """The prefix of an Intel MPI for Spack, which looks in mpi/VERSION below it; None where it does not lie so."""
-    home = home.resolve()  # mpi/latest is a link
-    folders = (version, ".".join(version.split(".")[:2]))  # from 2021.11 on the shorter one
-    fits = home.parent.name == "mpi" and home.name in folders and (home / "bin" / "mpicc").is_file()
-    return home.parent.parent if fits else None
-
-
 def _wheels_left_out() -> Iterator[str]:
-    """Wheels of Intel MPI, whose bin/ lies in the prefix itself."""
+    """Wheels that lie otherwise than Spack looks for the library."""
     for one in resolving.load():
-        if one.provider == "wheels" and one.family == "intel":
-            yield _left_out(f"{INTEL}@{one.version}", Path(one.prefix))
+        entry, prefix = registry.library(one.family), Path(one.prefix)
+        if one.provider == "wheels" and entry.spack_prefix(one.version, prefix) is None:
+            yield _left_out(entry, f"{entry.package}@{one.version}", prefix)
 
 
-def _left_out(spec: str, home: Path) -> str:
-    return f"{spec} is in {home}, but Spack takes it from PREFIX/mpi/VERSION/bin alone: run it without --provider spack"
+def _left_out(entry: Library, spec: str, home: Path) -> str:
+    return f"{spec} is in {home}, but Spack takes it from {entry.spack_layout} alone: run it without --provider spack"
 
 
 def _one_per_version(found: dict[str, Any], name: str) -> Iterator[str]:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from mpi_campaign.libraries import registry
-from mpi_campaign.libraries.registry import Impossible
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
+from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks.choice import Choice
 from mpi_campaign.planning.suites import Grid
 from mpi_campaign.toolchains.resolving import Toolchain
@@ -42,7 +42,7 @@ class Benchmark:
     title: str
     test: str
     choices: tuple[Choice, ...] = ()
-    configurations: tuple[str, ...] = tuple(registry.CONFIGURATIONS)
+    configurations: tuple[str, ...] = tuple(CONFIGURATIONS)
     basic_of: str = ""
     fixture: str = ""
     share: float = 1.0

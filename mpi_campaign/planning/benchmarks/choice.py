@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries.registry import Impossible
+from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning import suites
 from postprocess.families.family import Axis, Value
 

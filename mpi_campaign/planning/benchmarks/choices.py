@@ -5,7 +5,8 @@ An axis that has none here is asked for, planned and told to programs all the sa
 
 from collections.abc import Mapping
 
-from mpi_campaign.libraries.registry import CONFIGURATIONS, Impossible
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
+from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.choice import Choice, Where
 from mpi_campaign.toolchains import builds
