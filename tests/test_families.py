@@ -197,7 +197,8 @@ def test_a_benchmark_that_there_is_not_is_refused_with_those_that_the_run_has(ru
     assert message.startswith(
         "there is no benchmark 'nothing'; there are: nbc_overlap, mpi_impact, peers, imb_nbc, osu"
     )
-    assert message.endswith("has nbc_overlap, mpi_impact")
+    has = "has nbc_overlap (overlap of nonblocking collectives), mpi_impact (impact of an idle library)"
+    assert message.endswith(has)
     with pytest.raises(CampaignError, match="ask for one of them"):
         shown(run, "--benchmark", "mpi_impact", "--peers")
 
