@@ -35,6 +35,7 @@ from postprocess.records.load import (
     schema_of,
     validate_record,
 )
+from postprocess.records.storage import record_files
 
 INCOMING = ".incoming"
 LEFT_SECONDS = 86400.0
@@ -142,7 +143,7 @@ def faults(run: RunFolder, tell: Callable[[int, int], None] = lambda _done, _tot
                     yield f"{clean(name)}: not the file that was archived: its checksum differs"
             except OSError as error:
                 yield f"{clean(name)}: cannot be read: {error.strerror}"
-    paths = sorted(run.records.glob("*.jsonl"))
+    paths = record_files(run.records)
     for number, path in enumerate(paths):
         tell(number, len(paths))
         try:

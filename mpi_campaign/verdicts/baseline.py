@@ -28,6 +28,7 @@ from postprocess.families.nbc_overlap.points import record_metrics
 from postprocess.records.fields import RecordError
 from postprocess.records.host_limits import starved_words
 from postprocess.records.load import IMPACT_SCHEMA, is_as_asked, load_record, message_sizes, schema_of
+from postprocess.records.storage import record_file
 from postprocess.statistics.limits import LEAST_DIFFERENCE, LEAST_RATIO
 
 QUANTILE = 0.95
@@ -192,7 +193,7 @@ def _records_of(run: RunFolder) -> Iterable[tuple[str, Mapping[str, float], str,
         if stopped := starved_words(manifest, case.as_dict()):
             yield case.label, {}, "", stopped
             continue
-        path = run.records / f"{case.stem}.jsonl"
+        path = record_file(run.records / f"{case.stem}.jsonl")
         try:
             if schema_of(path) == IMPACT_SCHEMA:
                 yield _impact_numbers(case, path, grid)
@@ -216,7 +217,7 @@ def _overlap_numbers(run: RunFolder, case: Case, path: Path, grid: str) -> tuple
     record = load_record(path)
     header = record.header
     basic = case.basic
-    beside = None if basic in (None, case) else run.records / f"{basic.stem}.jsonl"
+    beside = None if basic in (None, case) else record_file(run.records / f"{basic.stem}.jsonl")
     numbers = record_metrics(path, beside if beside is not None and beside.is_file() else None)
     named = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
     sizes = message_sizes(path)

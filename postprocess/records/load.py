@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from postprocess.drawing.text import clean, short
 from postprocess.records.fields import Fields, Json, Nanoseconds, RecordError, fail, json_object, lines_of
+from postprocess.records.storage import first_line, record_file, record_files, record_name
 
 RECORD_SCHEMA = "mpi-campaign.record"
 RECORD_VERSIONS = (1, 2, 3)
@@ -310,7 +311,7 @@ class Record:
     @property
     def name(self) -> str:
         """The record's path inside a run folder, as the manifest's cases name it."""
-        return f"records/{self.path.name}"
+        return record_name(self.path)
 
 
 @dataclass(frozen=True)
@@ -377,7 +378,7 @@ def load_run(path: Path | str) -> Run:
     problems += lost
     records: list[Record] = []
     others: list[Path] = []
-    files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
+    files = record_files(folder)
     checksums = manifest.get("checksums")
     for file in files:
         try:
@@ -408,8 +409,7 @@ def message_sizes(path: Path | str) -> str:
 def schema_of(path: Path) -> str:
     """The schema that a record file's first line names; empty where it names none, for whatever reason."""
     try:
-        with path.open("rb") as file:
-            return str(json_object(file.readline().decode("utf-8"), path.name).get("schema") or "")
+        return str(json_object(first_line(path).decode("utf-8"), path.name).get("schema") or "")
     except (OSError, UnicodeDecodeError, RecordError):
         return ""
 
@@ -472,7 +472,7 @@ def _told_of_records(path: Path, manifest: Json) -> tuple[Json, list[str]]:
         name = clean(case.get("case") or record or "a case")
         if result not in RESULTS:
             problems.append(f"manifest.json: {name} has the result {clean(result)!r}, none of {', '.join(RESULTS)}")
-        if isinstance(record, str) and not (path / record).is_file():
+        if isinstance(record, str) and not record_file(path / record).is_file():
             problems.append(f"{clean(record)}: missing")
             cases.append({**case, "result": "missing", "reason": f"its record {record} is not there"})
         else:

@@ -30,6 +30,7 @@ from postprocess.families.mpi_impact.table import impact_of, impact_table
 from postprocess.families.nbc_overlap.points import CASE, points_of
 from postprocess.records.fields import RecordError, fail
 from postprocess.records.load import MANIFEST_VERSION, failed_records, load_run
+from postprocess.records.storage import record_files
 from postprocess.statistics import metrics
 from postprocess.statistics.effects import Integers, repetition_medians
 
@@ -161,8 +162,8 @@ def _refused(folder: Path) -> dict[str, tuple[str, str]]:
 
 def _impacts(folder: Path) -> pa.Table:
     """What an idle library cost, of a run whose points are in tables. Raises RecordError."""
-    there = (folder / "impact.parquet").exists() or any((folder / "records").glob("*mpi_impact*.jsonl"))
-    if not there:
+    records = record_files(folder / "records")
+    if not (folder / "impact.parquet").exists() and not any("mpi_impact" in file.name for file in records):
         return _SCHEMA.empty_table()
     kept = _tables(folder, (("impact.parquet", [*_OF_IMPACT, "record"]),))
     return _of_impacts(impact_of(load_run(folder)) if kept is None else kept[0].to_pandas())

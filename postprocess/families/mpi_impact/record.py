@@ -25,6 +25,7 @@ from postprocess.records.load import (
     progress_of,
     schema_of,
 )
+from postprocess.records.storage import record_name
 
 VERSION = 1
 MPI_IMPACT, COMPUTE_ALONE = PROGRAMS = ("mpi_impact", "compute_alone")
@@ -129,7 +130,7 @@ class ImpactRecord:
     @property
     def name(self) -> str:
         """The record's path inside a run folder, as the manifest's cases name it."""
-        return f"records/{self.path.name}"
+        return record_name(self.path)
 
 
 def load_impact(path: Path | str) -> ImpactRecord:

@@ -29,6 +29,7 @@ from postprocess.drawing.text import clean, interval, ratio, short, size
 from postprocess.records.fields import Fields, Json, RecordError, fail, lines_of
 from postprocess.records.load import PEER_SCHEMA, Run, failed_records, schema_of
 from postprocess.records.remarks import without_remarks
+from postprocess.records.storage import record_name
 from postprocess.statistics import metrics
 
 PEER_VERSION = 1
@@ -351,7 +352,7 @@ class PeerRecord:
     @property
     def name(self) -> str:
         """The record's path inside a run folder, as the manifest's cases name it."""
-        return f"records/{self.path.name}"
+        return record_name(self.path)
 
 
 def write_peer_record(path: Path, header: PeerHeader, results: Sequence[PeerResult], wall_seconds: float) -> None:
