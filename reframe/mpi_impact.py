@@ -17,6 +17,7 @@ from reframe.core.builtins import fixture, parameter, run_before, sanity_functio
 from reframe.core.exceptions import SanityError
 
 from mpi_campaign.archive import run_folders
+from mpi_campaign.libraries import recording
 from mpi_campaign.planning.benchmarks import BENCHMARKS, COMPUTATIONS
 from mpi_campaign.systems import site
 
@@ -39,6 +40,7 @@ class MpiImpact(MeasuredTest):
         self.job.num_cpus_per_task = self.num_cpus_per_task
         launcher = self.job.launcher.run_command(self.job)
         options = ["--programs", str(self.build.programs), "--launcher", launcher, "--record", run_folders.RECORD]
+        options += recording.ranks(self.current_environ.extras["family"], self.current_environ.extras["version"])
         options += self.sizes_options()
         options += ["--limit-seconds", f"{self.hung_after_seconds:.1f}"]
         if self.budget_seconds:

@@ -13,7 +13,7 @@ from nbc_overlap_basic import NbcOverlap, nbc_overlap_basic
 from overlap_base import MeasuredTest
 from reframe.core.builtins import fixture, parameter, run_after
 
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 
 
 @rfm.simple_test
@@ -23,13 +23,13 @@ class nbc_overlap(NbcOverlap):
     descr = "overlap of a nonblocking collective beside basic"
     valid_systems = ["+mpi"]
     valid_prog_environs = ["+mpi"]
-    configuration = parameter(list(registry.CONFIGURATIONS))
+    configuration = parameter(list(CONFIGURATIONS))
     test_interval_ns = parameter([0], type=int)
     basic = fixture(nbc_overlap_basic, scope="environment")
 
     @run_after("init")
     def who_tests(self) -> None:
-        reason = registry.CONFIGURATIONS[self.configuration].without_tests
+        reason = CONFIGURATIONS[self.configuration].without_tests
         self.skip_if(bool(self.test_interval_ns and reason), reason)
 
     def identify(self) -> dict[str, Any]:

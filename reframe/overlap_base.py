@@ -22,10 +22,13 @@ from reframe.core.logging import getlogger
 from mpi_campaign.archive import references, run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.launching.wire import WIRE_RATE
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries import launch_environment, launches, recording
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
+from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.libraries.settings import Impossible, Request, Settings
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.systems import site
+from mpi_campaign.systems import known_systems, site
 from mpi_campaign.this_machine import host, machine
 from mpi_campaign.toolchains import builds
 from mpi_campaign.toolchains.spack import installed, provider
@@ -116,7 +119,7 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         ]
         wrapper = builds.environment(extras["family"], extras["version"], extras["prefix"])
         inside = site.let_into(self.current_partition)
-        own = registry.own_libraries(Path(extras["prefix"]), registry.Settings(wrapper))
+        own = launch_environment.own_libraries(Path(extras["prefix"]), Settings(wrapper))
         variables = environ.added(environ.BUILD, wrapper, inside=inside, libraries=own)
         self.prebuild_cmds = environ.script(environ.BUILD, site.exported(self), variables)
 
@@ -248,7 +251,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     @property
     def computing_threads(self) -> int:
         """Of each rank, in this configuration: its share of cores, or one fewer."""
-        return registry.CONFIGURATIONS[self.case.configuration].computing_threads(self.threads_per_rank)
+        return CONFIGURATIONS[self.case.configuration].computing_threads(self.threads_per_rank)
 
     @run_after("init")
     def tag_suites(self) -> None:
@@ -258,14 +261,13 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     def place(self) -> None:
         """How many ranks, on how many cores each; skipped with the reason where that cannot be."""
         self.case_stem = self.case.stem
-        local = self.is_local()  # cores and CPUs of another machine are found there
-        cores = machine.cores().physical if local else self.current_partition.processor.num_cores or 1
-        cpus = machine.core_cpus() if local else ()
-        placement = registry.Placement.on(cores, self.ranks, self.threads_per_rank, cpus, crowding=self.oversubscribe)
+        there = known_systems.of_reframe(self.current_partition, here=self.is_local())
+        placement = Placement.on(there.node, self.ranks, self.threads_per_rank, crowding=self.oversubscribe)
         self.threads_per_rank = placement.threads_per_rank
         self.skip_if(
             placement.oversubscribed and not self.oversubscribe,
-            f"{self.ranks} ranks of {self.threads_per_rank} threads need {placement.cores} cores, there are {cores}",
+            f"{self.ranks} ranks of {self.threads_per_rank} threads need {placement.cores_per_node} cores, there are "
+            f"{there.node.cores}",
         )
         self.reference_key = references.key(self.case, self.times.name, self.ranks, self.threads_per_rank)
         accepted = references.path_of(self.current_system.name)
@@ -274,15 +276,21 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         self.num_tasks = self.ranks
         self.num_cpus_per_task = self.threads_per_rank
         if self.network.startswith("wire"):
-            refusal = machine.wire_refusal()
+            refusal = known_systems.network_refusal(self.network)
             self.skip_if(refusal is not None, refusal)
         extras = self.current_environ.extras
-        self.allowed_cpus = host.list_text(machine.cores().cpus) if local else ""
-        request = registry.Request(
-            Path(extras["prefix"]), extras["version"], self.case.configuration, self.network, placement, here=local
+        self.allowed_cpus = host.list_text(there.node.all_cpus)
+        request = Request(
+            Path(extras["prefix"]),
+            extras["version"],
+            self.case.configuration,
+            self.network,
+            placement,
+            here=there.here,
+            launcher=there.launcher,
         )
-        answer = registry.launch(extras["family"], request)
-        if isinstance(answer, registry.Impossible):
+        answer = launches.launch(extras["family"], request)
+        if isinstance(answer, Impossible):
             self.skip(answer.reason)
         else:
             self.launch = answer
@@ -323,8 +331,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
 
     def launch_variables(self, purpose: str, inside: environ.LetIn) -> dict[str, str]:
         """What a launch has beside that which passes."""
-        own = registry.own_libraries(Path(self.current_environ.extras["prefix"]), self.launch)
-        threads = registry.computing(self.computing_threads)
+        own = launch_environment.own_libraries(Path(self.current_environ.extras["prefix"]), self.launch)
+        threads = launch_environment.computing(self.computing_threads)
         return environ.added(purpose, self.launch.env, threads, inside=inside, libraries=own)
 
     def words(self) -> list[str]:
@@ -355,6 +363,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
             str(self.computing_threads),
             "--metadata",
             "metadata.json",
+            *recording.environment(self.current_environ.extras["family"]),
+            *recording.controls(self.current_environ.extras["family"]),
             *self.launch.program,
         ]
 
@@ -364,7 +374,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         given = Path(self.metadata_file)
         facts = json.loads(given.read_text()) if given.is_file() else {}  # gone when a run's command is typed again
         made = {name: extras[name] for name in ("prefix", "packages", "spack") if extras[name] is not None}
-        progresses_in = registry.progresses_in(
+        progresses_in = launches.progresses_in(
             extras["family"], Path(extras["prefix"]), extras["version"], self.network
         )
         placed = {"allowed_cpus": self.allowed_cpus, "shares": self.shares}

@@ -23,7 +23,7 @@ from reframe.core.exceptions import SanityError
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries import launch_environment
 from mpi_campaign.planning.benchmarks import BENCHMARKS
 from mpi_campaign.toolchains import peers
 from mpi_campaign.toolchains.spack.build import Build
@@ -112,7 +112,7 @@ class PeerTest(MeasuredTest):
         return {**first, **super().launch_variables(purpose, inside)}
 
     def linker_path(self) -> str:
-        return registry.own_libraries(Path(self.current_environ.extras["prefix"]), self.launch)
+        return launch_environment.own_libraries(Path(self.current_environ.extras["prefix"]), self.launch)
 
     def words(self) -> list[str]:
         return [str(self.program.path), *self.launches[0].arguments]

@@ -17,7 +17,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from mpi_campaign import ROOT
 from mpi_campaign.__main__ import answer
-from mpi_campaign.commands.testing import PARTS
+from mpi_campaign.commands.testing import PARTS, RARE_TOO
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains.spack import tool
@@ -110,6 +110,10 @@ hypothesis.settings.register_profile("campaign", deadline=None)  # a busy machin
 hypothesis.settings.load_profile("campaign")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(RARE_TOO, action="store_true", help="also tests that are slow and rarely fail")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     # What is started by `nohup`, or in the background of a shell, ignores signals, and so would all that tests start.
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
@@ -117,6 +121,7 @@ def pytest_configure(config: pytest.Config) -> None:
             signal.signal(number, usual)
     config.addinivalue_line("markers", "needs(part): skipped by name where this machine lacks the part")
     config.addinivalue_line("markers", "slow: launches MPI or builds; left out by --quick")
+    config.addinivalue_line("markers", "rare: slow, and fails rarely; only with `campaign test --all`")
 
 
 def _alone(item: pytest.Item) -> bool:
@@ -157,6 +162,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("rare") and not item.config.getoption(RARE_TOO):
+        pytest.skip("rare: `./campaign test --all` runs it")
     required = os.environ.get("CAMPAIGN_TEST_REQUIRE", "").split(",")
     for mark in item.iter_markers("needs"):
         part = mark.args[0]

@@ -11,7 +11,9 @@ import scipy_openblas32
 
 from mpi_campaign import ROOT
 from mpi_campaign.children import environ
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries import launches, registry
+from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.libraries.settings import Request, Settings
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
 
@@ -98,11 +100,6 @@ def each(*cpus: int) -> tuple[tuple[int, ...], ...]:
     return tuple((cpu,) for cpu in cpus)
 
 
-def _handed_over(family: str, name: str, value: str) -> tuple[str, ...]:
-    """The launcher's words for a variable of the ranks."""
-    return ("-x", f"{name}={value}") if family == "openmpi" else ("-genv", name, value)
-
-
 def launch_line(
     program: Path,
     *words: str,
@@ -121,11 +118,13 @@ def launch_line(
     mpi = resolving.resolve(resolving.parse(toolchain), print)
     cpus = machine.core_cpus()
     bound = configuration != "basic" and ranks * threads <= len(cpus)
-    placement = registry.Placement(ranks, threads, oversubscribed=not bound, cpus=cpus, crowding=True)
-    request = registry.Request(Path(mpi.prefix), mpi.version, configuration, network, placement)
-    settings = registry.launch(mpi.family, request)
-    assert isinstance(settings, registry.Settings), settings
-    options = [word for name, value in (env or {}).items() for word in _handed_over(mpi.family, name, value)]
+    placement = Placement(1, ranks, threads, oversubscribed=not bound, cpus=cpus, crowding=True)
+    request = Request(Path(mpi.prefix), mpi.version, configuration, network, placement)
+    settings = launches.launch(mpi.family, request)
+    assert isinstance(settings, Settings), settings
+    launcher = registry.library(mpi.family).launcher(request.launcher, mpi.version)
+    assert launcher is not None
+    options = [word for name, value in (env or {}).items() for word in launcher.hand_over(name, value)]
     options += settings.launcher_options(program.parent)
     line = [mpi.mpiexec, "-n", str(ranks), *options, str(program), *settings.program, *words]
     return line, environ.built(environ.LAUNCH, settings.env)

@@ -100,6 +100,7 @@ EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent
         (["report", EXAMPLE, "--format", "svg,gif"], ["gif", "svg, png, pdf"]),
         (["report", EXAMPLE, "--maps", "/proc/nowhere"], ["/proc/nowhere", "--maps"]),
         (["test", "--require", "luck"], ["luck", "browser", "wire"]),
+        (["test", "--quick", "--all"], ["--quick", "--all", "give one of them"]),
     ],
     ids=lambda value: " ".join(value) if value and value[0] in ("run", "show", "report", "test", "walk") else "",
 )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mpi_campaign import ROOT
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.running.verify import cpus_of
 from mpi_campaign.this_machine import machine
 from postprocess.records.load import Record, load_record
@@ -67,7 +67,7 @@ def test_the_progress_thread_has_its_core_and_says_so_where_that_computes(
     run: Path, toolchain: str, configuration: str
 ) -> None:
     header = record(run, toolchain, configuration).header
-    assert header.progress.source == registry.CONFIGURATIONS[configuration].progress
+    assert header.progress.source == CONFIGURATIONS[configuration].progress
     assert header.progress.pinned_by == ("library" if configuration == "dedicated" else "program")
     assert header.progress.given_up_cores == (SHARE > 1)
     assert header.oversubscribed is header.shared_core is (SHARE == 1)

@@ -240,10 +240,11 @@ sys.path.insert(0, {root!r})
 from tests.postprocess import synthetic_selfcheck as synthetic
 parser = argparse.ArgumentParser()
 for name in ("--record", "--only", "--sizes", "--save-sizes", "--toolchain", "--provider", "--network", "--threads",
-             "--repetitions"):
+             "--repetitions", "--record-environment"):
     parser.add_argument(name)
 parser.add_argument("--quiet", action="store_true", required=True)
 asked = parser.parse_args()
+assert "UCX_*" in asked.record_environment
 number = len(list(Path(asked.record).parent.glob("*.jsonl")))
 behaviour = Path({folder!r}, "behaviour").read_text().split()[number:][:1]
 if behaviour == ["refuses"]:

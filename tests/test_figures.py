@@ -14,7 +14,8 @@ import pytest
 from mpi_campaign import ROOT
 from mpi_campaign.doctor import disturbances, figures
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries.registry import Impossible, Placement, Settings
+from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.libraries.settings import Impossible, Settings
 from mpi_campaign.planning import plan
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
@@ -110,7 +111,7 @@ def test_the_page_of_this_project_has_a_place() -> None:
 def test_without_nodes_only_what_needs_them_is_left_out(tmp_path: Path, *, nodes: bool) -> None:
     mpi = resolving.Toolchain("mpich@1", "mpich", "1", "prefix", "/p", "/p/bin/mpicc", "/p/bin/mpiexec")
     between = Settings(options=("-hosts", "node0,node1")) if nodes else Impossible("no namespaces")
-    placement = Placement(2, 1)
+    placement = Placement(1, 2, 1)
     program, truth = Path("/p/check"), Path("/p/truth")
     launches = figures.Launches(mpi, placement, Settings(), between, program, truth, tmp_path, figures.WHOLE)
     steps = list(launches.steps())

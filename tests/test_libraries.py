@@ -1,21 +1,31 @@
 """The registry: what each library is given, and what is known to be impossible."""
 
+import itertools
+import re
+from collections.abc import Iterable
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpi_campaign import ROOT
 from mpi_campaign.commands import listing
-from mpi_campaign.libraries import registry
-from mpi_campaign.libraries.registry import CONFIGURATIONS, LIBRARIES, Impossible, Placement, Request, Settings
+from mpi_campaign.libraries import launches, recording, registry
+from mpi_campaign.libraries.configurations import CONFIGURATIONS, NETWORKS
+from mpi_campaign.libraries.identity import reported_version
+from mpi_campaign.libraries.placement import NodeShape, Placement
+from mpi_campaign.libraries.registry import LIBRARIES
+from mpi_campaign.libraries.settings import Answer, Impossible, Request, Settings
+from mpi_campaign.libraries.versions import same_version
 from mpi_campaign.this_machine import machine
 from tests.support import each
 
-TWO_CORES = Placement(ranks=2, threads_per_rank=1, cpus=each(0, 1))
+TWO_CORES = Placement(nodes=1, ranks_per_node=2, threads_per_rank=1, cpus=each(0, 1))
 # Two sockets whose CPUs the kernel numbers in turn.
-EIGHT_CORES = Placement(ranks=2, threads_per_rank=4, cpus=each(0, 2, 4, 6, 1, 3, 5, 7))
+EIGHT_CORES = Placement(nodes=1, ranks_per_node=2, threads_per_rank=4, cpus=each(0, 2, 4, 6, 1, 3, 5, 7))
 WIRE = "wire:2gbit"
 MPICH_LIKE = ("mpich", "mvapich")
 NEWEST = "9999.1"  # of any library; Intel MPI counts years
@@ -23,8 +33,8 @@ NEWEST = "9999.1"  # of any library; Intel MPI counts years
 
 def asked(
     family: str, configuration: str, network: str = WIRE, placement: Placement = EIGHT_CORES, version: str = NEWEST
-) -> registry.Answer:
-    return registry.launch(family, Request(Path("/opt/mpi"), version, configuration, network, placement))
+) -> Answer:
+    return launches.launch(family, Request(Path("/opt/mpi"), version, configuration, network, placement))
 
 
 def launched(
@@ -63,7 +73,7 @@ def test_a_ranks_share_is_consecutive_cores_and_the_last_of_them_is_dedicated() 
 
 @pytest.mark.parametrize("configuration", [name for name, one in CONFIGURATIONS.items() if one.gives_up_core])
 def test_ranks_that_share_cores_have_none_to_give_up(configuration: str) -> None:
-    crowded = Placement.on(2, 4, 1, each(0, 1), crowding=True)
+    crowded = Placement.on(NodeShape(2, each(0, 1)), 4, 1, crowding=True)
     assert crowded.oversubscribed
     reason = refused("mpich", configuration, placement=crowded)
     assert reason.startswith(f"{configuration} keeps a core of each rank free of computation")
@@ -71,7 +81,7 @@ def test_ranks_that_share_cores_have_none_to_give_up(configuration: str) -> None
 
 
 def test_cpus_that_are_not_those_of_the_cores_are_not_used() -> None:
-    assert Placement.on(16, 2, 0, each(0, 1)).dedicated_cpus == ()
+    assert Placement.on(NodeShape(16, each(0, 1)), 2, 0).dedicated_cpus == ()
 
 
 def test_a_core_that_is_given_up_does_not_compute() -> None:
@@ -122,14 +132,14 @@ def test_a_rank_with_one_core_has_none_to_give_up(family: str, configuration: st
     reason = refused(family, configuration, network, TWO_CORES)
     assert reason.startswith(f"{configuration} needs 2 cores per rank, there is 1")
     assert "--oversubscribe" in reason
-    allowed = Placement(2, 1, cpus=each(0, 1), crowding=True)
+    allowed = Placement(1, 2, 1, cpus=each(0, 1), crowding=True)
     assert launched(family, configuration, network, allowed).program[-2:] == ("--dedicated-cpus", "0,1")
 
 
 @pytest.mark.parametrize("configuration", ["dedicated_unbound", "basic_reduced"])
 def test_a_control_with_no_core_left_says_nothing_and_is_never_run(configuration: str) -> None:
     for crowding in (False, True):
-        placement = Placement(2, 1, cpus=each(0, 1), crowding=crowding)
+        placement = Placement(1, 2, 1, cpus=each(0, 1), crowding=crowding)
         assert (
             refused("mpich", configuration, placement=placement)
             == f"{configuration} needs 2 cores per rank, there is 1"
@@ -139,12 +149,12 @@ def test_a_control_with_no_core_left_says_nothing_and_is_never_run(configuration
 @pytest.mark.parametrize("family", sorted(set(LIBRARIES) - {"madmpi"}))
 def test_every_library_binds_ranks_to_their_share_unless_oversubscribed(family: str) -> None:
     for configuration in ("basic", "apphelper", "basic_reduced"):
-        bound = launched(family, configuration, "shm", Placement(2, 4))
+        bound = launched(family, configuration, "shm", Placement(1, 2, 4))
         assert any("4" in word for word in [*bound.options, *bound.env.values()])
-    assert launched(family, "basic", "shm", Placement(2, 4, oversubscribed=True)) != launched(family, "basic", "shm")
+    assert launched(family, "basic", "shm", Placement(1, 2, 4, oversubscribed=True)) != launched(family, "basic", "shm")
 
 
-WITH_SIBLINGS = Placement(ranks=2, threads_per_rank=2, cpus=((1, 65), (2, 66), (4,), (7, 71)))
+WITH_SIBLINGS = Placement(nodes=1, ranks_per_node=2, threads_per_rank=2, cpus=((1, 65), (2, 66), (4,), (7, 71)))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +177,7 @@ def test_ranks_are_bound_to_cpus_by_the_kernels_numbers(family: str, version: st
 
 def test_a_list_of_cpus_never_ends_where_hydra_would_write_behind_its_memory() -> None:
     for first in range(0, 200):
-        placement = Placement(1, 5, cpus=each(*range(first, first + 5)))
+        placement = Placement(1, 1, 5, cpus=each(*range(first, first + 5)))
         (text,) = launched("mpich", "basic", "shm", placement).options[-1].removeprefix("user:").split(",")
         assert len(text) % 8
         assert [int(cpu) for cpu in text.split("+")] == list(range(first, first + 5))
@@ -176,8 +186,8 @@ def test_a_list_of_cpus_never_ends_where_hydra_would_write_behind_its_memory() -
 @pytest.mark.parametrize("family", sorted(set(LIBRARIES) - {"madmpi"}))
 def test_a_launch_here_looks_for_no_other_machine_and_one_in_a_job_may(family: str) -> None:
     for version in ("4.1.8", NEWEST):
-        request = Request(Path("/opt/mpi"), version, "basic", "native", Placement(2, 4))
-        here, job = (registry.launch(family, replace(request, here=value)) for value in (True, False))
+        request = Request(Path("/opt/mpi"), version, "basic", "native", Placement(1, 2, 4))
+        here, job = (launches.launch(family, replace(request, here=value)) for value in (True, False))
         assert isinstance(here, Settings)
         assert isinstance(job, Settings)
         assert {"fork", "isolated", "ssh"} & set(here.options)
@@ -248,7 +258,7 @@ def test_mpich_before_4_cannot_and_the_benchmark_does(family: str) -> None:
 
 @pytest.mark.parametrize("family", ["mpich", "intel"])
 def test_where_cpus_are_not_known_the_benchmark_finds_the_core_and_binds(family: str) -> None:
-    answer = launched(family, "dedicated", placement=Placement(2, 4))
+    answer = launched(family, "dedicated", placement=Placement(1, 2, 4))
     assert answer.program == ("--move-progress-threads",)
     assert not any(
         "AFFINITY" in name or "PIN" in name for name in answer.env.keys() - {"I_MPI_PIN_DOMAIN", "I_MPI_PIN_CELL"}
@@ -278,7 +288,7 @@ def test_of_two_builds_of_intel_every_configuration_takes_the_one_with_progress_
     tmp_path: Path, configuration: str
 ) -> None:
     (tmp_path / "lib" / "release_mt").mkdir(parents=True)
-    answer = registry.launch("intel", Request(tmp_path, "2019.7.217", configuration, WIRE, EIGHT_CORES))
+    answer = launches.launch("intel", Request(tmp_path, "2019.7.217", configuration, WIRE, EIGHT_CORES))
     assert isinstance(answer, Settings)
     first = answer.env["LD_LIBRARY_PATH"].split(":")[0]
     assert first == f"{tmp_path}/lib/release_mt"
@@ -317,8 +327,8 @@ def test_mvapich2_for_infiniband_has_no_tcp_and_is_not_started_over_a_wire(
         (tmp_path / "bin" / program).write_text(f"#!/bin/sh\ncat <<'END'\n{text.format(device=device)}END\n")
         (tmp_path / "bin" / program).chmod(0o755)
 
-    def over(network: str) -> registry.Answer:
-        return registry.launch("mvapich2", Request(tmp_path, "2.3.7", configuration, network, EIGHT_CORES))
+    def over(network: str) -> Answer:
+        return launches.launch("mvapich2", Request(tmp_path, "2.3.7", configuration, network, EIGHT_CORES))
 
     had = not program or device in ("ch3:nemesis", "ch3:sock")
     answer = over(WIRE)
@@ -350,7 +360,7 @@ def test_madmpi_progresses_in_every_configuration() -> None:
 )
 def test_what_a_library_has_to_offer_is_known(family: str, network: str, configurations: tuple[str, ...]) -> None:
     """Whatever the machine has: what is advised may be had on another one."""
-    assert registry.progresses_in(family, Path("/opt/mpi"), NEWEST, network) == configurations
+    assert launches.progresses_in(family, Path("/opt/mpi"), NEWEST, network) == configurations
 
 
 @pytest.mark.parametrize(
@@ -371,18 +381,18 @@ def test_an_mpich_that_does_not_end_is_not_started(
         (tmp_path / "bin" / "mpichversion").write_text(f"#!/bin/sh\necho 'MPICH Device:    \t{device}'\n")
         (tmp_path / "bin" / "mpichversion").chmod(0o755)
     for configuration, rule in CONFIGURATIONS.items():
-        answer = registry.launch("mpich", Request(tmp_path, version, configuration, network, EIGHT_CORES))
+        answer = launches.launch("mpich", Request(tmp_path, version, configuration, network, EIGHT_CORES))
         assert isinstance(answer, Settings) is (had or rule.progress != "library"), configuration
         if isinstance(answer, Impossible):
             assert "hangs in MPI_Finalize" in answer.reason
-    assert ("async" in registry.progresses_in("mpich", tmp_path, version, network)) is had
+    assert ("async" in launches.progresses_in("mpich", tmp_path, version, network)) is had
 
 
 def test_an_unknown_mpi_is_plain_basic_and_what_the_application_does_itself() -> None:
     assert launched("mympi", "basic", "shm") == Settings()
     for configuration in ("async", "dedicated", "dedicated_unbound"):
-        assert "libraries/registry.py" in refused("mympi", configuration, "shm")
-    assert "libraries/registry.py" in refused("mympi", "basic")
+        assert "mpi_campaign/libraries/" in refused("mympi", configuration, "shm")
+    assert "mpi_campaign/libraries/" in refused("mympi", "basic")
     assert launched("mympi", "apphelper", "shm") == Settings(program=("--dedicated-cpus", "6,7"))
 
 
@@ -392,9 +402,9 @@ def test_what_cannot_be_had_says_why() -> None:
 
 
 def test_limits_are_by_network() -> None:
-    assert list(registry.limits("openmpi", "async", EIGHT_CORES)) == ["shm", "native"]
-    assert registry.limits("mpich", "dedicated", EIGHT_CORES) == {}
-    assert set(registry.limits("mpich", "dedicated", TWO_CORES)) == set(registry.NETWORKS)
+    assert list(launches.limits("openmpi", "async", EIGHT_CORES)) == ["shm", "native"]
+    assert launches.limits("mpich", "dedicated", EIGHT_CORES) == {}
+    assert set(launches.limits("mpich", "dedicated", TWO_CORES)) == set(NETWORKS)
 
 
 def test_the_list_says_for_every_library_and_configuration_what_can_be_had_here() -> None:
@@ -421,7 +431,7 @@ def test_the_list_says_for_every_library_and_configuration_what_can_be_had_here(
     ],
 )
 def test_the_library_says_its_version(family: str, text: str, version: str | None) -> None:
-    assert registry.reported_version(family, text) == version
+    assert reported_version(family, text) == version
 
 
 NUMBERS = st.lists(st.integers(0, 2100), min_size=2, max_size=4).map(lambda parts: ".".join(map(str, parts)))
@@ -434,26 +444,26 @@ BRANCHES = st.one_of(
 
 @given(NUMBERS, st.sampled_from("-.+"), ENDS)
 def test_a_library_may_leave_out_the_end_of_its_version(reported: str, separator: str, end: str) -> None:
-    assert registry.same_version(reported, reported)
-    assert registry.same_version(f"{reported}{separator}{end}", reported)
+    assert same_version(reported, reported)
+    assert same_version(f"{reported}{separator}{end}", reported)
 
 
 @given(NUMBERS, st.from_regex(r"[0-9a-z][0-9a-z.]{0,5}", fullmatch=True))
 def test_a_version_that_goes_on_is_another_one(version: str, end: str) -> None:
     """4.1.80 and 4.1.8rc1 are not 4.1.8, whichever of them was asked for."""
-    assert not registry.same_version(version, f"{version}{end}")
-    assert not registry.same_version(f"{version}{end}", version)
+    assert not same_version(version, f"{version}{end}")
+    assert not same_version(f"{version}{end}", version)
 
 
 @given(NUMBERS, NUMBERS)
 def test_other_numbers_are_another_version(asked: str, reported: str) -> None:
     parts, said = asked.split("."), reported.split(".")
-    assert registry.same_version(asked, reported) == (parts[: len(said)] == said)
+    assert same_version(asked, reported) == (parts[: len(said)] == said)
 
 
 @given(BRANCHES, NUMBERS)
 def test_a_branch_may_be_any_version(branch: str, reported: str) -> None:
-    assert registry.same_version(branch, reported)
+    assert same_version(branch, reported)
 
 
 @pytest.mark.parametrize(
@@ -473,11 +483,11 @@ def test_a_branch_may_be_any_version(branch: str, reported: str) -> None:
     ],
 )
 def test_versions_of_real_libraries(asked: str, reported: str, same: bool) -> None:
-    assert registry.same_version(asked, reported) is same
+    assert same_version(asked, reported) is same
 
 
 def request_of(version: str, configuration: str = "basic", network: str = "shm") -> Request:
-    return Request(Path("/nowhere"), version, configuration, network, Placement(2, 2, cpus=each(0, 1, 2, 3)))
+    return Request(Path("/nowhere"), version, configuration, network, Placement(1, 2, 2, cpus=each(0, 1, 2, 3)))
 
 
 @given(
@@ -492,12 +502,12 @@ def test_the_major_version_is_the_first_number(major: int, rest: str, before: st
 def test_a_branch_is_launched_as_the_newest_release_is(family: str, branch: str) -> None:
     for configuration in CONFIGURATIONS:
         for network in ("shm", "wire", "native"):
-            newest = registry.launch(family, request_of("9999.0", configuration, network))
-            assert registry.launch(family, request_of(branch, configuration, network)) == newest
+            newest = launches.launch(family, request_of("9999.0", configuration, network))
+            assert launches.launch(family, request_of(branch, configuration, network)) == newest
 
 
 def test_open_mpi_of_a_branch_has_the_shared_memory_of_its_release() -> None:
-    named = {version: registry.launch("openmpi", request_of(version)) for version in ("main", "v5.0.x", "v4.1.x")}
+    named = {version: launches.launch("openmpi", request_of(version)) for version in ("main", "v5.0.x", "v4.1.x")}
     options = {version: one.options for version, one in named.items() if isinstance(one, Settings)}
     assert "sm,self" in options["main"]
     assert "sm,self" in options["v5.0.x"]
@@ -510,3 +520,51 @@ def test_open_mpi_of_a_branch_has_the_shared_memory_of_its_release() -> None:
 )
 def test_a_release_is_told_by_its_numbers(version: str, is_40: bool) -> None:
     assert request_of(version).is_of(4, 0) is is_40
+
+
+# -- what records keep -------------------------------------------------------------------------------------------------
+
+
+def kept(option: tuple[str, ...], names: Iterable[str]) -> set[str]:
+    """Of these names, those that the programs let in: the last word that matches decides."""
+    found = set()
+    for name in names:
+        words = [word for word in option[1].split(",") if fnmatchcase(name, word.removeprefix("^"))]
+        if words and not words[-1].startswith("^"):
+            found.add(name)
+    return found
+
+
+@pytest.mark.parametrize("family", [*LIBRARIES, "mympi"])
+def test_records_keep_what_steers_a_launch(family: str) -> None:
+    """All that the registry sets, but for what only lets the library start."""
+    for configuration, network in itertools.product(CONFIGURATIONS, ("shm", "wire", "native")):
+        answer = asked(family, configuration, network)
+        steering = answer.env if isinstance(answer, Settings) else {}
+        left_out = set(steering) - kept(recording.environment(family), steering)
+        assert left_out <= {
+            "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "HYDRA_CONFIG_FILE", "I_MPI_ROOT",
+            "LD_LIBRARY_PATH",
+        }  # fmt: skip
+
+
+def test_records_of_a_library_that_is_not_known_keep_the_variables_of_all_of_them() -> None:
+    names = ["OMPI_MCA_btl", "MPIR_CVAR_NOLOCAL", "I_MPI_FABRICS", "MV2_USE_SHARED_MEM", "PIOM_DEDICATED", "UCX_TLS"]
+    assert kept(recording.environment("mympi"), names) == set(names)
+    assert kept(recording.environment("openmpi"), names) == {"OMPI_MCA_btl", "UCX_TLS"}
+    own = ["OMPI_MCA_orte_hnp_uri", "PMIX_MCA_mca_base_component_path", "I_MPI_HYDRA_IFACE", "HOME"]
+    assert kept(recording.environment("mympi"), own) == set()
+
+
+def test_no_program_names_a_variable_of_a_library() -> None:
+    """They are handed over, so that a library is one entry."""
+    names = {name for family in (*LIBRARIES, "mympi") for name in recording.environment(family)[1].split(",")}
+    names |= {one for entry in LIBRARIES.values() for by in entry.launchers for one in by.launcher.rank_variables}
+    prefixes = "|".join(sorted(name.removeprefix("^").removesuffix("*") for name in names))
+    controls = {name for entry in LIBRARIES.values() for name in entry.controls}
+    for path in (ROOT / "benchmarks").rglob("*.[ch]"):
+        if (ROOT / "benchmarks" / "tests") in path.parents:
+            continue
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(rf"\b(?:{prefixes})", text), path
+        assert not controls & set(re.findall(r'"([^"\n]*)"', text)), path

@@ -17,8 +17,9 @@ from pyroute2 import IPRoute
 
 from mpi_campaign import ROOT
 from mpi_campaign.launching import node_agent, nodes
-from mpi_campaign.libraries import registry
-from mpi_campaign.libraries.registry import Impossible, Placement, Request, Settings
+from mpi_campaign.libraries import launches
+from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.libraries.settings import Answer, Impossible, Request, Settings
 from mpi_campaign.toolchains import resolving
 from tests.support import as_another_user, succeed
 from tests.test_guard import alive, gone
@@ -263,8 +264,8 @@ def test_an_mpi_library_runs_between_nodes(name: str, configuration: str, tmp_pa
     source.write_text(PROGRAM)
     succeed(mpi.mpicc, str(source), "-o", str(tmp_path / "program"))
     layout = nodes.Layout(rate="10gbit")
-    request = Request(Path(mpi.prefix), mpi.version, configuration, "native", Placement(2, 1))
-    settings = registry.across_nodes(mpi.family, request, AGENT, layout.hosts)
+    request = Request(Path(mpi.prefix), mpi.version, configuration, "native", Placement(1, 2, 1))
+    settings = launches.across_nodes(mpi.family, request, AGENT, layout.hosts)
     if " " in AGENT and isinstance(settings, Impossible):
         pytest.skip(settings.reason)
     assert isinstance(settings, Settings), settings
@@ -349,9 +350,9 @@ def test_nodes_are_told_to_the_agent_in_a_variable(known: list[node_agent.Node])
 
 
 def test_the_registry_tells_launchers_about_nodes() -> None:
-    def across(family: str, version: str, ranks: int = 4, agent: str = "/opt/agent") -> registry.Answer:
-        request = Request(Path("/opt/mpi"), version, "basic", "native", Placement(ranks, 1))
-        return registry.across_nodes(family, request, agent, ["node0", "node1"])
+    def across(family: str, version: str, ranks: int = 4, agent: str = "/opt/agent") -> Answer:
+        request = Request(Path("/opt/mpi"), version, "basic", "native", Placement(1, ranks, 1))
+        return launches.across_nodes(family, request, agent, ["node0", "node1"])
 
     for family, version, per_node in (
         ("openmpi", "5.0.11", "ppr:2:node:OVERSUBSCRIBE"),

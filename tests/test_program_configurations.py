@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mpi_campaign.libraries import recording
 from mpi_campaign.running import verify
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
@@ -58,12 +59,14 @@ def one_line(stderr: str) -> str:
 
 
 def measured(build_for: Build, toolchain: str, tmp_path: Path, configuration: str, *words: str) -> Record:
-    """Two ranks with a core each."""
+    """Two ranks with a core each; the record keeps the library's own variables."""
     record = tmp_path / "record.jsonl"
     sizes = sizes_file(tmp_path / "sizes.json")
+    family = toolchain.partition("@")[0]
+    kept = (*recording.environment(family), *recording.controls(family))
     done = launch(
         build_for(toolchain) / "nbc_overlap", *ONE_POINT, "--configuration", configuration, "--sizes", str(sizes),
-        "--record", str(record), *words, toolchain=toolchain, configuration=configuration, network="wire",
+        "--record", str(record), *kept, *words, toolchain=toolchain, configuration=configuration, network="wire",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     validate_record(record)

@@ -10,7 +10,7 @@ import pytest
 
 from mpi_campaign import ROOT
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import COMPUTATIONS
 from mpi_campaign.running.reframe_session import command, pattern
@@ -65,7 +65,7 @@ def toolchain() -> None:
 def test_every_case_is_listed(system: str, tmp_path: Path) -> None:
     done = reframe(system, tmp_path, "-l")
     assert done.returncode == 0, done.stdout
-    own = [f"%configuration={one} %test_interval_ns=0" for one in registry.CONFIGURATIONS]
+    own = [f"%configuration={one} %test_interval_ns=0" for one in CONFIGURATIONS]
     basics = [f"%basic.collective={one}" for one in suites.FIVE]
     for parameters in itertools.product(own, basics, [f"%basic.computation={one}" for one in COMPUTATIONS]):
         assert f"nbc_overlap {' '.join(parameters)} " in done.stdout

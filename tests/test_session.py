@@ -9,14 +9,14 @@ import pytest
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Options, Plan
 from mpi_campaign.running import case_results
 from mpi_campaign.running.reframe_session import EVENT, Event, Outcome, outcomes, pattern
 
 CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_overlap", "ibcast")
-PLAN = Plan(Options(), "wire:2gbit", {0: registry.Placement(2, 1)}, (CASE,), {})
+PLAN = Plan(Options(), "wire:2gbit", {0: Placement(1, 2, 1)}, (CASE,), {})
 WHOLE = '{"type": "header"}\n{"type": "footer", "complete": true}\n'
 
 

@@ -22,10 +22,9 @@ from mpi_campaign import ROOT
 from mpi_campaign.archive import provenance
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import registry
-from mpi_campaign.planning import plan
 from mpi_campaign.running import case_results
 from mpi_campaign.running.reframe_session import Outcome
-from mpi_campaign.systems import new_system
+from mpi_campaign.systems import known_systems, new_system
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, peers
 from mpi_campaign.toolchains.spack import environment, installed, matrix, provider, tool
@@ -708,7 +707,7 @@ def described(alone: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], s
         (folder / "bin" / "spack").write_text(script)
         monkeypatch.setenv("SPACK_ROOT", str(folder))
         monkeypatch.setattr(new_system, "ROOT", alone)
-        monkeypatch.setattr(plan, "SYSTEMS", alone / "systems")
+        monkeypatch.setattr(known_systems, "SYSTEMS", alone / "systems")
         return new_system.write("here", force=False, say=print)
 
     return describe

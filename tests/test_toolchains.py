@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries import launchers
+from mpi_campaign.libraries import identity
 from mpi_campaign.toolchains import resolving
 
 names = st.from_regex(resolving.NAME, fullmatch=True)
@@ -131,7 +131,7 @@ def test_a_launcher_of_another_library_or_one_that_does_not_answer_is_told(
 ) -> None:
     monkeypatch.setattr(resolving, "STATE", tmp_path / "state")
     monkeypatch.setattr(resolving, "STORE", tmp_path / "state" / "toolchains.json")
-    monkeypatch.setattr(launchers, "ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(identity, "ANSWER_SECONDS", 1.0)
     program(tmp_path / "bin" / "mpicc", "")
     (tmp_path / "bin" / "mpiexec").write_text(f"#!/bin/sh\n{launcher}\n")
     (tmp_path / "bin" / "mpiexec").chmod(0o755)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign.libraries.registry import CONFIGURATIONS
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.running import verify
 from tests.postprocess import synthetic

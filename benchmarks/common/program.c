@@ -47,6 +47,8 @@ static void describe_configuration(struct program *program, struct option_entry 
         {.name = "move-progress-threads", .kind = OPTION_FLAG, .target = &s->move_progress_threads,
          .help = "after MPI_Init this program moves the threads that MPI started: with dedicated to the dedicated core, for libraries that cannot bind "
                  "them; with dedicated_unbound to all CPUs of the rank, for libraries that always bind them"},
+        {.name = "record-controls", .kind = OPTION_TEXT, .target = &s->record_controls, .value_name = "LIST",
+         .help = "control variables of MPI_T whose values the record keeps: names, comma-separated, '*' for any letters; default: none"},
         {.name = "limit-seconds", .kind = OPTION_REAL, .target = &s->limit_seconds, .minimum = 0, .maximum = 1e7, .value_name = "S",
          .help = "a run that is not over after so long hangs: each rank says where on standard error, the record is closed, and the run ends "
                  "with exit code 1. 0: no limit (default)"},
@@ -66,6 +68,9 @@ static void describe_options(struct program *program, struct option_entry entrie
          .help = "the record, JSON Lines; must not exist"},
         {.name = "metadata", .kind = OPTION_TEXT, .target = &s->metadata, .value_name = "FILE",
          .help = "a JSON object that is put into the record's header as it is"},
+        {.name = "record-environment", .kind = OPTION_TEXT, .target = &s->record_environment, .value_name = "LIST",
+         .help = "environment variables that the record keeps beside those of OpenMP and BLAS: names, comma-separated, '*' for any letters; "
+                 "'^' before a name leaves out what an earlier one let in. One that looks like a secret is never kept"},
         {.name = "toolchain", .kind = OPTION_TEXT, .target = &s->toolchain, .value_name = "NAME", .help = "label in the record's header"},
         {.name = "provider", .kind = OPTION_TEXT, .target = &s->provider, .value_name = "NAME", .help = "label in the record's header"},
         {.name = "network", .kind = OPTION_TEXT, .target = &s->network, .value_name = "NAME",
@@ -249,7 +254,7 @@ static bool write_on_rank_0(struct program *program, const struct program_header
     snprintf(standard, sizeof standard, "%d.%d", version, subversion);
     char *clock = program->kind->clockless ? NULL : clock_text(program->clock);
     const bool configurable = program->kind->close_hung != NULL;
-    char *variables = configurable ? transport_variables() : NULL;
+    char *variables = configurable ? transport_variables(s->record_controls) : NULL;
     const struct configuration *c = program->configuration;
     const bool by_program = c->source == PROGRESS_APPLICATION || s->move_progress_threads;
     const struct record_progress progress = {.source = configuration_source_name(c->source),
@@ -290,6 +295,7 @@ static bool write_on_rank_0(struct program *program, const struct program_header
         .build_dirty = BUILD_DIRTY,
         .build_blas = compute_blas_description(),
         .environment = environ,
+        .environment_list = s->record_environment,
         .mpi_variables = variables,
         .plan = own->plan,
         .metadata = program->metadata,

@@ -32,6 +32,7 @@ struct program_settings {
     int64_t threads; /* 0: not given */
     const char *record;
     const char *metadata;
+    const char *record_environment; /* NULL: not given */
     const char *toolchain;
     const char *provider;
     const char *network;
@@ -39,6 +40,7 @@ struct program_settings {
     int configuration;
     struct option_list dedicated_cpus;
     bool move_progress_threads;
+    const char *record_controls; /* NULL: not given */
     double limit_seconds; /* 0: none */
 };
 

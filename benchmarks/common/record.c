@@ -2,6 +2,7 @@
 
 #include "fail.h"
 #include "json.h"
+#include "names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -124,30 +125,21 @@ static bool write_line(record_file *record, enum record_kind kind) {
     return good;
 }
 
-bool record_environment_allowed(const char *variable) {
-    static const char *const allowed[] = {"OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "MPICH_", "MPIR_",     "I_MPI_", "FI_",
-                                          "UCX_",      "MV2_",      "MVP_",      "PSM2_",  "PIOM_",     "NMAD_",  "PADICO_",
-                                          "OMP_",      "GOMP_",     "KMP_",      "OPENBLAS_", "BLIS_",  "MKL_",   "VECLIB_",
-                                          "GOTO_"};
-    /* What launchers and libraries tell themselves: addresses, job numbers, what they found out about the machine. */
-    static const char *const internal[] = {"OMPI_MCA_orte_",     "OMPI_MCA_ess",      "OMPI_MCA_initial_wdir", "OMPI_MCA_pmix",
-                                           "OMPI_MCA_plm_",      "OMPI_MCA_shmem_RUNTIME", "OMPI_MCA_PREFIXES", "OMPI_MCA_num_procs",
-                                           "OMPI_MCA_cpu_type",  "PRTE_MCA_prte_",    "PMIX_MCA_mca_base_",    "I_MPI_HYDRA_",
-                                           "I_MPI_MPIRUN",       "I_MPI_ROOT",        "I_MPI_INFO_",           "I_MPI_INTERNAL_"};
+bool record_environment_allowed(const char *variable, const char *list) {
+    static const char general[] = "OMP_*,GOMP_*,KMP_*,OPENBLAS_*,BLIS_*,MKL_*,VECLIB_*,GOTO_*";
     static const char *const secret[] = {"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "UUID", "HOSTNAME"};
-    size_t name_length = strcspn(variable, "=");
-    bool good = false;
-    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {
-        good = good || strncmp(variable, allowed[i], strlen(allowed[i])) == 0;
+    const size_t name_length = strcspn(variable, "=");
+    if (variable[name_length] != '=') {
+        return false;
     }
-    for (size_t i = 0; i < sizeof internal / sizeof *internal; i++) {
-        good = good && strncmp(variable, internal[i], strlen(internal[i])) != 0;
-    }
+    char *name = fail_strdup(variable);
+    name[name_length] = '\0';
+    bool good = names_let_in(list, name, names_let_in(general, name, false));
     for (size_t i = 0; i < sizeof secret / sizeof *secret; i++) {
-        const char *found = strstr(variable, secret[i]);
-        good = good && (found == NULL || found >= variable + name_length);
+        good = good && strstr(name, secret[i]) == NULL;
     }
-    return good && variable[name_length] == '=';
+    free(name);
+    return good;
 }
 
 static void put_threads(json_line *line, const char *name, const struct record_thread *threads, size_t count) {
@@ -202,10 +194,10 @@ char *record_clock_text(const struct record_clock *clock) {
     return text;
 }
 
-static void put_environment(json_line *line, char *const *environment) {
+static void put_environment(json_line *line, char *const *environment, const char *list) {
     json_open_object(line, "environment");
     for (; *environment != NULL; environment++) {
-        if (record_environment_allowed(*environment)) {
+        if (record_environment_allowed(*environment, list)) {
             const char *equals = strchr(*environment, '=');
             char *name = fail_strdup(*environment);
             name[equals - *environment] = '\0';
@@ -280,7 +272,7 @@ bool record_write_header(record_file *record, const struct record_header *header
     }
     json_put_string(line, "blas", header->build_blas);
     json_close_object(line);
-    put_environment(line, header->environment);
+    put_environment(line, header->environment, header->environment_list);
     if (header->mpi_variables != NULL) {
         json_put_raw(line, "mpi_variables", header->mpi_variables);
     }

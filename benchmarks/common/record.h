@@ -78,6 +78,7 @@ struct record_header {
     int build_dirty; /* 0, 1, or -1: not known */
     const char *build_blas;
     char *const *environment; /* NAME=VALUE, NULL-terminated; record_environment_allowed filters it */
+    const char *environment_list; /* what that is given beside them; NULL: nothing */
     const char *mpi_variables; /* JSON object: control variables of MPI_T by name; NULL: left out */
     const char *clock;    /* JSON object: record_clock_text; NULL: left out */
     const char *plan;     /* JSON object: what the benchmark was asked for; NULL: left out */
@@ -218,7 +219,8 @@ char *record_clock_text(const struct record_clock *clock);
 /* One rank's placement as a JSON object. Free with free(). */
 char *record_placement_text(const struct record_placement *placement);
 
-/* Whether a variable (NAME=VALUE) steers MPI, OpenMP or BLAS: an allow-list of prefixes, so that no secret gets into a record. */
-bool record_environment_allowed(const char *variable);
+/* Whether a variable (NAME=VALUE) is recorded: one that steers OpenMP or BLAS, or that a list of names lets in (names_let_in; NULL: none).
+ * One whose name looks like that of a secret never is. */
+bool record_environment_allowed(const char *variable, const char *list);
 
 #endif

@@ -3,9 +3,9 @@
 #include "fail.h"
 #include "fail_mpi.h"
 #include "json.h"
+#include "names.h"
 
 #include <dirent.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <linux/tcp.h>
 #include <mpi.h>
@@ -44,25 +44,6 @@ int64_t transport_tcp_bytes_sent(void) {
     }
     closedir(directory);
     return known ? sum : -1;
-}
-
-/* Which control variables are worth a line: transports and progress of Open MPI, MPICH and what comes from it, Intel MPI, MVAPICH2. */
-static const char *const patterns[] = {
-    "pml", "btl", "mtl", "btl_tcp_progress_thread", "btl_tcp_if_include", "btl_tcp_if_exclude", "btl_*_eager_limit", "mtl_ofi_provider_*",
-    "opal_event_include", "opal_progress_*", "mpi_yield_when_idle", "mpi_preconnect_mpi",
-    "MPIR_CVAR_CH4_NETMOD", "MPIR_CVAR_CH4_SHM", "MPIR_CVAR_NOLOCAL", "MPIR_CVAR_ODD_EVEN_CLIQUES", "MPIR_CVAR_OFI_USE_PROVIDER",
-    "MPIR_CVAR_ASYNC_PROGRESS", "MPIR_CVAR_PROGRESS_THREAD_AFFINITY", "MPIR_CVAR_NUM_CLIQUES", "MPIR_CVAR_CH4_NUM_VCIS",
-    "MPIR_CVAR_CH4_GLOBAL_PROGRESS", "MPIR_CVAR_PROGRESS_MAX_*",
-    "I_MPI_FABRICS", "I_MPI_OFI_PROVIDER", "I_MPI_ASYNC_PROGRESS*", "I_MPI_SHM",
-    "MV2_ASYNC_PROGRESS", "MV2_ENABLE_AFFINITY", "MV2_USE_SHARED_MEM"};
-
-static bool wanted(const char *name) {
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
-        if (fnmatch(patterns[i], name, 0) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 struct variable {
@@ -194,7 +175,7 @@ static bool read_text(int number, const struct variable *v, char *text, size_t s
     return MPI_T_cvar_handle_free(&handle) == MPI_SUCCESS && good;
 }
 
-char *transport_variables(void) {
+char *transport_variables(const char *list) {
     int level = MPI_THREAD_SINGLE;
     int provided = 0;
     int count = 0;
@@ -209,7 +190,7 @@ char *transport_variables(void) {
         for (int i = 0; i < count; i++) {
             struct variable v;
             char text[1024];
-            if (look_up(i, &v) && wanted(v.name) && read_text(i, &v, text, sizeof text)) {
+            if (look_up(i, &v) && names_let_in(list, v.name, false) && read_text(i, &v, text, sizeof text)) {
                 json_put_string(line, v.name, text);
             }
         }

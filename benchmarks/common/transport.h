@@ -13,9 +13,9 @@
 int64_t transport_tcp_bytes_sent(void);
 
 /*
- * MPI_T control variables that choose transports and progress, by name, as a JSON object; "{}" where the library has none. What it was told
- * or chose, not what it used. After MPI_Init. Free with free().
+ * MPI_T control variables that a list of names lets in (names_let_in; NULL: none), by name, as a JSON object; "{}" where the library has none
+ * of them. What it was told or chose, not what it used. After MPI_Init. Free with free().
  */
-char *transport_variables(void);
+char *transport_variables(const char *list);
 
 #endif

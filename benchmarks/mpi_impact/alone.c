@@ -10,6 +10,7 @@
 #include "impact.h"
 #include "json.h"
 #include "like.h"
+#include "names.h"
 #include "options.h"
 #include "record.h"
 #include "rendezvous.h"
@@ -31,6 +32,7 @@ enum { GOOD = 0, FAILED = 1, WRONG_USE = 2, NO_RANK = -1 };
 static struct settings {
     const char *like;
     const char *record;
+    const char *rank_variables;
     int64_t rank;
     double wait_seconds;
     bool version;
@@ -44,6 +46,9 @@ static const struct option_entry entries[] = {
      .help = "the records, JSON Lines, one of each process: FILE.0, FILE.1, ...; must not exist. In a folder that all processes see"},
     {.name = "rank", .kind = OPTION_INTEGER, .target = &settings.rank, .minimum = 0, .maximum = 2147483646, .value_name = "N",
      .help = "which process this is; default: what the launcher says in its environment"},
+    {.name = "rank-variables", .kind = OPTION_TEXT, .target = &settings.rank_variables, .value_name = "LIST",
+     .help = "variables in which the launcher may say which process this is, comma-separated; looked at in their order, and before "
+             "PMI_RANK, PMIX_RANK and SLURM_PROCID"},
     {.name = "wait-seconds", .kind = OPTION_REAL, .target = &settings.wait_seconds, .minimum = 0.1, .maximum = 3600, .value_name = "S",
      .help = "how long to wait for the other processes of this host to get ready; default: 60"},
     {.name = "version", .kind = OPTION_FLAG, .target = &settings.version, .help = "print the version and end"},
@@ -51,9 +56,8 @@ static const struct option_entry entries[] = {
     {.name = NULL},
 };
 
-/* What launchers call a process's rank. Those of MPI libraries first: under a batch system its own are there as well, and may be the
- * launcher's. */
-static const char *const rank_variables[] = {"OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
+/* What process managers call a process's rank: PMI, PMIx, and last a batch system, whose variable may be that of the launcher itself. */
+static const char general_rank_variables[] = "PMI_RANK,PMIX_RANK,SLURM_PROCID";
 
 /* One process. */
 struct process {
@@ -70,22 +74,29 @@ struct process {
     compute_team *team;
 };
 
+/* Whether a variable holds a rank; context: an int for it. */
+static bool read_rank(const char *variable, void *context) {
+    const char *text = getenv(variable);
+    char *end = NULL;
+    const long value = text != NULL ? strtol(text, &end, 10) : NO_RANK;
+    const bool good = text != NULL && end != text && *end == '\0' && value >= 0 && value < INT32_MAX;
+    if (good) {
+        *(int *)context = (int)value;
+    }
+    return good;
+}
+
 /* NO_RANK and one line in error where nobody says it. */
 static int find_rank(char *error, size_t error_size) {
     if (settings.rank != NO_RANK) {
         return (int)settings.rank;
     }
-    for (size_t i = 0; i < sizeof rank_variables / sizeof *rank_variables; i++) {
-        const char *text = getenv(rank_variables[i]);
-        char *end = NULL;
-        const long value = text != NULL ? strtol(text, &end, 10) : NO_RANK;
-        if (text != NULL && end != text && *end == '\0' && value >= 0 && value < INT32_MAX) {
-            return (int)value;
-        }
+    int rank = NO_RANK;
+    if (!names_find(settings.rank_variables, read_rank, &rank) && !names_find(general_rank_variables, read_rank, &rank)) {
+        snprintf(error, error_size, "no launcher says which process this is (%s); start it with mpiexec, and name its variable with "
+                 "--rank-variables, or give --rank N", general_rank_variables);
     }
-    snprintf(error, error_size, "no launcher says which process this is (PMI_RANK, OMPI_COMM_WORLD_RANK, ...); start it with mpiexec, or "
-             "give --rank N");
-    return NO_RANK;
+    return rank;
 }
 
 static bool write_header(const struct process *process) {

@@ -27,7 +27,7 @@ static struct record_header header_example(char *const *placements, char *const 
                                   .threads_per_rank = 1, .physical_cores = 2, .progress = &progress, .placements = placements, .timer_name = "CLOCK_MONOTONIC",
                                   .timer_resolution_ns = 20, .timer_overhead_ns = 21.5, .start_method = "deadline", .seed = 1,
                                   .build_compiler = "GNU 12", .build_flags = "-O3", .build_commit = "unknown", .build_dirty = -1,
-                                  .build_blas = "OpenBLAS", .environment = environment, .mpi_variables = "{\"btl\":\"tcp\"}", .clock = "{\"clocks\":1}",
+                                  .build_blas = "OpenBLAS", .environment = environment, .environment_list = "FI_*", .mpi_variables = "{\"btl\":\"tcp\"}", .clock = "{\"clocks\":1}",
                                   .plan = "{\"points\":4}", .metadata = "{\"a\":[1]}"};
 }
 
@@ -56,8 +56,8 @@ static void write_header_line(record_file *record) {
     CHECK_TEXT(helped_text, "{\"rank\":1,\"host\":\"h\",\"node\":0,\"cpuset\":\"0-1\",\"physical_cores\":0,\"compute_cpusets\":[],\"mpi_threads\":[],"
                             "\"helper_threads\":[{\"name\":\"async\",\"cpuset\":\"0-1\"}],\"dedicated_cpuset\":\"1\"}");
     char *placements[] = {text, helped_text};
-    char one[] = "OMP_NUM_THREADS=1", two[] = "SECRET=1", three[] = "FI_KEY=1";
-    char *environment[] = {one, two, three, NULL};
+    char one[] = "OMP_NUM_THREADS=1", two[] = "SECRET=1", three[] = "FI_KEY=1", four[] = "FI_PROVIDER=tcp";
+    char *environment[] = {one, two, three, four, NULL};
     char program[] = "nbc_overlap", word[] = "--quiet";
     char *words[] = {program, word};
     const struct record_header header = header_example(placements, environment, words);
@@ -114,7 +114,7 @@ static void test_file(void) {
     CHECK_TEXT(json_string(json_member(header, "schema")), "mpi-campaign.record");
     CHECK_TEXT(json_string(json_member(header, "mpi_library_version")), "MPICH\nline \"two\"");
     CHECK(json_type_of(json_member(json_member(header, "build"), "dirty")) == JSON_NULL);
-    CHECK(json_count(json_member(header, "environment")) == 1 && json_count(json_member(header, "placement")) == 2);
+    CHECK(json_count(json_member(header, "environment")) == 2 && json_count(json_member(header, "placement")) == 2);
     CHECK(json_count(json_member(json_member(header, "metadata"), "a")) == 1);
     uint64_t number = 0;
     CHECK(json_count_value(json_member(json_member(header, "plan"), "points"), &number) && number == 4);
@@ -166,16 +166,19 @@ static void test_full(void) {
 }
 
 static void test_environment(void) {
+    static const char list[] = "OMPI_MCA_*,MPICH_*,MPIR_*,I_MPI_*,FI_*,UCX_*,^OMPI_MCA_orte_*";
     static const char *const allowed[] = {"MPIR_CVAR_ASYNC_PROGRESS=1", "OMP_PLACES=", "FI_PROVIDER=tcp", "OMPI_MCA_btl=tcp,self",
                                           "I_MPI_ASYNC_PROGRESS=1", "OPENBLAS_NUM_THREADS=1", "UCX_TLS=KEY"};
     static const char *const refused[] = {"HOME=/root", "AWS_SECRET_KEY=x", "FI_OPX_KEY=x", "OMP", "OMPI_MCA_orte_hnp_uri=x", "XOMP_A=1",
                                           "MPICH_TOKEN=1", ""};
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {
-        CHECK(record_environment_allowed(allowed[i]));
+        CHECK(record_environment_allowed(allowed[i], list));
     }
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        CHECK(!record_environment_allowed(refused[i]));
+        CHECK(!record_environment_allowed(refused[i], list));
     }
+    CHECK(record_environment_allowed("OMP_PLACES=", NULL));
+    CHECK(!record_environment_allowed("FI_PROVIDER=tcp", NULL));
 }
 
 /* A run of the computation that gives up this many cores of each rank. */

@@ -14,6 +14,7 @@ from mpi_campaign.archive.run_folders import RUN, RunFolder
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning import plan
 from mpi_campaign.planning.plan import Options
+from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains.resolving import NAME, VERSION, Package
 from mpi_campaign.toolchains.spack.build import Build
 from postprocess.drawing.text import clean, short
@@ -136,7 +137,7 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
     names = tuple(_name(folder, options, entry) for entry in toolchains)
     options = replace(options, toolchains=names, network=network)
     system = _system_lines(folder, options)
-    foreign = system and options.system not in plan.available_systems()
+    foreign = system and options.system not in known_systems.available()
     plan.check(replace(options, system=Options.system) if foreign else options)
     if options.sizes_of and not (RUN.fullmatch(Path(options.sizes_of).name) and options.sizes_of.isprintable()):
         raise CampaignError(

@@ -21,7 +21,7 @@ from mpi_campaign.archive.consistency import MACHINE
 from mpi_campaign.archive.provenance import STEM
 from mpi_campaign.archive.run_folders import MANIFEST, RUN, RunFolder
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean, size
 from postprocess.families.mpi_impact import record as impact_record
@@ -44,7 +44,7 @@ LARGEST_BYTES = 64 << 30
 """Of a run that is imported, unpacked: what unpacks to more is no run."""
 DEEPEST = 4
 """Parts of a path in a pack, the run's own name among them."""
-TAKEN = {"reports", "general", "baseline", "last", *registry.CONFIGURATIONS}
+TAKEN = {"reports", "general", "baseline", "last", *CONFIGURATIONS}
 """Words that mean something else where a system may be named."""
 
 

@@ -15,7 +15,7 @@ from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.commands import testing
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import BENCHMARKS, COMPUTATIONS
 from postprocess.statistics.limits import HISTORY_RATE, Limits
@@ -91,7 +91,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     "--configuration",
     "configurations",
     multiple=True,
-    help=f"One of {', '.join(registry.CONFIGURATIONS)}. May be repeated. Default: the suite's.",
+    help=f"One of {', '.join(CONFIGURATIONS)}. May be repeated. Default: the suite's.",
 )
 @click.option(
     "--benchmark",
@@ -671,6 +671,7 @@ def figures(out: Path | None, toolchain: str | None, *, quick: bool) -> int:
 
 @campaign.command(context_settings={"ignore_unknown_options": True})
 @click.option("--quick", is_flag=True, help="Leave out what launches MPI or a browser.")
+@click.option("--all", "rare", is_flag=True, help="Also what is slow and rarely fails: for a nightly run.")
 @click.option(
     "--require",
     default="",
@@ -678,6 +679,8 @@ def figures(out: Path | None, toolchain: str | None, *, quick: bool) -> int:
     help=f"Parts that must be here, by comma ({', '.join(testing.PARTS)}): lacking one fails.",
 )
 @click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
-def test(require: str, pytest_options: tuple[str, ...], *, quick: bool) -> int:
-    """The whole test suite. What this machine lacks is skipped by name."""
-    return testing.run(quick=quick, require=require, pytest_options=pytest_options)
+def test(require: str, pytest_options: tuple[str, ...], *, quick: bool, rare: bool) -> int:
+    """The test suite. What this machine lacks is skipped by name."""
+    if quick and rare:
+        raise CampaignError("--quick leaves out what is slow, --all adds what is slower: give one of them")
+    return testing.run(quick=quick, rare=rare, require=require, pytest_options=pytest_options)

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries import launches, registry
+from mpi_campaign.libraries.configurations import CONFIGURATIONS, NETWORKS
+from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import plan, suites
 from mpi_campaign.planning.benchmarks import BENCHMARKS, COMPUTATIONS
 from mpi_campaign.processes.progress import duration
-from mpi_campaign.this_machine import machine
+from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains import builds, resolving
 from mpi_campaign.toolchains.spack import matrix, tool
 
@@ -21,11 +23,8 @@ def everything() -> dict[str, list[dict[str, Any]]]:
     names = dict.fromkeys([*resolving.KNOWN_TOOLCHAINS, *(one.toolchain for one in resolved if not one.spack)])
     here = {one.toolchain: one for one in resolved if one.provider != "spack"}
     return {
-        "systems": [_entry(name, "settings in systems/" + name) for name in plan.available_systems()],
-        "networks": [
-            _entry(name, what, machine.wire_refusal() if name == "wire" else None)
-            for name, what in registry.NETWORKS.items()
-        ],
+        "systems": [_entry(name, "settings in systems/" + name) for name in known_systems.available()],
+        "networks": [_entry(name, what, known_systems.network_refusal(name)) for name, what in NETWORKS.items()],
         "toolchains": [
             _entry(name, f"in {here[name].prefix}" if name in here else "from its wheels, installed when first used")
             for name in names
@@ -33,7 +32,7 @@ def everything() -> dict[str, list[dict[str, Any]]]:
         "toolchains of Spack": list(_spack()),
         "benchmarks": [_entry(name, benchmark.title) for name, benchmark in BENCHMARKS.items()],
         "collectives": [_entry(name, builds.mpi_function(name)) for name in suites.COLLECTIVES],
-        "configurations": [_entry(name, one.title) for name, one in registry.CONFIGURATIONS.items()],
+        "configurations": [_entry(name, one.title) for name, one in CONFIGURATIONS.items()],
         "configurations of each library": list(_configurations()),
         "computations": [_entry(name, what) for name, what in COMPUTATIONS.items()],
         "suites": [_entry(name, f"{suite.purpose}; {_time(suite)}") for name, suite in suites.SUITES.items()],
@@ -53,7 +52,7 @@ def _spack() -> Iterator[dict[str, Any]]:
         yield _entry("spack", "", str(error))
         lacking = "no Spack can be used"
     scopes: dict[Path, list[str]] = {}
-    for system in plan.available_systems():
+    for system in known_systems.available():
         scopes.setdefault(matrix.scope_of(system), []).append(system)
     for systems in scopes.values():
         names = ", ".join(systems)
@@ -72,17 +71,18 @@ def _time(suite: suites.Suite) -> str:
 
 def _configurations() -> Iterator[dict[str, Any]]:
     """What each library can give here, over which networks, and why not: one entry per library and configuration."""
-    placement = registry.Placement.on(machine.cores().physical, plan.Options.ranks, 0, machine.core_cpus())
-    there = [name for name in plan.partitions_of(plan.Options.system) if name != "wire" or not machine.wire_refusal()]
-    for family, configuration in itertools.product(registry.LIBRARIES, registry.CONFIGURATIONS):
-        limits = registry.limits(family, configuration, placement)
-        here = [network for network in there if network not in limits]
+    here = known_systems.load(plan.Options.system)
+    placement = Placement.on(here.partition().node, plan.Options.ranks, 0)
+    there = [name for name in here.partitions if not known_systems.network_refusal(name)]
+    for family, configuration in itertools.product(registry.LIBRARIES, CONFIGURATIONS):
+        limits = launches.limits(family, configuration, placement)
+        had = [network for network in there if network not in limits]
         # One reason for every network is said once.
         reasons = {limits[network]: network for network in there if network in limits}
         why_not = "; ".join(reasons if len(reasons) == 1 else (f"{where}: {why}" for why, where in reasons.items()))
         beside = f" ({why_not})" if why_not else ""
-        what = f"over {', '.join(here)}{beside}" if here else registry.CONFIGURATIONS[configuration].title
-        yield _entry(f"{family} {configuration}", what, None if here else why_not)
+        what = f"over {', '.join(had)}{beside}" if had else CONFIGURATIONS[configuration].title
+        yield _entry(f"{family} {configuration}", what, None if had else why_not)
     for family, reason in registry.NOT_TO_BE_HAD.items():
         yield _entry(family, family, reason)
 

@@ -17,12 +17,17 @@ PARTS = (
 # Tests that launch no ranks share the cores; tests/conftest.py orders them and keeps the others alone.
 SIDE_BY_SIDE = ("--numprocesses=auto", "--maxprocesses=4", "--no-loadscope-reorder")
 
+RARE_TOO = "--rare"
+"""Option of pytest, made by tests/conftest.py: also the tests that are marked `rare`."""
+
 PYTEST_INTERRUPTED = 2
 PYTEST_FAILED = 1
 
 
-def run(*, quick: bool, require: str, pytest_options: tuple[str, ...]) -> int:
-    """Returns 0 where all passed, 1 where one failed. Raises CampaignError for options that pytest refuses."""
+def run(*, quick: bool, rare: bool, require: str, pytest_options: tuple[str, ...]) -> int:
+    """quick: without what launches MPI or a browser. rare: with the tests that are slow and rarely fail.
+
+    Returns 0 where all passed, 1 where one failed. Raises CampaignError for options that pytest refuses."""
     required = [part.strip() for part in require.split(",") if part.strip()]
     for part in required:
         if part not in PARTS:
@@ -30,6 +35,8 @@ def run(*, quick: bool, require: str, pytest_options: tuple[str, ...]) -> int:
     words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *SIDE_BY_SIDE]
     if quick:
         words += ["-m", "not slow"]
+    if rare:
+        words.append(RARE_TOO)
     environment = environ.built(environ.TESTS, {"CAMPAIGN_TEST_REQUIRE": ",".join(required)})
     # An output that is full is told before pytest meets it.
     print(shlex.join([*words[2:], *pytest_options]), flush=True)

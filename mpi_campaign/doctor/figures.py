@@ -21,11 +21,13 @@ from mpi_campaign import ROOT, STATE, files
 from mpi_campaign.doctor import disturbances, selfcheck
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.launching import nodes
-from mpi_campaign.libraries import registry
-from mpi_campaign.libraries.registry import Impossible, Placement, Request, Settings
+from mpi_campaign.libraries import launches, recording
+from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.libraries.settings import Impossible, Request, Settings
 from mpi_campaign.planning.plan import check_clone
 from mpi_campaign.processes import guarded
 from mpi_campaign.processes.progress import Progress, duration
+from mpi_campaign.systems import known_systems
 from mpi_campaign.this_machine import machine
 from mpi_campaign.this_machine.findings import GOOD
 from mpi_campaign.toolchains import resolving
@@ -141,6 +143,7 @@ class Launches:
         return [
             *("--toolchain", self.toolchain.toolchain, "--provider", self.toolchain.provider, "--network", network),
             *("--threads", str(self.placement.threads_per_rank), "--record", str(record), "--quiet"),
+            *recording.environment(self.toolchain.family),
         ]
 
     def _mpiexec(self, settings: Settings) -> list[str]:
@@ -225,10 +228,10 @@ class Run:
     def _prepare(self) -> tuple[Toolchain, Placement]:
         self.progress.step(f"finding {self.spec.toolchain}")
         machine.compiler()
-        cores = machine.cores().physical
-        placement = Placement.on(cores, RANKS, 0, machine.core_cpus())
+        node = known_systems.this_node()
+        placement = Placement.on(node, RANKS, 0)
         if placement.oversubscribed:
-            raise CampaignError(f"two ranks need two cores, this machine allows {cores}")
+            raise CampaignError(f"two ranks need two cores, this machine allows {node.cores}")
         toolchain = resolving.resolve(self.spec, self._say)
         self.about = {
             "toolchain": toolchain.toolchain,
@@ -241,7 +244,7 @@ class Run:
     def _settings(self, toolchain: Toolchain, placement: Placement) -> tuple[Settings, Settings | Impossible]:
         """Within a node and between two."""
         request = Request(Path(toolchain.prefix), toolchain.version, "basic", "shm", placement)
-        within = registry.launch(toolchain.family, request)
+        within = launches.launch(toolchain.family, request)
         if isinstance(within, Impossible):
             raise CampaignError(f"{toolchain.toolchain}: {within.reason}")
         between: Settings | Impossible
@@ -249,7 +252,7 @@ class Run:
         if refusal:
             between = Impossible(refusal)
         else:
-            between = registry.across_nodes(toolchain.family, request, str(nodes.AGENT), nodes.Layout().hosts)
+            between = launches.across_nodes(toolchain.family, request, str(nodes.AGENT), nodes.Layout().hosts)
         if isinstance(between, Impossible):
             self.about["no_nodes"] = between.reason
             self._say(f"between two nodes nothing is measured: {between.reason}")

@@ -12,11 +12,13 @@ from pathlib import Path
 from mpi_campaign import ROOT, STATE
 from mpi_campaign.children import asking, causes, environ
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries import registry
-from mpi_campaign.libraries.registry import Placement
+from mpi_campaign.libraries import launch_environment, launches, recording
+from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.libraries.settings import BIND_RANK, Impossible, Request, Settings
 from mpi_campaign.planning import plan
 from mpi_campaign.processes import guarded
 from mpi_campaign.processes.progress import Countdown, Progress
+from mpi_campaign.systems import known_systems
 from mpi_campaign.this_machine import host, machine
 from mpi_campaign.toolchains import builds, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
@@ -74,13 +76,13 @@ class Selfcheck:
         plan.check_clone()
         self.progress.step(f"finding {self.spec.toolchain}")
         machine.compiler()
-        placement = Placement.on(machine.cores().physical, RANKS, 0, machine.core_cpus())
+        placement = Placement.on(known_systems.this_node(), RANKS, 0)
         if placement.oversubscribed:
-            raise CampaignError(f"two ranks need two cores, this machine allows {machine.cores().physical}")
+            raise CampaignError(f"two ranks need two cores, this machine allows {known_systems.this_node().cores}")
         toolchain = resolving.resolve(self.spec, self._say)
-        request = registry.Request(Path(toolchain.prefix), toolchain.version, "basic", NETWORK, placement)
-        settings = registry.launch(toolchain.family, request)
-        if isinstance(settings, registry.Impossible):
+        request = Request(Path(toolchain.prefix), toolchain.version, "basic", NETWORK, placement)
+        settings = launches.launch(toolchain.family, request)
+        if isinstance(settings, Impossible):
             raise CampaignError(f"{toolchain.toolchain}: {settings.reason}")
         with guarded.alone(self._say):
             self.progress.step(f"building {PROGRAM}")
@@ -134,7 +136,7 @@ class _Ended:
 class _Launch:
     toolchain: Toolchain
     placement: Placement
-    settings: registry.Settings
+    settings: Settings
     program: Path
     folder: Path
 
@@ -150,6 +152,7 @@ class _Launch:
             *("--toolchain", self.toolchain.toolchain),
             *("--provider", self.toolchain.provider),
             *("--network", NETWORK),
+            *recording.environment(self.toolchain.family),
             *("--threads", str(self.placement.threads_per_rank)),
             *("--record", str(record)),
             *("--repetitions", str(REPETITIONS)),
@@ -213,10 +216,10 @@ def build(toolchain: Toolchain, target: str = PROGRAM, *, tests: bool = False) -
     programs = ROOT / ".venv" / "bin"
     path = f"{resolving.path_folder(toolchain)}:{programs}:{os.environ.get('PATH', os.defpath)}"
     wrapper = builds.environment(toolchain.family, toolchain.version, toolchain.prefix)
-    own = registry.own_libraries(Path(toolchain.prefix), registry.Settings(wrapper))
+    own = launch_environment.own_libraries(Path(toolchain.prefix), Settings(wrapper))
     env = environ.built(environ.BUILD, wrapper, {"PATH": path}, libraries=own)
     configure = ["-S", str(builds.SOURCES), "-B", str(folder), *builds.anew(folder), *options]
-    for words in (configure, ["--build", str(folder), "--target", target, registry.BIND_RANK]):
+    for words in (configure, ["--build", str(folder), "--target", target, BIND_RANK]):
         ended = guarded.run([str(programs / "cmake"), *words], lambda _line: None, lambda: None, env=env)
         if ended.interrupted:
             raise KeyboardInterrupt

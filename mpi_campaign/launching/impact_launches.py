@@ -263,7 +263,8 @@ def measure(programs: Programs, merged: Merged, asked: argparse.Namespace, words
             merged.add_mpi(path, schedule.launches)
             like = like or path
         else:
-            programs.run(COMPUTE_ALONE, ["--like", str(like), "--record", str(own)])
+            ranks = ["--rank-variables", asked.rank_variables] if asked.rank_variables else []
+            programs.run(COMPUTE_ALONE, ["--like", str(like), "--record", str(own), *ranks])
             merged.add_alone(own)
         print(f"launch {number + 1} of {len(schedule.launches)}: {program}", flush=True)
 
@@ -286,6 +287,7 @@ def main(arguments: Sequence[str]) -> int:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--sizes", default="", help="sizes of the work, from another case's --save-sizes")
     source.add_argument("--save-sizes", default="", help="calibrate, and write the sizes there")
+    parser.add_argument("--rank-variables", default="", help="in which the launcher tells a process its rank")
     parser.add_argument("--comp-times", default="", help="computation times; default: those of mpi_impact")
     parser.add_argument("--budget-seconds", type=float, default=0.0, help="for everything; 0: no bound")
     parser.add_argument("--limit-seconds", type=float, default=0.0, help="what is not over then hangs; 0: no limit")

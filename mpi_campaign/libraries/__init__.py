@@ -1,1 +1,1 @@
-"""What each MPI library needs, and whose launcher one is."""
+"""What each MPI library and each launcher needs, one file each; placements, and what a launch is made of."""

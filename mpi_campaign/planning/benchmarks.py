@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.toolchains import peers
 
 # Everything in which cases of one benchmark on one toolchain and network can differ: fields of Case.
@@ -33,7 +33,7 @@ class Benchmark:
     title: str
     test: str
     axes: tuple[str, ...] = AXES
-    configurations: tuple[str, ...] = tuple(registry.CONFIGURATIONS)
+    configurations: tuple[str, ...] = tuple(CONFIGURATIONS)
     basic_of: str = ""
     fixture: str = ""
     share: float = 1.0

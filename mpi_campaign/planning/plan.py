@@ -2,12 +2,10 @@
 
 import itertools
 import math
-import os
 import re
-import runpy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +14,14 @@ from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.launching import wire
 from mpi_campaign.launching.wire import WIRE_RATE
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries import launches
+from mpi_campaign.libraries.configurations import CONFIGURATIONS, NETWORKS
+from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.libraries.settings import Impossible, Request
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import BENCHMARKS, COMPUTATIONS, Benchmark
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.this_machine import machine
+from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains import builds, peers, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack import matrix
@@ -35,7 +36,6 @@ PROVIDERS: Mapping[str, str] = {
     "spack": "MPI libraries that Spack builds, or has as externals",
 }
 
-SYSTEMS = ROOT / "systems"
 MANIFEST_VERSION = 1
 
 # The benchmarks refuse more: spinning ranks share a core by time slices of milliseconds.
@@ -141,7 +141,7 @@ class Plan:
 
     options: Options
     network: str
-    placements: Mapping[int, registry.Placement]
+    placements: Mapping[int, Placement]
     cases: tuple[Case, ...]
     skipped: Mapping[str, str]  # reason by the case's stem
 
@@ -245,10 +245,6 @@ class Plan:
         return LIMIT_SECONDS + LIMIT_FACTOR * budget if budget else LIMIT_WITHOUT_BUDGET_SECONDS
 
 
-def available_systems() -> list[str]:
-    return sorted(path.parent.name for path in SYSTEMS.glob("*/settings.py"))
-
-
 def check_clone() -> None:
     """Refuse a clone where nothing can be built. Raises CampaignError."""
     awkward = re.sub(r"[\w./+@%,:=~-]", "", str(ROOT))
@@ -290,21 +286,21 @@ def _check_toolchains(options: Options) -> None:
 def _check_names(options: Options) -> None:
     kind, _, rate = options.network.partition(":")
     named: list[tuple[str, tuple[str, ...], Iterable[str]]] = [
-        ("system", (options.system,), available_systems()),
+        ("system", (options.system,), known_systems.available()),
         ("suite", (options.suite,), suites.SUITES),
         ("provider", (options.provider,), PROVIDERS),
-        ("configuration", options.configurations, registry.CONFIGURATIONS),
+        ("configuration", options.configurations, CONFIGURATIONS),
         ("benchmark", options.benchmarks, BENCHMARKS),
         ("collective", options.collectives, suites.COLLECTIVES),
         ("computation", options.computations, COMPUTATIONS),
-        ("network", (kind,) if options.network else (), registry.NETWORKS),
+        ("network", (kind,) if options.network else (), NETWORKS),
         ("cache", (options.cache,), CACHES),
     ]
     for what, values, legal in named:
         for value in values:
             if value not in legal:
                 raise CampaignError(f"there is no {what} '{value}'; there are: {', '.join(legal)}")
-    there = partitions_of(options.system)
+    there = known_systems.load(options.system).partitions
     if kind and kind not in there:
         raise CampaignError(f"system '{options.system}' has no partition for '{kind}'; it has: {', '.join(there)}")
     if rate and kind != "wire":
@@ -380,22 +376,21 @@ def grid_of(options: Options) -> suites.Grid:
     return suites.grid_with(suites.SUITES[options.suite].grid.name, *axes)
 
 
-def place(options: Options) -> list[registry.Placement]:
-    """Ranks on this machine's cores, for each number of them per rank. Raises CampaignError where there are too few."""
+def place(options: Options) -> list[Placement]:
+    """Ranks on a node's cores, for each number of them per rank. Raises CampaignError where there are too few."""
     return list(dict.fromkeys(_placed(options, threads) for threads in options.threads_per_rank or (0,)))
 
 
-def _placed(options: Options, threads_per_rank: int) -> registry.Placement:
-    cores = machine.cores().physical
-    found = registry.Placement.on(
-        cores, options.ranks, threads_per_rank, machine.core_cpus(), crowding=options.oversubscribe
-    )
+def _placed(options: Options, threads_per_rank: int) -> Placement:
+    there = known_systems.load(options.system).partition(options.network)
+    cores = there.node.cores
+    found = Placement.on(there.node, options.ranks, threads_per_rank, crowding=options.oversubscribe)
     if found.ranks > MOST_RANKS_PER_CORE * cores:
         raise CampaignError(
             f"{found.ranks} ranks on {cores} core{'s' * (cores > 1)}: above {MOST_RANKS_PER_CORE} on a core, starting "
             "together takes longer than what is measured: ask for fewer with --ranks"
         )
-    if found.cores > MOST_RANKS_PER_CORE * cores:
+    if found.cores_per_node > MOST_RANKS_PER_CORE * cores:
         raise CampaignError(
             f"{found.ranks} rank{'s' * (found.ranks > 1)} of {found.threads_per_rank} threads on {cores} "
             f"core{'s' * (cores > 1)}: at most {MOST_RANKS_PER_CORE} threads on a core: ask for fewer with "
@@ -403,7 +398,7 @@ def _placed(options: Options, threads_per_rank: int) -> registry.Placement:
         )
     if found.oversubscribed and not options.oversubscribe:
         raise CampaignError(
-            f"{found.ranks} ranks of {found.threads_per_rank} threads need {found.cores} cores, this machine allows "
+            f"{found.ranks} ranks of {found.threads_per_rank} threads need {found.cores_per_node} cores, {there.whose} "
             f"{cores}: ask for less with --ranks or --threads-per-rank, or run it marked as oversubscribed with "
             "--oversubscribe"
         )
@@ -413,57 +408,19 @@ def _placed(options: Options, threads_per_rank: int) -> registry.Placement:
 SHM_SERIALISES = "over which most libraries overlap nothing without a progress thread"
 
 
-@dataclass(frozen=True)
-class Partition:
-    """Of a system: its name there, whether its launches are on this machine, and what it lets into them."""
-
-    name: str
-    here: bool
-    environment: environ.LetIn
-
-    def let_in(self) -> environ.LetIn:
-        """The same with the values of this shell, where launches start in it."""
-        found: dict[str, str | None] = dict(self.environment)
-        for name in [name for name, value in found.items() if value is None and self.here]:
-            found[name] = os.environ.get(name)
-        return {name: value for name, value in found.items() if value is not None or not self.here}
-
-
-@lru_cache
-def partitions_of(system: str) -> dict[str, Partition]:
-    """A system's partitions by network, as its settings file has them. Raises CampaignError where that is broken."""
-    path = SYSTEMS / system / "settings.py"
-    try:
-        settings = runpy.run_path(str(path))["site_configuration"]
-        return {
-            one["extras"]["network"]: Partition(
-                one["name"], one.get("scheduler", "local") == "local", one["extras"].get("environment", {})
-            )
-            for one in settings["systems"][0]["partitions"]
-        }
-    except Exception as error:  # the file is a program of the site's
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        raise CampaignError(f"{path} cannot be used ({what}): see docs/adding-a-system.md") from error
-
-
-def partition_of(system: str, network: str) -> Partition:
-    """The partition of a system whose network this is, such as wire:2gbit."""
-    return partitions_of(system)[network.partition(":")[0]]
-
-
 def choose_network(options: Options) -> tuple[str, list[str]]:
     """The network, one of those that the system has, and what must be said about it.
 
     Raises CampaignError where the one that was asked for cannot be, or none.
     """
     kind, _, rate = options.network.partition(":")
-    there = partitions_of(options.system)
+    there = known_systems.load(options.system).partitions
     if kind in ("shm", "native"):
         return kind, []
     if not kind and "wire" not in there:
         return next(iter(there)), []
     network = f"wire:{rate or WIRE_RATE}"
-    refusal = machine.wire_refusal()
+    refusal = known_systems.network_refusal(network)
     if refusal is None:
         return network, []
     if kind == "wire":
@@ -484,7 +441,7 @@ def make_plan(
     options: Options,
     resolved: list[Toolchain],
     network: str,
-    *placed: registry.Placement,
+    *placed: Placement,
     built: bool = True,
 ) -> Plan:
     """All cases that were asked for; what the registry knows to be impossible is skipped with its reason.
@@ -507,9 +464,9 @@ def make_plan(
         placements.items(), resolved, benchmarks_of(options).items()
     ):
         for values in _cells(options, benchmark):
-            reason = _impossible(toolchain, benchmark, values["configuration"], network, placement)
+            reason = _impossible(options, toolchain, benchmark, values["configuration"], network, placement)
             if not reason and values.get("test_interval_ns"):
-                reason = registry.CONFIGURATIONS[values["configuration"]].without_tests
+                reason = CONFIGURATIONS[values["configuration"]].without_tests
             if not reason and "collective" in benchmark.axes:
                 reason = _no_collective(toolchain, values["collective"])
             if not reason and name in peers.PEERS:
@@ -603,11 +560,20 @@ def _no_peer(options: Options, toolchain: Toolchain, name: str, collective: str,
 
 
 def _impossible(
-    toolchain: Toolchain, benchmark: Benchmark, configuration: str, network: str, placement: registry.Placement
+    options: Options, toolchain: Toolchain, benchmark: Benchmark, configuration: str, network: str, placement: Placement
 ) -> str:
     """Why a configuration cannot be had; empty where it can."""
     if configuration not in benchmark.configurations:
         return f"{benchmark.test} runs in {', '.join(benchmark.configurations)} only"
-    request = registry.Request(Path(toolchain.prefix), toolchain.version, configuration, network, placement)
-    answer = registry.launch(toolchain.family, request)
-    return answer.reason if isinstance(answer, registry.Impossible) else ""
+    there = known_systems.load(options.system).partition(network)
+    request = Request(
+        Path(toolchain.prefix),
+        toolchain.version,
+        configuration,
+        network,
+        placement,
+        here=there.here,
+        launcher=there.launcher,
+    )
+    answer = launches.launch(toolchain.family, request)
+    return answer.reason if isinstance(answer, Impossible) else ""

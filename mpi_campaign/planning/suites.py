@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.peers import PEERS
 
@@ -112,7 +112,7 @@ class Suite:
     limit: str
     toolchains: tuple[str, ...] = resolving.DEFAULT_TOOLCHAINS
     benchmarks: tuple[str, ...] = ("nbc_overlap",)
-    configurations: tuple[str, ...] = tuple(registry.CONFIGURATIONS)
+    configurations: tuple[str, ...] = tuple(CONFIGURATIONS)
     collectives: tuple[str, ...] = FIVE
     computations: tuple[str, ...] = ("dgemm",)
     whole: bool = True

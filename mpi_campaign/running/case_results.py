@@ -9,7 +9,7 @@ from typing import Any
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import causes
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.settings import BIND_RANK
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Plan
 from mpi_campaign.processes.progress import duration
@@ -105,7 +105,7 @@ def _why(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
         return f"it hung: no end within {limit}{': ' * bool(where)}{where}"
     if run_folders.is_complete(_record(folder, case)):
         return reframe_says  # it ran to its end: what was wrong is what verification found
-    if own := causes.of_program(f"{said}\n{reframe_says}", (case.benchmark, "wire", registry.BIND_RANK)):
+    if own := causes.of_program(f"{said}\n{reframe_says}", (case.benchmark, "wire", BIND_RANK)):
         return own[-1]
     # Of another system than the one that this stands on, nothing is known of its nodes' memory.
     cause = causes.of_launch(said, host.shm_bytes(Path("/"))[0] if plan.options.system == "local" else None)

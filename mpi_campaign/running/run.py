@@ -15,11 +15,10 @@ from mpi_campaign.archive import provenance, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import environ
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
-from mpi_campaign.libraries.registry import Placement
+from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.plan import (
     MANIFEST_VERSION,
-    SYSTEMS,
     Options,
     Plan,
     Round,
@@ -28,7 +27,6 @@ from mpi_campaign.planning.plan import (
     check,
     choose_network,
     make_plan,
-    partition_of,
     place,
 )
 from mpi_campaign.processes import guarded
@@ -37,6 +35,7 @@ from mpi_campaign.running import reframe_session, same_sizes
 from mpi_campaign.running.case_results import build_error, results
 from mpi_campaign.running.reframe_session import Outcome, Session
 from mpi_campaign.running.session_progress import Watch
+from mpi_campaign.systems import known_systems
 from mpi_campaign.this_machine import host, machine
 from mpi_campaign.toolchains import builds, peers, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
@@ -79,7 +78,7 @@ class Campaign:
         resolved = self._resolve()
         peers.provide(list(benchmarks_of(self.options)), resolved, self._say)
         network, notes = choose_network(self.options)
-        environ.let(self.options.environment, partition_of(self.options.system, network).let_in())
+        environ.let(self.options.environment, known_systems.load(self.options.system).partition(network).let_in())
         self._say(f"{', '.join(one.toolchain for one in resolved)}; network {network}")
         for line in environ.summary(environ.kept_out(), environ.let_in()):
             self._say(line)
@@ -180,9 +179,9 @@ class Campaign:
     ) -> list[str]:
         """ReFrame's command line, all but what it is to do."""
         return reframe_session.command(
-            settings=SYSTEMS / self.options.system / "settings.py",
+            settings=known_systems.SYSTEMS / self.options.system / "settings.py",
             folder=folder.session,
-            partition=f"{self.options.system}:{partition_of(self.options.system, plan.network).name}",
+            partition=f"{self.options.system}:{known_systems.load(self.options.system).partition(plan.network).name}",
             tests=tests,
             environments=list(environments),
             mode=self.options.suite,
@@ -455,8 +454,8 @@ class Campaign:
 
 def _limits(placed: Sequence[Placement]) -> list[str]:
     """What the limits of this machine mean for ranks that are placed so, where that is not good."""
-    cores = min(max(one.cores for one in placed), machine.cores().physical)
-    return host.notes(host.findings(machine.limits(), cores, max(one.ranks for one in placed)))
+    cores = min(max(one.cores_per_node for one in placed), machine.cores().physical)
+    return host.notes(host.findings(machine.limits(), cores, max(one.ranks_per_node for one in placed)))
 
 
 def _is_another(part: str, before: Any, now: Mapping[str, Any]) -> bool:
@@ -483,7 +482,7 @@ def keep_sources(folder: RunFolder, resolved: list[Toolchain]) -> None:
     kept = folder.partial / provenance.SYSTEM_FOLDER
     if folder.system != Options.system:
         kept.mkdir(exist_ok=True)
-        shutil.copyfile(SYSTEMS / folder.system / "settings.py", kept / "settings.py")
+        shutil.copyfile(known_systems.SYSTEMS / folder.system / "settings.py", kept / "settings.py")
     for one in resolved:
         if one.spack is not None:
             (folder.partial / provenance.SPACK_FOLDER).mkdir(exist_ok=True)

@@ -11,7 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from mpi_campaign.libraries import registry
-from mpi_campaign.libraries.registry import CONFIGURATIONS
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
+from mpi_campaign.libraries.identity import reported_version
+from mpi_campaign.libraries.versions import same_version
 from mpi_campaign.planning.cases import Case
 from postprocess.drawing.text import size
 from postprocess.families.mpi_impact.record import MPI_IMPACT, load_impact
@@ -136,11 +138,11 @@ def _of_identity(header: Header | ImpactHeader, case: Case, family: str, version
     for name in ("toolchain", "provider", "configuration", "network", "benchmark", "computation"):
         if getattr(header, name) != getattr(case, name):
             yield f"{name} is {getattr(header, name)}, not {getattr(case, name)}"
-    reported = registry.reported_version(family, header.mpi_library_version)
+    reported = reported_version(family, header.mpi_library_version)
     first_line = header.mpi_library_version.strip().splitlines()[0] if header.mpi_library_version.strip() else "nothing"
     if reported is None:
         yield f"the library says that it is not {registry.library(family).title}: {first_line}"
-    elif reported and not registry.same_version(version, reported):
+    elif reported and not same_version(version, reported):
         yield f"the library says that it is version {reported}, not {version}"
 
 
@@ -184,7 +186,7 @@ def _of_placement(header: Header | ImpactHeader) -> Iterator[str]:
 def _of_configuration(
     header: Header | ImpactHeader, basic: Header | ImpactHeader | None, *, progresses: bool
 ) -> Iterator[str]:
-    """What a configuration promised (registry.CONFIGURATIONS), against `basic` where that was measured.
+    """What a configuration promised (CONFIGURATIONS), against `basic` where that was measured.
 
     progresses: the library has progress threads in `basic` too.
     """

@@ -15,6 +15,8 @@ import yaml
 from mpi_campaign.children import asking
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.identity import launcher_version
+from mpi_campaign.libraries.library import Library
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.spack import matrix, tool
 
@@ -91,7 +93,7 @@ def _home() -> Path:
     return tool.HOME
 
 
-def _not_in(found: Mapping[str, Any]) -> Iterator[tuple[str, registry.Library]]:
+def _not_in(found: Mapping[str, Any]) -> Iterator[tuple[str, Library]]:
     for family, entry in registry.LIBRARIES.items():
         if entry.package not in found:
             yield family, entry
@@ -120,7 +122,7 @@ def _add_installed(found: dict[str, Any]) -> Iterator[str]:
             launcher = shutil.which(name)
             if launcher is None:
                 continue
-            version = registry.launcher_version(family, asking.ask([launcher, "--version"]).text)
+            version = launcher_version(family, asking.ask([launcher, "--version"]).text)
             spec = f"{entry.package}@{version}"
             known = found.get(entry.package, {})
             if version is None or not matrix.SPEC.fullmatch(spec) or spec in _specs(known):

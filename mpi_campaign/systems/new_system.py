@@ -13,9 +13,10 @@ import yaml
 
 from mpi_campaign import ROOT, files
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries import registry
-from mpi_campaign.planning import plan
-from mpi_campaign.systems import externals
+from mpi_campaign.libraries import launches, registry
+from mpi_campaign.libraries.configurations import NETWORKS
+from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.systems import externals, known_systems
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains.spack import tool
 from mpi_campaign.toolchains.spack.matrix import Line
@@ -39,7 +40,7 @@ def write(name: str, *, force: bool, say: Callable[[str], None]) -> str:
             f"'{name}' is no name for a system: lower-case letters, digits, - and _, a letter first, at most 32; not "
             f"{', '.join(RESERVED)}"
         )
-    folder = plan.SYSTEMS / name
+    folder = known_systems.SYSTEMS / name
     if folder.exists() and not force:
         raise CampaignError(f"{folder} is there already: choose another name, or write over it with --force")
     facts = _facts(name)
@@ -101,11 +102,11 @@ def _externals(say: Callable[[str], None]) -> tuple[externals.Externals | None, 
 
 def configurations(line: Line) -> str:
     """Which configurations a library is for, and over which networks where not over all: for a comment."""
-    placement = registry.Placement(2, 2, cpus=((0,), (1,), (2,), (3,)))
+    placement = Placement(1, 2, 2, cpus=((0,), (1,), (2,), (3,)))
     words = []
     for name in ("basic", "async", "dedicated", "apphelper"):
-        limits = registry.limits(line.family, name, placement)
-        if len(limits) < len(registry.NETWORKS):
+        limits = launches.limits(line.family, name, placement)
+        if len(limits) < len(NETWORKS):
             words.append(f"{name}(tcp)" if {"shm", "native"} <= limits.keys() else name)
     return " ".join(words)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from mpi_campaign import ROOT, STATE
 from mpi_campaign.children.environ import LetIn, asked, let_in
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.configurations import NETWORKS
 from mpi_campaign.planning import suites
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
@@ -29,8 +29,8 @@ def partition(name: str, network: str, **settings: Any) -> dict[str, Any]:
     network: shm, wire or native, what ranks there communicate over.  environment, one of the settings: what
     launches and builds there are to have, each NAME=VALUE, or NAME for the value that it has where they start.
     """
-    if network not in registry.NETWORKS:
-        raise ValueError(f"network '{network}' of partition '{name}': one of {', '.join(registry.NETWORKS)}")
+    if network not in NETWORKS:
+        raise ValueError(f"network '{network}' of partition '{name}': one of {', '.join(NETWORKS)}")
     return {
         "name": name,
         "features": [MPI_FEATURE, network],

@@ -9,6 +9,8 @@ import scipy_openblas32
 from mpi_campaign import ROOT, STATE
 from mpi_campaign.children import environ
 from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.libraries.settings import Request
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains.resolving import Toolchain
 
@@ -117,7 +119,7 @@ def mpi_function(collective: str) -> str:
 
 def environment(family: str, version: str, prefix: str) -> dict[str, str]:
     """Variables that the library's compiler wrapper needs."""
-    request = registry.Request(Path(prefix), version, "basic", "native", registry.Placement(1, 1))
+    request = Request(Path(prefix), version, "basic", "native", Placement(1, 1, 1))
     return dict(registry.library(family).always(request).env)
 
 

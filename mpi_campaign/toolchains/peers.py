@@ -20,7 +20,8 @@ from pathlib import Path
 
 from mpi_campaign.children import asking, environ
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries import launch_environment, registry
+from mpi_campaign.libraries.settings import Settings
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack import installed
@@ -285,7 +286,7 @@ def _bound_library(program: Path, prefix: Path) -> Path | str:
     """The shared library of MPI under `prefix` that the dynamic linker binds a program to; or why it binds to none."""
     if shutil.which("ldd") is None:
         return "cannot be checked: there is no ldd here"
-    first = {"LD_LIBRARY_PATH": registry.own_libraries(prefix, registry.Settings())}
+    first = {"LD_LIBRARY_PATH": launch_environment.own_libraries(prefix, Settings())}
     answer = asking.ask(["ldd", program], env=environ.built(environ.LAUNCH, first))
     match = re.search(r"^\s*(libmpi\.so\S*) => (.+?)(?: \(0x[0-9a-f]+\))?$", answer.stdout, re.MULTILINE)
     if match is None:

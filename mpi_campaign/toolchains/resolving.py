@@ -27,7 +27,9 @@ from mpi_campaign import STATE, files
 from mpi_campaign.children import asking, environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import registry
-from mpi_campaign.libraries.launchers import wrong_launcher
+from mpi_campaign.libraries.identity import wrong_launcher
+from mpi_campaign.libraries.launch_environment import whole
+from mpi_campaign.libraries.settings import Settings
 from mpi_campaign.processes import locks
 from mpi_campaign.toolchains.spack import provider
 from mpi_campaign.toolchains.spack.build import Build
@@ -332,9 +334,9 @@ def _explain(output: str, spec: Spec) -> str:
     return f"{spec.toolchain} cannot be installed: {lines[0]}"
 
 
-def launch_environment(toolchain: Toolchain, settings: registry.Settings, threads: int) -> dict[str, str]:
+def launch_environment(toolchain: Toolchain, settings: Settings, threads: int) -> dict[str, str]:
     """The whole environment of a launch of a toolchain's, whose ranks have so many computing threads."""
-    return registry.launch_environment(Path(toolchain.prefix), settings, threads)
+    return whole(Path(toolchain.prefix), settings, threads)
 
 
 def path_folder(toolchain: Toolchain) -> Path:

@@ -25,7 +25,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.archive import consistency, references, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from postprocess.verdicts.launches import launch_table
 
 TOOLCHAIN = re.compile(r"[A-Za-z][\w.+-]*@[\w.+-]+")
@@ -105,7 +105,7 @@ def _with(side: Side, word: str, root: Path) -> Side:
         return _narrowed(side, word, toolchain=word)
     if word == BASELINE:
         return _narrowed(side, word, runs=_baseline(side, root))
-    if word in registry.CONFIGURATIONS:
+    if word in CONFIGURATIONS:
         return _narrowed(side, word, configuration=word)
     if word in {run.system for run in run_folders.runs(root)}:
         return _narrowed(side, word, system=word)
@@ -114,7 +114,7 @@ def _with(side: Side, word: str, root: Path) -> Side:
     except CampaignError as error:
         raise CampaignError(
             f"{error}; a side of a comparison may also be a toolchain (NAME@VERSION), a configuration "
-            f"({', '.join(registry.CONFIGURATIONS)}), a system, or dates (2026-11-01..2026-11-20)"
+            f"({', '.join(CONFIGURATIONS)}), a system, or dates (2026-11-01..2026-11-20)"
         ) from error
 
 

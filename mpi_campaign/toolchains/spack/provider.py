@@ -8,7 +8,7 @@ from typing import Any
 
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import registry
-from mpi_campaign.libraries.launchers import wrong_launcher
+from mpi_campaign.libraries.identity import wrong_launcher
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains.spack import environment, installed, matrix, tool
 from mpi_campaign.toolchains.spack.build import Build

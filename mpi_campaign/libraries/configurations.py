@@ -1,0 +1,60 @@
+"""The configurations whose overlap is compared, and the networks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Whose thread makes communication progress, and what computes (Denis et al. 2022, sections 6 and 7).
+
+    progress: whose progress thread there is: `none`, the `library`'s or the `application`'s.
+    gives_up_core: computation runs on all cores of a rank's share but the last. The work per thread is that of `basic`.
+    bound: the progress thread belongs on that core.
+    """
+
+    title: str
+    progress: str = "none"
+    gives_up_core: bool = False
+    bound: bool = False
+
+    def computing_threads(self, share: int) -> int:
+        """Of a rank with a share of that many cores; a share of one core cannot give it up."""
+        return max(1, share - 1) if self.gives_up_core else share
+
+    @property
+    def without_tests(self) -> str:
+        """Why the computing thread cannot call MPI_Test; empty where it can."""
+        if self.progress != "application":
+            return ""
+        return "the application's progress thread calls MPI_Test already, and no two threads may test one request"
+
+
+CONFIGURATIONS: Mapping[str, Configuration] = {
+    "basic": Configuration("the library as it comes, computation on all cores"),
+    "async": Configuration("the library's own progress thread, computation on all cores", progress="library"),
+    "dedicated": Configuration(
+        "the library's progress thread on a core of its own, computation on the others",
+        progress="library",
+        gives_up_core=True,
+        bound=True,
+    ),
+    "apphelper": Configuration(
+        "a progress thread of the application's on a core of its own, computation on the others",
+        progress="application",
+        gives_up_core=True,
+        bound=True,
+    ),
+    "dedicated_unbound": Configuration(
+        "control: one core not computing, the library's progress thread not bound to it",
+        progress="library",
+        gives_up_core=True,
+    ),
+    "basic_reduced": Configuration("control: basic, computation on all cores but one", gives_up_core=True),
+}
+
+NETWORKS: Mapping[str, str] = {
+    "shm": "shared memory of one node",
+    "wire": "TCP over a rate-limited loopback in a network namespace of its own",
+    "native": "whatever the library chooses on this system",
+}

@@ -1,0 +1,78 @@
+"""Intel MPI."""
+
+from pathlib import Path
+
+from mpi_campaign.libraries import ch4
+from mpi_campaign.libraries.launchers.intel_hydra import INTEL_HYDRA
+from mpi_campaign.libraries.library import Library, StartedBy
+from mpi_campaign.libraries.settings import Answer, Request, Settings, moved_by_the_program, same
+
+# Where wheels and installers put the library and its fabrics.
+_FOLDERS = ("lib", "lib/release", "opt/mpi/libfabric/lib", "libfabric/lib")
+
+
+def _library_path(prefix: Path, *before: str) -> str:
+    return ":".join(f"{prefix}/{folder}" for folder in (*before, *_FOLDERS))
+
+
+def _always(request: Request) -> Settings:
+    # From 2019 to the first of 2021 only the build release_mt had progress threads; later releases have one build.
+    # Where it is there, every configuration takes it: else two builds would be compared, not two configurations.
+    before = ("lib/release_mt",) if (request.prefix / "lib" / "release_mt").is_dir() else ()
+    root = {"I_MPI_ROOT": str(request.prefix), "LD_LIBRARY_PATH": _library_path(request.prefix, *before)}
+    return Settings({**root, "I_MPI_ASYNC_PROGRESS": "0"})
+
+
+def _tcp(request: Request, fabrics: str) -> Settings:
+    env = {"I_MPI_FABRICS": fabrics, "FI_PROVIDER": "tcp"}
+    if (request.prefix / "lib" / "libtcp-fi.so").exists():  # the wheel keeps its providers beside the library
+        env["FI_PROVIDER_PATH"] = str(request.prefix / "lib")
+    return Settings(env)
+
+
+_async = same(I_MPI_ASYNC_PROGRESS="1")
+
+
+def _unbound(request: Request) -> Answer:
+    if request.major < 2019:
+        return _async(request)  # not bound without I_MPI_ASYNC_PROGRESS_PIN
+    # Since then always, without a list to the last CPUs of the node.
+    return moved_by_the_program(_async)(request)
+
+
+def _dedicated(request: Request) -> Answer:
+    # A list with one CPU for each progress thread of the node, in the order of ranks.
+    cpus = request.placement.dedicated_cpus
+    if not cpus:
+        return moved_by_the_program(_async)(request)
+    pinned = ",".join(map(str, cpus))
+    one_each = {"I_MPI_ASYNC_PROGRESS_THREADS": "1", "I_MPI_ASYNC_PROGRESS_PIN": pinned}
+    return _async(request) + Settings(one_each)
+
+
+def _spack_prefix(version: str, prefix: Path) -> Path | None:
+    """Spack looks in mpi/VERSION below what it is told; a wheel's bin/ lies in the prefix itself."""
+    home = prefix.resolve()  # mpi/latest is a link
+    folders = (version, ".".join(version.split(".")[:2]))  # from 2021.11 on the shorter one
+    fits = home.parent.name == "mpi" and home.name in folders and (home / "bin" / "mpicc").is_file()
+    return home.parent.parent if fits else None
+
+
+LIBRARY = Library(
+    title="Intel MPI",
+    package="intel-oneapi-mpi",
+    launchers=(StartedBy(INTEL_HYDRA),),
+    source="its wheels, Spack, or installed",
+    reports=r"Intel\(R\) MPI Library (\d[\w.]*)",
+    always=_always,
+    networks={"shm": same(I_MPI_FABRICS="shm"), "wire": lambda request: _tcp(request, "ofi")},
+    configurations={"async": _async, "dedicated": _dedicated, "dedicated_unbound": _unbound},
+    between_nodes=lambda request: _tcp(request, "shm:ofi"),
+    variables=("I_MPI_*", *ch4.VARIABLES),
+    told_itself=("I_MPI_HYDRA_*", "I_MPI_MPIRUN*", "I_MPI_ROOT*", "I_MPI_INFO_*", "I_MPI_INTERNAL_*"),
+    controls=("I_MPI_FABRICS", "I_MPI_OFI_PROVIDER", "I_MPI_ASYNC_PROGRESS*", "I_MPI_SHM", *ch4.CONTROLS),
+    wheels=("impi-rt", "impi-devel"),
+    known_wheels=("2021.18.1",),
+    spack_prefix=_spack_prefix,
+    binary_interface=ch4.BINARY_INTERFACE,
+)

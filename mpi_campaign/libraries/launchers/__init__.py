@@ -1,0 +1,1 @@
+"""What starts ranks, one file each: how it is told CPUs, this machine or other nodes, and what it says of itself."""

@@ -1,0 +1,51 @@
+"""Hydra, of MPICH and of what is built on it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mpi_campaign.libraries.launchers.launcher import Launcher
+from mpi_campaign.libraries.settings import Answer, Request, Settings
+
+
+def _here(_request: Request) -> Settings:
+    # The launcher's processes talk over loopback, which every machine and every wire has.
+    return Settings({"HYDRA_CONFIG_FILE": "/dev/null"}, ("-launcher", "fork", "-rmk", "user", "-iface", "lo"))
+
+
+def _place(request: Request) -> Settings:
+    placement = request.placement
+    if placement.oversubscribed:
+        return Settings(options=("-bind-to", "none"))
+    if placement.shares:
+        return Settings(options=("-bind-to", f"user:{','.join(map(_list, placement.shares))}"), binds=True)
+    return Settings(options=("-bind-to", f"core:{placement.threads_per_rank}"))
+
+
+def _list(cpus: Sequence[int]) -> str:
+    """CPUs by the kernel's numbers. Hydra copies a list into memory that is a byte short, which does harm where
+    malloc leaves no room behind it: a leading zero makes the list of another length."""
+    text = "+".join(map(str, cpus))
+    return f"0{text}" if len(text) % 8 == 0 else text
+
+
+def hosts_options(request: Request, hosts: Sequence[str]) -> tuple[str, ...]:
+    """Which nodes, and how many ranks on each."""
+    return ("-hosts", ",".join(hosts), "-ppn", str(request.placement.ranks_per_node))
+
+
+def _across(request: Request, agent: str, hosts: Sequence[str]) -> Answer:
+    starter = ("-launcher", "ssh", "-launcher-exec", agent)
+    return Settings(options=(*starter, *hosts_options(request, hosts), "-bind-to", "none"))
+
+
+HYDRA = Launcher(
+    title="Hydra",
+    here=_here,
+    place=_place,
+    across=_across,
+    hand_over=lambda name, value: ("-genv", name, value),
+    says=r"HYDRA build details:\s+Version:\s+(\d[\w.]*)",
+)
+
+MVAPICH_HYDRA = replace(HYDRA, title="MVAPICH's Hydra", says="", rank_variables=("MV2_COMM_WORLD_RANK",))
+"""It says MPICH's version, not its own."""

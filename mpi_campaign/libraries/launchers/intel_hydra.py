@@ -1,0 +1,36 @@
+"""Intel MPI's launcher: made of Hydra, told CPUs by variables of its own."""
+
+from collections.abc import Sequence
+
+from mpi_campaign.libraries.launchers.hydra import hosts_options
+from mpi_campaign.libraries.launchers.launcher import Launcher
+from mpi_campaign.libraries.settings import Answer, Request, Settings
+
+
+def _here(_request: Request) -> Settings:
+    return Settings(options=("-bootstrap", "fork", "-rmk", "user", "-iface", "lo"))
+
+
+def _place(request: Request) -> Settings:
+    placement = request.placement
+    if placement.oversubscribed:
+        return Settings({"I_MPI_PIN": "0"})
+    if placement.shares:
+        masks = ",".join(hex(sum(1 << cpu for cpu in share)) for share in placement.shares)
+        return Settings({"I_MPI_PIN_DOMAIN": f"[{masks}]"}, binds=True)
+    return Settings({"I_MPI_PIN_CELL": "core", "I_MPI_PIN_DOMAIN": f"{placement.threads_per_rank}:compact"})
+
+
+def _across(request: Request, agent: str, hosts: Sequence[str]) -> Answer:
+    starter = ("-bootstrap", "ssh", "-bootstrap-exec", agent)
+    return Settings({"I_MPI_PIN": "0"}, (*starter, *hosts_options(request, hosts)))
+
+
+INTEL_HYDRA = Launcher(
+    title="Intel MPI's launcher",
+    here=_here,
+    place=_place,
+    across=_across,
+    hand_over=lambda name, value: ("-genv", name, value),
+    says=r"Intel\(R\) MPI Library.* Version (\d[\w.]*)",
+)

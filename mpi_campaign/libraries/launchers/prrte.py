@@ -1,0 +1,25 @@
+"""PRRTE, the launcher of Open MPI since version 5."""
+
+from mpi_campaign.libraries.launchers import open_mpi
+from mpi_campaign.libraries.launchers.launcher import Launcher
+from mpi_campaign.libraries.settings import Request, Settings
+
+# Batch systems that it asks for a list of hosts.
+_HOSTS_OF = "^slurm,pbs,lsf,gridengine,flux"
+
+
+def _here(_request: Request) -> Settings:
+    # It cannot be told to stay on one machine. Its launcher `ssh` calls ssh only where there is another machine.
+    hosts = ("--prtemca", "ras", _HOSTS_OF, "--prtemca", "prte_default_hostfile", "none")
+    return Settings(options=("--prtemca", "plm", "ssh", *hosts))
+
+
+PRRTE = Launcher(
+    title="Open MPI's launcher since version 5",
+    here=_here,
+    place=open_mpi.place,
+    across=open_mpi.across(lambda agent: ("--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", agent)),
+    hand_over=open_mpi.hand_over,
+    says=r"\((?:Open MPI|OpenRTE)\) (\d[\w.]*)",
+    rank_variables=(open_mpi.RANK_VARIABLE,),
+)

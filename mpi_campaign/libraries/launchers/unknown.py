@@ -1,0 +1,13 @@
+"""A launcher of which nothing is known: it is given no options, and ranks have the environment that it has."""
+
+from mpi_campaign.libraries.launchers.launcher import Launcher, never_across
+
+UNKNOWN_LAUNCHER = Launcher(
+    title="a launcher that the campaign does not know",
+    across=never_across(
+        "how this library's launcher starts ranks on other nodes is not known: add it to "
+        "mpi_campaign/libraries/launchers/ (docs/adding-a-library.md)"
+    ),
+    hand_over=lambda _name, _value: (),
+    commands=(),
+)

@@ -1,0 +1,108 @@
+"""The launch of a benchmark: what one is given, and whether it can be at all."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mpi_campaign.libraries.configurations import CONFIGURATIONS, NETWORKS
+from mpi_campaign.libraries.library import Library
+from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.libraries.registry import library
+from mpi_campaign.libraries.settings import Answer, Impossible, Request, Rule, Settings
+from mpi_campaign.libraries.versions import NEWER_THAN_ALL
+
+
+def launch(family: str, request: Request) -> Answer:
+    """Environment and options of one launch, or why it cannot be.
+
+    The order is fixed: what the library always needs, where it starts, binding, network, configuration, the core that
+    is given up.
+    """
+    entry = library(family)
+    launcher = entry.launcher(request.launcher, request.version)
+    if launcher is None:
+        return Impossible(_not_started(entry, request))
+    settings = entry.always(request) + (launcher.here(request) if request.here else Settings())
+    settings += launcher.place(request)
+    network = entry.network(request.network.partition(":")[0])
+    answer = _added(request, settings, network, entry.configuration(request.configuration))
+    return answer if isinstance(answer, Impossible) else _with_core_given_up(request, answer)
+
+
+def _not_started(entry: Library, request: Request) -> str:
+    names = dict.fromkeys(name for one in entry.launchers for name in one.launcher.commands)
+    return f"how {request.launcher} starts ranks of {entry.title} is not known; known are {', '.join(names)}"
+
+
+def _with_core_given_up(request: Request, settings: Settings) -> Answer:
+    configuration, placement = CONFIGURATIONS[request.configuration], request.placement
+    if not configuration.gives_up_core:
+        return settings
+    if placement.oversubscribed:
+        crowd = f"{placement.ranks} ranks of {placement.threads_per_rank} threads have none of their own here"
+        return Impossible(f"{request.configuration} keeps a core of each rank free of computation; {crowd}")
+    if placement.threads_per_rank == 1:
+        needs = f"{request.configuration} needs 2 cores per rank, there is 1"
+        if not configuration.bound:
+            return Impossible(needs)
+        if not placement.crowding:
+            return Impossible(f"{needs}; --oversubscribe runs it on that one, marked as oversubscribed")
+    if placement.cpus:
+        cpus = ",".join(map(str, placement.dedicated_cpus))
+        settings += Settings(program=("--dedicated-cpus", cpus))
+    return settings
+
+
+def _added(request: Request, settings: Settings, *rules: Rule | Impossible) -> Answer:
+    """These settings, and those that the rules give; why not where one gives none."""
+    for rule in rules:
+        answer = rule if isinstance(rule, Impossible) else rule(request)
+        if isinstance(answer, Impossible):
+            return answer
+        settings += answer
+    return settings
+
+
+def across_nodes(family: str, request: Request, agent: str, hosts: Sequence[str]) -> Answer:
+    """Like `launch`, for ranks on several hosts, reached by an agent that is used as ssh is; TCP between them.
+
+    The ranks of `request.placement` are divided evenly among the hosts; its threads are not looked at: ranks are not
+    bound, but stay on the processors that the agent gives them. Nor is `request.network`.
+    """
+    spread = request.placement.spread(len(hosts))
+    if spread is None:
+        return Impossible(f"{request.placement.ranks} ranks cannot be the same number on each of {len(hosts)} nodes")
+    entry = library(family)
+    launcher = entry.launcher(request.launcher, request.version)
+    if launcher is None:
+        return Impossible(_not_started(entry, request))
+    # What the rules say of TCP over a wire holds here.
+    request = replace(request, network="wire", placement=spread)
+    answer = launcher.across(request, agent, hosts)
+    if isinstance(answer, Impossible):
+        return answer
+    settings = entry.always(request) + answer + entry.between_nodes(request)
+    return _added(request, settings, entry.configuration(request.configuration))
+
+
+def progresses_in(family: str, prefix: Path, version: str, network: str) -> tuple[str, ...]:
+    """The configurations in which the library has progress threads of its own over a network, given cores enough."""
+    if library(family).progresses:
+        return tuple(CONFIGURATIONS)
+    enough = Placement(nodes=1, ranks_per_node=2, threads_per_rank=2)
+    return tuple(
+        name
+        for name, configuration in CONFIGURATIONS.items()
+        if configuration.progress == "library"
+        and isinstance(launch(family, Request(prefix, version, name, network, enough)), Settings)
+    )
+
+
+def limits(family: str, configuration: str, placement: Placement) -> dict[str, str]:
+    """Over which networks a family cannot give a configuration: reason by network."""
+    found = {}
+    for network in NETWORKS:
+        answer = launch(family, Request(Path("/"), str(NEWER_THAN_ALL), configuration, network, placement))
+        if isinstance(answer, Impossible):
+            found[network] = answer.reason
+    return found

@@ -1,0 +1,25 @@
+"""MadMPI, the MPI of NewMadeleine."""
+
+from mpi_campaign.libraries.launchers.padico import PADICO
+from mpi_campaign.libraries.library import Library, StartedBy
+from mpi_campaign.libraries.settings import Request, Settings, moved_by_the_program
+
+
+def _polling_thread(_request: Request) -> Settings:
+    # pioman polls on a thread that computes nothing else, instead of whenever a core is idle or a timer is up.
+    return Settings(options=PADICO.hand_over("PIOM_DEDICATED", "1"))
+
+
+LIBRARY = Library(
+    title="MadMPI",
+    package="nmad",
+    launchers=(StartedBy(PADICO),),
+    configurations={"dedicated": moved_by_the_program(_polling_thread)},
+    without={
+        "async": "MadMPI's basic already progresses, by pioman: there is nothing more to ask for",
+        "dedicated_unbound": "MadMPI's basic already progresses, by pioman: basic_reduced is that control",
+        "wire": "how to keep MadMPI on TCP between ranks of one node is not known",
+    },
+    progresses=True,
+    variables=("PIOM_*", "NMAD_*", "PADICO_*"),
+)

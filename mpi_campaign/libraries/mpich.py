@@ -1,0 +1,41 @@
+"""MPICH."""
+
+from mpi_campaign.libraries import ch4
+from mpi_campaign.libraries.launchers.hydra import HYDRA
+from mpi_campaign.libraries.library import Library, StartedBy
+from mpi_campaign.libraries.settings import Answer, Impossible, Request, Rule, same
+
+
+def _unless_it_does_not_end(rule: Rule) -> Rule:
+    """MPICH 4.0 on UCX, as Debian has it, over TCP: the first rank that is through with UCX waits for the others in
+    PMI, where it no longer progresses UCX; the others' last flush waits for it. Seen with its progress thread in most
+    runs, without it in none."""
+
+    def checked(request: Request) -> Answer:
+        if request.network.startswith("wire") and request.is_of(4, 0) and ch4.device(request.prefix) == "ch4:ucx":
+            return Impossible(
+                f"MPICH {request.version} on UCX hangs in MPI_Finalize over TCP after its progress thread ran: "
+                "take a newer one, one on OFI, or --network shm"
+            )
+        return rule(request)
+
+    return checked
+
+
+LIBRARY = Library(
+    title="MPICH",
+    package="mpich",
+    launchers=(StartedBy(HYDRA),),
+    source="its wheels, Spack, or installed",
+    reports=r"MPICH Version:\s*(\d[\w.]*)",
+    always=same(MPIR_CVAR_ASYNC_PROGRESS="0"),
+    networks=ch4.NETWORKS,
+    configurations={name: _unless_it_does_not_end(rule) for name, rule in ch4.CONFIGURATIONS.items()},
+    between_nodes=ch4.between_nodes,
+    variables=ch4.VARIABLES,
+    controls=ch4.CONTROLS,
+    wheels=("mpich",),
+    known_wheels=("5.0.2", "4.2.3"),
+    folders=("lib/mpich", "lib/mpich/ucx"),
+    binary_interface=ch4.BINARY_INTERFACE,
+)

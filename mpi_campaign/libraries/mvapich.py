@@ -1,0 +1,20 @@
+"""MVAPICH, from 3.0: MPICH's device ch4 with its variables, which are had under the prefix MVP_ as well."""
+
+from mpi_campaign.libraries import ch4
+from mpi_campaign.libraries.launchers.hydra import MVAPICH_HYDRA
+from mpi_campaign.libraries.library import Library, StartedBy
+from mpi_campaign.libraries.settings import same
+
+LIBRARY = Library(
+    title="MVAPICH",
+    package="mvapich",
+    launchers=(StartedBy(MVAPICH_HYDRA),),
+    reports=r"MVAPICH(?:-\w+)? Version\s*:\s*(\d[\w.]*)",
+    always=same(MVP_ENABLE_AFFINITY="0", MPIR_CVAR_ASYNC_PROGRESS="0"),
+    networks=ch4.NETWORKS,
+    configurations=ch4.CONFIGURATIONS,
+    between_nodes=ch4.between_nodes,
+    variables=("MVP_*", "MV2_*", *ch4.VARIABLES),
+    controls=ch4.CONTROLS,
+    binary_interface=ch4.BINARY_INTERFACE,
+)

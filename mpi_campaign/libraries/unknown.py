@@ -1,0 +1,19 @@
+"""An MPI library that has no entry of its own: plain `basic`, and what the application does itself."""
+
+from mpi_campaign.libraries.launchers.unknown import UNKNOWN_LAUNCHER
+from mpi_campaign.libraries.library import Library, StartedBy
+
+_ADD_IT = "is not known: add it to mpi_campaign/libraries/ (docs/adding-a-library.md)"
+
+UNKNOWN = Library(
+    title="an MPI library that the campaign does not know",
+    package="",
+    launchers=(StartedBy(UNKNOWN_LAUNCHER),),
+    source="installed",
+    without={
+        "wire": f"how to keep this library on TCP {_ADD_IT}",
+        **dict.fromkeys(
+            ("async", "dedicated", "dedicated_unbound"), f"how to start this library's progress thread {_ADD_IT}"
+        ),
+    },
+)

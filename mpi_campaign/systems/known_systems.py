@@ -1,0 +1,124 @@
+"""What is known of a system: its partitions, as its settings file has them, and the nodes that ranks are placed on.
+
+Whoever places ranks, or says what can be had where, asks here. A
+node is this machine's cores where launches are on this machine, elsewhere what the settings say of one.
+"""
+
+import os
+import runpy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from mpi_campaign import ROOT
+from mpi_campaign.children import environ
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries.placement import NodeShape
+from mpi_campaign.this_machine import machine
+
+SYSTEMS = ROOT / "systems"
+
+# ReFrame's name of the scheduler of launches on this machine.
+LOCAL = "local"
+
+
+def this_node() -> NodeShape:
+    """The cores of this machine that this process may use."""
+    return NodeShape(machine.cores().physical, machine.core_cpus())
+
+
+def network_refusal(network: str) -> str | None:
+    """Why a network, such as wire:2gbit, cannot be had on this machine; None where it can, or where it is not this
+    machine's to make."""
+    return machine.wire_refusal() if network.partition(":")[0] == "wire" else None
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Of a system: its name there, what its ranks communicate over, and ReFrame's names of what starts them.
+
+    here: its launches are on this machine.  environment: what it lets into them.  declared: a node as the settings have
+    it; None where they do not.  nodes: how many a launch may have.
+    """
+
+    name: str
+    network: str
+    launcher: str
+    here: bool
+    environment: environ.LetIn
+    declared: NodeShape | None = None
+    nodes: int = 1
+
+    @property
+    def node(self) -> NodeShape:
+        """The nodes that ranks are placed on."""
+        return this_node() if self.here or self.declared is None else self.declared
+
+    @property
+    def whose(self) -> str:
+        """Where the number of cores comes from, as it is said before that number."""
+        of_this_machine = self.here or self.declared is None
+        return "this machine allows" if of_this_machine else f"a node of partition '{self.name}' has"
+
+    def let_in(self) -> environ.LetIn:
+        """What it lets in, with the values of this shell where launches start in it."""
+        found: dict[str, str | None] = dict(self.environment)
+        for name in [name for name, value in found.items() if value is None and self.here]:
+            found[name] = os.environ.get(name)
+        return {name: value for name, value in found.items() if value is not None or not self.here}
+
+
+@dataclass(frozen=True)
+class System:
+    """A system by its name, and its partitions by network: shm, wire, native."""
+
+    name: str
+    partitions: Mapping[str, Partition]
+
+    def partition(self, network: str = "") -> Partition:
+        """The one whose network this is, such as wire:2gbit; the first one where none is named. Raises KeyError."""
+        return self.partitions[network.partition(":")[0] or next(iter(self.partitions))]
+
+
+def available() -> list[str]:
+    """Names of the systems that have settings."""
+    return sorted(path.parent.name for path in SYSTEMS.glob("*/settings.py"))
+
+
+@lru_cache
+def load(name: str) -> System:
+    """A system as its settings file has it. Raises CampaignError where that is broken."""
+    path = SYSTEMS / name / "settings.py"
+    try:
+        settings = runpy.run_path(str(path))["site_configuration"]
+        found = map(_of_settings, settings["systems"][0]["partitions"])
+        return System(name, {one.network: one for one in found})
+    except Exception as error:  # the file is a program of the site's
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        raise CampaignError(f"{path} cannot be used ({what}): see docs/adding-a-system.md") from error
+
+
+def _of_settings(entry: Mapping[str, Any]) -> Partition:
+    extras, processor = entry["extras"], entry.get("processor", {})
+    cores = processor.get("num_cpus", 0) // processor.get("num_cpus_per_core", 1)
+    return Partition(
+        entry["name"],
+        extras["network"],
+        entry.get("launcher", LOCAL),
+        entry.get("scheduler", LOCAL) == LOCAL,
+        extras.get("environment", {}),
+        NodeShape(cores) if cores else None,
+    )
+
+
+def of_reframe(partition: Any, *, here: bool) -> Partition:
+    """A partition of ReFrame's, in a test of it; here: the test's launches are on this machine."""
+    return Partition(
+        partition.name,
+        partition.extras["network"],
+        partition.launcher_type.registered_name,
+        here,
+        partition.extras.get("environment", {}),
+        NodeShape(partition.processor.num_cores or 1),
+    )
