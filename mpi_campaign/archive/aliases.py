@@ -17,6 +17,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from mpi_campaign.libraries import registry
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import BENCHMARKS, COMPUTATIONS
 from postprocess.records.load import SCHEMA_FOLDER
@@ -60,7 +61,7 @@ _ORDINARY = Path(__file__).with_name("ordinary_words.txt")
 @cache
 def _vocabulary() -> frozenset[str]:
     """Ordinary words, in small letters: those of _ORDINARY, of the schemas, and of names that the campaign gives."""
-    ours = [*registry.LIBRARIES, *registry.CONFIGURATIONS, *suites.SUITES, *BENCHMARKS, *COMPUTATIONS]
+    ours = [*registry.LIBRARIES, *CONFIGURATIONS, *suites.SUITES, *BENCHMARKS, *COMPUTATIONS]
     texts = [path.read_text(encoding="utf-8") for path in sorted(SCHEMA_FOLDER.glob("*.json"))]
     texts.append(_ORDINARY.read_text(encoding="utf-8"))
     return frozenset(word.lower() for text in (*texts, *ours) for word in _WORD.findall(text))
@@ -122,8 +123,8 @@ _FOUND = (
     ("users", re.compile(r"(?<![\w.-])/(?:home|users|Users)/([\w.-]+)")),
     ("users", re.compile(r"launched by:\s+([\w.-]+)@")),
     ("hosts", re.compile(r"launched by:\s+[\w.-]+@([\w.-]+)")),
-    ("users", re.compile(r"package: Open MPI ([\w.-]+)@[\w.-]+ Distribution")),
-    ("hosts", re.compile(r"package: Open MPI [\w.-]+@([\w.-]+) Distribution")),
+    ("users", re.compile(r"package: [\w ]+ ([\w.-]+)@[\w.-]+ Distribution")),
+    ("hosts", re.compile(r"package: [\w ]+ [\w.-]+@([\w.-]+) Distribution")),
     ("hosts", re.compile(r"<testsuite [^>]*\bhostname=\"([\w.-]+)\"")),
     ("accounts", re.compile(rf"{_SAYS_ACCOUNT}([\w.-]+)")),
 )
