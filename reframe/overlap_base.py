@@ -276,7 +276,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         self.num_tasks = self.ranks
         self.num_cpus_per_task = self.threads_per_rank
         if self.network.startswith("wire"):
-            refusal = known_systems.network_refusal(self.network)
+            refusal = there.why_not()
             self.skip_if(refusal is not None, refusal)
         extras = self.current_environ.extras
         self.allowed_cpus = host.list_text(there.node.all_cpus)

@@ -160,7 +160,7 @@ def test_a_partition_lets_in_what_its_settings_name(monkeypatch: pytest.MonkeyPa
     entry = site.partition("cpu", "native", environment=["UCX_NET_DEVICES", "FI_PROVIDER=cxi", "NOT_SET"])
     told = entry["extras"]["environment"]
     assert told == {"UCX_NET_DEVICES": None, "FI_PROVIDER": "cxi", "NOT_SET": None}
-    here, job = (Partition("cpu", "native", "mpiexec", value, told).let_in() for value in (True, False))
+    here, job = (Partition("cpu", "native", name, "mpiexec", told).let_in() for name in ("local", "slurm"))
     assert here == {"UCX_NET_DEVICES": "mlx5_0:1", "FI_PROVIDER": "cxi"}
     assert job == told  # the value that it has on the node
 

@@ -1,8 +1,9 @@
 """The registry: what each library is given, and what is known to be impossible."""
 
+import ast
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -568,3 +569,58 @@ def test_no_program_names_a_variable_of_a_library() -> None:
         text = path.read_text(encoding="utf-8")
         assert not re.search(rf"\b(?:{prefixes})", text), path
         assert not controls & set(re.findall(r'"([^"\n]*)"', text)), path
+
+
+# -- a library is one entry --------------------------------------------------------------------------------------------
+
+# Files beside the entries that name a library in code, and why.
+NAMING = {
+    "mpi_campaign/children/causes.py": "says in a sentence what launchers print; who prints it is part of the sentence",
+    "mpi_campaign/children/environ.py": "lists files of settings in a home folder, which no launch may read",
+    "mpi_campaign/planning/suites.py": "a suite is a choice of toolchains",
+    "mpi_campaign/toolchains/peers.py": "other benchmarks: their own names, and the wheel that has one of them",
+    "mpi_campaign/toolchains/spack/matrix.py": "an example in a message",
+    "mpi_campaign/this_machine/host.py": "says which library a limit of the machine stops",
+    "postprocess/records/remarks.py": "reads what libraries write among a program's output",
+    "mpi_campaign/toolchains/spack/tool.py": "asks for one package that every Spack has",
+}
+
+
+def named_in(path: Path) -> set[str]:
+    """The libraries that strings of a module name, without its docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    texts = {
+        node.body[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and ast.get_docstring(node) is not None and isinstance(node.body[0], ast.Expr)
+    }
+    strings = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in texts
+    ]
+    names = {*LIBRARIES, *(entry.title for entry in LIBRARIES.values())}
+    return {name for name in names for text in strings if re.search(rf"\b{re.escape(name)}\b", text)}
+
+
+def python_files() -> Iterator[str]:
+    for folder in ("mpi_campaign", "postprocess", "reframe", "systems"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            yield str(path.relative_to(ROOT))
+
+
+def test_no_module_but_its_entry_names_a_library() -> None:
+    found = {path: named_in(ROOT / path) for path in python_files() if "mpi_campaign/libraries/" not in path}
+    assert {path for path, names in found.items() if names} == set(NAMING), found
+
+
+def test_every_entry_is_a_line_of_the_registry() -> None:
+    """A file of its own, which no other entry imports."""
+    folder = ROOT / "mpi_campaign" / "libraries"
+    having = {path.stem for path in folder.glob("*.py") if re.search(r"^LIBRARY = ", path.read_text(), re.MULTILINE)}
+    assert having == set(LIBRARIES)
+    for path in folder.glob("*.py"):
+        if path.stem in LIBRARIES:
+            imported = re.findall(r"^from mpi_campaign\.libraries import (.*)$", path.read_text(), re.MULTILINE)
+            assert not having & set(", ".join(imported).split(", ")), path

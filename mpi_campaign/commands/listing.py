@@ -73,7 +73,7 @@ def _configurations() -> Iterator[dict[str, Any]]:
     """What each library can give here, over which networks, and why not: one entry per library and configuration."""
     here = known_systems.load(plan.Options.system)
     placement = Placement.on(here.partition().node, plan.Options.ranks, 0)
-    there = [name for name in here.partitions if not known_systems.network_refusal(name)]
+    there = [name for name, one in here.partitions.items() if not one.why_not()]
     for family, configuration in itertools.product(registry.LIBRARIES, CONFIGURATIONS):
         limits = launches.limits(family, configuration, placement)
         had = [network for network in there if network not in limits]

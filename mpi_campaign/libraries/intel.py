@@ -74,5 +74,6 @@ LIBRARY = Library(
     wheels=("impi-rt", "impi-devel"),
     known_wheels=("2021.18.1",),
     spack_prefix=_spack_prefix,
+    spack_layout="PREFIX/mpi/VERSION/bin",
     binary_interface=ch4.BINARY_INTERFACE,
 )

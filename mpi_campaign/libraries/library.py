@@ -48,6 +48,7 @@ class Library:
     known to work on x86-64, the usual one first.
     folders: where below its prefix it, or its wheel, keeps libraries, beside lib and lib64.
     spack_prefix: given a version and a prefix, what Spack must be told to find it there; None where it cannot.
+    spack_layout: where below that Spack looks for it, for people.
     binary_interface: a name for the one that it shares with other libraries; empty where it has one of its own.
     """
 
@@ -69,6 +70,7 @@ class Library:
     known_wheels: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     spack_prefix: Callable[[str, Path], Path | None] = lambda _version, prefix: prefix
+    spack_layout: str = "PREFIX/bin"
     binary_interface: str = ""
 
     def launcher(self, command: str, version: str) -> Launcher | None:

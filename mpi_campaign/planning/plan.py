@@ -420,7 +420,7 @@ def choose_network(options: Options) -> tuple[str, list[str]]:
     if not kind and "wire" not in there:
         return next(iter(there)), []
     network = f"wire:{rate or WIRE_RATE}"
-    refusal = known_systems.network_refusal(network)
+    refusal = there["wire"].why_not()
     if refusal is None:
         return network, []
     if kind == "wire":

@@ -23,7 +23,6 @@ from mpi_campaign.toolchains.spack import matrix, tool
 COMPILERS = ("gcc", "llvm")
 BUILD_TOOLS = ("cmake", "gmake")
 WHEEL_BLAS = "scipy-openblas32"
-INTEL = registry.package_of_family("intel")
 
 
 @dataclass(frozen=True)
@@ -128,31 +127,24 @@ def _add_installed(found: dict[str, Any]) -> Iterator[str]:
             if version is None or not matrix.SPEC.fullmatch(spec) or spec in _specs(known):
                 continue
             home = Path(launcher).parent.parent
-            prefix = _oneapi(version, home) if entry.package == INTEL else home
+            prefix = entry.spack_prefix(version, home)
             if prefix is None:
-                yield _left_out(spec, home)
+                yield _left_out(entry, spec, home)
                 continue
             external = {"spec": spec, "prefix": str(prefix)}
             found[entry.package] = {**known, "externals": [*known.get("externals", []), external]}
 
 
-def _oneapi(version: str, home: Path) -> Path | None:
-    """The prefix of an Intel MPI for Spack, which looks in mpi/VERSION below it; None where it does not lie so."""
-    home = home.resolve()  # mpi/latest is a link
-    folders = (version, ".".join(version.split(".")[:2]))  # from 2021.11 on the shorter one
-    fits = home.parent.name == "mpi" and home.name in folders and (home / "bin" / "mpicc").is_file()
-    return home.parent.parent if fits else None
-
-
 def _wheels_left_out() -> Iterator[str]:
-    """Wheels of Intel MPI, whose bin/ lies in the prefix itself."""
+    """Wheels that lie otherwise than Spack looks for the library."""
     for one in resolving.load():
-        if one.provider == "wheels" and one.family == "intel":
-            yield _left_out(f"{INTEL}@{one.version}", Path(one.prefix))
+        entry, prefix = registry.library(one.family), Path(one.prefix)
+        if one.provider == "wheels" and entry.spack_prefix(one.version, prefix) is None:
+            yield _left_out(entry, f"{entry.package}@{one.version}", prefix)
 
 
-def _left_out(spec: str, home: Path) -> str:
-    return f"{spec} is in {home}, but Spack takes it from PREFIX/mpi/VERSION/bin alone: run it without --provider spack"
+def _left_out(entry: Library, spec: str, home: Path) -> str:
+    return f"{spec} is in {home}, but Spack takes it from {entry.spack_layout} alone: run it without --provider spack"
 
 
 def _one_per_version(found: dict[str, Any], name: str) -> Iterator[str]:

@@ -29,8 +29,7 @@ def this_node() -> NodeShape:
 
 
 def network_refusal(network: str) -> str | None:
-    """Why a network, such as wire:2gbit, cannot be had on this machine; None where it can, or where it is not this
-    machine's to make."""
+    """Why a network, such as wire:2gbit, cannot be had; None where it can, or where this machine cannot tell."""
     return machine.wire_refusal() if network.partition(":")[0] == "wire" else None
 
 
@@ -38,22 +37,29 @@ def network_refusal(network: str) -> str | None:
 class Partition:
     """Of a system: its name there, what its ranks communicate over, and ReFrame's names of what starts them.
 
-    here: its launches are on this machine.  environment: what it lets into them.  declared: a node as the settings have
-    it; None where they do not.  nodes: how many a launch may have.
+    environment: what it lets into launches.  declared: a node as the settings have it; None where they do not.
     """
 
     name: str
     network: str
+    scheduler: str
     launcher: str
-    here: bool
     environment: environ.LetIn
     declared: NodeShape | None = None
-    nodes: int = 1
+
+    @property
+    def here(self) -> bool:
+        """Whether its launches are on this machine."""
+        return self.scheduler == LOCAL
 
     @property
     def node(self) -> NodeShape:
         """The nodes that ranks are placed on."""
         return this_node() if self.here or self.declared is None else self.declared
+
+    def why_not(self) -> str | None:
+        """Why its network cannot be had; None where it can, or where this machine cannot tell."""
+        return network_refusal(self.network)
 
     @property
     def whose(self) -> str:
@@ -105,8 +111,8 @@ def _of_settings(entry: Mapping[str, Any]) -> Partition:
     return Partition(
         entry["name"],
         extras["network"],
+        entry.get("scheduler", LOCAL),
         entry.get("launcher", LOCAL),
-        entry.get("scheduler", LOCAL) == LOCAL,
         extras.get("environment", {}),
         NodeShape(cores) if cores else None,
     )
@@ -117,8 +123,8 @@ def of_reframe(partition: Any, *, here: bool) -> Partition:
     return Partition(
         partition.name,
         partition.extras["network"],
+        LOCAL if here else partition.scheduler.registered_name,
         partition.launcher_type.registered_name,
-        here,
         partition.extras.get("environment", {}),
         NodeShape(partition.processor.num_cores or 1),
     )

@@ -80,7 +80,7 @@ class Peer:
     launch: of one size. Neither program takes any other list of sizes and gives each its time.
     largest_bytes: it takes no larger message.
     package: Spack's name of it.
-    wheel: a toolchain whose wheel ships it, also for the libraries of the families in wheel_serves.
+    wheel: a toolchain whose wheel ships it, also for libraries that share its binary interface.
     """
 
     title: str
@@ -89,7 +89,14 @@ class Peer:
     largest_bytes: int
     package: str = ""
     wheel: str = ""
-    wheel_serves: tuple[str, ...] = ()
+
+    def wheel_serves(self, family: str) -> bool:
+        """Whether the program in the wheel runs on a library of this family."""
+        if not self.wheel:
+            return False
+        own = resolving.parse(self.wheel).family
+        interface = registry.library(family).binary_interface
+        return family == own or (interface != "" and interface == registry.library(own).binary_interface)
 
 
 def _imb_launch(work: Work) -> Launch:
@@ -127,7 +134,6 @@ PEERS: Mapping[str, Peer] = {
         largest_bytes=2**IMB_LARGEST_LOG2,
         package="intel-mpi-benchmarks",
         wheel="intel@2021.18.1",
-        wheel_serves=("intel", "mpich", "mvapich"),
     ),
     "osu": Peer(
         "the OSU Micro-Benchmarks",
@@ -163,7 +169,7 @@ class Program:
 def provide(benchmarks: Sequence[str], resolved: Sequence[Toolchain], say: Callable[[str], None]) -> None:
     """Fetch the wheels that ship a program for these toolchains. Where that fails, `find` says what is missing."""
     for peer in (PEERS[name] for name in benchmarks if name in PEERS):
-        if peer.wheel and any(one.family in peer.wheel_serves for one in resolved):
+        if any(peer.wheel_serves(one.family) for one in resolved):
             try:
                 resolving.resolve(resolving.parse(peer.wheel), say)
             except CampaignError as error:
@@ -220,7 +226,7 @@ def find(
     title = registry.library(family).title
     if refusals:
         return f"no {name} for {title}: {'; '.join(refusals)}"
-    wheel = f", nor the wheel of {peer.wheel}" if family in peer.wheel_serves else ""
+    wheel = f", nor the wheel of {peer.wheel}" if peer.wheel_serves(family) else ""
     if peer.wheel and not wheel:
         wheel = f" (that of {peer.wheel} has another binary interface than {title})"
     others = {one for one in peer.programs.values() if any(_candidates(peer, one, family, prefix, folders))}
@@ -235,7 +241,7 @@ def _candidates(peer: Peer, name: str, family: str, prefix: Path, folders: Seque
     """Every program of this name, each once, the one to prefer first."""
     found = [folder / below / name for folder in (*map(Path, folders), prefix) for below in BELOW]
     found += [Path(folder) / name for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
-    if family in peer.wheel_serves:
+    if peer.wheel_serves(family):
         found += [Path(one.prefix) / "bin" / name for one in resolving.load() if one.toolchain == peer.wheel]
     yield from dict.fromkeys(path.resolve() for path in found if path.is_file() and os.access(path, os.X_OK))
 

