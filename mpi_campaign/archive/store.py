@@ -16,7 +16,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from mpi_campaign.archive import references, run_folders
+from mpi_campaign.archive import public_copy, references, run_folders
 from mpi_campaign.archive.consistency import MACHINE
 from mpi_campaign.archive.provenance import STEM
 from mpi_campaign.archive.run_folders import MANIFEST, RUN, RunFolder
@@ -24,20 +24,11 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean, size
-from postprocess.families.mpi_impact.record import impact_record
-from postprocess.families.nbc_overlap.record import overlap_record
-from postprocess.families.peers.record import peer_record
-from postprocess.families.timing_selfcheck.record import selfcheck_record
+from postprocess.families import registry as families
 from postprocess.records.fields import RecordError
-from postprocess.records.reading import validate_record
 from postprocess.records.run import MANIFEST_SCHEMA, MANIFEST_VERSION
+from postprocess.records.storage import record_files
 
-VIEWS = {
-    "nbc_overlap": overlap_record,
-    "mpi_impact": impact_record,
-    "timing_selfcheck": selfcheck_record,
-    "peers": peer_record,
-}
 INCOMING = ".incoming"
 LEFT_SECONDS = 86400.0
 """What has lain there so long was left by something that was killed."""
@@ -144,11 +135,11 @@ def faults(run: RunFolder, tell: Callable[[int, int], None] = lambda _done, _tot
                     yield f"{clean(name)}: not the file that was archived: its checksum differs"
             except OSError as error:
                 yield f"{clean(name)}: cannot be read: {error.strerror}"
-    paths = sorted(run.records.glob("*.jsonl"))
+    paths = record_files(run.records)
     for number, path in enumerate(paths):
         tell(number, len(paths))
         try:
-            validate_record(path, VIEWS)
+            families.validate(path)
         except RecordError as error:
             yield str(error)
 
@@ -161,10 +152,10 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def export(run: RunFolder, target: Path) -> Path:
-    """One file that `results import` takes.
+def export(run: RunFolder, target: Path, *, public: bool = False) -> Path:
+    """One file that `results import` takes. public: without what tells whose the run is.
 
-    Raises CampaignError where it cannot be written, or the run is not complete.
+    Raises CampaignError where it cannot be written, the run is not complete, or cannot be made public.
     """
     run_folders.check_outside(target)
     if not run.archived.is_dir():
@@ -174,14 +165,18 @@ def export(run: RunFolder, target: Path) -> Path:
     for fault in faults(run):
         raise CampaignError(f"run {run.run}: {fault}; nothing was exported, nobody could import it")
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
+    copy = target.with_name(f".{run.run}.{os.getpid()}")
     try:
+        if public:
+            public_copy.write(run, copy)
         with tarfile.open(fresh, "w:gz", format=tarfile.PAX_FORMAT) as pack:
-            pack.add(run.archived, arcname=run.run, filter=_anonymous)
+            pack.add(copy if public else run.archived, arcname=run.run, filter=_timeless if public else _anonymous)
         fresh.replace(target)
     except OSError as error:
         raise CampaignError(f"{target} cannot be written ({error.strerror}): give another file with -o") from error
     finally:
         fresh.unlink(missing_ok=True)
+        shutil.rmtree(copy, ignore_errors=True)
     return target
 
 
@@ -189,6 +184,12 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     return member
+
+
+def _timeless(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """The same whenever it is packed."""
+    member.mtime, member.mode = 0, 0o755 if member.isdir() else 0o644
+    return _anonymous(member)
 
 
 def sources_of(source: Path, root: Path) -> list[Path]:
