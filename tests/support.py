@@ -16,6 +16,7 @@ from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Request, Settings
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
+from postprocess.families import registry as families
 
 # The library under which programs are launched by hand.
 MPI = resolving.DEFAULT_TOOLCHAINS[1]
@@ -153,3 +154,8 @@ def launch(
         network=network,
     )
     return subprocess.run(line, capture_output=True, text=True, check=False, timeout=timeout, env=environment)
+
+
+def check_record(path: Path) -> None:
+    """Every line as its JSON schema says, and as its family sees it. Raises RecordError."""
+    families.validate(path)

@@ -14,8 +14,8 @@ import pytest
 from mpi_campaign.planning import suites
 from mpi_campaign.toolchains import resolving
 from postprocess.families.nbc_overlap.points import points_table
-from postprocess.records.load import Point, load_record, validate_record
-from tests.support import launch
+from postprocess.families.nbc_overlap.record import OverlapPoint, load_overlap
+from tests.support import check_record, launch
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -73,8 +73,8 @@ def test_what_cannot_be_measured_is_one_line_and_a_record_that_says_so(built: Pa
         done = launch(built / "nbc_overlap", *words, "--quiet", *files, ranks=ranks)
         assert done.returncode == 2, done.stderr
         assert [line for line in done.stderr.splitlines() if line.startswith("nbc_overlap:") and says in line]
-        validate_record(record)
-        assert says in load_record(record).incomplete
+        check_record(record)
+        assert says in load_overlap(record).incomplete
         assert json.loads(record.read_text().splitlines()[0])["metadata"] == {"case": "refused"}
 
 
@@ -83,9 +83,9 @@ def test_the_start_and_the_cache_are_a_choice_that_the_record_tells(built: Path,
     words = ("--collective", "ibcast", "--start", "barrier", "--cache", "cold", "--record", str(record))
     done = launch(built / "nbc_overlap", *ONE_POINT, *words)
     assert done.returncode == 0, done.stderr
-    validate_record(record)
-    loaded = load_record(record)
-    assert loaded.header.cache == "cold"
+    check_record(record)
+    loaded = load_overlap(record)
+    assert loaded.cache == "cold"
     assert [(point.start_method, point.buffer_sets > 1) for point in loaded.points] == [("barrier", True)]
 
 
@@ -115,7 +115,7 @@ def test_given_sizes_are_used_and_nothing_is_calibrated(built: Path, tmp_path: P
     sizes.write_text(json.dumps(file))
     done = launch(built / "nbc_overlap", *words, "--record", str(second), "--sizes", str(sizes))
     assert done.returncode == 0, done.stderr
-    (point,) = load_record(second).points
+    (point,) = load_overlap(second).points
     assert (point.message_bytes, point.work_size) == (4096, 77)
     assert (point.comp_calibration.status, point.recalibrations) == ("given", 0)
     assert point.comp_reference.moved_relative is not None
@@ -126,7 +126,9 @@ def test_given_sizes_are_used_and_nothing_is_calibrated(built: Path, tmp_path: P
 FIRST_LOOK = 9
 
 
-def slow_waits(built: Path, folder: Path, *words: str, wanted: Callable[[Point], bool], **env: str) -> Point:
+def slow_waits(
+    built: Path, folder: Path, *words: str, wanted: Callable[[OverlapPoint], bool], **env: str
+) -> OverlapPoint:
     """A point where MPI_Wait takes 5 ms longer at times; measured until it is as wanted, at most twelve times: a busy
     machine moves references of its own, and each of them may have the sizes looked for again."""
     seen = []
@@ -139,7 +141,7 @@ def slow_waits(built: Path, folder: Path, *words: str, wanted: Callable[[Point],
             env={"LD_PRELOAD": str(built / "hang_preload.so"), "HANG_MICROSECONDS": "5000", **given},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        (point,) = load_record(record).points
+        (point,) = load_overlap(record).points
         seen.append((point.recalibrations, point.discarded_repetitions))
         if wanted(point):
             return point
@@ -150,7 +152,7 @@ def test_a_reference_that_moved_is_seen_before_much_is_measured(built: Path, tmp
     """It takes longer once the sizes are known: they are looked for again, and the point is begun anew."""
     words = ("--comp-times", "2ms", "--max-repetitions", "40")
 
-    def begun_anew_early(point: Point) -> bool:
+    def begun_anew_early(point: OverlapPoint) -> bool:
         return point.recalibrations > 0 and point.discarded_repetitions == FIRST_LOOK * point.recalibrations
 
     slow_waits(built, tmp_path, *words, wanted=begun_anew_early, HANG_FILE="{sizes}")
@@ -160,7 +162,7 @@ def test_a_reference_that_is_another_one_only_beside_a_computation_is_kept(built
     """It takes longer where a long computation came between: the size alone takes its time, and stays."""
     words = ("--comp-times", "100ms", "--max-repetitions", "20")
 
-    def kept(point: Point) -> bool:
+    def kept(point: OverlapPoint) -> bool:
         moved = point.comm_reference.moved_relative
         return moved is not None and moved > 0.1 and point.discarded_repetitions < FIRST_LOOK * point.recalibrations
 
@@ -179,13 +181,12 @@ def test_what_threads_compute_and_how_often_they_test(
         record = tmp_path / f"{interval}.jsonl"
         done = launch(program, *words, "--test-interval", interval, "--record", str(record), toolchain=toolchain)
         assert done.returncode == 0, done.stderr
-        validate_record(record)
+        check_record(record)
         header, point, footer = (json.loads(line) for line in record.read_text().splitlines())
-        assert header["plan"]["computation"] == computation
-        assert header["plan"]["test_interval_ns"] == interval_ns
-        assert (point["test_calls"] > 0) == (interval_ns > 0)
-        samples = point["samples"]
-        assert all((time > 0) == (interval_ns > 0) for time in samples["t_test_ns"]["max"])
+        assert header["plan"]["parameters"]["computation"] == [computation]
+        assert header["plan"]["parameters"]["test_interval_ns"] == [interval_ns]
+        assert (point["own"]["test_calls"] > 0) == (interval_ns > 0)
+        assert all((time > 0) == (interval_ns > 0) for time in point["spreads"]["t_test_ns"]["max"])
         assert ("t_test" in done.stdout) == (interval_ns > 0)
         # One computing thread: its time is that of its rank, and MPI's time is what is in none of it.
         medians, threads = point["rank_medians"], point["thread_medians"]
@@ -196,7 +197,7 @@ def test_what_threads_compute_and_how_often_they_test(
             summed = [call + test + wait for call, test, wait, _ in zip(*terms, strict=True)]
             assert statistics.median_low(summed) <= in_mpi <= statistics.median_high(summed)
             whole = [sum(parts) for parts in zip(*terms, strict=True)]
-            assert all(np.array(whole) <= 1.001 * np.array(samples["t_measured_ns"]))
+            assert all(np.array(whole) <= 1.001 * np.array(point["series"]["t_measured_ns"]))
         assert 0 < footer["measured_seconds"] < footer["wall_seconds"]
 
 
@@ -212,7 +213,7 @@ def test_an_interval_that_cannot_be_had_is_said_and_what_was_reached_is_recorded
     assert done.returncode == 0, done.stderr
     (line,) = [line for line in done.stderr.splitlines() if "MPI_Test" in line]
     assert says in line
-    (point,) = load_record(record).points
+    (point,) = load_overlap(record).points
     assert (point.test_calls > 0) == called
     assert point.test_calls < 2_000_000 / 100
 
@@ -252,8 +253,8 @@ def test_its_table_and_postprocess_agree(built: Path, tmp_path: Path) -> None:
         built / "nbc_overlap", *grid, "--collective", "ibcast", "--collective", "iallreduce", "--record", str(record)
     )
     assert done.returncode == 0, done.stderr
-    validate_record(record)
-    points = points_table([load_record(record)])
+    check_record(record)
+    points = points_table([load_overlap(record)])
     heads, *rows = [line for line in done.stdout.splitlines() if line.strip() and not line.startswith("#")]
     columns = heads.split()
     table = pd.DataFrame([row.split()[: len(columns)] for row in rows if row.split()[0] in suites.COLLECTIVES])

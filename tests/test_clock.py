@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from postprocess.records.load import load_record, validate_record
-from tests.support import launch
+from postprocess.families.nbc_overlap.record import load_overlap
+from tests.support import check_record, launch
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -123,7 +123,7 @@ def test_a_step_while_sizes_are_searched_does_not_mislead_the_search(built: Path
     words = ("--threads", "1", "--collective", "ibcast", "--comm-times", "64ms", "--comp-times", "16ms", "--quiet")
     faults = {"ARTIFICIAL_CLOCK": "offset_s=3,drift_ppm=20,step_ns=500e6,step_after_s=2.0"}
     launch(built / "nbc_overlap_artificial", *words, "--budget-seconds", "4", "--record", str(record), env=faults)
-    loaded = load_record(record)
+    loaded = load_overlap(record)
     assert loaded.footer is not None
     assert "rank 1" in loaded.footer.clock_refusal
     for point in loaded.points:
@@ -140,8 +140,8 @@ def test_a_benchmark_does_not_notice_that_its_clocks_are_apart(built: Path, tmp_
     words = ("--budget-seconds", "6", "--record", str(record))
     done = launch(built / "nbc_overlap_artificial", *GRID, *words, env=faults)
     assert done.returncode == 0, done.stderr
-    validate_record(record)
-    loaded = load_record(record)
+    check_record(record)
+    loaded = load_overlap(record)
     (point,) = loaded.points
     assert (point.start_method, point.clock.method) == ("deadline", "interpolated")
     assert loaded.header.clock is not None
@@ -164,8 +164,8 @@ def test_without_a_clock_ranks_start_from_a_barrier_and_the_record_says_so(
     words = ("--budget-seconds", "10", *long, "--record", str(record))
     done = launch(built / "nbc_overlap_artificial", *GRID, *words, env={"ARTIFICIAL_CLOCK": faults})
     assert done.returncode == 0, done.stderr
-    validate_record(record)
-    loaded = load_record(record)
+    check_record(record)
+    loaded = load_overlap(record)
     (point,) = loaded.points
     assert loaded.footer is not None
     assert "rank 1" in loaded.footer.clock_refusal

@@ -10,8 +10,8 @@ import pytest
 
 from mpi_campaign.planning import suites
 from mpi_campaign.toolchains import builds, resolving
-from postprocess.records.load import load_record, validate_record
-from tests.support import build_benchmarks, launch
+from postprocess.families.nbc_overlap.record import load_overlap
+from tests.support import build_benchmarks, check_record, launch
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -146,7 +146,7 @@ def test_one_flipped_byte_on_one_rank_fails_the_run(
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(rf"nbc_overlap: rank {receiver}\b.*MPI_{collective}", done.stderr, re.IGNORECASE), done.stderr
-    assert not load_record(record).complete
+    assert not load_overlap(record).complete
 
 
 def test_a_barrier_has_one_time_and_no_size(built: Path, tmp_path: Path) -> None:
@@ -159,8 +159,8 @@ def test_a_barrier_has_one_time_and_no_size(built: Path, tmp_path: Path) -> None
     done = launch(*program, "--record", str(second), "--sizes", str(sizes))
     assert done.returncode == 0, done.stderr
     for record in (first, second):
-        validate_record(record)
-        barrier, *scans = load_record(record).points
+        check_record(record)
+        barrier, *scans = load_overlap(record).points
         assert (barrier.collective, barrier.message_bytes, barrier.comm_calibration.status) == (
             "ibarrier",
             0,

@@ -12,7 +12,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.running.verify import cpus_of
 from mpi_campaign.this_machine import machine
-from postprocess.records.load import Record, load_record
+from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
 
@@ -43,10 +43,10 @@ def cases(run: Path) -> dict[tuple[str, str], dict[str, Any]]:
     return {(case["toolchain"], case["configuration"]): case for case in manifest["cases"]}
 
 
-def record(run: Path, toolchain: str, configuration: str) -> Record:
+def record(run: Path, toolchain: str, configuration: str) -> OverlapRecord:
     case = cases(run)[toolchain, configuration]
     assert case["result"] == "pass", case["reason"]
-    return load_record(run / case["record"])
+    return load_overlap(run / case["record"])
 
 
 def test_what_cannot_be_had_is_skipped_with_its_reason(run: Path) -> None:

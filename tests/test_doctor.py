@@ -263,7 +263,8 @@ if asked.save_sizes:
     lines = synthetic.quiet_machine(number)
 else:
     assert asked.only == "work" and Path(asked.sizes).read_text() == "sizes"
-    lines = [one for one in synthetic.quiet_machine(number) if one["type"] in ("header", "work", "footer")]
+    whole = synthetic.quiet_machine(number)
+    lines = [one for one in whole if one.get("parameters", {{}}).get("section", "work") == "work"]
 if behaviour == ["stops"]:
     synthetic.write(Path(asked.record), lines[:4])
     sys.exit("timing_selfcheck: enough")

@@ -19,12 +19,11 @@ from postprocess.families.mpi_impact.record import (
     COMPUTE_ALONE,
     MPI_IMPACT,
     load_impact,
-    validate_impact,
-    validate_lines,
 )
 from postprocess.families.mpi_impact.table import impact_table
 from postprocess.records.fields import lines_of
-from tests.support import Command, launch, launch_line
+from postprocess.records.reading import validate_lines
+from tests.support import Command, check_record, launch, launch_line
 
 PROGRAMS = (MPI_IMPACT, COMPUTE_ALONE)
 SHORT = ("--comp-times", "1ms,4ms")
@@ -122,16 +121,15 @@ class TestPrograms:
             for one, other in zip(points, own, strict=True):
                 assert one is not None
                 assert other is not None
-                assert (one["work_size"], len(one["t_comp_ns"][rank])) == (
-                    other["work_size"],
-                    len(other["t_comp_ns"][0]),
-                )
+                assert one["parameters"] == other["parameters"]
+                times, others = one["rank_samples"]["t_comp_ns"][rank], other["rank_samples"]["t_comp_ns"][0]
+                assert len(times) == len(others) == one["repetitions"] == other["repetitions"]
         assert not list(tmp_path.glob("*.ready"))
 
     def test_launches_in_turn_make_one_record(self, built: Path, tmp_path: Path) -> None:
         done = self.in_turn(built, tmp_path, "--toolchain", "mpich@5.0.2", **{"save-sizes": str(tmp_path / "s.json")})
         assert done.returncode == 0, done.stderr
-        validate_impact(tmp_path / "record.jsonl")
+        check_record(tmp_path / "record.jsonl")
         record = load_impact(tmp_path / "record.jsonl")
         assert record.complete
         assert record.header.toolchain == "mpich@5.0.2"
@@ -156,7 +154,7 @@ class TestPrograms:
     def test_either_computation(self, built: Path, tmp_path: Path, computation: str) -> None:
         done = self.in_turn(built, tmp_path, "--computation", computation, **{"save-sizes": str(tmp_path / "s.json")})
         assert done.returncode == 0, done.stderr
-        assert load_impact(tmp_path / "record.jsonl").header.computation == computation
+        assert load_impact(tmp_path / "record.jsonl").computation == computation
 
     @pytest.mark.parametrize(
         ("words", "says"),
@@ -290,7 +288,7 @@ def test_a_run_measures_shows_and_reports_it(campaign: Command, tmp_path: Path) 
     records = sorted(folder.glob("records/*.jsonl"))
     assert len(records) == 2
     for record in records:
-        validate_impact(record)
+        check_record(record)
         assert load_impact(record).complete
     table = pd.read_parquet(folder / "impact.parquet")
     assert set(table["configuration"]) == {"basic", "async"}

@@ -22,9 +22,8 @@ from mpi_campaign.archive import run_folders
 from mpi_campaign.processes import guard
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
-from postprocess.records.load import validate_record
 from tests.archives import archived, name_of
-from tests.support import Command, ignoring, refused, running
+from tests.support import Command, check_record, ignoring, refused, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
 
@@ -109,7 +108,7 @@ def test_every_record_conforms_and_the_sizes_are_those_of_basic(
 ) -> None:
     run = run_path(two_libraries.stdout)
     for record in (run / "records").glob("*.jsonl"):
-        validate_record(record)
+        check_record(record)
     sizes: dict[tuple[str, int, int], set[tuple[int, int]]] = {}
     for point in points(campaign, run):
         key = (point["toolchain"], point["comm_target_ns"], point["comp_target_ns"])

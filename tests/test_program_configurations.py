@@ -14,8 +14,8 @@ from mpi_campaign.libraries import recording
 from mpi_campaign.running import verify
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
-from postprocess.records.load import Record, load_record, validate_record
-from tests.support import launch
+from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap
+from tests.support import check_record, launch
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -58,7 +58,7 @@ def one_line(stderr: str) -> str:
     return line
 
 
-def measured(build_for: Build, toolchain: str, tmp_path: Path, configuration: str, *words: str) -> Record:
+def measured(build_for: Build, toolchain: str, tmp_path: Path, configuration: str, *words: str) -> OverlapRecord:
     """Two ranks with a core each; the record keeps the library's own variables."""
     record = tmp_path / "record.jsonl"
     sizes = sizes_file(tmp_path / "sizes.json")
@@ -69,8 +69,8 @@ def measured(build_for: Build, toolchain: str, tmp_path: Path, configuration: st
         "--record", str(record), *kept, *words, toolchain=toolchain, configuration=configuration, network="wire",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    validate_record(record)
-    return load_record(record)
+    check_record(record)
+    return load_overlap(record)
 
 
 def header_of(path: Path) -> dict[str, Any]:
@@ -130,8 +130,8 @@ def test_a_thread_that_the_library_starts_late_is_seen(
         env={"LD_PRELOAD": str(built / "late_preload.so"), "LATE_CALL": call}, toolchain=MPICH,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    validate_record(path)
-    record = load_record(path)
+    check_record(path)
+    record = load_overlap(path)
     assert record.footer is not None
     for place, spent in zip(record.header.placement, record.footer.mpi_thread_cpu_ns, strict=True):
         assert ("late" in [thread.name for thread in place.mpi_threads]) is listed
@@ -239,8 +239,8 @@ def test_a_thread_level_that_is_too_low_is_refused_with_a_record(
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
     assert "provides the thread level funneled; configuration apphelper needs multiple" in one_line(done.stderr)
-    validate_record(path)
-    assert "needs multiple" in load_record(path).incomplete
+    check_record(path)
+    assert "needs multiple" in load_overlap(path).incomplete
 
 
 @pytest.mark.parametrize(
@@ -310,8 +310,8 @@ def test_a_hung_run_says_where_each_rank_is_and_ends(
         done.stderr
     )
     assert sum(line.startswith("nbc_overlap: rank 0 hangs in ") for line in hung) == 1
-    validate_record(path)
-    record = load_record(path)
+    check_record(path)
+    record = load_overlap(path)
     if call == "MPI_Finalize":
         assert record.complete
     else:

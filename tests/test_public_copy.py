@@ -17,7 +17,7 @@ from mpi_campaign.archive import consistency, provenance, public_copy, run_folde
 from mpi_campaign.archive.aliases import Originals, Replacer, found_in, is_ordinary, namer, still_there
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
-from postprocess.records.load import load_run
+from postprocess.records.run import load_run
 from postprocess.records.storage import read_record
 from tests.archives import archived, fail, name_of, rewrite
 from tests.support import Command, refused

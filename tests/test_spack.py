@@ -23,8 +23,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.toolchains import builds, resolving
 from mpi_campaign.toolchains.spack import environment, installed, matrix, tool
 from mpi_campaign.toolchains.spack.matrix import Line
-from postprocess.records.load import validate_record
-from tests.support import Command, refused
+from tests.support import Command, check_record, refused
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.needs("spack"), pytest.mark.timeout(1800)]
 
@@ -122,7 +121,7 @@ def test_every_library_of_the_matrix_is_measured(first: str, system: System) -> 
     records = sorted((run / "records").glob("*.nbc_overlap.ibcast.jsonl"))
     assert len(records) == len(system.libraries)
     for record in records:
-        validate_record(record)
+        check_record(record)
         header = json.loads(record.read_text().partition("\n")[0])
         assert header["provider"] == "spack"
         assert re.fullmatch(r"[0-9a-f]{40}|unknown", header["build"]["commit"])
@@ -421,7 +420,7 @@ def test_another_place_takes_libraries_from_a_binary_cache(describe: Describe, s
     archived = ("--network", "shm", "--output", str(tmp_path / "archive"))
     run = last_run(good("run", *QUICK, "--system", other, *archived))
     (record,) = (run / "records").glob("*.nbc_overlap.ibcast.jsonl")
-    validate_record(record)
+    check_record(record)
     assert json.loads(record.read_text().partition("\n")[0])["ranks"] == 2
     (program,) = (path for path in programs(run) if path.name == "nbc_overlap")
     linked = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout

@@ -32,7 +32,7 @@ def judge(
         wire.write_text(json.dumps({"rate": "2gbit", "link_bytes": link_bytes}))
     first = {name: lines[0][name] for name in ("toolchain", "provider", "network", "configuration", "benchmark")}
     named: dict[str, Any] = {**first, "environment": "openmpi-5_0_11", "collective": "ibcast", **case}
-    wanted = Case(**named)
+    wanted = Case.from_dict(named)
     family, _, version = wanted.toolchain.partition("@")
     return verify.faults_of_file(record, wanted, family, version, basic, wire)
 
@@ -232,7 +232,7 @@ def test_the_applications_thread_must_be_there_bound_and_at_work(tmp_path: Path)
 def test_a_thread_that_only_wakes_up_now_and_then_is_not_at_work(tmp_path: Path) -> None:
     """Half a per cent of the communication, in basic or beyond it."""
     lines = configured("async")
-    communicated = sum(sum(line["samples"]["t_comm_ref_ns"]) for line in lines if line["type"] == "point")
+    communicated = sum(sum(line["series"]["t_comm_ref_ns"]) for line in lines if line["type"] == "point")
     lines[-1]["mpi_thread_cpu_ns"] = [[round(0.005 * communicated)], [BUSY]]
     (fault,) = judged(tmp_path, lines)
     assert fault.startswith("rank 0's progress thread did nothing: ")
@@ -400,16 +400,22 @@ def test_another_case_than_was_asked_for(tmp_path: Path, field: str, wanted: Any
     assert judge(tmp_path, synthetic.sweep(grid=(16,)), **{field: wanted}) == [fault]
 
 
+def launches_of(lines: Lines) -> list[dict[str, Any]]:
+    """What the points of an impact record say of each launch with MPI, in their order; the same in all its points."""
+    with_mpi = [line for line in lines[1:-1] if line["parameters"]["program"] == "mpi_impact"]
+    return list({line["parameters"]["launch"]: line["own"]["launch"] for line in with_mpi}.values())
+
+
 def impact_faults(tmp_path: Path, spoil: Callable[[Lines], object], configuration: str = "async") -> list[str]:
     """What is wrong with an impact record of MPICH, held against a whole one of `basic` without progress threads."""
-    case = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "shm", configuration, "mpi_impact", "")
+    case = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "shm", configuration, "mpi_impact")
     basic = synthetic_impact(4, slowed(1))
     basic[0].update(configuration="basic", progress={"source": "none", "pinned_by": "none", "given_up_cores": 0})
     basic[0]["placement"] = [{**rank, "mpi_threads": []} for rank in basic[0]["placement"]]
     lines = copy.deepcopy(synthetic_impact(4, slowed(1.2)))
     spoil(lines)
     paths = write(tmp_path / "own.jsonl", lines), write(tmp_path / "basic.jsonl", basic)
-    return verify.faults_of_impact_file(paths[0], case, "mpich", "5.0.2", paths[1])
+    return verify.faults_of_file(paths[0], case, "mpich", "5.0.2", paths[1], tmp_path / "no.wire")
 
 
 def test_a_whole_impact_record_is_what_was_promised(tmp_path: Path) -> None:
@@ -422,10 +428,13 @@ def test_a_whole_impact_record_is_what_was_promised(tmp_path: Path) -> None:
         (lambda lines: lines[0].update(toolchain="mpich@4.2.3"), "toolchain is mpich@4.2.3"),
         (lambda lines: lines[0].update(mpi_library_version="Open MPI v5.0.11"), "not MPICH"),
         (lambda lines: lines[0].update(mpi_library_version="MPICH Version: 4.2.3"), "version 4.2.3, not 5.0.2"),
-        (lambda lines: lines[0]["plan"].update(computation="triad"), "computation is triad"),
+        (lambda lines: lines[0]["plan"]["parameters"].update(computation=["triad"]), "computation is triad"),
         (lambda lines: [rank.update(mpi_threads=[]) for rank in lines[0]["placement"]], "no progress thread"),
         (lambda lines: lines[0]["placement"][1].update(compute_cpusets=["0"]), "bound to CPU 0"),
-        (lambda lines: lines[1]["places"][0].update(compute_cpusets=["7"]), "not compute on the same CPUs"),
+        (
+            lambda lines: launches_of(lines)[0]["places"][0].update(compute_cpusets=["7"]),
+            "not compute on the same CPUs",
+        ),
         (lambda lines: lines.pop(), "cut off"),
         (lambda lines: lines.__setitem__(0, {}), "own.jsonl:1"),
     ],
@@ -447,8 +456,7 @@ def test_a_thread_that_polls_although_nobody_asked_for_it_is_no_idle_library(
         def spoil(lines: Lines) -> None:
             progress = {"source": source, "pinned_by": "none", "given_up_cores": 0}
             lines[0].update(configuration=configuration, progress=progress)
-            launches = [line for line in lines if line["type"] == "launch" and line["program"] == "mpi_impact"]
-            launches[1].update(wall_seconds=2.0, mpi_thread_cpu_ns=[[0], [cpu_ns]])
+            launches_of(lines)[1].update(wall_seconds=2.0, mpi_thread_cpu_ns=[[0], [cpu_ns]])
 
         return spoil
 

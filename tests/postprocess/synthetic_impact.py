@@ -1,13 +1,19 @@
-"""Impact records that no machine wrote, with a known truth."""
+"""Impact records that no machine wrote, with a known truth: of the newest version, and of version 1 on request."""
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pandas as pd
+
+from postprocess.families import registry
+from postprocess.families.mpi_impact.entry import MPI_IMPACT as MPI_IMPACT_FAMILY
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT
+from postprocess.records.run import Run
 
 Lines: TypeAlias = list[dict[str, Any]]
 
@@ -20,7 +26,8 @@ PLACE = {
     "mpi_threads": [{"name": "progress", "cpuset": "0"}], "helper_threads": [], "dedicated_cpuset": "",
 }  # fmt: skip
 HEADER: dict[str, Any] = {
-    "type": "header", "schema": "mpi-campaign.impact", "schema_version": 1, "benchmark": "mpi_impact",
+    "type": "header", "schema": "mpi-campaign.record", "schema_version": 4, "family": "mpi_impact", "method": 1,
+    "benchmark": "mpi_impact",
     "toolchain": "mpich@5.0.2", "provider": "wheels", "configuration": "async", "network": "shm",
     "command_line": ["mpi_impact"], "started_utc": "2026-01-01T00:00:00Z",
     "mpi_library_version": "MPICH Version: 5.0.2", "mpi_standard": "5.0",
@@ -30,8 +37,8 @@ HEADER: dict[str, Any] = {
     "placement": [PLACE, {**PLACE, "rank": 1, "cpuset": "1", "compute_cpusets": ["1"]}],
     "timer": {"name": "CLOCK_MONOTONIC", "resolution_ns": 20, "overhead_ns": 22.0},
     "build": {"compiler": "GNU", "flags": "-O3", "commit": "0", "dirty": False, "blas": "OpenBLAS"},
-    "environment": {}, "mpi_variables": {},
-    "metadata": None,
+    "start_method": None, "seed": None, "environment": {}, "mpi_variables": {}, "clock": None,
+    "own": {}, "metadata": {},
 }  # fmt: skip
 
 
@@ -49,31 +56,71 @@ def synthetic(
     """The lines of a record: time_of(program, launch, rank, target_ns) is the time of every repetition."""
     programs = [BLOCK[i % 4] for i in range(launches)]
     plan = {
-        "computation": "dgemm", "sizes_given": True, "targets": [target(t) for t in TARGETS_NS], "launches": programs,
+        "parameters": {"comp_target_ns": list(TARGETS_NS), "computation": ["dgemm"]},
+        "points": launches * len(TARGETS_NS), "budget_seconds": None, "interval_relative": None,
+        "min_repetitions": None, "max_repetitions": None, "sizes_given": True,
+        "own": {"targets": [target(t) for t in TARGETS_NS], "launches": programs},
     }  # fmt: skip
     lines: Lines = [{**HEADER, "plan": plan}]
     for number, program in enumerate(programs):
         places = [{"host": "n0", "cpuset": str(rank), "compute_cpusets": [str(rank)]} for rank in range(2)]
-        lines.append(
-            {
-                "type": "launch", "launch": number, "program": program, "started_utc": "2026-01-01T00:00:00Z",
-                "wall_seconds": 1.0, "command_line": [program], "places": places,
-                "mpi_thread_cpu_ns": [[5], [5]] if program == MPI_IMPACT else [],
-                "helper_thread_cpu_ns": [[], []] if program == MPI_IMPACT else [],
-            }
-        )  # fmt: skip
-        for index, time_ns in enumerate(TARGETS_NS):
+        launch = {
+            "started_utc": "2026-01-01T00:00:00Z", "wall_seconds": 1.0, "command_line": [program], "places": places,
+            "mpi_thread_cpu_ns": [[5], [5]] if program == MPI_IMPACT else [],
+            "helper_thread_cpu_ns": [[], []] if program == MPI_IMPACT else [],
+        }  # fmt: skip
+        for time_ns in TARGETS_NS:
             times = [[round(time_of(program, number, rank, time_ns))] * REPETITIONS for rank in range(2)]
             begins = [BEGIN_NS + late_ns(number, rank) for rank in range(2)]
+            windows = [[begins[rank], begins[rank] + sum(times[rank])] for rank in range(2)]
             lines.append(
                 {
-                    "type": "point", "launch": number, "index": index, "comp_target_ns": time_ns,
-                    "work_size": time_ns // 1000, "t_comp_ns": times,
-                    "window_utc_ns": [[begins[rank], begins[rank] + sum(times[rank])] for rank in range(2)],
+                    "type": "point", "index": len(lines) - 1,
+                    "parameters": {
+                        "comp_target_ns": time_ns, "work_size": time_ns // 1000, "launch": number, "program": program,
+                    },
+                    "repetitions": REPETITIONS, "warmup_repetitions": 0, "late_repetitions": 0,
+                    "discarded_repetitions": 0, "stop_reason": None, "interval_relative_reached": None,
+                    "data_errors": 0, "start_method": None, "clock": None, "series": {}, "warmup": {}, "spreads": {},
+                    "rank_medians": {}, "rank_samples": {"t_comp_ns": times},
+                    "own": {"window_utc_ns": windows, "launch": launch},
                 }
             )  # fmt: skip
-    lines.append({"type": "footer", "complete": True, "reason": "", "points": launches * 3, "wall_seconds": 9.0})
+    lines.append(footer(launches * len(TARGETS_NS)))
     return lines
+
+
+def footer(points: int, complete: bool = True, reason: str = "") -> dict[str, Any]:
+    return {
+        "type": "footer", "complete": complete, "reason": reason, "points": points, "wall_seconds": 9.0,
+        "measured_seconds": None, "clock_residual_ns": None, "clock_synchronisations": None,
+        "clock_synchronisation_seconds": None, "clock_refusal": "", "mpi_thread_cpu_ns": [],
+        "helper_thread_cpu_ns": [], "tcp_bytes_sent": [], "own": {},
+    }  # fmt: skip
+
+
+ONLY_VERSION_4 = ("family", "method", "start_method", "seed", "clock", "own")
+
+
+def version_1(lines: Lines) -> Lines:
+    """The same record as version 1 of its own schema had it: a line of its own begins each launch."""
+    first, *points, last = copy.deepcopy(lines)
+    old = {name: value for name, value in first.items() if name not in ONLY_VERSION_4}
+    plan = {"computation": "dgemm", "sizes_given": first["plan"]["sizes_given"], **first["plan"]["own"]}
+    found = [{**old, "schema": "mpi-campaign.impact", "schema_version": 1, "plan": plan, "metadata": None}]
+    for point in points:
+        parameters, own = point["parameters"], point["own"]
+        index = parameters["launch"]
+        if not any(line["type"] == "launch" and line["launch"] == index for line in found):
+            found.append({"type": "launch", "launch": index, "program": parameters["program"], **own["launch"]})
+        found.append(
+            {
+                "type": "point", "launch": index, "index": TARGETS_NS.index(parameters["comp_target_ns"]),
+                "comp_target_ns": parameters["comp_target_ns"], "work_size": parameters["work_size"],
+                "t_comp_ns": point["rank_samples"]["t_comp_ns"], "window_utc_ns": own["window_utc_ns"],
+            }
+        )  # fmt: skip
+    return [*found, {name: last[name] for name in ("type", "complete", "reason", "points", "wall_seconds")}]
 
 
 def write(path: Path, lines: Lines) -> Path:
@@ -89,3 +136,8 @@ def slowed(by: float) -> Callable[[str, int, int, int], float]:
         return target_ns * (1 + 0.01 * rank) * varies * (by if program == MPI_IMPACT else 1)
 
     return time_of
+
+
+def impact_of(run: Run) -> pd.DataFrame:
+    """The table of a run's impact records."""
+    return registry.found(run, MPI_IMPACT_FAMILY).table

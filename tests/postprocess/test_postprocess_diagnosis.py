@@ -36,9 +36,9 @@ from postprocess.families.nbc_overlap.diagnosis import (
     possible_labels,
 )
 from postprocess.families.nbc_overlap.points import points_table
+from postprocess.families.nbc_overlap.record import load_overlap
 from postprocess.families.nbc_overlap.summary import OVERLAPS, SERIALISES, point_verdict, summarise
 from postprocess.families.nbc_overlap.tables import diagnosis_text, summary_table
-from postprocess.records.load import load_record
 from postprocess.statistics import metrics
 from postprocess.statistics.metrics import as_float, median_estimate
 from tests.postprocess import synthetic
@@ -57,7 +57,7 @@ KINDS = {
 
 def table(folder: Path, *records: list[dict[str, Any]]) -> pd.DataFrame:
     files = [synthetic.write(folder / f"{i}.jsonl", lines) for i, lines in enumerate(records)]
-    return points_table([load_record(file) for file in files])
+    return points_table([load_overlap(file) for file in files])
 
 
 @pytest.mark.parametrize("label", KINDS)
@@ -232,7 +232,7 @@ def test_time_in_mpi_test_is_told_from_waiting(tmp_path: Path) -> None:
     own = configured("basic", KINDS[NONE], test_interval_ns=10**5)
     for line in own:
         if line["type"] == "point":
-            line["samples"]["t_test_ns"] = line["samples"]["t_wait_ns"]
+            line["spreads"]["t_test_ns"] = line["spreads"]["t_wait_ns"]
     advice = table(tmp_path, sweep(grid=(16,)), own).iloc[-1]["diagnosis_advice"]
     assert "Most of what is lost is spent inside MPI_Test" in advice
     assert "more often" not in advice
@@ -252,9 +252,9 @@ def configured(configuration: str, behaviour: Behaviour, **changes: Any) -> list
     collective, interval = changes.pop("collective", "ibcast"), changes.pop("test_interval_ns", 0)
     given_up, calls = changes.pop("given_up_cores", 0), changes.pop("test_calls", 16 if interval else 0)
     lines = sweep(behaviour, grid=(16,), configuration=configuration, collective=collective, **changes)
-    lines[0]["plan"]["test_interval_ns"] = interval
+    lines[0]["plan"]["parameters"]["test_interval_ns"] = [interval]
     lines[0]["progress"]["given_up_cores"] = given_up
-    lines[1]["test_calls"] = calls
+    lines[1]["own"]["test_calls"] = calls
     return lines
 
 
@@ -308,7 +308,7 @@ def offering(configurations: list[str], lines: list[dict[str, Any]]) -> list[dic
     ],
 )
 def test_advice_is_of_the_case(tmp_path: Path, own: list[dict[str, Any]], words: str) -> None:
-    collective = own[0]["plan"]["collectives"][0]
+    collective = own[0]["plan"]["parameters"]["collective"][0]
     row = table(tmp_path, sweep(grid=(16,), collective=collective), own).iloc[-1]
     assert words in row["diagnosis_advice"]
 

@@ -15,22 +15,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, load_impact, validate_impact
+from postprocess.families import registry
+from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, load_impact
 from postprocess.families.mpi_impact.table import (
     highlighted,
-    impact_of,
     impact_table,
     impact_text,
     verdict,
-    write_parquet,
 )
 from postprocess.records.fields import RecordError
-from postprocess.records.load import load_run
+from postprocess.records.run import load_run
 from postprocess.report.html import write_report
 from postprocess.statistics.metrics import Floats, r_mpi_impact
 from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
-from tests.postprocess.synthetic_impact import BLOCK, TARGETS_NS, Lines, slowed, synthetic, write
+from tests.postprocess.synthetic_impact import (
+    BLOCK,
+    TARGETS_NS,
+    Lines,
+    footer,
+    impact_of,
+    slowed,
+    synthetic,
+    version_1,
+    write,
+)
 from tests.postprocess.test_postprocess_report import Page
+from tests.support import check_record
 
 
 def middle_row(path: Path) -> dict[str, Any]:
@@ -98,7 +108,7 @@ def test_the_interval_covers_the_truth(pairs: int, kind: str) -> None:
 
 def test_a_whole_record_has_a_row_per_computation_time_and_says_slower(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", synthetic(8, slowed(1.27)))
-    validate_impact(path)
+    check_record(path)
     table = impact_table([load_impact(path)])
     assert list(table["comp_target_ns"]) == list(TARGETS_NS)
     assert table["r_mpi_impact"].to_numpy() == pytest.approx([1.27] * 3, rel=2e-3)
@@ -144,9 +154,8 @@ def test_processes_that_did_not_compute_together_are_unreliable(tmp_path: Path) 
 
 def test_processes_of_different_hosts_need_not_compute_together(tmp_path: Path) -> None:
     lines = synthetic(4, slowed(1), lambda _, rank: 20_000_000 * rank)
-    for line in lines:
-        if line["type"] == "launch":
-            line["places"][1]["host"] = "n1"
+    for line in lines[1:-1]:
+        line["own"]["launch"]["places"][1]["host"] = "n1"
     table = impact_table([load_impact(write(tmp_path / "a.jsonl", lines))])
     assert list(table["reliable"]) == [True, True, True]
     assert list(table["together_share"]) == [1, 1, 1]
@@ -173,22 +182,24 @@ def test_wide_launches_cannot_tell(tmp_path: Path) -> None:
 
 def test_other_cpus_are_no_comparison(tmp_path: Path) -> None:
     lines = synthetic(4, slowed(1))
-    next(line for line in lines if line["type"] == "launch" and line["launch"] == 2)["places"][0] = {
-        "host": "n0", "cpuset": "0-1", "compute_cpusets": ["1"],
-    }  # fmt: skip
+    place = {"host": "n0", "cpuset": "0-1", "compute_cpusets": ["1"]}
+    next(line for line in lines[1:] if line["parameters"]["launch"] == 2)["own"]["launch"]["places"][0] = place
     row = middle_row(write(tmp_path / "a.jsonl", lines))
     assert "launches computed on different CPUs" in row["unreliable_reasons"]
 
 
-def test_a_record_that_was_cut_off_keeps_its_whole_launches(tmp_path: Path) -> None:
-    whole = "".join(json.dumps(line) + "\n" for line in synthetic(6, slowed(1.1)))
+@pytest.mark.parametrize("older", [list, version_1], ids=["version 4", "version 1"])
+def test_a_record_that_was_cut_off_keeps_its_whole_launches(tmp_path: Path, older: Callable[[Lines], Lines]) -> None:
+    whole = "".join(json.dumps(line) + "\n" for line in older(synthetic(6, slowed(1.1))))
     path = tmp_path / "a.jsonl"
     lines = whole.splitlines(keepends=True)
     for cut in range(len(lines[0]), len(whole), 97):
         path.write_text(whole[:cut])
         record = load_impact(path)
         assert not record.complete
-        assert len(record.launches) <= (whole[:cut].count('"type": "launch"'))
+        assert len(record.launches) <= whole[:cut].count('"type": "point"') // len(TARGETS_NS) + 1
+        if older is version_1:
+            assert len(record.launches) <= whole[:cut].count('"type": "launch"')
         assert all(len(launch.points) == len(TARGETS_NS) for launch in record.launches)
         impact_table([record])
     path.write_text(lines[0][:-9])
@@ -198,14 +209,40 @@ def test_a_record_that_was_cut_off_keeps_its_whole_launches(tmp_path: Path) -> N
 
 def test_what_ended_early_says_why(tmp_path: Path) -> None:
     lines = synthetic(4, slowed(1))[:-1]
-    footer = {"type": "footer", "complete": False, "reason": "launch 4 ended", "points": 12, "wall_seconds": 1.0}
-    record = load_impact(write(tmp_path / "a.jsonl", [*lines, footer]))
+    record = load_impact(write(tmp_path / "a.jsonl", [*lines, footer(12, False, "launch 4 ended")]))
     assert record.incomplete == "launch 4 ended"
     assert "incomplete record" in impact_text(impact_table([record]))
 
 
 WRONG: list[tuple[Callable[[Lines], object], str]] = [
-    (lambda lines: lines[0].update(schema="mpi-campaign.record"), "no header"),
+    (lambda lines: lines[0].update(schema="other"), "no header"),
+    (lambda lines: lines[0].update(schema_version=5), "newer"),
+    (lambda lines: lines[0].update(family="other"), "family is 'other', none of mpi_impact, "),
+    (lambda lines: lines[0].update(family="nbc_overlap"), "a record of nbc_overlap, not of mpi_impact"),
+    (lambda lines: lines[0].update(ranks=3), "3 ranks, but 2 placements"),
+    (lambda lines: lines[0]["plan"]["own"].update(targets=[]), "no computation time"),
+    (lambda lines: lines[0]["plan"]["own"].update(launches=["other"] * 4), "something else"),
+    (lambda lines: lines[1]["parameters"].update(program=COMPUTE_ALONE), "planned was mpi_impact"),
+    (lambda lines: lines[2]["parameters"].update(program=COMPUTE_ALONE), "another program than mpi_impact"),
+    (lambda lines: lines[1]["parameters"].update(launch=1), "launch 1 where 0 is next"),
+    (lambda lines: lines[1]["own"]["launch"].update(places=[]), "0 places"),
+    (lambda lines: lines[2]["parameters"].update(launch=7), "launch 7 where 1 is next"),
+    (lambda lines: lines[2].update(index=0), "point 0 appears twice"),
+    (lambda lines: lines[2]["parameters"].update(work_size=1), "other work"),
+    (lambda lines: lines[2]["rank_samples"]["t_comp_ns"].pop(), "not 2 lists of 3 values"),
+    (lambda lines: lines[2]["rank_samples"]["t_comp_ns"][1].pop(), "not 2 lists of 3 values"),
+    (lambda lines: lines[2]["rank_samples"]["t_comp_ns"][1].__setitem__(0, -1), "whole numbers"),
+    (lambda lines: lines[2]["rank_samples"].clear(), "rank_samples.t_comp_ns is missing"),
+    (lambda lines: lines[2]["own"].update(window_utc_ns=[[1], [2]]), "window_utc_ns"),
+    (lambda lines: (lines.pop(1), lines[-1].update(points=11)), "other work"),
+    (lambda lines: lines.append({"type": "point"}), "after the footer"),
+    (lambda lines: lines.insert(3, {"type": "remark"}), "neither a point"),
+    (lambda lines: lines.__setitem__(slice(5, None), [footer(4)]), "of 4 launches"),
+]
+
+
+WRONG_1: list[tuple[Callable[[Lines], object], str]] = [
+    (lambda lines: lines[0].update(schema="mpi-campaign.other"), "no header"),
     (lambda lines: lines[0].update(schema_version=2), "newer"),
     (lambda lines: lines[0].update(ranks=3), "3 ranks, but 2 placements"),
     (lambda lines: lines[0]["plan"].update(targets=[]), "no computation time"),
@@ -216,7 +253,7 @@ WRONG: list[tuple[Callable[[Lines], object], str]] = [
     (lambda lines: lines[2].update(launch=7), "among those of 0"),
     (lambda lines: lines[2].update(index=1), "where 0 of 3 is next"),
     (lambda lines: lines[2].update(work_size=1), "other work"),
-    (lambda lines: lines[2]["t_comp_ns"].pop(), "not of 2 ranks"),
+    (lambda lines: lines[2]["t_comp_ns"].pop(), "t_comp_ns is not of 2 ranks"),
     (lambda lines: lines[2]["t_comp_ns"][1].pop(), "2 values, not 3"),
     (lambda lines: lines[2]["t_comp_ns"][1].__setitem__(0, -1), "whole numbers"),
     (lambda lines: lines[2].update(window_utc_ns=[[1], [2]]), "window_utc_ns"),
@@ -231,10 +268,28 @@ WRONG: list[tuple[Callable[[Lines], object], str]] = [
 def test_a_wrong_record_is_one_line(tmp_path: Path, spoil: Callable[[Lines], object], says: str) -> None:
     lines = copy.deepcopy(synthetic(4, slowed(1)))
     spoil(lines)
+    is_refused(write(tmp_path / "a.jsonl", lines), says)
+
+
+@pytest.mark.parametrize(("spoil", "says"), WRONG_1)
+def test_a_wrong_record_of_version_1_is_one_line(tmp_path: Path, spoil: Callable[[Lines], object], says: str) -> None:
+    lines = version_1(synthetic(4, slowed(1)))
+    spoil(lines)
+    is_refused(write(tmp_path / "a.jsonl", lines), says)
+
+
+def is_refused(path: Path, says: str) -> None:
     with pytest.raises(RecordError, match=r"a\.jsonl:") as caught:
-        load_impact(write(tmp_path / "a.jsonl", lines))
+        load_impact(path)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_version_1_is_the_same_record(tmp_path: Path) -> None:
+    new, old = synthetic(4, slowed(1.27)), version_1(synthetic(4, slowed(1.27)))
+    now, before = (impact_table([load_impact(write(tmp_path / "a.jsonl", lines))]) for lines in (new, old))
+    pd.testing.assert_frame_equal(now, before)
+    check_record(tmp_path / "a.jsonl")
 
 
 def table_of(path: Path) -> pd.DataFrame:
@@ -242,10 +297,13 @@ def table_of(path: Path) -> pd.DataFrame:
 
 
 WHOLE = synthetic(4, lambda *_: 16_000_000)
+WHOLE_1 = version_1(WHOLE)
 
 
 @SAME_FOLDER
-@given(content=st.one_of(anything_anywhere(WHOLE), damaged_bytes(WHOLE)))
+@given(
+    content=st.one_of(*(damage(lines) for lines in (WHOLE, WHOLE_1) for damage in (anything_anywhere, damaged_bytes)))
+)
 def test_any_record_is_a_table_or_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(content)
@@ -256,7 +314,7 @@ def test_a_run_may_hold_such_records_alone(tmp_path: Path) -> None:
     (tmp_path / "records").mkdir()
     write(tmp_path / "records" / "a.jsonl", synthetic(4, slowed(1.1)))
     run = load_run(tmp_path)
-    assert run.records == ()
+    assert run.records == run.of("mpi_impact")
     assert [problem for problem in run.problems if "a.jsonl" in problem] == []
     assert len(impact_of(run)) == len(TARGETS_NS)
 
@@ -270,7 +328,8 @@ def test_pictures_parquet_and_the_report_show_it(tmp_path: Path) -> None:
         write(run_folder / "records" / f"{name}.jsonl", lines)
     run = load_run(run_folder)
     table = impact_of(run)
-    (written,) = write_parquet(run)
+    *_, written = registry.write_tables(run)
+    assert written.name == "impact.parquet"
     again = pd.read_parquet(written)
     assert list(again.columns) == list(table.columns)
     assert again["r_mpi_impact"].tolist() == table["r_mpi_impact"].tolist()
@@ -312,7 +371,7 @@ def test_a_record_that_cannot_be_read_is_told_and_loses_no_other(tmp_path: Path)
     (tmp_path / "records").mkdir()
     write(tmp_path / "records" / "a.jsonl", synthetic(4, slowed(1)))
     wrong = synthetic(4, slowed(1))
-    wrong[2]["t_comp_ns"] = []
+    wrong[2]["rank_samples"]["t_comp_ns"] = []
     write(tmp_path / "records" / "b.jsonl", wrong)
     write(tmp_path / "records" / "c.jsonl", synthetic(4, slowed(1))[:-1])
     page = write_report(tmp_path, tmp_path / "r" / "report.html")[0].read_text()
@@ -339,7 +398,7 @@ def test_a_reliable_ratio_of_a_record_that_was_cut_off_is_marked_wherever_it_sta
 
 def test_a_run_without_such_records_says_nothing_of_them(tmp_path: Path) -> None:
     (tmp_path / "records").mkdir()
-    assert write_parquet(load_run(tmp_path)) == []
+    assert [path.name for path in registry.write_tables(load_run(tmp_path))] == ["points.parquet", "samples.parquet"]
     assert impact_of(load_run(tmp_path)).empty
     report, *pictures = write_report(tmp_path, tmp_path / "r" / "report.html")
     assert pictures == []

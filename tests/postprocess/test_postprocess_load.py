@@ -6,6 +6,7 @@ import copy
 import hashlib
 import itertools
 import json
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -15,36 +16,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postprocess.families.mpi_impact.record import impacts_of
+from postprocess.families import registry
+from postprocess.families.mpi_impact.record import impacts_of, load_impact
+from postprocess.families.mpi_impact.table import impact_table
 from postprocess.families.nbc_overlap.points import points_table
-from postprocess.families.peers.outputs import load_peers
+from postprocess.families.nbc_overlap.record import Reference, load_overlap, overlaps_of
+from postprocess.families.peers.record import load_peer_record, peer_records_of
+from postprocess.families.timing_selfcheck.record import load_selfcheck
+from postprocess.records.envelope import families
 from postprocess.records.fields import RecordError
-from postprocess.records.load import (
-    RECORD_VERSIONS,
-    Clock,
-    Progress,
-    Reference,
-    Thread,
-    load_record,
-    load_run,
-    schema_file,
-    validate_record,
-)
+from postprocess.records.format import SCHEMA_FOLDER
+from postprocess.records.header import Progress, Thread
+from postprocess.records.reading import load_record
+from postprocess.records.record import Clock
+from postprocess.records.run import load_run
 from postprocess.records.storage import read_record, record_file
+from postprocess.records.writing import write_record
 from tests.postprocess import synthetic
 from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
+from tests.postprocess.synthetic import OLDER
+from tests.support import check_record
 
 ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "tests" / "data" / "records"
 LINES = synthetic.sweep(grid=(8, 16))
-LINES_2, LINES_1 = synthetic.version_2(LINES), synthetic.version_1(LINES)
+LINES_3, LINES_2, LINES_1 = (OLDER[version](LINES) for version in (3, 2, 1))
 WHOLE = synthetic.text(LINES).encode()
 
 
-@pytest.mark.parametrize("version", RECORD_VERSIONS)
+@pytest.mark.parametrize("version", OLDER)
 def test_synthetic_records_conform_to_the_schema(tmp_path: Path, version: int) -> None:
     for file in sorted(synthetic.smoke_run(tmp_path, version).glob("records/*.jsonl")):
-        validate_record(file)
-        assert load_record(file).header.schema_version == version
+        check_record(file)
+        assert load_overlap(file).header.schema_version == version
 
 
 @pytest.mark.parametrize(
@@ -60,7 +64,7 @@ def test_synthetic_records_conform_to_the_schema(tmp_path: Path, version: int) -
     ],
 )
 def test_what_was_refused_conforms_to_the_schema(tmp_path: Path, lines: list[dict[str, Any]]) -> None:
-    validate_record(synthetic.write(tmp_path / "r.jsonl", lines))
+    check_record(synthetic.write(tmp_path / "r.jsonl", lines))
 
 
 def _objects(schema: Any) -> list[dict[str, Any]]:
@@ -70,10 +74,10 @@ def _objects(schema: Any) -> list[dict[str, Any]]:
     return own + [found for part in inside for found in _objects(part)]
 
 
-@pytest.mark.parametrize("version", RECORD_VERSIONS)
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_schemas_are_strict(version: int) -> None:
     """No field may be added, and but for what large runs leave out none may be missing."""
-    schema = json.loads(schema_file(version).read_text(encoding="utf-8"))
+    schema = json.loads((SCHEMA_FOLDER / f"record-v{version}.schema.json").read_text(encoding="utf-8"))
     assert schema["$defs"]["header"]["properties"]["schema_version"] == {"const": version}
     objects = _objects(schema["$defs"])
     assert len(objects) > 10
@@ -82,11 +86,34 @@ def test_schemas_are_strict(version: int) -> None:
         assert set(part["properties"]) - set(part["required"]) <= {"rank_samples", "thread_medians"}
 
 
+@pytest.mark.parametrize("name", ["header", "point", "footer"])
+def test_what_every_family_writes_is_strict(name: str) -> None:
+    """The same of version 4, but for what only some header knows of."""
+    schema = json.loads((SCHEMA_FOLDER / f"{name}-v4.schema.json").read_text(encoding="utf-8"))
+    schema.get("$defs", {}).pop("of_our_program", None)
+    for part in _objects(schema):
+        assert part["additionalProperties"] is False
+        assert set(part["properties"]) - set(part["required"]) <= {"rank_samples", "thread_medians"}
+
+
+@pytest.mark.parametrize("family", families())
+def test_a_family_says_what_all_of_it_is(family: str) -> None:
+    """Its parameters, its series and what is its own: nothing may be there that its schema does not name."""
+    schema = json.loads((SCHEMA_FOLDER / f"{family}-v4.schema.json").read_text(encoding="utf-8"))
+    kinds = schema["$defs"]
+    assert kinds["header"]["properties"]["family"] == {"const": family}
+    sections = [kinds[one["$ref"].rpartition("/")[2]] for one in kinds["point"].get("oneOf", ())] or [kinds["point"]]
+    closed = [kinds["header"]["properties"]["own"], kinds["footer"]["properties"]["own"]]
+    closed += [section["properties"][name] for section in sections for name in ("parameters", "own", "series")]
+    for part in closed:
+        assert part == {"maxProperties": 0} or part["additionalProperties"] is False
+
+
 def test_a_record_of_version_1_loads_for_ever() -> None:
     """Of Open MPI 5.0.11 with its progress thread, as the campaign's first version measured it."""
-    file = ROOT / "tests" / "data" / "records" / "version-1.jsonl"
-    validate_record(file)
-    record = load_record(file)
+    file = KEPT / "version-1.jsonl"
+    check_record(file)
+    record = load_overlap(file)
     assert (record.header.schema_version, len(record.points), record.complete) == (1, 9, True)
     measured = points_table([record])["r_overhead"]
     assert list(measured.round(3)) == [0.069, 0.058, 0.06, -0.034, 0.064, 0.05, -0.014, -0.008, 0.072]
@@ -94,11 +121,105 @@ def test_a_record_of_version_1_loads_for_ever() -> None:
 
 def test_a_record_of_version_2_loads_for_ever() -> None:
     """Of MPICH 5.0.2 on a machine that had much else to do."""
-    file = ROOT / "tests" / "data" / "records" / "version-2.jsonl"
-    validate_record(file)
-    record = load_record(file)
+    file = KEPT / "version-2.jsonl"
+    check_record(file)
+    record = load_overlap(file)
     assert (record.header.schema_version, len(record.points), record.complete) == (2, 4, True)
     assert list(points_table([record])["r_overhead"].round(2)) == [2.74, 1.55, 0.62, 1.08]
+
+
+def test_a_record_of_version_3_loads_for_ever() -> None:
+    """Of Open MPI 5.0.11 and a barrier, which has no message."""
+    file = KEPT / "version-3.jsonl"
+    check_record(file)
+    record = load_overlap(file)
+    assert (record.header.schema_version, len(record.points), record.complete) == (3, 3, True)
+    assert list(points_table([record])["r_overhead"].round(3)) == [5.08, 5.426, 15.678]
+    assert {point.message_bytes for point in record.points} == {0}
+    assert record.footer is not None
+    assert record.footer.tcp_bytes_sent == (95486, 85394)
+
+
+def test_a_record_of_an_idle_library_loads_for_ever() -> None:
+    """Version 1 of its own schema: of Open MPI 5.0.11, 12 launches at 3 computation times."""
+    file = KEPT / "impact-version-1.jsonl"
+    check_record(file)
+    record = load_impact(file)
+    assert (record.header.schema, record.complete) == ("mpi-campaign.impact", True)
+    assert [launch.program for launch in record.launches] == list(record.planned_launches)
+    table = impact_table([record])
+    assert list(table["comp_target_ns"]) == [8_000_000, 64_000_000, 512_000_000]
+    assert list(table["r_mpi_impact"].round(4)) == [1.0048, 0.9945, 0.9895]
+
+
+def test_a_record_of_another_benchmark_loads_for_ever() -> None:
+    """Version 1 of its own schema: of IMB-NBC with MPICH 5.0.2."""
+    file = KEPT / "peer-version-1.jsonl"
+    check_record(file)
+    record = load_peer_record(file)
+    assert (record.header.schema, record.header.benchmark, record.repeat) == ("mpi-campaign.peer", "imb_nbc", 1)
+    assert [one.overlap_percent for one in record.results] == [53.13, 34.27, 0.0, 0.0, 0.0, 0.0]
+    assert record.program["version"] == "2021.11"
+    assert "mpiexec" in record.command_lines[0]
+
+
+def test_a_record_of_a_self_check_loads_for_ever() -> None:
+    """Version 1 of its own schema: of MPICH 5.0.2 on a machine that had much else to do."""
+    file = KEPT / "selfcheck-version-1.jsonl"
+    check_record(file)
+    record = load_selfcheck(file)
+    assert (record.header.schema, record.header.toolchain, record.incomplete) == (
+        "mpi-campaign.selfcheck", "mpich@5.0.2", "",
+    )  # fmt: skip
+    assert record.timer is not None
+    assert record.timer.overhead_ns == 22.192
+    assert record.clock is not None
+    assert [one.with_drift_ns for one in record.clock.residuals] == [50.15, 6.45]
+    assert [(one.method, len(one.imbalance_ns), one.late) for one in record.starts] == [
+        ("deadline", 8, 2), ("mpi_barrier", 10, 0), ("dissemination", 10, 0),
+    ]  # fmt: skip
+    assert [(one.rank, one.detours) for one in record.noises] == [(0, 5), (1, 6)]
+    works = [(one.kind, one.target_ns, len(one.samples_ns), one.warmup_repetitions, one.late) for one in record.works]
+    assert works == [
+        ("computation", 500_000, 6, 1, 0), ("computation", 4_000_000, 6, 0, 5),
+        ("communication", 500_000, 6, 3, 0), ("communication", 4_000_000, 7, 0, 10),
+    ]  # fmt: skip
+    assert record.wall_seconds == 12.1367447
+
+
+@SAME_FOLDER
+@pytest.mark.parametrize("name", ["impact-version-1", "peer-version-1", "selfcheck-version-1"])
+@given(data=st.data())
+def test_anything_put_anywhere_in_an_older_schema_is_an_error_of_one_line_or_loads(
+    tmp_path: Path, name: str, data: st.DataObject
+) -> None:
+    """The line that ends a record of another benchmark too early is of no number."""
+    original = [json.loads(line) for line in (KEPT / f"{name}.jsonl").read_text().splitlines()][:12]
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(data.draw(anything_anywhere(original)))
+    record_or_none: list[Any] = []
+    loads_or_says_why(lambda one: record_or_none.append(load_record(one)), path)
+    for record in record_or_none:
+        try:
+            registry.BY_NAME[record.family].view(record)
+        except RecordError as error:
+            assert str(error).startswith(path.name)
+            assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("name", ["version-3", "impact-version-1", "peer-version-1", "selfcheck-version-1"])
+def test_what_is_written_again_is_the_same_record(tmp_path: Path, name: str) -> None:
+    """Read, written as version 4, read: nothing is lost, and nothing is made up."""
+    old = load_record(KEPT / f"{name}.jsonl")
+    assert old.footer is not None
+    write_record(tmp_path / f"{name}.jsonl", old.header, old.points, old.footer)
+    new = load_record(tmp_path / f"{name}.jsonl")
+    assert (new.header.schema, new.header.schema_version) == ("mpi-campaign.record", 4)
+    _same(new.header, old.header, {"schema", "schema_version", "progress"})
+    for point, before in zip(new.points, old.points, strict=True):
+        _same(point, before, set())
+    assert new.footer is not None
+    _same(new.footer, old.footer, set())
 
 
 def test_the_archive_that_is_kept_beside_the_code_is_whole() -> None:
@@ -106,39 +227,50 @@ def test_the_archive_that_is_kept_beside_the_code_is_whole() -> None:
     assert runs
     for folder in runs:
         run = load_run(folder)
-        unread = (*run.problems, *load_peers(run)[1], *impacts_of(run)[1])
-        assert unread == ()
+        views = (overlaps_of(run), impacts_of(run), peer_records_of(run))
+        assert (*run.problems, *(problem for view in views for problem in view.problems)) == ()
+        assert sum(len(view.records) for view in views) == len(run.records)
         assert run.manifest["status"] == "complete"
         for name, checksum in run.manifest["checksums"].items():
             assert checksum == "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest()
 
 
-NOT_KNOWN_BY_VERSION_2 = {"schema_version", "raw", "mpi_variables", "thread_medians", "tcp_bytes_sent"}
+NOT_KNOWN_BY_VERSION_2 = {"schema_version", "mpi_variables", "thread_medians", "tcp_bytes_sent"}
 NOT_KNOWN_BY_VERSION_2 |= {"helper_thread_cpu_ns"}
 NOT_KNOWN_BY_VERSION_1 = NOT_KNOWN_BY_VERSION_2 | {"clock", "comm_reference", "comp_reference", "warmup"}
 NOT_KNOWN_BY_VERSION_1 |= {"clock_synchronisations", "clock_synchronisation_seconds"}
 
 
 def _same(new: Any, old: Any, but: set[str]) -> None:
-    """Two dataclasses are equal, but for what the older version does not know."""
+    """Two dataclasses are equal, but for what the older version does not know; so are mappings of arrays."""
+    if isinstance(new, Mapping):
+        assert set(new) == set(old)
+        for name in new:
+            _equal(new[name], old[name], name, but)
+        return
     for field in fields(new):
-        if field.name in but:
+        if field.name in but or not field.compare:
             continue
-        left, right = getattr(new, field.name), getattr(old, field.name)
-        if is_dataclass(left):
-            _same(left, right, but)
-        elif isinstance(left, np.ndarray):
-            np.testing.assert_array_equal(left, right)
-        else:
-            assert left == right, field.name
+        _equal(getattr(new, field.name), getattr(old, field.name), field.name, but)
+
+
+def _equal(left: Any, right: Any, name: str, but: set[str]) -> None:
+    if is_dataclass(left) or isinstance(left, Mapping):
+        _same(left, right, but)
+    elif isinstance(left, (np.ndarray, float)):
+        np.testing.assert_array_equal(left, right)
+    else:
+        assert left == right, name
 
 
 @pytest.mark.parametrize(
-    ("lines", "but"), [(LINES_2, NOT_KNOWN_BY_VERSION_2), (LINES_1, NOT_KNOWN_BY_VERSION_1)], ids=["2", "1"]
+    ("lines", "but"),
+    [(LINES_3, {"schema_version"}), (LINES_2, NOT_KNOWN_BY_VERSION_2), (LINES_1, NOT_KNOWN_BY_VERSION_1)],
+    ids=["3", "2", "1"],
 )
 def test_all_versions_are_the_same_record(tmp_path: Path, lines: list[dict[str, Any]], but: set[str]) -> None:
-    new = load_record(synthetic.write(tmp_path / "new.jsonl", LINES))
-    old = load_record(synthetic.write(tmp_path / "old.jsonl", lines))
+    new = load_overlap(synthetic.write(tmp_path / "new.jsonl", LINES))
+    old = load_overlap(synthetic.write(tmp_path / "old.jsonl", lines))
     _same(new.header, old.header, but)
     assert len(new.points) == len(old.points) == 4
     for point, before in zip(new.points, old.points, strict=True):
@@ -149,8 +281,8 @@ def test_all_versions_are_the_same_record(tmp_path: Path, lines: list[dict[str, 
 
 def test_version_1_says_what_it_knows_and_no_more(tmp_path: Path) -> None:
     lines = [{**LINES_1[0], "start_method": "barrier"}, *LINES_1[1:]]
-    record = load_record(synthetic.write(tmp_path / "r.jsonl", lines))
-    assert (record.header.clock, record.header.cache) == (None, "warm")
+    record = load_overlap(synthetic.write(tmp_path / "r.jsonl", lines))
+    assert (record.header.clock, record.cache) == (None, "warm")
     point = record.points[0]
     assert point.start_method == "barrier"
     assert point.clock == Clock("shared", 40.0, None, None)
@@ -163,13 +295,14 @@ def test_version_1_says_what_it_knows_and_no_more(tmp_path: Path) -> None:
 
 
 def test_version_2_in_full(tmp_path: Path) -> None:
-    line = {**LINES[1], "recalibrations": 1, "discarded_repetitions": 7, "buffer_sets": 5}
-    line["reference_drift"] = {
+    drift = {
         "comm": {"change_relative": -0.1, "p_value": 0.001},
-        "comp": LINES[1]["reference_drift"]["comp"],
+        "comp": LINES_2[1]["reference_drift"]["comp"],
     }
-    line["reference_moved"] = {"comm": 0.18, "comp": None}
-    point = load_record(synthetic.write(tmp_path / "r.jsonl", [LINES[0], line])).points[0]
+    moved = {"comm": 0.18, "comp": None}
+    counts = {"recalibrations": 1, "discarded_repetitions": 7, "buffer_sets": 5}
+    line = {**LINES_2[1], **counts, "reference_drift": drift, "reference_moved": moved}
+    point = load_overlap(synthetic.write(tmp_path / "r.jsonl", [LINES_2[0], line])).points[0]
     assert (point.recalibrations, point.discarded_repetitions, point.buffer_sets) == (1, 7, 5)
     assert point.comm_reference == Reference(-0.1, 0.001, 0.18)
     assert point.comp_reference == Reference(0.002, 0.4, None)
@@ -178,10 +311,10 @@ def test_version_2_in_full(tmp_path: Path) -> None:
 
 
 def test_version_2_says_what_it_knows_and_no_more(tmp_path: Path) -> None:
-    record = load_record(synthetic.write(tmp_path / "r.jsonl", LINES_2))
+    record = load_overlap(synthetic.write(tmp_path / "r.jsonl", LINES_2))
     h, point = record.header, record.points[0]
     assert (h.progress, h.mpi_variables) == (Progress("none", "none", 0), None)
-    assert (h.computation, h.test_interval_ns) == ("dgemm", 0)
+    assert (record.computation, record.test_interval_ns) == ("dgemm", 0)
     assert (h.placement[0].helper_threads, h.placement[0].dedicated_cpuset) == ((), "")
     assert (point.work_size, point.test_calls, point.thread_medians) == (LINES_2[1]["matrix_size"], 0, None)
     assert point.rank_samples is not None
@@ -190,23 +323,24 @@ def test_version_2_says_what_it_knows_and_no_more(tmp_path: Path) -> None:
     assert record.footer is not None
     assert (record.footer.helper_thread_cpu_ns, record.footer.tcp_bytes_sent) == ((), None)
     lines = synthetic.version_2(synthetic.sweep(grid=(8,), configuration="async"))
-    assert load_record(synthetic.write(tmp_path / "a.jsonl", lines)).header.progress == Progress("library", "none", 0)
+    assert load_overlap(synthetic.write(tmp_path / "a.jsonl", lines)).header.progress == Progress("library", "none", 0)
 
 
-def test_version_3_in_full(tmp_path: Path) -> None:
-    first, line, last = (copy.deepcopy(x) for x in (LINES[0], LINES[1], synthetic.footer(1)))
+@pytest.mark.parametrize("version", [3, 4])
+def test_versions_3_and_4_in_full(tmp_path: Path, version: int) -> None:
+    first, line, last = copy.deepcopy([LINES[0], LINES[1], synthetic.footer(1)])
     first["progress"] = {"source": "application", "pinned_by": "program", "given_up_cores": 1}
-    first["plan"] |= {"computation": "triad", "test_interval_ns": 100_000}
+    first["plan"]["parameters"] |= {"computation": ["triad"], "test_interval_ns": [100_000]}
     first["placement"][0] |= {"dedicated_cpuset": "3", "helper_threads": [{"name": "helper", "cpuset": "3"}]}
-    line["test_calls"] = 12
-    line["samples"]["t_test_ns"]["max"] = [7] * 11
+    line["own"]["test_calls"] = 12
+    line["spreads"]["t_test_ns"]["max"] = [7] * 11
     line["rank_samples"]["t_test_ns"][1] = [7] * 11
     last |= {"helper_thread_cpu_ns": [[5], [6]], "tcp_bytes_sent": [None, 9]}
-    path = synthetic.write(tmp_path / "r.jsonl", [first, line, last])
-    validate_record(path)
-    record = load_record(path)
+    path = synthetic.write(tmp_path / "r.jsonl", OLDER[version]([first, line, last]))
+    check_record(path)
+    record = load_overlap(path)
     assert record.header.progress == Progress("application", "program", 1)
-    assert (record.header.computation, record.header.test_interval_ns) == ("triad", 100_000)
+    assert (record.computation, record.test_interval_ns) == ("triad", 100_000)
     assert record.header.placement[0].helper_threads == (Thread("helper", "3"),)
     assert record.header.placement[0].dedicated_cpuset == "3"
     point = record.points[0]
@@ -225,30 +359,36 @@ def test_large_runs_leave_out_what_each_rank_measured(tmp_path: Path) -> None:
     for line in lines[1:-1]:
         del line["rank_samples"], line["thread_medians"]
     path = synthetic.write(tmp_path / "r.jsonl", lines)
-    validate_record(path)
-    assert {(p.rank_samples, p.thread_medians) for p in load_record(path).points} == {(None, None)}
+    check_record(path)
+    assert {(p.rank_samples, p.thread_medians) for p in load_overlap(path).points} == {(None, None)}
 
 
 def test_without_a_clock_there_is_no_imbalance_and_no_residual(tmp_path: Path) -> None:
     line = synthetic.without_clock(LINES[1])
-    point = load_record(synthetic.write(tmp_path / "r.jsonl", [LINES[0], line])).points[0]
+    point = load_overlap(synthetic.write(tmp_path / "r.jsonl", [LINES[0], line])).points[0]
     assert point.clock == Clock("none", None, 1, None)
     assert len(point.start_imbalance_ns) == 0
-    line["samples"]["start_imbalance_ns"] = [50] * point.repetitions
+    line["series"]["start_imbalance_ns"] = [50] * point.repetitions
+    with pytest.raises(RecordError, match=r"r\.jsonl:2: series\.start_imbalance_ns is there, without a clock"):
+        load_overlap(synthetic.write(tmp_path / "r.jsonl", [LINES[0], line]))
     with pytest.raises(RecordError, match=r"start_imbalance_ns has 11 values, not 0"):
-        load_record(synthetic.write(tmp_path / "r.jsonl", [LINES[0], line]))
+        load_overlap(synthetic.write(tmp_path / "r.jsonl", synthetic.version_3([LINES[0], line])))
+    del line["series"]["start_imbalance_ns"]
+    line["clock"]["method"] = "shared"
+    with pytest.raises(RecordError, match=r"r\.jsonl:2: series\.start_imbalance_ns is missing"):
+        load_overlap(synthetic.write(tmp_path / "r.jsonl", [LINES[0], line]))
 
 
 def test_a_record_refused_before_any_point(tmp_path: Path) -> None:
     lines = synthetic.refused("one rank only: nothing communicates", ranks=1)
-    record = load_record(synthetic.write(tmp_path / "r.jsonl", lines))
+    record = load_overlap(synthetic.write(tmp_path / "r.jsonl", lines))
     assert (record.incomplete, record.points) == ("one rank only: nothing communicates", ())
     assert record.footer is not None
     assert record.footer.clock_residual_ns is None
 
 
 def test_a_whole_record(tmp_path: Path) -> None:
-    record = load_record(synthetic.write(tmp_path / "r.jsonl", LINES))
+    record = load_overlap(synthetic.write(tmp_path / "r.jsonl", LINES))
     assert record.complete
     assert [p.index for p in record.points] == [0, 1, 2, 3]
     assert record.points[0].t_measured_ns.dtype == "int64"
@@ -265,7 +405,7 @@ def test_a_whole_record(tmp_path: Path) -> None:
     ],
 )
 def test_an_incomplete_record_loads(tmp_path: Path, change: Any, incomplete: str) -> None:
-    record = load_record(synthetic.write(tmp_path / "r.jsonl", change(LINES)))
+    record = load_overlap(synthetic.write(tmp_path / "r.jsonl", change(LINES)))
     assert not record.complete
     assert incomplete in record.incomplete
     assert len(record.points) == 4
@@ -281,15 +421,15 @@ def test_cut_anywhere(tmp_path: Path, cut: int) -> None:
     whole = sum(1 for i, line in enumerate(lines) if line and line == WHOLE.split(b"\n")[i])
     if not whole:
         with pytest.raises(RecordError, match=r"^r\.jsonl:1: "):
-            load_record(path)
+            load_overlap(path)
     else:
-        record = load_record(path)
+        record = load_overlap(path)
         assert len(record.points) == min(whole - 1, 4)
         assert record.complete == (whole == 6)
 
 
 @SAME_FOLDER
-@pytest.mark.parametrize("original", [LINES, LINES_2, LINES_1], ids=["version 3", "version 2", "version 1"])
+@pytest.mark.parametrize("original", [older(LINES) for older in OLDER.values()], ids=map(str, OLDER))
 @given(data=st.data())
 def test_anything_put_anywhere_is_an_error_of_one_line_or_loads(
     tmp_path: Path, original: list[dict[str, Any]], data: st.DataObject
@@ -297,7 +437,7 @@ def test_anything_put_anywhere_is_an_error_of_one_line_or_loads(
     """What loads has a table."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(data.draw(anything_anywhere(original)))
-    loads_or_says_why(lambda one: points_table([load_record(one)]), path)
+    loads_or_says_why(lambda one: points_table([load_overlap(one)]), path)
 
 
 @SAME_FOLDER
@@ -305,7 +445,7 @@ def test_anything_put_anywhere_is_an_error_of_one_line_or_loads(
 def test_damaged_bytes_are_an_error_of_one_line_or_load(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(content)
-    loads_or_says_why(load_record, path)
+    loads_or_says_why(load_overlap, path)
 
 
 def rescaled(value: Any, names: tuple[str, ...], factor: float) -> Any:
@@ -323,7 +463,7 @@ def rescaled(value: Any, names: tuple[str, ...], factor: float) -> Any:
 
 def sampled(point: dict[str, Any], name: str, factor: float) -> dict[str, Any]:
     """A point of which one series over all ranks is `factor` times what it was."""
-    return {**point, "samples": rescaled(point["samples"], (name,), factor)}
+    return {**point, "series": rescaled(point["series"], (name,), factor)}
 
 
 PARTS = ("t_call_ns", "t_comp_ns", "t_test_ns", "t_wait_ns", "t_mpi_ns")
@@ -332,7 +472,7 @@ UNITS = {"microseconds as nanoseconds": 0.001, "nanoseconds as microseconds": 10
 BEHAVIOURS = (synthetic.SERIALISED, synthetic.PERFECT, synthetic.CONTENTION, synthetic.Behaviour(30.0, 20.0, 12.0))
 
 
-@pytest.mark.parametrize("version", RECORD_VERSIONS)
+@pytest.mark.parametrize("version", OLDER)
 @pytest.mark.parametrize("given", [False, True], ids=["calibrated", "given"])
 @pytest.mark.parametrize("name", SERIES)
 @pytest.mark.parametrize("factor", UNITS.values(), ids=UNITS)
@@ -345,13 +485,13 @@ def test_no_series_is_of_another_unit_than_the_rest_of_its_line(
     """
     if version == 1 and name != "t_measured_ns" and factor > 1:
         return
-    older = (synthetic.version_1, synthetic.version_2, list[dict[str, Any]])[version - 1]
+    older = OLDER[version]
     for behaviour in BEHAVIOURS:
         point = synthetic.point(0, behaviour, given=given)
-        load_record(synthetic.write(tmp_path / "r.jsonl", older([LINES[0], point])))
+        load_overlap(synthetic.write(tmp_path / "r.jsonl", older([LINES[0], point])))
         path = synthetic.write(tmp_path / "r.jsonl", older([LINES[0], sampled(point, name, factor)]))
-        for read in (load_record, validate_record):
-            with pytest.raises(RecordError, match=rf"^r\.jsonl:2: samples\.{name} are about .* not of one unit$"):
+        for read in (load_overlap, check_record):
+            with pytest.raises(RecordError, match=rf"^r\.jsonl:2: {name} are about .* not of one unit$"):
                 read(path)
 
 
@@ -371,17 +511,17 @@ def test_a_time_of_another_unit_wherever_it_is_written(
 ) -> None:
     point = rescaled(synthetic.point(given=True), names, factor)
     path = synthetic.write(tmp_path / "r.jsonl", [LINES[0], point])
-    with pytest.raises(RecordError, match=rf"^r\.jsonl:2: samples\.{names[0]} .*{says} .*not of one unit$"):
-        load_record(path)
+    with pytest.raises(RecordError, match=rf"^r\.jsonl:2: {names[0]} .*{says} .*not of one unit$"):
+        load_overlap(path)
 
 
 def test_what_only_a_size_of_another_network_explains_is_read(tmp_path: Path) -> None:
     """By hand, sizes of a wire of 10 Mbit/s in shared memory; the line itself says that they are as fast."""
     point = synthetic.point(given=True, behaviour=synthetic.Behaviour(1.0, reference_factor=0.0005))
-    load_record(synthetic.write(tmp_path / "r.jsonl", [LINES[0], point]))
-    unknown = {**point, "reference_moved": {"comm": None, "comp": None}}
+    load_overlap(synthetic.write(tmp_path / "r.jsonl", [LINES[0], point]))
+    unknown = synthetic.changed(point, reference_moved={"comm": None, "comp": None})
     with pytest.raises(RecordError, match=r"r\.jsonl:2: .*comm_calibration\.time_ns is 16000000: they are not of one"):
-        load_record(synthetic.write(tmp_path / "r.jsonl", [LINES[0], unknown]))
+        load_overlap(synthetic.write(tmp_path / "r.jsonl", [LINES[0], unknown]))
 
 
 def test_no_series_of_a_real_record_may_be_of_another_unit(tmp_path: Path) -> None:
@@ -392,9 +532,10 @@ def test_no_series_of_a_real_record_may_be_of_another_unit(tmp_path: Path) -> No
         header, *points, _ = map(json.loads, read_record(record_file(folder / name)).splitlines())
         assert points[0]["comm_calibration"]["status"] == ("given" if configuration == "async" else "converged")
         for point, name, factor in itertools.product(points[::5], SERIES, UNITS.values()):
-            path = synthetic.write(tmp_path / "r.jsonl", [header, sampled(point, name, factor)])
-            with pytest.raises(RecordError, match=rf"^r\.jsonl:2: samples\.{name} .*not of one unit$"):
-                load_record(path)
+            wrong = {**point, "samples": rescaled(point["samples"], (name,), factor)}
+            path = synthetic.write(tmp_path / "r.jsonl", [header, wrong])
+            with pytest.raises(RecordError, match=rf"^r\.jsonl:2: {name} .*not of one unit$"):
+                load_overlap(path)
 
 
 @pytest.mark.parametrize(
@@ -406,19 +547,27 @@ def test_no_series_of_a_real_record_may_be_of_another_unit(tmp_path: Path) -> No
         ("hello\n", "r.jsonl:1: not JSON"),
         ("3\n", "r.jsonl:1: not a JSON object"),
         (
-            synthetic.text([{**LINES[0], "schema_version": 4}]),
-            "r.jsonl:1: schema version 4 is newer than the versions that this program reads: 1, 2 and 3",
+            synthetic.text([{**LINES[0], "schema_version": 5}]),
+            "r.jsonl:1: schema version 5 is newer than the versions that this program reads: 1, 2, 3 and 4",
         ),
         (
             synthetic.text([{**LINES[0], "schema_version": 0}]),
-            "r.jsonl:1: schema version 0 is none of the versions that this program reads: 1, 2 and 3",
+            "r.jsonl:1: schema version 0 is none of the versions that this program reads: 1, 2, 3 and 4",
         ),
         (
-            synthetic.text([LINES[0], {**LINES[1], "warmup_repetitions": 3}]),
+            synthetic.text([LINES_3[0], {**LINES_3[1], "warmup_repetitions": 3}]),
             "r.jsonl:2: warmup_samples.t_measured_ns has 2 values, not 3",
         ),
         (
-            synthetic.text([LINES[0], {**LINES[1], "reference_drift": {"comm": {}}}]),
+            synthetic.text([LINES[0], {**LINES[1], "warmup_repetitions": 3}]),
+            "r.jsonl:2: warmup.t_measured_ns has 2 values, not 3",
+        ),
+        (
+            synthetic.text([LINES_3[0], {**LINES_3[1], "reference_drift": {"comm": {}}}]),
+            "r.jsonl:2: reference_drift.comm.change_relative is missing",
+        ),
+        (
+            synthetic.text([LINES[0], synthetic.changed(LINES[1], reference_drift={"comm": {}})]),
             "r.jsonl:2: reference_drift.comm.change_relative is missing",
         ),
         (
@@ -428,14 +577,21 @@ def test_no_series_of_a_real_record_may_be_of_another_unit(tmp_path: Path) -> No
         (synthetic.text([LINES[0], LINES[1], LINES[1]]), "r.jsonl:3: point 0 appears twice"),
         (synthetic.text([*LINES, LINES[1]]), "r.jsonl:7: a line after the footer"),
         (synthetic.text([*LINES[:-1], {**LINES[-1], "points": 3}]), "r.jsonl:6: the footer counts 3 points"),
-        (synthetic.text([LINES[0], {**LINES[1], "repetitions": 5}]), "r.jsonl:2: samples.t_measured_ns has 11 values"),
+        (synthetic.text([LINES[0], {**LINES[1], "repetitions": 5}]), "r.jsonl:2: series.t_measured_ns has 11 values"),
+        (
+            synthetic.text([LINES_3[0], {**LINES_3[1], "repetitions": 5}]),
+            "r.jsonl:2: samples.start_imbalance_ns has 11 values",
+        ),
+        (synthetic.text([{**LINES[0], "family": "tea"}]), "r.jsonl:1: family is 'tea', none of mpi_impact, nbc_"),
+        (synthetic.text([{**LINES[0], "family": "peers"}]), "r.jsonl:1: a record of peers, not of nbc_overlap"),
+        (synthetic.text([LINES[0], synthetic.changed(LINES[1], parameters={})]), "r.jsonl:2: parameters.collective is"),
         (
             synthetic.text([{**LINES[0], "threads_per_rank": 0}]),
             "r.jsonl:1: threads_per_rank is not a whole number from 1",
         ),
         (
             synthetic.text([LINES[0], sampled(LINES[1], "t_comm_ref_ns", 0.001)]),
-            "r.jsonl:2: samples.t_comm_ref_ns are about 8",
+            "r.jsonl:2: t_comm_ref_ns are about 8",
         ),
         (synthetic.text([{**LINES[0], "toolchain": "\ud800"}]), "r.jsonl:1: not JSON"),
         (synthetic.text([LINES[0], {**LINES[1], "data_errors": float("nan")}]), "r.jsonl:2: not JSON"),
@@ -446,7 +602,7 @@ def test_errors_name_file_line_and_fault(tmp_path: Path, text: str, message: str
     path = tmp_path / "r.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(RecordError) as caught:
-        load_record(path)
+        load_overlap(path)
     assert str(caught.value).startswith(message)
 
 
@@ -454,28 +610,29 @@ def test_not_utf8(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(WHOLE.replace(b"node-0", b"node-\xff"))
     with pytest.raises(RecordError, match=r"r\.jsonl:1: not UTF-8"):
-        load_record(path)
+        load_overlap(path)
 
 
 def test_validate_is_stricter_than_load(tmp_path: Path) -> None:
     path = synthetic.write(tmp_path / "r.jsonl", [LINES[0], {**LINES[1], "novelty": 1}, *LINES[2:]])
-    load_record(path)
+    load_overlap(path)
     with pytest.raises(RecordError, match=r"r\.jsonl:2: .*novelty"):
-        validate_record(path)
+        check_record(path)
 
 
-@pytest.mark.parametrize("version", [0, 4])
+@pytest.mark.parametrize("version", [0, 5])
 def test_validate_refuses_a_version_that_has_no_schema(tmp_path: Path, version: int) -> None:
     path = synthetic.write(tmp_path / "r.jsonl", [{**LINES[0], "schema_version": version}, *LINES[1:]])
-    with pytest.raises(RecordError, match=rf"r\.jsonl:1: schema version {version} is .*: 1, 2 and 3"):
-        validate_record(path)
+    with pytest.raises(RecordError, match=rf"r\.jsonl:1: schema version {version} is .*: 1, 2, 3 and 4"):
+        check_record(path)
 
 
 def test_validate_takes_the_schema_of_the_header(tmp_path: Path) -> None:
-    mixed = [(LINES_1, LINES), (LINES, LINES_1), (LINES_2, LINES), (LINES, LINES_2)]
+    every = [older(LINES) for older in OLDER.values()]
+    mixed = itertools.permutations(every, 2)
     for lines in ([first[0], *rest[1:]] for first, rest in mixed):
         with pytest.raises(RecordError, match=r"r\.jsonl:2: "):
-            validate_record(synthetic.write(tmp_path / "r.jsonl", lines))
+            check_record(synthetic.write(tmp_path / "r.jsonl", lines))
 
 
 def test_a_bad_record_does_not_lose_the_others(tmp_path: Path) -> None:

@@ -21,12 +21,14 @@ from numpy.typing import NDArray
 
 from postprocess.drawing import colour
 from postprocess.drawing.colour import PALETTES, SCALES, Rgb
+from postprocess.drawing.look import Look
 from postprocess.drawing.pictures import save_figure
-from postprocess.families.nbc_overlap.map_plot import Look, write_maps
+from postprocess.families import registry
+from postprocess.families.nbc_overlap.map_plot import write_maps
 from postprocess.families.nbc_overlap.maps import METRICS, Panel, legend, panels_of, sweeps_of
 from postprocess.families.nbc_overlap.points import points_of
 from postprocess.families.nbc_overlap.tables import points_table_text
-from postprocess.records.load import Run, cases_of, load_run
+from postprocess.records.run import Run, cases_of, load_run
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import MS, sweep
 from tests.postprocess.test_postprocess_report import hostile_run
@@ -214,7 +216,7 @@ def test_a_cell_says_why_it_has_no_ratio(tmp_path: Path) -> None:
     assert (alone["r_overhead_vs_basic"], alone["speedup_vs_basic_per_work"]) == ("no basic", "no basic")
     assert alone["r_overhead"] == "1.00"
     smaller = sweep(grid=(16,))
-    smaller[1]["message_bytes"] -= 1
+    smaller[1]["parameters"]["message_bytes"] -= 1
     assert labels("smaller", smaller, threaded)["r_overhead_vs_basic"] == "other sizes"
     short = sweep(grid=(16,), repetitions=5)
     assert labels("short", short, threaded)["r_overhead_vs_basic"] == "basic invalid"
@@ -256,7 +258,7 @@ def test_speed_is_shown_by_the_work_done(tmp_path: Path) -> None:
 )
 def test_a_look_that_there_is_not(look: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=re.escape(told)):
-        Look(**look)
+        registry.look(**look)
 
 
 def wide_run(folder: Path) -> Run:

@@ -15,21 +15,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postprocess.families import registry
+from postprocess.families.axes import configuration_words
 from postprocess.families.nbc_overlap import validity
 from postprocess.families.nbc_overlap.break_even import COLUMNS as BREAK_EVEN_COLUMNS
 from postprocess.families.nbc_overlap.break_even import break_even_table
 from postprocess.families.nbc_overlap.diagnosis import UNRELIABLE
 from postprocess.families.nbc_overlap.points import (
     COLUMNS,
-    configuration_words,
     expected_wire_bytes,
-    points_as_json,
     points_of,
     points_table,
     record_metrics,
     samples_of,
-    write_parquet,
 )
+from postprocess.families.nbc_overlap.record import Reference, load_overlap
 from postprocess.families.nbc_overlap.summary import point_verdict, summarise
 from postprocess.families.nbc_overlap.tables import (
     break_even_text,
@@ -39,15 +39,16 @@ from postprocess.families.nbc_overlap.tables import (
     points_table_text,
     summary_table,
 )
-from postprocess.records.load import RECORD_VERSIONS, Reference, load_record, load_run
+from postprocess.records.as_json import rows_as_json
+from postprocess.records.run import load_run
 from postprocess.statistics import metrics
 from tests.postprocess import synthetic
-from tests.postprocess.synthetic import MS, Behaviour, point, sweep
+from tests.postprocess.synthetic import MS, OLDER, Behaviour, point, sweep
 
 
 def table(tmp_path: Path, *records: list[dict[str, Any]]) -> pd.DataFrame:
     paths = [synthetic.write(tmp_path / f"{i}.jsonl", lines) for i, lines in enumerate(records)]
-    return points_table([load_record(path) for path in paths])
+    return points_table([load_overlap(path) for path in paths])
 
 
 TERMS = ("communication", "computation")
@@ -119,7 +120,10 @@ def test_basic_of_another_case_is_no_basic(tmp_path: Path, changes: dict[str, An
 def test_basic_with_other_sizes_or_invalid_is_no_basic(tmp_path: Path) -> None:
     own = sweep(grid=(16,), configuration="async")
     for basic_point, reason in (
-        (point(message_bytes=77), f"basic had other sizes: 77 bytes, matrices of order {point()['work_size']}"),
+        (
+            point(message_bytes=77),
+            f"basic had other sizes: 77 bytes, matrices of order {point()['parameters']['work_size']}",
+        ),
         (point(repetitions=4), "basic is not valid at this point: fewer than 6 repetitions (4)"),
         (point(data_errors=3), "basic is not valid at this point: wrong data received (3 errors)"),
     ):
@@ -290,8 +294,8 @@ def test_a_wide_interval_above_one_serialises_for_sure(tmp_path: Path) -> None:
 def test_the_ratio_that_decides_must_be_narrow_whatever_the_own_references_are(tmp_path: Path) -> None:
     """A progress thread makes its own references erratic: nothing that the ratio against basic's would need."""
     own = sweep(Behaviour(0.9), grid=(16,), configuration="async")
-    refs = own[1]["samples"]["t_comm_ref_ns"]
-    own[1]["samples"]["t_comm_ref_ns"] = [time * (3 if i % 2 else 1) for i, time in enumerate(refs)]
+    refs = own[1]["series"]["t_comm_ref_ns"]
+    own[1]["series"]["t_comm_ref_ns"] = [time * (3 if i % 2 else 1) for i, time in enumerate(refs)]
     row = table(tmp_path, sweep(grid=(16,)), own).iloc[-1]
     assert row["r_overhead_ci95_low"] < 0.5 < row["r_overhead_ci95_high"]
     assert row["r_overhead_vs_basic"] == pytest.approx(0.9, abs=0.01)
@@ -386,7 +390,7 @@ GIVEN = {**CALIBRATION, "status": "given"}
         (
             {
                 "warmup_repetitions": 0,
-                "warmup_samples": {f"t_{t}_ns": [] for t in ("measured", "comm_ref", "comp_ref")},
+                "warmup": {f"t_{t}_ns": [] for t in ("measured", "comm_ref", "comp_ref")},
             },
             [],
         ),
@@ -468,10 +472,10 @@ def test_a_ratio_that_is_below_0_for_sure_is_flagged_and_shown(tmp_path: Path) -
 
 def test_mpi_test_that_was_never_called_is_flagged(tmp_path: Path) -> None:
     lines = sweep(grid=(16,))
-    lines[0]["plan"]["test_interval_ns"] = 10**9
+    lines[0]["plan"]["parameters"]["test_interval_ns"] = [10**9]
     row = table(tmp_path, sweep(grid=(16,)), lines).iloc[-1]
     assert row["flags"] == ["MPI_Test was never called: the computation is one piece"]
-    lines[1]["test_calls"] = 1
+    lines[1]["own"]["test_calls"] = 1
     assert table(tmp_path, sweep(grid=(16,)), lines).iloc[-1]["flags"] == []
 
 
@@ -514,9 +518,9 @@ def test_cold_caches_are_a_case_of_their_own(tmp_path: Path) -> None:
     """Not another launch of the warm one, and never held against its basic."""
 
     def cold(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        lines[0]["plan"]["cache"] = "cold"
+        lines[0]["plan"]["parameters"]["cache"] = ["cold"]
         for line in lines[1:-1]:
-            line["buffer_sets"] = 4
+            line["own"]["buffer_sets"] = 4
         return lines
 
     points = table(tmp_path, sweep(grid=(16,)), cold(sweep(grid=(16,))), cold(sweep(grid=(16,), configuration="async")))
@@ -561,8 +565,9 @@ def test_columns_of_what_happened_to_a_point(tmp_path: Path) -> None:
     assert (row["buffer_sets"], row["cache"], row["start_method"]) == (1, "warm", "deadline")
 
 
-def test_both_versions_have_the_same_numbers(tmp_path: Path) -> None:
-    new, old = (points_of(load_run(synthetic.smoke_run(tmp_path / str(v), v))) for v in (2, 1))
+def test_all_versions_have_the_same_numbers(tmp_path: Path) -> None:
+    newest, third, new, old = (points_of(load_run(synthetic.smoke_run(tmp_path / str(v), v))) for v in (4, 3, 2, 1))
+    pd.testing.assert_frame_equal(newest, third)
     unknown = [name for name in COLUMNS if name.startswith(("comm_ref_", "comp_ref_", "clock_drift"))]
     assert len(unknown) == 7
     assert old[unknown].isna().all(axis=None)
@@ -580,7 +585,7 @@ def test_drifted_is_beyond_chance_and_beyond_what_was_asked(change: float, p_val
 
 def test_json_is_strict_and_keeps_whole_numbers(tmp_path: Path) -> None:
     run = load_run(synthetic.smoke_run(tmp_path))
-    rows = points_as_json(points_of(run))
+    rows = rows_as_json(points_of(run))
     again = json.loads(json.dumps(rows, allow_nan=False))
     assert again == rows
     assert len(rows) == 53
@@ -597,27 +602,27 @@ def test_samples_without_a_clock_have_no_imbalance(tmp_path: Path) -> None:
     lines = sweep(grid=(8, 16))
     lines[1] = synthetic.without_clock(lines[1])
     run_dir = synthetic.run_folder(tmp_path, [lines])
-    write_parquet(run_dir)
+    registry.write_tables(load_run(run_dir))
     samples = pd.read_parquet(run_dir / "samples.parquet")
     assert samples["start_imbalance_ns"].isna().sum() == lines[1]["repetitions"]
     assert set(samples["start_imbalance_ns"].dropna()) == {50}
     alone = synthetic.run_folder(tmp_path / "alone", [[lines[0], lines[1], synthetic.footer(1)]])
-    write_parquet(alone)
+    registry.write_tables(load_run(alone))
     schemas = [pq.read_schema(folder / "samples.parquet") for folder in (run_dir, alone)]
     assert schemas[0].equals(schemas[1])
     assert schemas[0].field("start_imbalance_ns").type == "int64"
 
 
-@pytest.mark.parametrize("version", RECORD_VERSIONS)
+@pytest.mark.parametrize("version", OLDER)
 def test_parquet_holds_points_and_samples(tmp_path: Path, version: int) -> None:
     run_dir = synthetic.smoke_run(tmp_path, version)
-    files = write_parquet(run_dir)
+    files = registry.write_tables(load_run(run_dir))
     assert [f.name for f in files] == ["points.parquet", "samples.parquet"]
     points, samples = (pd.read_parquet(f) for f in files)
     run = load_run(run_dir)
     assert len(points) == len(points_of(run))
     assert list(points["unreliable_reasons"].iloc[0]) == []
-    assert len(samples) == sum(p.repetitions for r in run.records for p in r.points) == len(samples_of(run))
+    assert len(samples) == sum(p.repetitions or 0 for r in run.records for p in r.points) == len(samples_of(run))
     assert samples["t_measured_ns"].dtype == "int64"
     assert {pq.read_schema(files[0]).field(name).type for name in ("clock_drift_ppm", "comm_ref_drift_p_value")} == {
         "double"
@@ -629,10 +634,10 @@ def test_nothing_measured_is_no_error(tmp_path: Path) -> None:
     run_dir = synthetic.run_folder(tmp_path, [sweep()[:1]])
     run = load_run(run_dir)
     points = points_of(run)
-    assert (len(points), len(samples_of(run)), points_as_json(points)) == (0, 0, [])
+    assert (len(points), len(samples_of(run)), rows_as_json(points)) == (0, 0, [])
     assert summarise(points) == []
     assert summary_table(points) == points_table_text(points) == "no points"
-    write_parquet(run_dir)
+    registry.write_tables(load_run(run_dir))
     assert record_metrics(run.records[0].path) == dict.fromkeys(
         ("points", "points_valid", "points_reliable", "points_diagnosed", "points_overlap"), 0
     )
@@ -657,7 +662,7 @@ def test_expected_wire_bytes(tmp_path: Path) -> None:
     lines = sweep(grid=(16,), repetitions=11, ranks=4, nodes=2)
     for place in lines[0]["placement"]:
         place["node"] = place["rank"] // 2
-    size = lines[1]["message_bytes"]
+    size = lines[1]["parameters"]["message_bytes"]
     path = synthetic.write(tmp_path / "r.jsonl", lines)
     assert expected_wire_bytes(path) == 2 * 11 * size * 3  # wire: every rank apart
     lines[0]["network"] = "native"
@@ -741,7 +746,7 @@ def test_a_verdict_is_doubtful_where_basic_lacks_more_than_a_quarter_of_its_poin
 ) -> None:
     basic = sweep()
     for line in basic[1 : 1 + lacking]:
-        line["message_bytes"] += 1
+        line["parameters"]["message_bytes"] += 1
     own = summarise(table(tmp_path, basic, sweep(PAYS, configuration="async")))[1]
     assert (own.reliable, own.shown_verdict) == (9, shown)
     assert [note for note in own.notes if "basic" in note] == ([f"no basic at {lacking} of 9"] if lacking else [])
@@ -779,10 +784,10 @@ def test_the_share_of_the_time_that_counts_is_of_all_whole_records(tmp_path: Pat
 
     paths = [synthetic.write(tmp_path / f"{n}.jsonl", lines) for n, lines in enumerate((took(30, 27.5), took(10, 9)))]
     cut = synthetic.write(tmp_path / "cut.jsonl", took(1000, 1)[:-1])
-    records = [load_record(path) for path in (*paths, cut)]
+    records = [load_overlap(path) for path in (*paths, cut)]
     assert measured_share(records) == "91.2 % of 40 s"
     assert measured_share_text(records).startswith("91.2 % of 40 s were spent in repetitions that count")
-    assert measured_share([load_record(cut)]) == measured_share_text([load_record(cut)]) == ""
+    assert measured_share([load_overlap(cut)]) == measured_share_text([load_overlap(cut)]) == ""
 
 
 def test_hostile_names_cannot_reach_the_terminal(tmp_path: Path) -> None:
@@ -794,7 +799,7 @@ def test_hostile_names_cannot_reach_the_terminal(tmp_path: Path) -> None:
 
 def test_mpi_test_and_another_computation_are_cases_of_their_own(tmp_path: Path) -> None:
     def with_plan(lines: list[dict[str, Any]], **plan: Any) -> list[dict[str, Any]]:
-        lines[0]["plan"] |= plan
+        lines[0]["plan"]["parameters"] |= {name: [value] for name, value in plan.items()}
         return lines
 
     points = table(
@@ -852,7 +857,7 @@ def test_a_core_that_is_given_up_is_counted(tmp_path: Path) -> None:
         assert math.isnan(rows.loc[name, "speedup_vs_reduced"])
         assert rows.loc[name, "speedup_vs_basic_per_work"] == rows.loc[name, "speedup_vs_basic"]
     assert rows.loc["dedicated_unbound", "break_even_cores"] == math.inf
-    as_json = {row["configuration"]: row for row in points_as_json(rows.reset_index())}
+    as_json = {row["configuration"]: row for row in rows_as_json(rows.reset_index())}
     assert as_json["dedicated_unbound"]["break_even_cores"] == "never"
     assert as_json["dedicated_unbound"]["break_even_cores_ci95"] == ["never", "never"]
     assert as_json["basic"]["break_even_cores"] is None
@@ -907,10 +912,10 @@ def test_what_other_suites_would_say(tmp_path: Path) -> None:
 def test_mpi_test_is_time_inside_mpi(tmp_path: Path) -> None:
     """A tenth of the communication in MPI_Test: r_comm has it, the computation has not."""
     lines = sweep(Behaviour(0.6, comm=0.5), grid=(16,))
-    lines[0]["plan"]["test_interval_ns"] = 100_000
+    lines[0]["plan"]["parameters"]["test_interval_ns"] = [100_000]
     line, spent = lines[1], 1_600_000
-    line["test_calls"] = 160
-    line["samples"]["t_test_ns"] = synthetic.spread([spent] * 11)
+    line["own"]["test_calls"] = 160
+    line["spreads"]["t_test_ns"] = synthetic.spread([spent] * 11)
     line["rank_samples"]["t_test_ns"] = [[spent] * 11] * 2
     row = table(tmp_path, sweep(grid=(16,)), lines).iloc[-1]
     assert (row["test_calls"], row["t_test_ns"]) == (160, spent)
@@ -975,10 +980,10 @@ def test_launches_must_agree_on_what_pays(
 def test_what_pays_is_told_by_good_points_alone(tmp_path: Path) -> None:
     basic = on_cores(16, 0, synthetic.SERIALISED, "basic")
     disturbed = on_cores(16, 0, synthetic.SERIALISED, "basic")
-    disturbed[1]["reference_moved"] = {"comm": 0.0, "comp": 0.18}
+    disturbed[1]["own"]["reference_moved"] = {"comm": 0.0, "comp": 0.18}
     good = on_cores(15, 1, PAYS, "dedicated")
     unreliable = on_cores(15, 1, PAYS, "dedicated")
-    unreliable[1]["comm_calibration"] = {**CALIBRATION, "status": "unreachable"}
+    unreliable[1]["own"]["comm_calibration"] = {**CALIBRATION, "status": "unreachable"}
     crowded = on_cores(15, 1, PAYS, "dedicated", oversubscribed=True)
     for first, own, counts, remarks in (
         (basic, good, True, "shared core"),

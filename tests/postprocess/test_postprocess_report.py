@@ -16,17 +16,18 @@ from urllib.parse import unquote
 import pytest
 
 from postprocess.drawing import text
+from postprocess.drawing.look import Look
 from postprocess.families.nbc_overlap import diagnosis, validity
-from postprocess.families.nbc_overlap.map_plot import Look
 from postprocess.families.nbc_overlap.maps import legend, sweeps_of
 from postprocess.families.nbc_overlap.points import points_of
-from postprocess.records.load import RECORD_VERSIONS, load_run
+from postprocess.families.nbc_overlap.record import OverlapRecord, overlaps_of
+from postprocess.records.run import load_run
 from postprocess.report.html import write_report
-from postprocess.report.verified import verified_of
+from postprocess.report.verified import told_of, verified_of
 from postprocess.statistics import metrics
 from postprocess.statistics.limits import CALIBRATION_LIMIT
 from tests.postprocess import synthetic
-from tests.postprocess.synthetic import sweep
+from tests.postprocess.synthetic import OLDER, sweep
 
 HOSTILE = "<script>alert(1)</script>\"'\u2028$x^{$\x1b[2J</style>&amp;{{7*7}}"
 ROOT = Path(__file__).parents[2]
@@ -75,6 +76,10 @@ def report(run_dir: Path, output: Path) -> str:
     return paths[0].read_text(encoding="utf-8")
 
 
+def records_in(folder: Path, records: list[list[dict[str, Any]]]) -> tuple[OverlapRecord, ...]:
+    return overlaps_of(load_run(synthetic.run_folder(folder, records))).records
+
+
 def test_threads_that_a_library_started_while_it_was_measured_are_told(tmp_path: Path) -> None:
     lines = synthetic.sweep(synthetic.SERIALISED, (8, 16))
     lines[-1]["mpi_thread_cpu_ns"][1].append(500_000_000)
@@ -90,19 +95,19 @@ def test_cpu_time_is_told_of_the_time_that_a_rank_was_at_its_place(tmp_path: Pat
     both = [
         synthetic.sweep(synthetic.SERIALISED, (8,), configuration="async", collective=c) for c in ("ibcast", "iscan")
     ]
-    (found,) = verified_of(load_run(synthetic.run_folder(tmp_path / "run", [*both, elsewhere])).records)
+    (found,) = verified_of(told_of(load_run(synthetic.run_folder(tmp_path / "run", [*both, elsewhere]))))
     assert [(rank.rank, rank.cpuset, rank.threads) for rank in found.ranks] == [
         (0, "0", ["async on 0-1: 6.4 s of CPU in 25.0 s"]),
         (0, "4", ["async on 0-1: 7 s of CPU in 100.0 s"]),
         (1, "1", ["async on 0-1: 6.4 s of CPU in 25.0 s"]),
         (1, "5", ["async on 0-1: 7 s of CPU in 100.0 s"]),
     ]
-    (found,) = verified_of(load_run(synthetic.run_folder(tmp_path / "cut", [*both, elsewhere[:-1]])).records)
+    (found,) = verified_of(told_of(load_run(synthetic.run_folder(tmp_path / "cut", [*both, elsewhere[:-1]]))))
     assert found.ranks[0].threads == ["async on 0-1: 6.4 s of CPU in 25.0 s"]
     assert found.ranks[1].threads == ["async on 0-1: CPU time is not known"]
 
 
-@pytest.fixture(scope="module", params=RECORD_VERSIONS, ids=lambda version: f"version {version}")
+@pytest.fixture(scope="module", params=OLDER, ids=lambda version: f"version {version}")
 def smoke(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("smoke")
     return folder, report(synthetic.smoke_run(folder / "run", request.param), folder / "out")
@@ -272,7 +277,7 @@ def timed_run(folder: Path, cache: str = "warm") -> Path:
     ]
     lines = [synthetic.header(), *points, synthetic.footer(3, clock_refusal="rank 1's clock stepped by 3 ms")]
     lines[0]["clock"] |= {"method": "interpolated", "clocks": 2, "rounds": 3, "drift_ppm": 11.0}
-    lines[0]["plan"]["cache"] = cache
+    lines[0]["plan"]["parameters"]["cache"] = [cache]
     lines[-1] |= {"clock_residual_ns": 1234.0, "clock_synchronisations": 9, "clock_synchronisation_seconds": 0.52}
     return synthetic.run_folder(folder, [lines])
 
@@ -367,20 +372,21 @@ def hostile_run(folder: Path) -> Path:
         lines[0]["environment"] = {HOSTILE: HOSTILE}
         lines[0]["build"] |= {"compiler": HOSTILE, "flags": HOSTILE}
         lines[0]["clock"] |= {"method": HOSTILE, "refusal": HOSTILE}
-        lines[0]["plan"]["cache"] = HOSTILE
+        lines[0]["plan"]["parameters"]["cache"] = [HOSTILE]
         lines[0]["placement"][0] |= {"cpuset": HOSTILE, "compute_cpusets": [HOSTILE]}
         lines[0]["placement"][0]["mpi_threads"] = [{"name": HOSTILE, "cpuset": HOSTILE}]
         lines[1] |= {"stop_reason": HOSTILE, "start_method": HOSTILE}
         lines[1]["clock"] |= {"method": HOSTILE, "residual_ns": None}
-        lines[2]["comm_calibration"]["status"] = HOSTILE
+        lines[2]["own"]["comm_calibration"]["status"] = HOSTILE
         lines[-1] |= {"complete": False, "reason": HOSTILE, "clock_refusal": HOSTILE}
     trouble = {**synthetic.case(sweep(toolchain=HOSTILE, network="shm"), None, HOSTILE, HOSTILE), "message": HOSTILE}
-    changes = ("run", "system", "suite", "status", "started_utc", "reframe_command")
+    words = ("run", "system", "suite", "status", "started_utc", "reframe_command")
+    changes: dict[str, Any] = dict.fromkeys(words, HOSTILE)
     return synthetic.run_folder(
         folder,
         records,
         [trouble],
-        **dict.fromkeys(changes, HOSTILE),
+        **changes,
         notes=[HOSTILE],
         host={HOSTILE: HOSTILE, "name": HOSTILE},
         campaign={HOSTILE: HOSTILE},
@@ -406,7 +412,8 @@ def test_a_grid_of_microseconds_to_a_second(tmp_path: Path) -> None:
     grid = [500_000 * 2**i for i in range(12)]
     lines = sweep(grid=(1,))
     points = [synthetic.point(i, comm_ns=x, comp_ns=y) for i, (x, y) in enumerate((x, y) for x in grid for y in grid)]
-    lines[0]["plan"] |= {"comm_targets_ns": grid, "comp_targets_ns": grid, "points": 144}
+    lines[0]["plan"]["points"] = 144
+    lines[0]["plan"]["parameters"] |= {"comm_target_ns": grid, "comp_target_ns": grid}
     run_dir = synthetic.run_folder(tmp_path / "run", [[lines[0], *points, synthetic.footer(144)]])
     source = report(run_dir, tmp_path / "out")
     assert len([a for a in Page(source).all("td") if "headers" in a]) == 3 * 144

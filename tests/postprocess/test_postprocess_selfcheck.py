@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from postprocess.drawing.text import share
 from postprocess.families.timing_selfcheck import judgement as selfcheck
 from postprocess.families.timing_selfcheck.judgement import (
     NO,
@@ -81,15 +82,15 @@ def test_a_refused_run_says_why(tmp_path: Path) -> None:
     ("lines", "message"),
     [
         ([], "a.jsonl:1: the file is empty"),
-        ([synthetic.timer()], "a.jsonl:1: not the record of a self-check"),
-        ([synthetic.header(schema="mpi-campaign.record")], "not the record of a self-check"),
-        ([synthetic.header(schema_version=2)], "newer than 1"),
+        ([synthetic.timer()], "a.jsonl:1: not the record of a benchmark"),
+        ([synthetic.header(schema="mpi-campaign.other")], "not the record of a benchmark"),
+        ([synthetic.header(schema_version=5)], "newer than"),
         ([synthetic.header(ranks="two")], "ranks is not a whole number"),
-        ([synthetic.header(), {"type": "weather"}], "a.jsonl:2: not a line of a self-check"),
+        ([synthetic.header(), {"type": "weather"}], "a.jsonl:2: neither a point nor a footer"),
         ([synthetic.header(), synthetic.timer(overhead_ns=None)], "overhead_ns is not a number"),
         ([synthetic.header(), synthetic.start("horn", [1])], "method is none of deadline"),
         ([synthetic.header(), synthetic.work("sleep", TARGET, [1])], "kind is neither"),
-        ([synthetic.header(), synthetic.work("computation", TARGET, [-1])], "samples_ns is not a list"),
+        ([synthetic.header(), synthetic.work("computation", TARGET, [-1])], "series.t_ns is not a list"),
         ([synthetic.header(), synthetic.footer(), synthetic.timer()], "a line after the footer"),
     ],
 )  # fmt: skip
@@ -382,4 +383,4 @@ def test_json_has_units_and_no_nan(tmp_path: Path) -> None:
     [(0, "0.0 %"), (0.0004, "< 0.1 %"), (0.004, "0.4 %"), (0.0994, "9.9 %"), (0.0996, "10 %"), (math.nan, "-")],
 )
 def test_small_shares(fraction: float, shown: str) -> None:
-    assert selfcheck.share(fraction) == shown
+    assert share(fraction) == shown

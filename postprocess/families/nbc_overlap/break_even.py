@@ -18,7 +18,7 @@ import pandas as pd
 
 from postprocess.families.nbc_overlap.diagnosis import LEAST_LAUNCHES, LIKELY
 from postprocess.families.nbc_overlap.points import CASE
-from postprocess.records.load import NAMED
+from postprocess.records.header import NAMED
 from postprocess.statistics.metrics import least_cores, most_ranks_on_a_node
 
 PAYS, DOES_NOT, CANNOT_TELL = "yes", "no", "cannot tell"

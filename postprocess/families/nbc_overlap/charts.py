@@ -19,7 +19,7 @@ from postprocess.families.nbc_overlap.diagnosis import deciding_ratio
 from postprocess.families.nbc_overlap.maps import launch_words
 from postprocess.families.nbc_overlap.summary import case_notes
 from postprocess.families.nbc_overlap.tables import remarks
-from postprocess.records.load import NAMED
+from postprocess.records.header import NAMED
 from postprocess.statistics.metrics import Estimate, as_float, median_estimate, per_work_estimate
 
 CORES = (2, 4, 8, 16, 32, 64, 128)

@@ -10,10 +10,14 @@ from typing import Any
 import pandas as pd
 
 from postprocess.drawing.text import clean, ratio
+from postprocess.families.axes import configuration_words, unusual_words
 from postprocess.families.nbc_overlap import diagnosis
-from postprocess.families.nbc_overlap.points import case_of, configuration_words, launch_numbers, unusual_words
+from postprocess.families.nbc_overlap.points import case_of, launch_numbers
+from postprocess.families.nbc_overlap.record import OverlapRecord, overlaps_of
 from postprocess.records.fields import Json
-from postprocess.records.load import RESULTS, Record, Run, named_cores_of, repeat_of
+from postprocess.records.header import named_cores_of, repeat_of
+from postprocess.records.run import Run
+from postprocess.records.run_words import RESULT_WORDS, run_name
 
 MARKS = {
     "?": "unreliable: by its interval, a size, a disturbed basic, clocks, or a failed case; the details say which",
@@ -135,7 +139,7 @@ class Sweep:
     """One collective of one record. Targets ascend; ``cells`` is keyed by (communication, computation) target in ns."""
 
     case: dict[str, Any]
-    record: Record
+    record: OverlapRecord
     comm_targets_ns: tuple[int, ...]
     comp_targets_ns: tuple[int, ...]
     cells: dict[tuple[int, int], Cell]
@@ -192,9 +196,6 @@ class Panel:
 
 SWEPT = "nbc_overlap"
 """The benchmark that makes maps."""
-
-RESULT_WORDS = dict(zip(RESULTS, ("passed", "skipped", "failed", "missing"), strict=True))
-"""The results of a manifest's case, as people read them."""
 
 
 def panels_of(sweeps: Sequence[Sweep], cases: Iterable[Json]) -> list[Panel]:
@@ -283,11 +284,6 @@ def legend(sweeps: Iterable[Sweep], faded: bool = False) -> list[tuple[str, str]
     return signs
 
 
-def run_name(run: Run) -> str:
-    """The run's name."""
-    return str(run.manifest.get("run") or run.path.name)
-
-
 def provenance_words(run: Run, sweeps: Sequence[Sweep]) -> str:
     """Where a picture's numbers come from, in a line: run, system, date, toolchains, placement, compilers, records."""
     headers = [sweep.record.header for sweep in sweeps]
@@ -308,14 +304,15 @@ def provenance_words(run: Run, sweeps: Sequence[Sweep]) -> str:
 
 def sweeps_of(run: Run, points: pd.DataFrame) -> list[Sweep]:
     """Every collective of every record of a run, in the order of the records; `points` is `points_of(run)`."""
-    launches = launch_numbers(run.records)
+    records = overlaps_of(run).records
+    launches = launch_numbers(records)
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in points.to_dict("records"):
         rows.setdefault((str(row["record"]), str(row["collective"])), []).append({str(k): v for k, v in row.items()})
     system = str(run.manifest.get("system") or "")
     return [
         _sweep(r, case_of(r, collective, launches[r.name, collective], system), rows.get((r.name, collective), []))
-        for r in run.records
+        for r in records
         for collective in r.collectives
     ]
 
@@ -347,10 +344,9 @@ def side_by_side(sweeps: Sequence[Sweep]) -> list[Sweep]:
     return sorted(sweeps, key=place)
 
 
-def _sweep(record: Record, case: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Sweep:
-    planned = record.header
-    comm = sorted({*planned.planned_comm_targets_ns, *(row["comm_target_ns"] for row in rows)})
-    comp = sorted({*planned.planned_comp_targets_ns, *(row["comp_target_ns"] for row in rows)})
+def _sweep(record: OverlapRecord, case: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Sweep:
+    comm = sorted({*record.planned_comm_targets_ns, *(row["comm_target_ns"] for row in rows)})
+    comp = sorted({*record.planned_comp_targets_ns, *(row["comp_target_ns"] for row in rows)})
     found = {(row["comm_target_ns"], row["comp_target_ns"]): row for row in rows}
     cells = {(x, y): Cell(found.get((x, y))) for x in comm for y in comp}
     return Sweep(case, record, tuple(comm), tuple(comp), cells)

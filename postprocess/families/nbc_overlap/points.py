@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.text import cores, duration, work
+from postprocess.drawing.text import work
 from postprocess.families.nbc_overlap import validity
+from postprocess.families.nbc_overlap.axes import AXES
 from postprocess.families.nbc_overlap.diagnosis import (
     BASIC_FAILED,
     NOWHERE,
@@ -25,30 +26,23 @@ from postprocess.families.nbc_overlap.diagnosis import (
     is_reference,
     only_faster,
 )
-from postprocess.records.load import (
-    GIVEN,
-    NAMED,
-    Header,
-    Point,
-    Record,
+from postprocess.families.nbc_overlap.record import (
+    OverlapPoint,
+    OverlapRecord,
     Reference,
-    Run,
-    failed_reasons,
-    failed_records,
-    load_record,
-    load_run,
-    named_cores_of,
-    repeat_of,
+    load_overlap,
+    overlaps_of,
 )
-from postprocess.records.parquet import write_table
+from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
+from postprocess.records.record import GIVEN
+from postprocess.records.run import Run, failed_reasons, failed_records
 from postprocess.statistics import metrics
 from postprocess.statistics.metrics import Estimate, as_float, median_estimate
 
-CASE = [
-    "benchmark", "collective", "system", "toolchain", "provider", "configuration", "network",
-    "ranks", "nodes", "threads_per_rank", "given_up_cores", "cache", "computation", "test_interval_ns", "launch",
-]  # fmt: skip
+CASE = [one.name for one in AXES if one.of != "point"]
 """The columns that name a sweep: everything but its place in the grid. `launch` is which repeat, from 1."""
+_ASKED = ("cache", "computation", "test_interval_ns")
+"""Those that were asked for and are the same in all points of a record."""
 
 
 _RECORD_RATIOS = [
@@ -85,8 +79,6 @@ apart: whether a reference moved against that of `basic`. `failed` says why the 
 beginning with `BASIC_FAILED`, why that of the `basic` was not that it is compared with; it is empty where both were.
 """
 
-NEVER = "never"
-
 _NAN = np.array(math.nan)
 _NOTHING = Estimate(_NAN, _NAN, _NAN)
 
@@ -95,10 +87,10 @@ _NOTHING = Estimate(_NAN, _NAN, _NAN)
 class _Measured:
     """A point with its medians, and where it came from: which launch of its case, and why that `failed`, if it did."""
 
-    record: Record
+    record: OverlapRecord
     launch: int
     failed: str
-    point: Point
+    point: OverlapPoint
     measured: Estimate
     comm: Estimate
     comp: Estimate
@@ -108,7 +100,7 @@ class _Measured:
     """What those repetitions took beyond that."""
 
     @classmethod
-    def of(cls, record: Record, launch: int, failed: str, point: Point) -> _Measured:
+    def of(cls, record: OverlapRecord, launch: int, failed: str, point: OverlapPoint) -> _Measured:
         slowest = point.t_comp_ns.max
         series = (point.t_measured_ns, point.t_comm_ref_ns, point.t_comp_ref_ns, slowest, point.t_measured_ns - slowest)
         return cls(record, launch, failed, point, *map(median_estimate, series))
@@ -129,9 +121,9 @@ class _Measured:
 
         The cores that a rank may use are the same, whether it computes on all of them or gives some up.
         """
-        h, p = self.record.header, self.point
+        h, p, same = self.record.header, self.point, (self.record.cache, self.record.computation)
         share = h.threads_per_rank + h.progress.given_up_cores
-        case = (h.benchmark, h.toolchain, h.provider, h.network, h.ranks, h.nodes, share, h.cache, h.computation)
+        case = (h.benchmark, h.toolchain, h.provider, h.network, h.ranks, h.nodes, share, *same)
         return (*case, p.collective, p.comm_target_ns, p.comp_target_ns)
 
     @property
@@ -158,7 +150,7 @@ class _Beside:
     def of(cls, found: Iterable[_Measured]) -> _Beside:
         beside = cls(defaultdict(dict), defaultdict(dict), defaultdict(dict))
         for m in found:
-            case = header_case(m.record.header)
+            case = header_case(m.record)
             if is_reference(case):
                 beside.basics[m.cell][m.launch] = m
             if is_reduced_reference(case):
@@ -185,11 +177,11 @@ def points_of(run: Run) -> pd.DataFrame:
     there is no basic.
     `unreliable_reasons`, `flags` and `diagnosis_alternatives` hold lists of strings.
     """
-    return points_table(run.records, str(run.manifest.get("system") or ""), failed_records(run.manifest))
+    return points_table(overlaps_of(run).records, str(run.manifest.get("system") or ""), failed_records(run.manifest))
 
 
 def points_table(
-    records: Sequence[Record], system: str = "", failed: Mapping[str, tuple[str, str]] | None = None
+    records: Sequence[OverlapRecord], system: str = "", failed: Mapping[str, tuple[str, str]] | None = None
 ) -> pd.DataFrame:
     """`points_of` for records that need not be in a run folder; without `system` the one in their metadata is taken.
 
@@ -211,45 +203,15 @@ def samples_of(run: Run) -> pd.DataFrame:
     start_imbalance_ns is missing (NA) where there was no common clock. Warm-ups are not in it.
     """
     system = str(run.manifest.get("system") or "")
-    launches = launch_numbers(run.records)
+    records = overlaps_of(run).records
+    launches = launch_numbers(records)
     parts = [
         _samples(_case(r, launches[r.name, p.collective], p, system) | {"record": r.name, "index": p.index}, p)
-        for r in run.records
+        for r in records
         for p in r.points
         if p.repetitions
     ]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*CASE, "record", "index"])
-
-
-def write_parquet(run_dir: Path | str) -> list[Path]:
-    """Write `points.parquet` and `samples.parquet` into a run folder, each whole or not at all; return their paths.
-
-    Raises RecordError where the folder cannot be read, OSError where it cannot be written.
-    """
-    run = load_run(run_dir)
-    written = []
-    for name, table in (("points", points_of(run)), ("samples", samples_of(run))):
-        written.append(write_table(table, run.path / f"{name}.parquet"))
-    return written
-
-
-def points_as_json(points: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows as strict JSON values: whole numbers stay so, intervals are [low, high], NaN is null.
-
-    So is infinity, but for a number of cores that is never enough: that is ``never``.
-    """
-    rows = []
-    for row in points.to_dict("records"):
-        values: dict[str, Any] = {}
-        for key, value in row.items():
-            name = str(key)
-            if name.endswith("_ci95_low"):
-                stem = name.removesuffix("_low")
-                values[stem] = [_plain(bound, stem) for bound in (value, row[f"{stem}_high"])]
-            elif not name.endswith("_ci95_high"):
-                values[name] = _plain(value, name)
-        rows.append(values)
-    return rows
 
 
 def usable(points: pd.DataFrame) -> pd.DataFrame:
@@ -282,8 +244,8 @@ def record_metrics(path: Path | str, basic_path: Path | str | None = None) -> di
 
     Raises RecordError where a record cannot be read.
     """
-    record = load_record(path)
-    others = [] if basic_path is None else [load_record(basic_path)]
+    record = load_overlap(path)
+    others = [] if basic_path is None else [load_overlap(basic_path)]
     everything = points_table([*others, record])
     points = everything.iloc[len(everything) - len(record.points) :]
     chosen = usable(points)
@@ -304,14 +266,14 @@ def record_metrics(path: Path | str, basic_path: Path | str | None = None) -> di
     return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
-def expected_wire_bytes(record: Record | Path | str) -> int:
+def expected_wire_bytes(record: OverlapRecord | Path | str) -> int:
     """A safe lower bound of the payload, in bytes, that crossed the network in a record's valid repetitions.
 
     Each repetition communicates twice, once for the reference and once overlapped. On a `wire` every rank is alone, on
     other networks the ranks of one node share it. Collectives that are not known count as 0 bytes.
     Raises RecordError where a path is given that cannot be read.
     """
-    whole = record if isinstance(record, Record) else load_record(record)
+    whole = record if isinstance(record, OverlapRecord) else load_overlap(record)
     header = whole.header
     if header.network.partition(":")[0] == "wire":
         groups = [1] * header.ranks
@@ -323,13 +285,13 @@ def expected_wire_bytes(record: Record | Path | str) -> int:
     )
 
 
-def launch_numbers(records: Sequence[Record]) -> dict[tuple[str, str], int]:
+def launch_numbers(records: Sequence[OverlapRecord]) -> dict[tuple[str, str], int]:
     """(record name, collective) -> number of its launch: which repeat of its case it is, as the records tell.
 
     So a launch keeps its number where one before it left no record, and stays beside that of `basic`. Where not every
     record of a case tells, or two tell the same, it is 1 for the first record of the case, 2 for the next, by time.
     """
-    cases: dict[Hashable, list[tuple[Record, str]]] = defaultdict(list)
+    cases: dict[Hashable, list[tuple[OverlapRecord, str]]] = defaultdict(list)
     for record in sorted(records, key=lambda r: (r.header.started_utc, r.path.name)):
         for collective in record.collectives:
             cases[_launch_case(record, collective)].append((record, collective))
@@ -342,21 +304,21 @@ def launch_numbers(records: Sequence[Record]) -> dict[tuple[str, str], int]:
     return numbers
 
 
-def _launch_case(record: Record, collective: str) -> Hashable:
+def _launch_case(record: OverlapRecord, collective: str) -> Hashable:
     """What all launches of a case have in common."""
-    return (*header_case(record.header).values(), collective)
+    return (*header_case(record).values(), collective)
 
 
-def header_case(h: Header) -> dict[str, Any]:
+def header_case(record: OverlapRecord) -> dict[str, Any]:
     """The columns `CASE` and `NAMED` that a whole record has in common."""
-    elsewhere = {"collective", "system", "launch", "given_up_cores"}
-    own = {name: getattr(h, name) for name in CASE if name not in elsewhere}
+    h, elsewhere = record.header, {"collective", "system", "launch", "given_up_cores"}
+    own = {name: getattr(record if name in _ASKED else h, name) for name in CASE if name not in elsewhere}
     return own | {"given_up_cores": h.progress.given_up_cores, NAMED: named_cores_of(h.metadata)}
 
 
-def case_of(record: Record, collective: str, launch: int, system: str = "") -> dict[str, Any]:
+def case_of(record: OverlapRecord, collective: str, launch: int, system: str = "") -> dict[str, Any]:
     """The columns `CASE` and `NAMED` of one collective of a record."""
-    values = header_case(record.header) | {
+    values = header_case(record) | {
         "collective": collective,
         "system": system or str(record.header.metadata.get("system") or ""),
         "launch": launch,
@@ -364,23 +326,7 @@ def case_of(record: Record, collective: str, launch: int, system: str = "") -> d
     return {name: values[name] for name in (*CASE, NAMED)}
 
 
-def configuration_words(case: Mapping[Any, Any]) -> str:
-    """The configuration of a row, or of a `case_of`, as headings name it: ``async, cold caches``, ``basic, triad``."""
-    return f"{case['configuration']}{unusual_words(case)}"
-
-
-def unusual_words(case: Mapping[Any, Any]) -> str:
-    """What is not as usual with a case, behind its name: ``, cold caches``, ``, triad, MPI_Test every 100 µs``."""
-    unusual = [
-        *([cores(case[NAMED])] if case.get(NAMED) else []),
-        *(["cold caches"] if case["cache"] == "cold" else []),
-        *([str(case["computation"])] if case["computation"] != "dgemm" else []),
-        *([f"MPI_Test every {duration(case['test_interval_ns'])}"] if case["test_interval_ns"] else []),
-    ]
-    return "".join(f", {words}" for words in unusual)
-
-
-def _case(record: Record, launch: int, point: Point, system: str) -> dict[str, Any]:
+def _case(record: OverlapRecord, launch: int, point: OverlapPoint, system: str) -> dict[str, Any]:
     return {
         **case_of(record, point.collective, launch, system),
         "comm_target_ns": point.comm_target_ns,
@@ -393,7 +339,7 @@ def _case(record: Record, launch: int, point: Point, system: str) -> dict[str, A
 def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
     h, p = m.record.header, m.point
     overhead, (comm_ref, comp_ref) = m.overhead, m.refs_ns
-    flags = validity.flags(p, h.interval_relative, h.test_interval_ns)
+    flags = validity.flags(p, m.record.interval_relative, m.record.test_interval_ns)
 
     basic, reason = _basic_of(m, beside.basics)
     moved: list[str] = []
@@ -481,7 +427,7 @@ def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
     }
 
 
-def _slowest_thread(header: Header, point: Point) -> dict[str, Any]:
+def _slowest_thread(header: Header, point: OverlapPoint) -> dict[str, Any]:
     """Of the computing threads of the overlapped repetitions the one that is slowest against its rank's median one."""
     medians = point.thread_medians
     if medians is None or medians.t_comp_ns.size == 0 or medians.t_comp_ns.shape[1] < 2:
@@ -506,14 +452,14 @@ def _progresses_in(header: Header) -> str:
 
 def _basic_of(m: _Measured, basics: _Launches) -> tuple[_Measured | None, str]:
     """The point of `basic` to compare with, or None and the reason. A launch that basic lacks takes its last before."""
-    if is_reference(header_case(m.record.header)):
+    if is_reference(header_case(m.record)):
         return m, ""
     basic = _last_before(m, basics)
     if basic is None:
         return None, "basic was not measured at this point"
     b = basic.point
     if not _same_sizes(m, basic):
-        return None, f"basic had other sizes: {b.message_bytes} bytes, {work(b.work_size, m.record.header.computation)}"
+        return None, f"basic had other sizes: {b.message_bytes} bytes, {work(b.work_size, m.record.computation)}"
     if invalid := validity.invalid_reasons(b):
         return None, f"basic is not valid at this point: {', '.join(invalid)}"
     return basic, ""
@@ -532,7 +478,7 @@ def _same_sizes(m: _Measured, other: _Measured) -> bool:
 
 def _comparable(m: _Measured, reduced: _Launches) -> _Measured | None:
     """The valid point of `basic_reduced` that computes as much, on as few cores; None where there is none."""
-    other = m if is_reduced_reference(header_case(m.record.header)) else _last_before(m, reduced)
+    other = m if is_reduced_reference(header_case(m.record)) else _last_before(m, reduced)
     if other is None or not _same_sizes(m, other) or validity.invalid_reasons(other.point):
         return None
     return other if other.record.header.progress.given_up_cores == m.record.header.progress.given_up_cores else None
@@ -576,7 +522,7 @@ def _as_wide(value: float, like: Estimate) -> Estimate:
     return metrics.scaled(like, value / as_float(like.value)) if known else Estimate(np.array(value), _NAN, _NAN)
 
 
-def _peers_columns(p: Point) -> dict[str, float]:
+def _peers_columns(p: OverlapPoint) -> dict[str, float]:
     osu = imb = math.nan
     if (own := p.rank_samples) is not None:
         mpi = own.t_call_ns + own.t_test_ns + own.t_wait_ns
@@ -604,7 +550,7 @@ def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _samples(labels: dict[str, Any], p: Point) -> pd.DataFrame:
+def _samples(labels: dict[str, Any], p: OverlapPoint) -> pd.DataFrame:
     columns: dict[str, Any] = {**labels, "repetition": np.arange(p.repetitions)}
     columns |= {name: getattr(p, name) for name in ("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns")}
     for term in ("t_call", "t_comp", "t_test", "t_wait"):
@@ -615,15 +561,3 @@ def _samples(labels: dict[str, Any], p: Point) -> pd.DataFrame:
     columns["start_imbalance_ns"] = pd.array(p.start_imbalance_ns if clocked else [None] * p.repetitions, "Int64")
     samples: pd.DataFrame = pd.DataFrame(columns)
     return samples
-
-
-def _plain(value: Any, name: str = "") -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if name.startswith("break_even_cores") and value == math.inf:
-        return NEVER
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(item) for item in value]
-    return value

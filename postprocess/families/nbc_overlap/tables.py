@@ -10,6 +10,7 @@ import pandas as pd
 
 from postprocess.drawing.columns import aligned, circumstances
 from postprocess.drawing.text import clean, duration, interval, percent, ratio, size
+from postprocess.families.axes import configuration_words
 from postprocess.families.nbc_overlap.break_even import (
     break_even_table,
     cores_words,
@@ -18,9 +19,8 @@ from postprocess.families.nbc_overlap.break_even import (
     node_words,
 )
 from postprocess.families.nbc_overlap.diagnosis import UNRELIABLE, Diagnosis, MapDiagnosis, is_reference
-from postprocess.families.nbc_overlap.points import configuration_words
+from postprocess.families.nbc_overlap.record import OverlapRecord
 from postprocess.families.nbc_overlap.summary import summarise
-from postprocess.records.load import Record
 
 
 def summary_table(points: pd.DataFrame) -> str:
@@ -108,15 +108,15 @@ def points_table_text(points: pd.DataFrame) -> str:
     return aligned(heads, lines, right=set(range(4, 21)) - {12, 14}) if lines else "no points"
 
 
-def measured_share(records: Iterable[Record]) -> str:
+def measured_share(records: Iterable[OverlapRecord]) -> str:
     """How much of the time that the benchmark ran was spent in repetitions that count; empty without a whole record."""
     footers = [record.footer for record in records if record.footer is not None]
     wall = sum(footer.wall_seconds for footer in footers)
-    share = 100 * sum(footer.measured_seconds for footer in footers) / wall if wall > 0 else math.nan
+    share = 100 * sum(footer.measured_seconds or 0.0 for footer in footers) / wall if wall > 0 else math.nan
     return f"{share:.1f} % of {wall:.0f} s" if math.isfinite(share) else ""
 
 
-def measured_share_text(records: Iterable[Record]) -> str:
+def measured_share_text(records: Iterable[OverlapRecord]) -> str:
     """`measured_share` as a line for the terminal."""
     share = measured_share(records)
     rest = "calibration, warm-up, starts, checks of the data, and what was thrown away"
@@ -161,3 +161,8 @@ def remarks(point: dict[Any, Any]) -> list[str]:
         *point["flags"],
         *([point["vs_basic_reason"]] if point["vs_basic_reason"] else []),
     ]
+
+
+def clock_name(method: str) -> str:
+    """A clock's method in words."""
+    return {"none": "no common clock"}.get(method, f"{method} clock")

@@ -31,7 +31,9 @@ from __future__ import annotations
 import math
 
 from postprocess.drawing.text import change, duration, interval, percent, ratio
-from postprocess.records.load import Calibration, Point, Reference, failed_reasons
+from postprocess.families.nbc_overlap.record import OverlapPoint, Reference
+from postprocess.records.record import Calibration
+from postprocess.records.run import failed_reasons
 from postprocess.statistics.limits import CALIBRATION_LIMIT
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
 
@@ -43,7 +45,7 @@ DRIFT_LIMIT = 0.02
 DRIFT_P_VALUE = 0.01
 
 
-def invalid_reasons(point: Point) -> list[str]:
+def invalid_reasons(point: OverlapPoint) -> list[str]:
     """Why a point's medians cannot be used at all; empty when they can."""
     reasons = []
     if point.stop_reason == "not_measured":
@@ -55,7 +57,7 @@ def invalid_reasons(point: Point) -> list[str]:
     return reasons
 
 
-def unreliable_reasons(point: Point, deciding: Estimate, comm_ref_ns: float, comp_ref_ns: float) -> list[str]:
+def unreliable_reasons(point: OverlapPoint, deciding: Estimate, comm_ref_ns: float, comp_ref_ns: float) -> list[str]:
     """Why the overhead ratio that decides about a point does not answer the question at its cell, the reasons of
     `invalid_reasons` included. The references are the point's own medians; those of `basic` are `basic_reasons`."""
     sizes = [
@@ -78,7 +80,7 @@ def unreliable_reasons(point: Point, deciding: Estimate, comm_ref_ns: float, com
 
 
 def basic_reasons(
-    basic: Point, overhead: Estimate, comm_ref_ns: float, comp_ref_ns: float, failed: str = ""
+    basic: OverlapPoint, overhead: Estimate, comm_ref_ns: float, comp_ref_ns: float, failed: str = ""
 ) -> list[str]:
     """Why nothing can be held against a point of `basic`: its case failed, it is not reliable, or its references were
     disturbed.
@@ -96,7 +98,7 @@ def basic_reasons(
     return found
 
 
-def flags(point: Point, asked_width: float, test_interval_ns: int) -> list[str]:
+def flags(point: OverlapPoint, asked_width: float, test_interval_ns: int) -> list[str]:
     """What a reader should know of a point although its ratio stands; `moved_flags` and `negative_flags` are apart.
 
     `asked_width` is the width of the medians' intervals, relative to them, at which the point would have been done.
@@ -154,7 +156,7 @@ def negative_flags(against_basic: Estimate) -> list[str]:
     return [f"r_overhead_vs_basic {where} is below 0: a reference was disturbed, or is slower in basic"]
 
 
-def _terms(point: Point) -> tuple[tuple[str, Calibration, Reference], ...]:
+def _terms(point: OverlapPoint) -> tuple[tuple[str, Calibration, Reference], ...]:
     return (
         ("communication", point.comm_calibration, point.comm_reference),
         ("computation", point.comp_calibration, point.comp_reference),

@@ -1,40 +1,25 @@
-"""Read the records of `timing_selfcheck` into dataclasses.
+"""The records of `timing_selfcheck` as this family sees them: section by section, checked.
 
-The format is `results/schema/selfcheck-v1.schema.json`: JSON Lines, a header, a line per thing that was looked at, a
-footer. A file that was cut off (no footer, half a last line) or refused (``complete: false``) still loads and says so.
-Anything else that is wrong is a `RecordError` of one line, ``file:line: what is wrong``.
+What it knows beyond every record is in `results/schema/timing_selfcheck-v4.schema.json`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from postprocess.drawing.text import clean
-from postprocess.records.fields import Fields, Json, Nanoseconds, fail, lines_of
-from postprocess.records.load import Calibration
+import numpy as np
 
-SCHEMA = "mpi-campaign.selfcheck"
-VERSION = 1
+from postprocess.records.fields import Fields, Nanoseconds, fail
+from postprocess.records.reading import load_record
+from postprocess.records.record import Calibration, Kept, Point, Record, check_family
+
+FAMILY = "timing_selfcheck"
 COMPUTATION, COMMUNICATION = KINDS = ("computation", "communication")
 START_METHODS = ("deadline", "mpi_barrier", "dissemination")
-
-
-@dataclass(frozen=True)
-class Header:
-    """What ran, and where. ``raw`` is the line itself."""
-
-    toolchain: str
-    provider: str
-    network: str
-    started_utc: str
-    ranks: int
-    nodes: int
-    threads_per_rank: int
-    oversubscribed: bool
-    raw: Json = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -135,91 +120,59 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Selfcheck:
-    """One launch. ``incomplete`` says why it is not whole; it is empty when it is."""
+class Selfcheck(Kept):
+    """One launch. ``wall_seconds`` is NaN where it was cut off."""
 
-    path: Path
-    header: Header
     timer: Timer | None
     clock: Clock | None
     starts: tuple[Start, ...]
     noises: tuple[Noise, ...]
     works: tuple[Work, ...]
-    incomplete: str
     wall_seconds: float
 
 
 def load_selfcheck(path: Path | str) -> Selfcheck:
-    """Read one record of `timing_selfcheck`.
+    """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
+    return selfcheck_record(load_record(path))
 
-    Raises RecordError where the file is unreadable, foreign, of a newer version, or wrong in any way but being cut off.
-    """
-    path = Path(path)
-    header: Header | None = None
-    found: dict[str, list[Any]] = {kind: [] for kind in _READERS}
-    incomplete, wall_seconds, ended = "no footer: the measurement was cut off", float("nan"), False
-    for where, value in lines_of(path):
-        if header is None:
-            if value is None:
-                fail(where, "cut off before the end of the header")
-            header = _header(Fields(value, where))
-            continue
-        if value is None:
-            incomplete = "the last line is cut"
-            continue
-        if ended:
-            fail(where, "a line after the footer")
-        line = Fields(value, where)
-        kind = str(value.get("type"))
-        if kind in _READERS:
-            found[kind].append(_READERS[kind](line))
-        elif kind == "footer":
-            ended, wall_seconds = True, line.number("wall_seconds")
-            incomplete = "" if line.flag("complete") else line.text("reason") or "the footer says: not complete"
-        else:
-            fail(where, "not a line of a self-check")
-    if header is None:
-        fail(f"{clean(path.name)}:1", "the file is empty")
+
+def selfcheck_record(record: Record) -> Selfcheck:
+    """A record as this family sees it. Raises RecordError where it cannot be one."""
+    check_family(record, FAMILY)
+    found: dict[str, list[Any]] = {section: [] for section in _READERS}
+    for point in record.points:
+        section = Fields(dict(point.parameters), point.where, "parameters.").text("section")
+        if section not in _READERS:
+            fail(point.where, f"section is none of {', '.join(_READERS)}")
+        found[section].append(_READERS[section](point))
     return Selfcheck(
-        path=path,
-        header=header,
+        path=record.path,
+        header=record.header,
+        footer=record.footer,
+        incomplete=record.incomplete,
         timer=next(iter(found["timer"]), None),
         clock=next(iter(found["clock"]), None),
         starts=tuple(found["start"]),
         noises=tuple(found["noise"]),
         works=tuple(found["work"]),
-        incomplete=incomplete,
-        wall_seconds=wall_seconds,
+        wall_seconds=math.nan if record.footer is None else record.footer.wall_seconds,
     )
 
 
-def _header(line: Fields) -> Header:
-    if line.value.get("type") != "header" or line.value.get("schema") != SCHEMA:
-        fail(line.where, "not the record of a self-check: its first line is no header")
-    version = line.count("schema_version")
-    if version != VERSION:
-        newer = f"newer than {VERSION}, the newest that this program reads" if version > VERSION else "not known"
-        fail(line.where, f"schema version {version} is {newer}")
-    return Header(
-        toolchain=line.text("toolchain"),
-        provider=line.text("provider"),
-        network=line.text("network"),
-        started_utc=line.text("started_utc"),
-        ranks=line.count("ranks"),
-        nodes=line.count("nodes"),
-        threads_per_rank=line.count("threads_per_rank"),
-        oversubscribed=line.flag("oversubscribed"),
-        raw=line.value,
-    )
+def _parts(point: Point) -> tuple[Fields, Fields]:
+    """What a point is, and what only this family knows of it."""
+    return Fields(dict(point.parameters), point.where, "parameters."), Fields(point.own, point.where)
 
 
-def _timer(line: Fields) -> Timer:
+def _timer(point: Point) -> Timer:
+    _, line = _parts(point)
     return Timer(
         line.text("name"), line.number("resolution_ns"), line.number("overhead_ns"), line.number("backwards_ns")
     )
 
 
-def _clock(line: Fields) -> Clock:
+def _clock(point: Point) -> Clock:
+    _, line = _parts(point)
     return Clock(
         method=line.text("method"),
         refusal=line.text("refusal"),
@@ -240,19 +193,20 @@ def _clock(line: Fields) -> Clock:
     )
 
 
-def _start(line: Fields) -> Start:
-    method = line.text("method")
+def _start(point: Point) -> Start:
+    parameters, line = _parts(point)
+    method = parameters.text("method")
     if method not in START_METHODS:
-        fail(line.where, f"method is none of {', '.join(START_METHODS)}")
-    return Start(
-        method, line.text("reason"), line.count("late"), line.times("imbalance_ns"), line.times("late_imbalance_ns")
-    )
+        fail(point.where, f"method is none of {', '.join(START_METHODS)}")
+    imbalance = point.series.get("start_imbalance_ns", np.array([], dtype=np.int64))
+    return Start(method, line.text("reason"), point.late_repetitions, imbalance, line.times("late_imbalance_ns"))
 
 
-def _noise(line: Fields) -> Noise:
+def _noise(point: Point) -> Noise:
+    parameters, line = _parts(point)
     return Noise(
-        rank=line.count("rank"),
-        thread=line.count("thread"),
+        rank=parameters.count("rank"),
+        thread=parameters.count("thread"),
         host=line.text("host"),
         cpu=int(line.number("cpu")),  # -1: not known
         seconds=line.number("seconds"),
@@ -265,20 +219,24 @@ def _noise(line: Fields) -> Noise:
     )
 
 
-def _work(line: Fields) -> Work:
-    kind = line.text("kind")
+def _work(point: Point) -> Work:
+    parameters, line = _parts(point)
+    kind = parameters.text("kind")
     if kind not in KINDS:
-        fail(line.where, f"kind is neither {' nor '.join(KINDS)}")
+        fail(point.where, f"kind is neither {' nor '.join(KINDS)}")
+    for name in ("t_ns", "elapsed_ns"):
+        if name not in point.series:
+            fail(point.where, f"series.{name} is missing")
     return Work(
         kind=kind,
-        target_ns=line.count("target_ns"),
-        size=line.count("size"),
+        target_ns=parameters.count("target_ns"),
+        size=parameters.count("size"),
         calibration=None if line.value.get("calibration", 0) is None else _calibration(line.inside("calibration")),
-        samples_ns=line.times("samples_ns"),
-        elapsed_ns=line.times("elapsed_ns"),
-        warmup_repetitions=line.count("warmup_repetitions"),
-        late=line.count("late"),
-        stop_reason=line.text("stop_reason"),
+        samples_ns=point.series["t_ns"],
+        elapsed_ns=point.series["elapsed_ns"],
+        warmup_repetitions=point.warmup_repetitions,
+        late=point.late_repetitions,
+        stop_reason=point.stop_reason,
         reason=line.text("reason"),
     )
 
@@ -287,7 +245,7 @@ def _calibration(line: Fields) -> Calibration:
     return Calibration(line.text("status"), int(line.number("time_ns")), line.number("error_relative"))
 
 
-_READERS: Mapping[str, Callable[[Fields], Any]] = {
+_READERS: Mapping[str, Callable[[Point], Any]] = {
     "timer": _timer,
     "clock": _clock,
     "start": _start,

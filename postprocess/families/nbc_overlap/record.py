@@ -1,0 +1,351 @@
+"""The records of `nbc_overlap` as this family sees them: points by the names of what they hold, checked.
+
+What it knows beyond every record is in `results/schema/nbc_overlap-v4.schema.json`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postprocess.records.fields import Fields, Nanoseconds, fail
+from postprocess.records.header import Header
+from postprocess.records.reading import load_record
+from postprocess.records.record import (
+    GIVEN,
+    Calibration,
+    Clock,
+    Kept,
+    Point,
+    Record,
+    Spread,
+    calibration_of,
+    check_family,
+)
+from postprocess.records.run import Run, Views, views_of
+
+FAMILY = "nbc_overlap"
+MOST_TIMES_OFF = 800
+"""What a time can be of another measurement of what it should take; units are a thousand apart."""
+MOST_TIMES_APART = 400
+"""Two accounts of one measurement can be, by less than 2 where both are of one unit."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Warmup:
+    """What was found to be warm-up and thrown away: a value per warm-up. Version 1 kept none."""
+
+    t_measured_ns: Nanoseconds
+    t_comm_ref_ns: Nanoseconds
+    t_comp_ref_ns: Nanoseconds
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What happened to a reference time. None is what is not known: by version 1, or for want of repetitions.
+
+    ``change_relative`` and ``p_value``: its trend over the point. ``moved_relative``: its median / the time for which
+    its size was calibrated - 1.
+    """
+
+    change_relative: float | None
+    p_value: float | None
+    moved_relative: float | None
+
+
+@dataclass(frozen=True)
+class RankSamples:
+    """Every rank's own samples, int64 nanoseconds of shape (ranks, repetitions)."""
+
+    t_call_ns: Nanoseconds
+    t_comp_ns: Nanoseconds
+    t_test_ns: Nanoseconds
+    t_wait_ns: Nanoseconds
+    t_comm_ref_ns: Nanoseconds
+    t_comp_ref_ns: Nanoseconds
+
+
+@dataclass(frozen=True)
+class ThreadMedians:
+    """Each computing thread's median time from the start of the computation, int64 nanoseconds, (ranks, threads)."""
+
+    t_comp_ns: Nanoseconds
+    t_comp_ref_ns: Nanoseconds
+
+
+@dataclass(frozen=True)
+class OverlapPoint:
+    """One cell of the sweep. Arrays are int64 nanoseconds: a value per valid repetition; in ``rank_*`` one per rank.
+
+    ``work_size`` is what each computing thread does: the order of its matrices (dgemm), its elements (triad).
+    ``start_imbalance_ns`` is empty without a common clock (``clock.method`` none). All other times over ranks are then
+    the largest of the ranks' own durations. ``t_test_ns`` is the time inside MPI_Test, all calls of a repetition
+    together, ``rank_mpi_ns`` t_call + t_test + t_wait. ``rank_samples`` and ``thread_medians`` are None where the
+    record was written without.
+    """
+
+    index: int
+    collective: str
+    comm_target_ns: int
+    comp_target_ns: int
+    message_bytes: int
+    work_size: int
+    comm_calibration: Calibration
+    comp_calibration: Calibration
+    start_method: str
+    buffer_sets: int
+    repetitions: int
+    warmup_repetitions: int
+    late_repetitions: int
+    discarded_repetitions: int
+    recalibrations: int
+    stop_reason: str
+    interval_relative_reached: float
+    data_errors: int
+    test_calls: int
+    clock: Clock
+    comm_reference: Reference
+    comp_reference: Reference
+    warmup: Warmup
+    t_measured_ns: Nanoseconds
+    t_comm_ref_ns: Nanoseconds
+    t_comp_ref_ns: Nanoseconds
+    t_call_ns: Spread
+    t_comp_ns: Spread
+    t_test_ns: Spread
+    t_wait_ns: Spread
+    start_imbalance_ns: Nanoseconds
+    rank_mpi_ns: Nanoseconds
+    rank_comm_ref_ns: Nanoseconds
+    rank_comp_ns: Nanoseconds
+    rank_comp_ref_ns: Nanoseconds
+    rank_samples: RankSamples | None
+    thread_medians: ThreadMedians | None
+
+
+@dataclass(frozen=True)
+class OverlapRecord(Kept):
+    """A record of `nbc_overlap`. Planned are the collectives and the times of the grid.
+
+    ``cache`` is ``warm`` or ``cold``; version 1 knew warm ones only. ``interval_relative`` is the asked width of the
+    medians' intervals. Before version 3 every computation was ``dgemm`` without MPI_Test.
+    """
+
+    points: tuple[OverlapPoint, ...]
+    planned_collectives: tuple[str, ...]
+    planned_comm_targets_ns: tuple[int, ...]
+    planned_comp_targets_ns: tuple[int, ...]
+    cache: str
+    computation: str
+    test_interval_ns: int
+    interval_relative: float
+
+    @property
+    def collectives(self) -> tuple[str, ...]:
+        """What was planned, in that order, and what is there beyond it."""
+        return tuple(dict.fromkeys((*self.planned_collectives, *(p.collective for p in self.points))))
+
+
+def load_overlap(path: Path | str) -> OverlapRecord:
+    """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
+    return overlap_record(load_record(path))
+
+
+def overlaps_of(run: Run) -> Views[OverlapRecord]:
+    """The records of this family in a run."""
+    return views_of(run, FAMILY, overlap_record)
+
+
+def overlap_record(record: Record) -> OverlapRecord:
+    """A record as this family sees it. Raises RecordError where it cannot be one."""
+    check_family(record, FAMILY)
+    header, plan = record.header, record.header.plan
+    asked = Fields({name: list(values) for name, values in plan.parameters.items()}, header.where, "plan.parameters.")
+    return OverlapRecord(
+        path=record.path,
+        header=header,
+        footer=record.footer,
+        incomplete=record.incomplete,
+        points=tuple(_point(point) for point in record.points),
+        planned_collectives=asked.texts("collective"),
+        planned_comm_targets_ns=asked.counts("comm_target_ns"),
+        planned_comp_targets_ns=asked.counts("comp_target_ns"),
+        cache=_only(asked, "cache", asked.texts("cache")),
+        computation=_only(asked, "computation", asked.texts("computation")),
+        test_interval_ns=_only(asked, "test_interval_ns", asked.counts("test_interval_ns")),
+        interval_relative=_interval_relative(header),
+    )
+
+
+def _only(asked: Fields, name: str, values: tuple[T, ...]) -> T:
+    """The one value of what is the same in all points."""
+    if len(values) != 1:
+        fail(asked.where, f"{asked.name}{name} has {len(values)} values, not 1")
+    return values[0]
+
+
+def _interval_relative(header: Header) -> float:
+    if header.plan.interval_relative is None:
+        fail(header.where, "plan.interval_relative is not a number")
+    return header.plan.interval_relative
+
+
+def message_sizes(path: Path | str) -> str:
+    """A digest of a record's messages and of the times that they stand for: equal where they are the same.
+
+    Raises RecordError where the record cannot be read.
+    """
+    cells = sorted(
+        (p.collective, p.comm_target_ns, p.comp_target_ns, p.message_bytes, p.comm_calibration.time_ns)
+        for p in load_overlap(path).points
+    )
+    return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:16]
+
+
+def _point(point: Point) -> OverlapPoint:
+    where, clock, n = point.where, point.clock, point.repetitions
+    if clock is None or n is None:
+        fail(where, f"{'clock' if clock is None else 'repetitions'} is null")
+    parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
+    series, spreads = (_Named(where, part, getattr(point, part)) for part in ("series", "spreads"))
+    medians = _Named(where, "rank_medians", point.rank_medians)
+    clocked = clock.method != "none"
+    if clocked != ("start_imbalance_ns" in point.series):
+        fail(where, f"series.start_imbalance_ns is {'missing' if clocked else 'there, without a clock'}")
+    seen = OverlapPoint(
+        index=point.index,
+        collective=parameters.text("collective"),
+        comm_target_ns=parameters.count("comm_target_ns"),
+        comp_target_ns=parameters.count("comp_target_ns"),
+        message_bytes=parameters.count("message_bytes"),
+        work_size=parameters.count("work_size"),
+        comm_calibration=calibration_of(own.inside("comm_calibration")),
+        comp_calibration=calibration_of(own.inside("comp_calibration")),
+        start_method=point.start_method,
+        buffer_sets=own.count("buffer_sets"),
+        repetitions=n,
+        warmup_repetitions=point.warmup_repetitions,
+        late_repetitions=point.late_repetitions,
+        discarded_repetitions=point.discarded_repetitions,
+        recalibrations=own.count("recalibrations"),
+        stop_reason=point.stop_reason,
+        interval_relative_reached=point.interval_relative_reached,
+        data_errors=point.data_errors,
+        test_calls=own.count("test_calls"),
+        clock=clock,
+        comm_reference=_reference(own, "comm"),
+        comp_reference=_reference(own, "comp"),
+        warmup=_warmup(point),
+        t_measured_ns=series["t_measured_ns"],
+        t_comm_ref_ns=series["t_comm_ref_ns"],
+        t_comp_ref_ns=series["t_comp_ref_ns"],
+        t_call_ns=spreads["t_call_ns"],
+        t_comp_ns=spreads["t_comp_ns"],
+        t_test_ns=spreads["t_test_ns"],
+        t_wait_ns=spreads["t_wait_ns"],
+        start_imbalance_ns=point.series.get("start_imbalance_ns", _NONE),
+        rank_mpi_ns=medians["t_mpi_ns"],
+        rank_comm_ref_ns=medians["t_comm_ref_ns"],
+        rank_comp_ns=medians["t_comp_ns"],
+        rank_comp_ref_ns=medians["t_comp_ref_ns"],
+        rank_samples=_rank_samples(point),
+        thread_medians=_thread_medians(point),
+    )
+    _check_units(where, seen)
+    return seen
+
+
+_NONE = np.array([], dtype=np.int64)
+
+
+class _Named:
+    """What a part of a point holds, by name; an error tells which one is missing."""
+
+    def __init__(self, where: str, part: str, held: Mapping[str, Any]) -> None:
+        self.where, self.part, self.held = where, part, held
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.held:
+            fail(self.where, f"{self.part}.{name} is missing")
+        return self.held[name]
+
+
+def _reference(own: Fields, term: str) -> Reference:
+    drift = own.inside("reference_drift").inside(term)
+    change, p_value = drift.number_or_none("change_relative"), drift.number_or_none("p_value")
+    return Reference(change, p_value, own.inside("reference_moved").number_or_none(term))
+
+
+def _warmup(point: Point) -> Warmup:
+    if not point.warmup:
+        return Warmup(_NONE, _NONE, _NONE)
+    kept = _Named(point.where, "warmup", point.warmup)
+    return Warmup(kept["t_measured_ns"], kept["t_comm_ref_ns"], kept["t_comp_ref_ns"])
+
+
+def _rank_samples(point: Point) -> RankSamples | None:
+    if point.rank_samples is None:
+        return None
+    kept = _Named(point.where, "rank_samples", point.rank_samples)
+    terms = ("t_call_ns", "t_comp_ns", "t_test_ns", "t_wait_ns", "t_comm_ref_ns", "t_comp_ref_ns")
+    return RankSamples(*(kept[name] for name in terms))
+
+
+def _thread_medians(point: Point) -> ThreadMedians | None:
+    if point.thread_medians is None:
+        return None
+    kept = _Named(point.where, "thread_medians", point.thread_medians)
+    return ThreadMedians(kept["t_comp_ns"], kept["t_comp_ref_ns"])
+
+
+def _check_units(where: str, point: OverlapPoint) -> None:
+    """Fail where a series is of another unit than what its line says of it elsewhere, or than the other series."""
+    references_ns = 0.0
+    for term, calibration, moved, samples, ranks in (
+        ("comm", point.comm_calibration, point.comm_reference, point.t_comm_ref_ns, point.rank_comm_ref_ns),
+        ("comp", point.comp_calibration, point.comp_reference, point.t_comp_ref_ns, point.rank_comp_ref_ns),
+    ):
+        name, chosen = f"t_{term}_ref_ns", f"{term}_calibration.time_ns"
+        # A given size may be of another network. Where it says so itself, it can be any times faster.
+        if calibration.status != GIVEN or moved.moved_relative is None:
+            _check_unit(where, name, samples, f"{chosen} is", calibration.time_ns, MOST_TIMES_OFF, np.inf)
+        if moved.moved_relative is not None:
+            stood_for = calibration.time_ns * (1 + moved.moved_relative)
+            _check_unit(where, name, samples, f"by {chosen} and reference_moved.{term} they are", stood_for)
+        # Of many ranks the slowest one can be another every time, and be slow although none is in the median.
+        _check_unit(where, name, samples, f"rank_medians.{name} are up to", float(np.max(ranks)), times_more=np.inf)
+        references_ns += _median(samples)
+    parts = point.t_call_ns.max.astype(np.float64)
+    for part in (point.t_comp_ns.max, point.t_test_ns.max, point.t_wait_ns.max, point.start_imbalance_ns):
+        parts += part if part.size else 0
+    name, samples, most = "t_measured_ns", point.t_measured_ns, MOST_TIMES_OFF
+    _check_unit(where, name, samples, "their parts together", _median(parts))
+    _check_unit(where, name, samples, "t_comm_ref_ns and t_comp_ref_ns together", references_ns, most, most)
+
+
+def _check_unit(
+    where: str,
+    name: str,
+    samples: Nanoseconds,
+    other: str,
+    other_ns: float,
+    times_less: float = MOST_TIMES_APART,
+    times_more: float = MOST_TIMES_APART,
+) -> None:
+    """Fail where the median of a series is so many times less or more than another time. 0 is not known."""
+    median_ns = _median(samples)
+    if min(median_ns, other_ns) > 0 and not other_ns / times_less <= median_ns <= other_ns * times_more:
+        fail(where, f"{name} are about {median_ns:.0f}, {other} {other_ns:.0f}: they are not of one unit")
+
+
+def _median(samples: NDArray[Any]) -> float:
+    return float(np.median(samples)) if samples.size else 0.0

@@ -1,0 +1,252 @@
+"""The records of other benchmarks as this family sees them: what one printed, and how it was launched.
+
+What it knows beyond every record, and what such a program does not tell, is in `results/schema/peers-v4.schema.json`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from postprocess.drawing.text import clean
+from postprocess.families.peers.output import FORMATS, PeerResult
+from postprocess.records.envelope import SCHEMA, VERSION
+from postprocess.records.fields import Fields, Json, fail
+from postprocess.records.header import NO_PROGRESS_KNOWN, Header, Plan
+from postprocess.records.reading import load_record
+from postprocess.records.record import Footer, Kept, Point, Record, check_family
+from postprocess.records.run import Run, Views, views_of
+from postprocess.records.writing import write_record
+from postprocess.statistics import metrics
+
+FAMILY = "peers"
+METHOD = 1
+PROGRAM = ("name", "version", "path", "sha256", "package", "package_version")
+_NUMBERS = ("t_overlapped_us", "t_pure_us", "t_compute_us", "overlap_percent")
+
+
+@dataclass(frozen=True)
+class PeerHeader:
+    """What the first line of a peer's record is made of: which case, which program, how it was launched.
+
+    program: name, version, path, sha256, and package with package_version, empty where it came from none.
+    mpi_library: the shared library that the program is bound to. mpi_standard, ranks_reported: what that told it; ""
+    and None where the program does not print it.
+    command_lines: one per launch, each a list of words, launcher first.
+    """
+
+    benchmark: str
+    toolchain: str
+    provider: str
+    configuration: str
+    network: str
+    cache: str
+    collective: str
+    repeat: int
+    ranks: int
+    started_utc: str
+    program: Mapping[str, str]
+    mpi_library: str
+    mpi_standard: str
+    ranks_reported: int | None
+    command_lines: tuple[tuple[str, ...], ...]
+    environment: Mapping[str, str]
+    metadata: Json
+
+
+@dataclass(frozen=True)
+class PeerRecord(Kept):
+    """A whole peer's record: what a `PeerHeader` has beyond every header, and a result per message size."""
+
+    collective: str
+    cache: str
+    repeat: int
+    program: Mapping[str, str]
+    mpi_library: str
+    ranks_reported: int | None
+    command_lines: tuple[tuple[str, ...], ...]
+    results: tuple[PeerResult, ...]
+
+
+def write_peer_record(path: Path, header: PeerHeader, results: Sequence[PeerResult], wall_seconds: float) -> None:
+    """A record of what was printed, complete. Never over another file. Raises OSError where it cannot be written."""
+    points = [_point(index, one, header.collective) for index, one in enumerate(results)]
+    write_record(path, _first_line(header, results), points, _last_line(wall_seconds))
+
+
+def _first_line(header: PeerHeader, results: Sequence[PeerResult]) -> Header:
+    return Header(
+        schema=SCHEMA,
+        schema_version=VERSION,
+        family=FAMILY,
+        method=METHOD,
+        benchmark=header.benchmark,
+        toolchain=header.toolchain,
+        provider=header.provider,
+        configuration=header.configuration,
+        network=header.network,
+        command_line=header.command_lines[0],
+        started_utc=header.started_utc,
+        mpi_library_version="",
+        mpi_standard=header.mpi_standard,
+        thread_level_required="",
+        thread_level_provided="",
+        ranks=header.ranks,
+        nodes=0,
+        threads_per_rank=0,
+        physical_cores=0,
+        oversubscribed=False,
+        shared_core=False,
+        progress=NO_PROGRESS_KNOWN,
+        placement=(),
+        timer=None,
+        start_method="",
+        seed=None,
+        build={},
+        environment=header.environment,
+        mpi_variables=None,
+        clock=None,
+        plan=Plan(
+            parameters={
+                "collective": (header.collective,),
+                "cache": (header.cache,),
+                "message_bytes": tuple(one.message_bytes for one in results),
+            },
+            points=len(results),
+            budget_seconds=None,
+            interval_relative=None,
+            min_repetitions=None,
+            max_repetitions=None,
+            sizes_given=None,
+            own={},
+        ),
+        own={
+            "repeat": header.repeat,
+            "program": dict(header.program),
+            "mpi_library": header.mpi_library,
+            "ranks_reported": header.ranks_reported,
+            "command_lines": [list(words) for words in header.command_lines],
+        },
+        metadata=header.metadata,
+        where="",
+    )
+
+
+def _point(index: int, one: PeerResult, collective: str) -> Point:
+    numbers = {name: getattr(one, name) for name in _NUMBERS}
+    return Point(
+        index=index,
+        parameters={"collective": collective, "message_bytes": one.message_bytes},
+        repetitions=one.repetitions,
+        warmup_repetitions=0,
+        late_repetitions=0,
+        discarded_repetitions=0,
+        stop_reason="",
+        interval_relative_reached=math.nan,
+        data_errors=0,
+        start_method="",
+        clock=None,
+        series={},
+        warmup={},
+        spreads={},
+        rank_medians={},
+        thread_medians=None,
+        rank_samples=None,
+        own={name: None if math.isnan(value) else value for name, value in numbers.items()} | {"reason": one.reason},
+        where="",
+    )
+
+
+def _last_line(wall_seconds: float) -> Footer:
+    return Footer(
+        complete=True,
+        reason="",
+        wall_seconds=wall_seconds,
+        measured_seconds=None,
+        clock_residual_ns=None,
+        clock_synchronisations=None,
+        clock_synchronisation_seconds=None,
+        clock_refusal="",
+        mpi_thread_cpu_ns=(),
+        helper_thread_cpu_ns=(),
+        tcp_bytes_sent=None,
+        own={},
+        where="",
+    )
+
+
+def load_peer_record(path: Path | str) -> PeerRecord:
+    """Read a peer's record. Raises RecordError where it is unreadable, foreign, newer, cut off or wrong."""
+    return peer_record(load_record(path))
+
+
+def peer_records_of(run: Run) -> Views[PeerRecord]:
+    """The records of this family in a run."""
+    return views_of(run, FAMILY, peer_record)
+
+
+def peer_record(record: Record) -> PeerRecord:
+    """A record as this family sees it: a whole one. Raises RecordError where it cannot be one."""
+    check_family(record, FAMILY)
+    header, footer = record.header, record.footer
+    own = Fields(header.own, header.where)
+    if header.benchmark not in FORMATS:
+        fail(header.where, f"benchmark is '{clean(header.benchmark)}', not one of {', '.join(FORMATS)}")
+    commands = own.items("command_lines")
+    if not all(isinstance(one, list) and all(isinstance(word, str) for word in one) for one in commands):
+        fail(header.where, "command_lines is not a list of lists of strings")
+    if footer is None:
+        fail(clean(record.path.name), f"cut off: {record.incomplete.partition(':')[0]}")
+    if not footer.complete:
+        fail(footer.where, f"not complete: {clean(footer.reason) or 'no reason is given'}")
+    if footer.wall_seconds < 0:
+        fail(footer.where, f"wall_seconds is {footer.wall_seconds}")
+    program = own.inside("program")
+    return PeerRecord(
+        path=record.path,
+        header=header,
+        footer=footer,
+        incomplete=record.incomplete,
+        collective=_only(header, "collective"),
+        cache=_only(header, "cache"),
+        repeat=own.count("repeat"),
+        program={name: program.text(name) for name in PROGRAM},
+        mpi_library=own.text("mpi_library"),
+        ranks_reported=None if own.number_or_none("ranks_reported") is None else own.count("ranks_reported"),
+        command_lines=tuple(map(tuple, commands)),
+        results=tuple(map(_result, record.points)),
+    )
+
+
+def _only(header: Header, name: str) -> str:
+    """The one text of what is the same in all points."""
+    values = header.plan.parameters.get(name, ())
+    if len(values) != 1 or not isinstance(values[0], str):
+        fail(header.where, f"plan.parameters.{name} is not one string")
+    return values[0]
+
+
+def _result(point: Point) -> PeerResult:
+    own = Fields(point.own, point.where)
+    numbers = {name: own.number_or_nan(name) for name in _NUMBERS}
+    reason = own.text("reason")
+    for name, value in numbers.items():
+        if value < 0 or math.isnan(value) != bool(reason):
+            fail(point.where, f"{name} is {value}, the reason for giving up '{clean(reason)}'")
+    return PeerResult(
+        message_bytes=Fields(dict(point.parameters), point.where, "parameters.").count("message_bytes"),
+        repetitions=point.repetitions,
+        reason=reason,
+        **numbers,
+    )
+
+
+def peer_wire_bytes(record: PeerRecord) -> int:
+    """A safe lower bound of the payload, in bytes, that crossed a wire: every repetition communicates twice."""
+    alone = [1] * record.header.ranks
+    return sum(
+        2 * (one.repetitions or 0) * metrics.least_crossing_bytes(record.collective, one.message_bytes, alone)
+        for one in record.results
+    )

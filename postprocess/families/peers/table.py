@@ -1,0 +1,252 @@
+"""What other benchmarks conclude, set beside what is concluded here: a table, and its texts.
+
+Their times are their own: another start, another computation, other statistics. They are compared with nothing but the
+same program's times in `basic`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from postprocess.drawing.columns import aligned, circumstances
+from postprocess.drawing.text import interval, ratio, short, size
+from postprocess.families.peers.output import FORMATS, PeerResult
+from postprocess.families.peers.record import PeerRecord
+
+# Messages that differ by more are not the same case.
+SIZE_FACTOR = 1.25
+
+OURS = (
+    "comm_target_ns", "comp_target_ns", "r_overhead", "r_overhead_ci95_low", "r_overhead_ci95_high",
+    "r_overhead_vs_basic", "r_overhead_vs_basic_ci95_low", "r_overhead_vs_basic_ci95_high",
+    "speedup_vs_basic", "speedup_vs_basic_ci95_low", "speedup_vs_basic_ci95_high", "r_comm", "r_comp_slowdown",
+    "overlap_osu_percent", "overlap_imb_percent", "diagnosis", "reliable", "oversubscribed", "shared_core", "complete",
+    "failed",
+)  # fmt: skip
+"""Columns of `points_of` that are set beside a peer's."""
+
+PEER_COLUMNS = (
+    "benchmark", "program", "toolchain", "provider", "network", "configuration", "collective", "repeat",
+    "message_bytes", "peer_repetitions", "peer_t_pure_us", "peer_t_overlapped_us", "peer_t_compute_us",
+    "peer_overlap_percent", "peer_overlap_unclamped_percent", "peer_times_its_basic", "peer_reason",
+    "peer_failed",
+    "our_message_bytes", *(f"our_{name}" for name in OURS),
+)  # fmt: skip
+
+
+def peers_table(
+    records: Sequence[PeerRecord], points: pd.DataFrame, failed: Mapping[str, tuple[str, str]] | None = None
+) -> pd.DataFrame:
+    """One row per result of another benchmark, with ours at the nearest cell; the columns are `PEER_COLUMNS`.
+
+    The nearest cell has the same toolchain, network, configuration, collective and message size (or the closest one, at
+    most SIZE_FACTOR times as large or small: `basic` may have calibrated a size again while it measured), and a
+    computation as long as `basic`'s communication, which is what the others try to compute for.
+    peer_times_its_basic is the program's own overlapped time over the one that it had in `basic`: both were printed by
+    one program, for one size, in one run; not where its `basic` failed. No other times are compared. What cannot be had
+    is NaN, and None for ours. failed: `failed_records` of their run; peer_failed and our_failed say why, or are empty.
+    """
+    why = {name: reason for name, (_, reason) in (failed or {}).items()}
+    basics = {
+        _size_of(record, one): one.t_overlapped_us
+        for record in records
+        for one in record.results
+        if record.header.configuration == "basic" and record.name not in why
+    }
+    rows = [
+        _row(record, one, basics, points) | {"peer_failed": why.get(record.name, "")}
+        for record in records
+        for one in record.results
+    ]
+    table: pd.DataFrame = pd.DataFrame(rows, columns=list(PEER_COLUMNS))
+    return table
+
+
+def _size_of(record: PeerRecord, one: PeerResult) -> Hashable:
+    h = record.header
+    return h.benchmark, h.toolchain, h.provider, h.network, h.ranks, record.collective, record.repeat, one.message_bytes
+
+
+def _row(record: PeerRecord, one: PeerResult, basics: Mapping[Hashable, float], points: pd.DataFrame) -> dict[str, Any]:
+    h = record.header
+    basic = basics.get(_size_of(record, one), math.nan)
+    ours = _nearest(record, one, points)
+    return {
+        "benchmark": h.benchmark,
+        "program": " ".join(filter(None, (record.program.get("name"), record.program.get("version")))),
+        **{name: getattr(h, name) for name in ("toolchain", "provider", "network", "configuration")},
+        "collective": record.collective,
+        "repeat": record.repeat,
+        "message_bytes": one.message_bytes,
+        "peer_repetitions": one.repetitions,
+        "peer_t_pure_us": one.t_pure_us,
+        "peer_t_overlapped_us": one.t_overlapped_us,
+        "peer_t_compute_us": one.t_compute_us,
+        "peer_overlap_percent": one.overlap_percent,
+        "peer_overlap_unclamped_percent": math.nan if one.reason else FORMATS[h.benchmark].overlap_percent(one),
+        "peer_times_its_basic": one.t_overlapped_us / basic if basic > 0 else math.nan,
+        "peer_reason": one.reason,
+        "our_message_bytes": ours.get("message_bytes"),
+        **{f"our_{name}": ours.get(name) for name in OURS},
+    }
+
+
+def _nearest(record: PeerRecord, one: PeerResult, points: pd.DataFrame) -> dict[str, Any]:
+    """Our row for a peer's result; empty where there is none that is valid."""
+    h = record.header
+    close = points["message_bytes"].between(one.message_bytes / SIZE_FACTOR, one.message_bytes * SIZE_FACTOR)
+    like = points["valid"] & (points["message_bytes"] > 0) & close
+    like &= (points["computation"] == "dgemm") & (points["test_interval_ns"] == 0)
+    for name in ("toolchain", "provider", "network", "configuration", "ranks"):
+        like &= points[name] == getattr(h, name)
+    like &= (points["collective"] == record.collective) & (points["cache"] == record.cache)
+    found = points[like].to_dict("records")
+    if not found:
+        return {}
+
+    def distance(row: Mapping[Hashable, Any]) -> tuple[int, float, float]:
+        size_apart = abs(math.log(row["message_bytes"] / one.message_bytes))
+        off_diagonal = abs(math.log(row["comp_target_ns"] / row["comm_target_ns"]))
+        return abs(row["launch"] - record.repeat), size_apart, off_diagonal
+
+    return {str(name): value for name, value in min(found, key=distance).items()}
+
+
+PEER_HEADS = (
+    *("toolchain", "network", "configuration", "collective", "message"),
+    *("program", "it says", "not clamped", "x its basic", "r_overhead", "95 %", "vs basic", "95 %"),
+    *("speed-up", "95 %", "r_comm", "r_comp", "OSU's", "IMB's", "diagnosis", "remarks"),
+)
+_RIGHT = {4, 6, 7, 8, 9, 11, 13, 15, 16, 17, 18}
+
+
+def peer_cells(row: Mapping[Hashable, Any]) -> list[str]:
+    """A row of `peers_table` as people read it, under `PEER_HEADS`."""
+    return [
+        *(str(row[name]) for name in ("toolchain", "network", "configuration", "collective")),
+        size(row["message_bytes"]),
+        str(row["program"]),
+        *(_percent(row[f"peer_overlap_{name}percent"]) for name in ("", "unclamped_")),
+        ratio(row["peer_times_its_basic"]),
+        *_with_interval(row, "r_overhead"),
+        *_with_interval(row, "r_overhead_vs_basic"),
+        *_with_interval(row, "speedup_vs_basic"),
+        *(ratio(_number_of(row, name)) for name in ("r_comm", "r_comp_slowdown")),
+        *(_percent(_number_of(row, f"overlap_{name}_percent")) for name in ("osu", "imb")),
+        "-" if pd.isna(row["our_diagnosis"]) else str(row["our_diagnosis"]),
+        "; ".join(peer_remarks(row)),
+    ]
+
+
+def peers_table_text(table: pd.DataFrame) -> str:
+    """`peers_table` for the terminal, without a final newline."""
+    lines = [peer_cells(row) for row in table.to_dict("records")]
+    return aligned(PEER_HEADS, lines, _RIGHT) if lines else "no other benchmark ran"
+
+
+def peers_summary_text(table: pd.DataFrame) -> str:
+    """One line per program and case, from the smallest to the largest over its sizes; empty where there is none.
+
+    Ours are ranges over the reliable ones of our points at these very sizes; "reliable" counts those of all of them.
+    What was measured in a case that failed is in none of it.
+    """
+    heads = [
+        *("toolchain", "network", "configuration", "collective", "program", "sizes"),
+        *("it says", "x its basic", "ours: vs basic", "speed-up", "reliable", "remarks"),
+    ]
+    lines = []
+    for key, rows in table.groupby(["toolchain", "network", "configuration", "collective", "program"], sort=False):
+        ours = rows[(rows["our_message_bytes"] == rows["message_bytes"]) & (rows["our_failed"] == "")]
+        reliable = ours[ours["our_reliable"].astype(bool)]
+        about = (words for row in reliable.to_dict("records") for words in circumstances(row, "our_"))
+        failed = rows["peer_failed"] != ""
+        words = " (failed)" if failed.any() else ""
+        good = rows[~failed]
+        lines.append(
+            [
+                *map(str, key[:-1]),
+                f"{key[-1]}{words}",
+                str(int(good["peer_overlap_percent"].notna().sum())),
+                _range(good["peer_overlap_percent"], "{:.0f}", " %"),
+                _range(good["peer_times_its_basic"]),
+                *(_range(reliable[f"our_{name}"]) for name in ("r_overhead_vs_basic", "speedup_vs_basic")),
+                f"{len(reliable)}/{len(ours)}",
+                ", ".join(dict.fromkeys(about)),
+            ]
+        )
+    return aligned(heads, lines, set(range(5, 11))) if lines else ""
+
+
+def _range(values: pd.Series[Any], form: str = "{:.2f}", unit: str = "") -> str:
+    known = pd.to_numeric(values, errors="coerce").dropna()
+    if known.empty:
+        return "-"
+    low, high = (form.format(value) for value in (known.min(), known.max()))
+    return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
+
+
+def programs_of(records: Sequence[PeerRecord]) -> list[tuple[str, Mapping[str, str], str]]:
+    """For provenance, each once: toolchain, program as its header has it, the MPI library that it is bound to."""
+    found = {(r.header.toolchain, r.program["sha256"]): (r.header.toolchain, r.program, r.mpi_library) for r in records}
+    return list(found.values())
+
+
+def peer_remarks(row: Mapping[Hashable, Any]) -> list[str]:
+    """What a reader should know of a row of `peers_table`: how far ours may be used, and why something is missing."""
+    found = [f"its case failed: {short(row['peer_failed'])}"] if row["peer_failed"] else []
+    if pd.isna(row["our_reliable"]):
+        found.append("no valid point of ours at this size")
+    else:
+        unreliable = f"our case failed: {short(row['our_failed'])}" if row["our_failed"] else "ours is unreliable"
+        found += [] if row["our_reliable"] else [unreliable]
+        found += circumstances(row, "our_")
+        if row["our_message_bytes"] != row["message_bytes"]:
+            found.append(f"ours at {size(row['our_message_bytes'])}")
+    if row["peer_reason"]:
+        found.append(f"{row['program']}: {row['peer_reason']}")
+    return found
+
+
+def _number_of(row: Mapping[Hashable, Any], name: str) -> float:
+    value = row[f"our_{name}"]
+    return math.nan if value is None else float(value)
+
+
+def _with_interval(row: Mapping[Hashable, Any], name: str) -> tuple[str, str]:
+    low, high = (_number_of(row, f"{name}_ci95_{end}") for end in ("low", "high"))
+    return ratio(_number_of(row, name)), interval(low, high)
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0f} %" if math.isfinite(value) else "-"
+
+
+PEERS_NOTE = (
+    "Up to “x its basic” is what the other program concludes, with its own computation and statistics. After it is "
+    "ours at the same message size, with computation as long as basic's communication, and what OSU's and IMB's "
+    "formulas make of our own samples. Times of different programs are not compared: x its basic is the program's "
+    "own overlapped time over the one that it had in basic. Another program does not tell whether its progress "
+    "thread was there: the same settings are verified in our own record of the same configuration."
+)
+"""What is to be said wherever the table stands."""
+
+
+@dataclass(frozen=True)
+class PeersView:
+    """What the report's section holds: a note, heads and rows of text, and the programs of `programs_of`."""
+
+    note: str
+    heads: tuple[str, ...]
+    rows: list[list[str]]
+    programs: list[tuple[str, Mapping[str, str], str]]
+
+
+def peers_view(records: Sequence[PeerRecord], table: pd.DataFrame) -> PeersView | None:
+    """For the report, of `peers_table`; None where no other benchmark ran."""
+    rows = [peer_cells(row) for row in table.to_dict("records")]
+    return PeersView(PEERS_NOTE, PEER_HEADS, rows, programs_of(records)) if rows else None

@@ -1,0 +1,1 @@
+"""Older schemas of records, a module each: their lines as the dataclasses of today's."""

@@ -1,0 +1,277 @@
+"""The lines of a record, version 4: header, points, footer, the same for every family of benchmarks.
+
+The format is `results/schema/header-v4.schema.json`, `point-v4` and `footer-v4`. Its parts that older schemas have too
+are read by functions that their adapters use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from postprocess.drawing.text import clean
+from postprocess.records.fields import Fields, Nanoseconds, fail, is_number
+from postprocess.records.format import SCHEMA_FOLDER, Format, PointReader
+from postprocess.records.header import (
+    NO_PROGRESS_KNOWN,
+    Header,
+    HeaderClock,
+    Parameter,
+    Placement,
+    Plan,
+    Progress,
+    Thread,
+    Timer,
+)
+from postprocess.records.record import Clock, Footer, Point, Spread
+
+SCHEMA = "mpi-campaign.record"
+VERSION = 4
+ENVELOPE = ("header", "point", "footer")
+_ENDING = f"-v{VERSION}.schema.json"
+
+
+@cache
+def families() -> tuple[str, ...]:
+    """Of which there are schemas, by name."""
+    names = sorted(path.name.removesuffix(_ENDING) for path in SCHEMA_FOLDER.glob(f"*{_ENDING}"))
+    return tuple(name for name in names if name not in ENVELOPE)
+
+
+def _known(line: Fields, key: str) -> bool:
+    """Whether a key is there, and not null; where it is missing, reading it says so."""
+    return line.value.get(key, 0) is not None
+
+
+def read_header(line: Fields) -> Header:
+    """The first line."""
+    header = Header(
+        schema=line.text("schema"),
+        schema_version=line.count("schema_version"),
+        family=_family(line),
+        method=line.positive("method"),
+        benchmark=line.text("benchmark"),
+        toolchain=line.text("toolchain"),
+        provider=line.text("provider"),
+        configuration=line.text("configuration"),
+        network=line.text("network"),
+        command_line=line.texts("command_line"),
+        started_utc=line.text("started_utc"),
+        mpi_library_version=line.text("mpi_library_version"),
+        mpi_standard=line.text("mpi_standard"),
+        thread_level_required=_text_or_empty(line, "thread_level_required"),
+        thread_level_provided=_text_or_empty(line, "thread_level_provided"),
+        ranks=line.positive("ranks"),
+        nodes=_count_or_0(line, "nodes"),
+        threads_per_rank=line.positive("threads_per_rank") if _known(line, "threads_per_rank") else 0,
+        physical_cores=_count_or_0(line, "physical_cores"),
+        oversubscribed=line.flag("oversubscribed") if _known(line, "oversubscribed") else False,
+        shared_core=line.flag("shared_core") if _known(line, "shared_core") else False,
+        progress=progress_of(line.inside("progress")) if _known(line, "progress") else NO_PROGRESS_KNOWN,
+        placement=tuple(placement_of(rank) for rank in line.each("placement")),
+        timer=timer_of(line.inside("timer")) if _known(line, "timer") else None,
+        start_method=_text_or_empty(line, "start_method"),
+        seed=_count_or_none(line, "seed"),
+        build=line.mapping("build") if _known(line, "build") else {},
+        environment=line.strings("environment"),
+        mpi_variables=line.strings("mpi_variables") if _known(line, "mpi_variables") else None,
+        clock=header_clock_of(line.inside("clock")) if _known(line, "clock") else None,
+        plan=_plan(line.inside("plan")),
+        own=line.mapping("own"),
+        metadata=line.mapping("metadata"),
+        where=line.where,
+    )
+    if header.placement and len(header.placement) != header.ranks:
+        fail(line.where, f"{header.ranks} ranks, but {len(header.placement)} placements")
+    return header
+
+
+def _text_or_empty(line: Fields, key: str) -> str:
+    return line.text(key) if _known(line, key) else ""
+
+
+def _count_or_none(line: Fields, key: str) -> int | None:
+    return line.count(key) if _known(line, key) else None
+
+
+def _count_or_0(line: Fields, key: str) -> int:
+    return line.count(key) if _known(line, key) else 0
+
+
+def _plan(plan: Fields) -> Plan:
+    asked = plan.inside("parameters")
+    return Plan(
+        parameters={name: tuple(_parameters(asked, name)) for name in asked.value},
+        points=_count_or_none(plan, "points"),
+        budget_seconds=plan.number_or_none("budget_seconds"),
+        interval_relative=plan.number_or_none("interval_relative"),
+        min_repetitions=_count_or_none(plan, "min_repetitions"),
+        max_repetitions=_count_or_none(plan, "max_repetitions"),
+        sizes_given=plan.flag("sizes_given") if _known(plan, "sizes_given") else None,
+        own=plan.mapping("own"),
+    )
+
+
+def _parameters(asked: Fields, name: str) -> list[Parameter]:
+    values = asked.items(name)
+    if not all(isinstance(value, str) or is_number(value) for value in values):
+        fail(asked.where, f"{asked.name}{name} is not a list of numbers and strings")
+    return values
+
+
+def progress_of(line: Fields) -> Progress:
+    """What the configuration asks for."""
+    return Progress(line.text("source"), line.text("pinned_by"), line.count("given_up_cores"))
+
+
+def placement_of(rank: Fields, *, helpers: bool = True) -> Placement:
+    """One element of a header's placement. helpers: whether the schema knows helper threads and dedicated cores."""
+    return Placement(
+        rank=rank.count("rank"),
+        host=rank.text("host"),
+        node=rank.count("node"),
+        cpuset=rank.text("cpuset"),
+        physical_cores=rank.count("physical_cores"),
+        compute_cpusets=rank.texts("compute_cpusets"),
+        mpi_threads=_threads(rank, "mpi_threads"),
+        helper_threads=_threads(rank, "helper_threads") if helpers else (),
+        dedicated_cpuset=rank.text("dedicated_cpuset") if helpers else "",
+    )
+
+
+def _threads(rank: Fields, key: str) -> tuple[Thread, ...]:
+    return tuple(Thread(thread.text("name"), thread.text("cpuset")) for thread in rank.each(key))
+
+
+def timer_of(line: Fields) -> Timer:
+    """The local clock."""
+    return Timer(line.text("name"), line.count("resolution_ns"), line.number("overhead_ns"))
+
+
+def header_clock_of(line: Fields) -> HeaderClock:
+    """The common clock when the run began."""
+    return HeaderClock(
+        method=line.text("method"),
+        refusal=line.text("refusal"),
+        clocks=line.count("clocks"),
+        rounds=line.count("rounds"),
+        residual_ns=line.number_or_none("residual_ns"),
+        shortest_trip_ns=line.number_or_none("shortest_trip_ns"),
+        drift_ppm=line.number_or_none("drift_ppm"),
+        synchronisation_seconds=line.number("synchronisation_seconds"),
+    )
+
+
+def clock_of(line: Fields) -> Clock:
+    """What a point was timed on."""
+    return Clock(
+        method=line.text("method"),
+        residual_ns=line.number_or_none("residual_ns"),
+        synchronisations=line.count("synchronisations"),
+        drift_ppm=line.number_or_none("drift_ppm"),
+    )
+
+
+def spread_of(term: Fields, length: int) -> Spread:
+    """One term over ranks, of so many repetitions."""
+    return Spread(*(term.times(name, length) for name in ("min", "median", "max", "max_rank")))
+
+
+def _points(header: Header) -> PointReader:
+    def read(line: Fields) -> Point:
+        return read_point(line, header)
+
+    return read
+
+
+def read_point(line: Fields, header: Header) -> Point:
+    """One point of a record with that header."""
+    repetitions, warmups = _count_or_none(line, "repetitions"), line.count("warmup_repetitions")
+    n, ranks = repetitions or 0, header.ranks
+    series, warmup, spreads = (line.inside(name) for name in ("series", "warmup", "spreads"))
+    medians = line.inside("rank_medians")
+    return Point(
+        index=line.count("index"),
+        parameters=_parameters_of(line.inside("parameters")),
+        repetitions=repetitions,
+        warmup_repetitions=warmups,
+        late_repetitions=line.count("late_repetitions"),
+        discarded_repetitions=line.count("discarded_repetitions"),
+        stop_reason=_text_or_empty(line, "stop_reason"),
+        interval_relative_reached=line.number_or_nan("interval_relative_reached"),
+        data_errors=line.count("data_errors"),
+        start_method=_text_or_empty(line, "start_method"),
+        clock=clock_of(line.inside("clock")) if _known(line, "clock") else None,
+        series={name: series.times(name, n) for name in series.value},
+        warmup={name: warmup.times(name, warmups) for name in warmup.value},
+        spreads={name: spread_of(spreads.inside(name), n) for name in spreads.value},
+        rank_medians={name: medians.times(name, ranks) for name in medians.value},
+        thread_medians=_tables(line, "thread_medians", ranks, header.threads_per_rank),
+        rank_samples=_tables(line, "rank_samples", ranks, n),
+        own=line.mapping("own"),
+        where=line.where,
+    )
+
+
+def _parameters_of(line: Fields) -> Mapping[str, Parameter]:
+    for name, value in line.value.items():
+        if not (isinstance(value, str) or is_number(value)):
+            fail(line.where, f"{line.name}{clean(name)} is neither a number nor a string")
+    return line.value
+
+
+def _tables(line: Fields, key: str, rows: int, columns: int) -> Mapping[str, Nanoseconds] | None:
+    """Tables of so many rows and columns by name; None where the record was written without."""
+    if key not in line.value:
+        return None
+    inside = line.inside(key)
+    return {name: inside.times_table(name, rows, columns) for name in inside.value}
+
+
+def read_footer(line: Fields, _header: Header, points: int) -> Footer:
+    """The last line of a record of so many points."""
+    check_points(line, points)
+    return Footer(
+        complete=line.flag("complete"),
+        reason=line.text("reason"),
+        wall_seconds=line.number("wall_seconds"),
+        measured_seconds=line.number_or_none("measured_seconds"),
+        clock_residual_ns=line.number_or_none("clock_residual_ns"),
+        clock_synchronisations=_count_or_none(line, "clock_synchronisations"),
+        clock_synchronisation_seconds=line.number_or_none("clock_synchronisation_seconds"),
+        clock_refusal=line.text("clock_refusal"),
+        mpi_thread_cpu_ns=line.count_lists("mpi_thread_cpu_ns"),
+        helper_thread_cpu_ns=line.count_lists("helper_thread_cpu_ns"),
+        tcp_bytes_sent=line.counts_or_none("tcp_bytes_sent") or None,
+        own=line.mapping("own"),
+        where=line.where,
+    )
+
+
+def check_points(line: Fields, points: int) -> None:
+    """Fail where a footer counts other points than stand before it."""
+    if line.count("points") != points:
+        fail(line.where, f"the footer counts {line.count('points')} points, the file has {points}")
+
+
+def _family(line: Fields) -> str:
+    family = line.text("family")
+    if family not in families():
+        fail(line.where, f"family is '{clean(family)}', none of {', '.join(families())}")
+    return family
+
+
+def _schema_file(line: Fields) -> str:
+    return f"{_family(line)}{_ENDING}"
+
+
+FORMAT = Format(
+    schema=SCHEMA,
+    versions=(VERSION,),
+    kinds=("point",),
+    otherwise="neither a point nor a footer",
+    header=read_header,
+    points=_points,
+    footer=read_footer,
+    schema_file=_schema_file,
+)

@@ -1,0 +1,165 @@
+"""The first line of a record as dataclasses: what ran, where, on whose behalf, and what was planned.
+
+It is the same for every family of benchmarks. What another's program does not tell is null in its record: a count is
+then 0 here, a text empty, a flag False.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from postprocess.records.fields import Json
+
+LARGEST_NUMBER = 1_000_000
+"""A larger number is none that counts anything."""
+NAMED = "named_cores"
+"""The column with the cores of a rank's share in a run that has several such numbers, so that names tell them; else 0.
+It says nothing that the columns of a case do not."""
+
+Parameter: TypeAlias = int | float | str
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A thread that the MPI library started, with the CPUs it may use as the kernel lists them (``0-3,8``)."""
+
+    name: str
+    cpuset: str
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where one rank ran, as seen from inside the process.
+
+    ``helper_threads`` are progress threads of the application's own. ``dedicated_cpuset`` is for a progress thread
+    alone. Before version 3 there was neither.
+    """
+
+    rank: int
+    host: str
+    node: int
+    cpuset: str
+    physical_cores: int
+    compute_cpusets: tuple[str, ...]
+    mpi_threads: tuple[Thread, ...]
+    helper_threads: tuple[Thread, ...]
+    dedicated_cpuset: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What the configuration asks for: whose progress thread (``none``, ``library``, ``application``), who binds it
+    (``none``, ``library``, ``program``), and how many cores of its share a rank gives up.
+    """
+
+    source: str
+    pinned_by: str
+    given_up_cores: int
+
+
+@dataclass(frozen=True)
+class Timer:
+    """The local clock that times are read from: one step of it, and the mean cost of one reading."""
+
+    name: str
+    resolution_ns: int
+    overhead_ns: float
+
+
+@dataclass(frozen=True)
+class HeaderClock:
+    """The common clock when the run began. ``refusal`` says why there is none; None is what is not known."""
+
+    method: str
+    refusal: str
+    clocks: int
+    rounds: int
+    residual_ns: float | None
+    shortest_trip_ns: float | None
+    drift_ppm: float | None
+    synchronisation_seconds: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked for. ``parameters``: of each parameter of the points its values, in the order asked for; one that
+    is the same in all points has one. ``own`` is what only the family plans. None is what the family has none of.
+    """
+
+    parameters: Mapping[str, tuple[Parameter, ...]]
+    points: int | None
+    budget_seconds: float | None
+    interval_relative: float | None
+    min_repetitions: int | None
+    max_repetitions: int | None
+    sizes_given: bool | None
+    own: Json
+
+
+NO_PLAN = Plan({}, None, None, None, None, None, None, {})
+NO_PROGRESS_KNOWN = Progress("", "", 0)
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line of a record. ``where`` is ``file:line``, for errors about what it says.
+
+    ``family`` is what was measured, ``method`` how: numbers of different methods are never compared. ``benchmark`` is
+    the program that measured, or the other benchmark. ``start_method`` is empty where ranks do not start together,
+    ``clock`` None where no times of different ranks are compared, and in version 1, which does not say.
+    ``mpi_variables`` are None where nobody asked for them. ``own`` is what only the family knows.
+    """
+
+    schema: str
+    schema_version: int
+    family: str
+    method: int
+    benchmark: str
+    toolchain: str
+    provider: str
+    configuration: str
+    network: str
+    command_line: tuple[str, ...]
+    started_utc: str
+    mpi_library_version: str
+    mpi_standard: str
+    thread_level_required: str
+    thread_level_provided: str
+    ranks: int
+    nodes: int
+    threads_per_rank: int
+    physical_cores: int
+    oversubscribed: bool
+    shared_core: bool
+    progress: Progress
+    placement: tuple[Placement, ...]
+    timer: Timer | None
+    start_method: str
+    seed: int | None
+    build: Json
+    environment: Mapping[str, str]
+    mpi_variables: Mapping[str, str] | None
+    clock: HeaderClock | None
+    plan: Plan
+    own: Json
+    metadata: Json
+    where: str = field(repr=False, compare=False)
+
+
+def repeat_of(metadata: Json) -> int | None:
+    """Which repeat of its case a record is, from 1, as its header's metadata tell; None where they do not."""
+    return _number_of_case(metadata, "repeat")
+
+
+def named_cores_of(metadata: Json) -> int:
+    """The cores of each rank's share where a run has several such numbers, so that they name the case; else 0."""
+    return _number_of_case(metadata, "cores_per_rank") or 0
+
+
+def _number_of_case(metadata: Json, name: str) -> int | None:
+    """A number from 1 of the case in a header's metadata; None where there is none that counts anything."""
+    case: Any = metadata.get("case")
+    number = case.get(name) if isinstance(case, dict) else None
+    return number if type(number) is int and 0 < number <= LARGEST_NUMBER else None

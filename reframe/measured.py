@@ -1,0 +1,430 @@
+"""A measuring test: it places, launches and verifies one process group of a benchmark.
+
+A benchmark's check file derives from `MeasuredTest`, which says what such a class defines by the end of which phase.
+
+What reads records is imported where it is used: it loads pandas and SciPy, and for every test that ReFrame makes it
+goes through all modules that are loaded (`inspect.stack`).
+"""
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from build import BuildBenchmarks
+from case_axes import OfSession, basics_choices, own_choices
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
+from reframe.core.exceptions import ReframeSyntaxError, SanityError
+from reframe.core.logging import getlogger
+
+from mpi_campaign.archive import references, run_folders
+from mpi_campaign.children import environ
+from mpi_campaign.launching.wire import WIRE_RATE
+from mpi_campaign.libraries import launch_environment, launches, recording
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
+from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.libraries.settings import Impossible, Request
+from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks.choice import Where
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, suites_of
+from mpi_campaign.planning.cases import Case
+from mpi_campaign.systems import known_systems, site
+from mpi_campaign.this_machine import host
+from postprocess.families.family import Value
+
+
+class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
+    """Places and launches one process group of a benchmark, verifies its record, and hands metrics to ReFrame.
+
+    What a subclass defines, and what then goes by it; where something lacks, the test says so and is not made:
+
+    in its body   `benchmark`, a name of BENCHMARKS; `descr`; `gives_sizes = True` if it is the fixture `basic`; as base
+                  class the parameters of `case_axes`: `basics_parameters` of the fixture, `own_parameters` of others
+    init          of a benchmark that takes its sizes from `basic`, the fixture `basic`; where that has measured some
+                  cases itself, `measured_by_fixture`, and `basic_test`
+    setup         nothing; what only a library or a machine can refuse is skipped here
+    run           `benchmark_options`, if it has options that tell no axis; `words` or `prepare`, if it is no program of
+                  ours that is launched once. At the end of the run the record is in `run_folders.RECORD`
+    sanity        nothing: the record is judged by `running.verify`, or by what overrides `what_was_asked_is_what_ran`
+    performance   nothing: the numbers are those of its family in `postprocess.families.registry`
+
+    Here is no formula.
+    """
+
+    #: Ranks, and the share of each in cores, one computing thread of `basic` on each. 0: all cores, divided evenly.
+    ranks = variable(int, value=2)
+    threads_per_rank = variable(int, value=0)
+    #: Run although there are too few cores; the record says so.
+    oversubscribe = variable(bool, value=False)
+    #: Name of the benchmark's grid; a suite (ReFrame mode) sets it.
+    grid = variable(str, value="smoke")
+    #: Times instead of those of the grid's axes, as the benchmark reads them: 500us,8ms.
+    comm_times = variable(str, value="")
+    comp_times = variable(str, value="")
+    #: Wall time that the process group may take; 0: no bound but the repetitions.
+    budget_seconds = variable(float, value=0.0)
+    #: Rate of the wire, on partitions that are one.
+    wire_rate = variable(str, value=WIRE_RATE)
+    #: Facts about the run for the record's header: a JSON file.
+    metadata_file = variable(str, value="")
+    #: A folder with records of an interrupted run, or of a run's earlier sessions: what is complete there is not
+    #: measured again.
+    resume_from = variable(str, value="")
+    #: A folder with files of sizes, each named as the case of `basic` that takes them over instead of calibrating.
+    sizes_from = variable(str, value="")
+    #: Which of several repeats of the same cases this is.
+    repeat = variable(int, value=1)
+    #: Which repeat of `basic` gives the others their sizes and references; 0: the same one.
+    basic_repeat = variable(int, value=0)
+
+    #: Name of the case's files; in the report, so that results are matched by it.
+    case_stem = variable(str, value="", loggable=True)
+    #: Under which the system's references of this case are found.
+    reference_key = variable(str, value="", loggable=True)
+
+    sourcesdir = None
+    time_limit = "10m"
+    benchmark = ""
+    #: Whether it is the fixture `basic`, from which others take sizes and references.
+    gives_sizes = False
+    build = fixture(BuildBenchmarks, scope="environment")
+
+    @property
+    def asked_configuration(self) -> str:
+        return "basic" if self.gives_sizes else str(self.configuration)
+
+    def identify(self) -> dict[str, Value]:
+        """The axes that are parameters, of this test or of its fixture, with their values."""
+        if self.gives_sizes:
+            return {one.name: getattr(self, one.name) for one in basics_choices(self.benchmark)}
+        own = {one.name: getattr(self, one.name) for one in own_choices(self.benchmark)}
+        # Before set-up the fixture is known by its parameters only.
+        return {**own, **{one.name: getattr(self.basic, one.name) for one in basics_choices(self.benchmark)}}
+
+    def axis_options(self) -> list[str]:
+        """The benchmark's options that tell it the values of the axes."""
+        choices, parameters = BENCHMARKS[self.benchmark].choices, self.case.parameters
+        return [word for one in choices for word in one.words(parameters[one.name])]
+
+    def benchmark_options(self) -> list[str]:
+        """The benchmark's other options."""
+        return []
+
+    @property
+    def is_basic(self) -> bool:
+        """Whether it is the very case that `basic` of its benchmark measures."""
+        own = own_choices(self.benchmark)
+        return self.asked_configuration == "basic" and all(getattr(self, one.name) == one.usual for one in own)
+
+    @property
+    def measured_by_fixture(self) -> bool:
+        """Whether this very case is what its fixture `basic` has measured already: then it is only judged."""
+        return False
+
+    @property
+    def is_borrowed(self) -> bool:
+        """Whether an earlier session has measured this, and only gives it to others here."""
+        return bool(self.gives_sizes and self.basic_repeat)
+
+    def basic_test(self) -> "MeasuredTest | None":
+        """The test that measured `basic` of the identical case; None for `basic` itself."""
+        return None
+
+    def sizes_options(self) -> list[str]:
+        """`basic` saves the sizes that it finds, or takes over what it is given; all others take those of basic."""
+        basic = self.basic_test()
+        if basic is not None:
+            return ["--sizes", str(basic.staged(run_folders.SIZES))]
+        given = Path(self.sizes_from) / f"{self.case.stem}{run_folders.RECORD_FILES[run_folders.SIZES]}"
+        if not self.sizes_from or not given.is_file():
+            return ["--save-sizes", run_folders.SIZES]
+        shutil.copyfile(given, self.staged(run_folders.SIZES))
+        return ["--sizes", run_folders.SIZES]
+
+    @property
+    def network(self) -> str:
+        kind = self.current_partition.extras["network"]
+        return f"wire:{self.wire_rate}" if kind == "wire" else kind
+
+    @property
+    def times(self) -> suites.Grid:
+        """What the overlap is measured on. Raises CampaignError for a time that is none."""
+        axes = (
+            [suites.nanoseconds(name, text, zero=False) for text in given.split(",")] if given else []
+            for name, given in (("comm_times", self.comm_times), ("comp_times", self.comp_times))
+        )
+        return suites.grid_with(self.grid, *axes)
+
+    @property
+    def case(self) -> Case:
+        extras = self.current_environ.extras
+        of_session = {name: getattr(self, name) for name in BY_SESSION}
+        return Case(
+            toolchain=extras["toolchain"],
+            provider=extras["provider"],
+            environment=self.current_environ.name,
+            network=self.network,
+            configuration=self.asked_configuration,
+            benchmark=self.benchmark,
+            parameters={**of_session, **self.identify()},
+            repeat=self.basic_repeat if self.is_borrowed else self.repeat,
+        )
+
+    def staged(self, name: str) -> Path:
+        return Path(self.stagedir) / name
+
+    @property
+    def computing_threads(self) -> int:
+        """Of each rank, in this configuration: its share of cores, or one fewer."""
+        return CONFIGURATIONS[self.case.configuration].computing_threads(self.threads_per_rank)
+
+    @run_after("init")
+    def refuse_what_lacks_something(self) -> None:
+        """Raises ReframeSyntaxError, of one line with the legal values, where a subclass has not defined what it has
+        to by now."""
+        name = type(self).__name__
+        if self.benchmark not in BENCHMARKS:
+            raise ReframeSyntaxError(f"{name}: benchmark '{self.benchmark}' is none of {', '.join(BENCHMARKS)}")
+        choices = basics_choices(self.benchmark) if self.gives_sizes else own_choices(self.benchmark)
+        needed = [*([] if self.gives_sizes else ["configuration"]), *(one.name for one in choices)]
+        lacking = [one for one in needed if not hasattr(self, one)]
+        if lacking:
+            made_by = "basics_parameters" if self.gives_sizes else "own_parameters"
+            raise ReframeSyntaxError(
+                f"{name}: no {', '.join(lacking)}: derive it from case_axes.{made_by}('{self.benchmark}')"
+            )
+        if BENCHMARKS[self.benchmark].basic_of and not self.gives_sizes and not hasattr(self, "basic"):
+            raise ReframeSyntaxError(f"{name}: no basic: define that fixture, or `gives_sizes = True` if it is one")
+
+    @run_after("init")
+    def tag_suites(self) -> None:
+        self.tags = suites_of(self.benchmark, self.asked_configuration, self.identify())
+
+    @run_after("init")
+    def skip_what_no_library_can(self) -> None:
+        self.skip_impossible(Where(self.asked_configuration, ""))
+
+    @run_after("setup")
+    def skip_what_this_library_cannot(self) -> None:
+        self.skip_impossible(Where(self.asked_configuration, self.case.toolchain, self.build.programs))
+
+    def skip_impossible(self, where: Where) -> None:
+        """Skip it where the value of an axis cannot be had there."""
+        asked = self.identify()
+        for choice in BENCHMARKS[self.benchmark].choices:
+            refusal = choice.impossible(asked[choice.name], where) if choice.name in asked else None
+            self.skip_if(refusal is not None, refusal.reason if refusal is not None else None)
+
+    @run_after("setup")
+    def place(self) -> None:
+        """How many ranks, on how many cores each; skipped with the reason where that cannot be."""
+        self.case_stem = self.case.stem
+        there = known_systems.of_reframe(self.current_partition, here=self.is_local())
+        placement = Placement.on(there.node, self.ranks, self.threads_per_rank, crowding=self.oversubscribe)
+        self.threads_per_rank = placement.threads_per_rank
+        self.skip_if(
+            placement.oversubscribed and not self.oversubscribe,
+            f"{self.ranks} ranks of {self.threads_per_rank} threads need {placement.cores_per_node} cores, there are "
+            f"{there.node.cores}",
+        )
+        self.reference_key = references.key(self.case, self.times.name, self.ranks, self.threads_per_rank)
+        accepted = references.path_of(self.current_system.name)
+        if accepted.is_file():
+            self.reference = {"$ref": str(accepted)}
+        self.num_tasks = self.ranks
+        self.num_cpus_per_task = self.threads_per_rank
+        if self.network.startswith("wire"):
+            refusal = there.why_not()
+            self.skip_if(refusal is not None, refusal)
+        extras = self.current_environ.extras
+        self.allowed_cpus = host.list_text(there.node.all_cpus)
+        request = Request(
+            Path(extras["prefix"]),
+            extras["version"],
+            self.case.configuration,
+            self.network,
+            placement,
+            here=there.here,
+            launcher=there.launcher,
+        )
+        answer = launches.launch(extras["family"], request)
+        if isinstance(answer, Impossible):
+            self.skip(answer.reason)
+        else:
+            self.launch = answer
+            self.shares = [host.list_text(share) for share in placement.shares if self.launch.binds]
+
+    @run_after("setup")
+    def is_there_to_borrow(self) -> None:
+        lacking = self.is_borrowed and self.finished_record() is None
+        self.skip_if(lacking, "the first launch of basic, whose sizes are needed, failed")
+
+    @run_before("run")
+    def prepare(self) -> None:
+        """The command line: launcher, its environment, the benchmark and its options, all quoted."""
+        finished = self.finished_record()
+        if finished is not None:
+            self.adopt(finished)
+            return
+        self.staged(run_folders.CASE).write_text(json.dumps(self.case.as_dict()) + "\n")
+        purpose = environ.LAUNCH if self.is_local() else environ.JOB
+        inside = site.let_into(self.current_partition)
+        variables = self.launch_variables(purpose, inside)
+        self.prerun_cmds = environ.script(purpose, [*site.exported(self), *inside], variables)
+        self.job.launcher.options = list(map(shlex.quote, self.launch.launcher_options(self.build.programs)))
+        if self.network.startswith("wire"):
+            self.job.launcher.modifier = site.python_command()
+            self.job.launcher.modifier_options = [
+                "-m",
+                "mpi_campaign.launching.wire",
+                "--rate",
+                shlex.quote(self.wire_rate),
+                "--report",
+                run_folders.WIRE_REPORT,
+                "--",
+            ]
+        self.staged("metadata.json").write_text(json.dumps(self.metadata()) + "\n")
+        program, *options = map(shlex.quote, self.words())
+        self.executable, self.executable_opts = program, options
+
+    def launch_variables(self, purpose: str, inside: environ.LetIn) -> dict[str, str]:
+        """What a launch has beside that which passes."""
+        own = launch_environment.own_libraries(Path(self.current_environ.extras["prefix"]), self.launch)
+        threads = launch_environment.computing(self.computing_threads)
+        return environ.added(purpose, self.launch.env, threads, inside=inside, libraries=own)
+
+    def words(self) -> list[str]:
+        """The program and its options."""
+        program = str(self.build.programs / self.benchmark)
+        own = ["--limit-seconds", f"{self.hung_after_seconds:.1f}", "--record", run_folders.RECORD]
+        return [program, *self.common_options(), *self.axis_options(), *own, *self.benchmark_options()]
+
+    @property
+    def hung_after_seconds(self) -> float:
+        """A little less than the time limit: a program that is not over by then says where each rank is, and ends."""
+        limit = float(self.time_limit)
+        return max(limit - 10, 0.8 * limit)
+
+    def common_options(self) -> list[str]:
+        """Options that all our benchmarks have: what the record's header says, threads, the configuration's own."""
+        case = self.case
+        return [
+            "--toolchain",
+            case.toolchain,
+            "--provider",
+            case.provider,
+            "--configuration",
+            case.configuration,
+            "--network",
+            case.network,
+            "--threads",
+            str(self.computing_threads),
+            "--metadata",
+            "metadata.json",
+            *recording.environment(self.current_environ.extras["family"]),
+            *recording.controls(self.current_environ.extras["family"]),
+            *self.launch.program,
+        ]
+
+    def metadata(self) -> dict[str, Any]:
+        """Provenance for the record's header."""
+        extras = self.current_environ.extras
+        given = Path(self.metadata_file)
+        facts = json.loads(given.read_text()) if given.is_file() else {}  # gone when a run's command is typed again
+        made = {name: extras[name] for name in ("prefix", "packages", "spack") if extras[name] is not None}
+        progresses_in = launches.progresses_in(
+            extras["family"], Path(extras["prefix"]), extras["version"], self.network
+        )
+        placed = {"allowed_cpus": self.allowed_cpus, "shares": self.shares}
+        return {**facts, **made, **placed, "progresses_in": progresses_in, "case": self.case.as_dict()}
+
+    def record_files(self) -> dict[str, str]:
+        """What a measurement leaves: {its name here: suffix in the archive}."""
+        without = set() if self.network.startswith("wire") else {run_folders.WIRE_REPORT}
+        if self.basic_test() is not None:
+            without.add(run_folders.SIZES)
+        return {name: suffix for name, suffix in run_folders.RECORD_FILES.items() if name not in without}
+
+    def finished_record(self) -> dict[Path, str] | None:
+        """Where a complete record of this very case is to be had without measuring: {file: its name here}.
+
+        On resuming, the interrupted run has it; where sides take turns, an earlier session has that of `basic`. None
+        where it must be measured.
+        """
+        if self.measured_by_fixture:
+            return {self.basic.staged(name): name for name in self.record_files()}
+        folder = Path(self.resume_from)
+        if self.resume_from and run_folders.is_complete(folder / f"{self.case.stem}.jsonl"):
+            return {folder / f"{self.case.stem}{suffix}": name for name, suffix in self.record_files().items()}
+        return None
+
+    def hold_against_none(self, why: str, *names: str) -> None:
+        """Take away what the case's numbers would be held against, all of it or that of these names, and say why."""
+        bounds = getattr(self.reference, "data", {}).get(self.reference_key, {})
+        gone = [name for name in names or tuple(bounds) if bounds.pop(name, None) is not None]
+        if gone:
+            getlogger().warning(f"{', '.join(gone)}: not held against the reference, {why}")
+
+    def adopt(self, files: dict[Path, str]) -> None:
+        """Instead of a measurement, copy what another one wrote: {source: name here}."""
+        copies = [f"cp {shlex.quote(str(source))} {name}" for source, name in files.items()]
+        self.start_without_launcher(copies[0], [])
+        self.postrun_cmds = copies[1:]
+
+    def start_without_launcher(self, executable: str, options: list[str]) -> None:
+        """Have the job start one process that is no rank, instead of ranks by the partition's launcher."""
+        self.job.launcher = getlauncher("local")()
+        self.executable, self.executable_opts = executable, options
+
+    def launcher_words(self) -> str:
+        """The partition's launcher with its options, as the job would start it."""
+        self.job.num_tasks = self.num_tasks
+        self.job.num_cpus_per_task = self.num_cpus_per_task
+        words: str = self.job.launcher.run_command(self.job)
+        return words
+
+    @sanity_function
+    def what_was_asked_is_what_ran(self) -> bool:
+        from mpi_campaign.running import verify  # noqa: PLC0415
+
+        extras = self.current_environ.extras
+        basic = self.basic_test()
+        found = verify.faults_of_file(
+            self.staged(run_folders.RECORD),
+            self.case,
+            extras["family"],
+            extras["version"],
+            None if basic is None else basic.staged(run_folders.RECORD),
+            self.staged(run_folders.WIRE_REPORT),
+        )
+        if self.job.exitcode:
+            found.append(f"it ended with exit code {self.job.exitcode}")
+        if found:
+            raise SanityError("; ".join(found))
+        return True
+
+    @run_before("performance")
+    def metrics(self) -> None:
+        """What `postprocess` makes of the record, as performance variables."""
+        from postprocess.families import registry as families  # noqa: PLC0415
+
+        family = families.of_benchmark(self.benchmark)
+        if self.is_dry_run() or family.numbers is None:
+            return
+        basic = self.basic_test()
+        found = family.numbers(
+            self.staged(run_folders.RECORD), None if basic is None else basic.staged(run_folders.RECORD)
+        )
+        of_sizes = [bound.metric for bound in family.bounds if bound.of_sizes]
+        if of_sizes and not references.is_of_sizes(self.current_system.name, self.reference_key, found.sizes):
+            self.hold_against_none("which is of other sizes (--sizes-of)", *of_sizes)
+        if found.doubt:
+            self.hold_against_none(found.doubt)
+        self.perf_variables = {
+            name: sn.make_performance_function(sn.defer(value), family.unit_of(name))
+            for name, value in found.values.items()
+        }
