@@ -4,7 +4,7 @@ build_benchmarks                   with --exec-policy=async several toolchains b
 """
 
 import reframe as rfm
-from overlap_base import BuildBenchmarks
+from build import BuildBenchmarks
 
 from mpi_campaign.planning import suites
 

@@ -3,7 +3,7 @@
     imb_nbc %configuration=async %basic.collective=ibcast
 
 They measure the message sizes that `basic` of nbc_overlap found, with the same toolchain, ranks, binding and network.
-What they print is read by `postprocess.families.peers.outputs`, strictly, and kept as a record of its own beside the
+What they print is read by `postprocess.families.peers.output`, strictly, and kept as a record of its own beside the
 log.
 """
 
@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import reframe as rfm
-import reframe.utility.sanity as sn
+from case_axes import basics_variants, own_parameters
+from measured import MeasuredTest
 from nbc_overlap_basic import nbc_overlap_basic
-from overlap_base import MeasuredTest
-from reframe.core.builtins import fixture, parameter, run_after, run_before, sanity_function, variable
+from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import launch_environment
-from mpi_campaign.planning.benchmarks import BENCHMARKS
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.toolchains import peers
 from mpi_campaign.toolchains.spack.build import Build
 
@@ -37,17 +37,11 @@ class PeerTest(MeasuredTest):
     basic = fixture(
         nbc_overlap_basic,
         scope="environment",
-        variants={
-            "collective": lambda name: name in peers.COLLECTIVES,
-            "computation": lambda name: name == "dgemm",
-        },
+        variants={**basics_variants("nbc_overlap", peers.PEERS), "collective": peers.COLLECTIVES.__contains__},
     )
 
     #: Folders, separated by colons, in which programs are looked for first.
     peer_prefix = variable(str, value="")
-
-    def identify(self) -> dict[str, Any]:
-        return {"configuration": self.configuration, "collective": self.basic.collective}
 
     def basic_test(self) -> MeasuredTest | None:
         found: MeasuredTest = self.basic
@@ -78,9 +72,7 @@ class PeerTest(MeasuredTest):
         if self.finished_record() is not None:
             return
         peers.write_lengths(Path(self.stagedir), self.launches)
-        self.job.num_tasks = self.num_tasks
-        self.job.num_cpus_per_task = self.num_cpus_per_task
-        self.launcher = self.job.launcher.run_command(self.job)
+        self.launcher = self.launcher_words()
         ended = 'code=$?; [ "$code" = 0 ] || died=$code; '
         for number, launch in enumerate(self.launches):
             if number:
@@ -119,7 +111,7 @@ class PeerTest(MeasuredTest):
 
     @sanity_function
     def what_was_asked_is_what_ran(self) -> bool:
-        from mpi_campaign.running import verify  # noqa: PLC0415
+        from mpi_campaign.running.peers import faults_of_peer, faults_of_unread_peer  # noqa: PLC0415
         from postprocess.families.peers.record import load_peer_record  # noqa: PLC0415
         from postprocess.records.fields import RecordError  # noqa: PLC0415
 
@@ -128,14 +120,13 @@ class PeerTest(MeasuredTest):
                 self.write_record()
             record = load_peer_record(self.staged(run_folders.RECORD))
         except (RecordError, CampaignError) as error:
-            unread = verify.faults_of_unread_peer(self.benchmark, error, self.job.exitcode)
+            unread = faults_of_unread_peer(self.benchmark, error, self.job.exitcode)
             raise SanityError("; ".join(unread)) from None
-        found = verify.faults_of_peer(
+        found = faults_of_peer(
             record, self.case, self.basic.staged(run_folders.RECORD), self.staged(run_folders.WIRE_REPORT)
         )
         if found:
             raise SanityError("; ".join(found))
-        self.overlap_percent = {one.message_bytes: one.overlap_percent for one in record.results if not one.reason}
         return True
 
     def write_record(self) -> None:
@@ -145,7 +136,7 @@ class PeerTest(MeasuredTest):
 
         case, launches, stage = self.case, self.launches, Path(self.stagedir)
         text = self.staged(run_folders.STDOUT).read_text(errors="replace")
-        output = read_output(self.benchmark, text, case.collective, [one.message_bytes for one in launches])
+        output = read_output(self.benchmark, text, self.basic.collective, [one.message_bytes for one in launches])
         told = {one.message_bytes: one.repetitions for one in launches}
         results = [
             one if one.reason else replace(one, repetitions=told[one.message_bytes] or one.repetitions)
@@ -160,8 +151,8 @@ class PeerTest(MeasuredTest):
             provider=case.provider,
             configuration=case.configuration,
             network=case.network,
-            cache=case.cache,
-            collective=case.collective,
+            cache=str(case.parameters["cache"]),
+            collective=self.basic.collective,
             repeat=case.repeat,
             ranks=self.ranks,
             started_utc=self.started_utc,
@@ -179,26 +170,18 @@ class PeerTest(MeasuredTest):
         wall_seconds = (datetime.now(timezone.utc) - began).total_seconds()
         write_peer_record(self.staged(run_folders.RECORD), header, results, wall_seconds)
 
-    @run_before("performance")
-    def metrics(self) -> None:
-        """What the program said, as it said it."""
-        if self.is_dry_run():
-            return
-        for message_bytes, percent in self.overlap_percent.items():
-            self.perf_variables[f"overlap_percent_{message_bytes}"] = sn.make_performance_function(
-                sn.defer(percent), "%"
-            )
+
+ImbParameters: Any = own_parameters("imb_nbc")
+OsuParameters: Any = own_parameters("osu")
 
 
 @rfm.simple_test
-class imb_nbc(PeerTest):
+class imb_nbc(PeerTest, ImbParameters):
     descr = "what IMB-NBC says of overlap"
     benchmark = "imb_nbc"
-    configuration = parameter(list(BENCHMARKS["imb_nbc"].configurations))
 
 
 @rfm.simple_test
-class osu(PeerTest):
+class osu(PeerTest, OsuParameters):
     descr = "what the OSU Micro-Benchmarks say of overlap"
     benchmark = "osu"
-    configuration = parameter(list(BENCHMARKS["osu"].configurations))

@@ -10,6 +10,7 @@ import numpy as np
 from mpi_campaign.archive import rendering, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.planning.cases import Case
+from postprocess.families import registry
 from tests.postprocess import synthetic, synthetic_impact
 
 COLLECTIVES = ("ibcast", "ireduce")
@@ -57,7 +58,7 @@ def archived(
                 environment = toolchain.replace("@", "-").replace(".", "_")
                 case = Case(
                     toolchain, first["provider"], environment, first["network"], first["configuration"],
-                    "nbc_overlap", collective, repeat,
+                    "nbc_overlap", {"collective": collective}, repeat,
                 )  # fmt: skip
                 records.append(change(lines))
                 stems.append(case.stem)
@@ -71,7 +72,7 @@ def archived(
         first = synthetic_impact.HEADER
         case = Case(
             first["toolchain"], first["provider"], "mpich-5_0_2", first["network"], first["configuration"],
-            "mpi_impact", "",
+            "mpi_impact",
         )  # fmt: skip
         lines = synthetic_impact.synthetic(16, synthetic_impact.slowed(impact))
         synthetic_impact.write(folder.partial / "records" / f"{case.stem}.jsonl", lines)
@@ -81,7 +82,7 @@ def archived(
     del made["checksums"]
     made |= manifest or {}
     run_folders.write_manifest(folder, made)
-    rendering.write_tables(folder)
+    registry.write_tables(rendering.load(folder))
     run_folders.finish(folder, made)
     return folder
 

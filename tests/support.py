@@ -10,14 +10,13 @@ from pathlib import Path
 import scipy_openblas32
 
 from mpi_campaign import ROOT
-from mpi_campaign.archive.store import VIEWS
 from mpi_campaign.children import environ
 from mpi_campaign.libraries import launches, registry
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Request, Settings
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
-from postprocess.records.reading import validate_record
+from postprocess.families import registry as families
 
 # The library under which programs are launched by hand.
 MPI = resolving.DEFAULT_TOOLCHAINS[1]
@@ -159,4 +158,4 @@ def launch(
 
 def check_record(path: Path) -> None:
     """Every line as its JSON schema says, and as its family sees it. Raises RecordError."""
-    validate_record(path, VIEWS)
+    families.validate(path)

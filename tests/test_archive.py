@@ -16,7 +16,9 @@ CUT = '{"type": "header"}\n{"type": "po'
 
 
 def case(collective: str = "ibcast", repeat: int = 1) -> Case:
-    return Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "basic", "nbc_overlap", collective, repeat)
+    return Case(
+        "mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "basic", "nbc_overlap", {"collective": collective}, repeat
+    )
 
 
 def stage(folder: RunFolder, one: Case, record: str) -> Path:

@@ -177,8 +177,8 @@ def test_a_clone_in_a_place_that_the_wrappers_do_not_take(monkeypatch: pytest.Mo
     [
         {},
         {"schema_version": 99, "options": {}},
-        {"schema_version": 1, "options": {**asdict(plan.Options()), "ranks": "two"}},
-        {"schema_version": 1, "options": {**asdict(plan.Options()), "collectives": "ibcast"}},
+        {"schema_version": 1, "options": {**plan.Options().as_dict(), "ranks": "two"}},
+        {"schema_version": 1, "options": {**plan.Options().as_dict(), "collectives": "ibcast"}},
         {"schema_version": 1, "options": None},
     ],
 )

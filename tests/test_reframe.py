@@ -12,10 +12,11 @@ from mpi_campaign import ROOT
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
-from mpi_campaign.planning.benchmarks import COMPUTATIONS
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, loading
 from mpi_campaign.running.reframe_session import command, pattern
 from mpi_campaign.systems import site
 from mpi_campaign.toolchains import resolving
+from postprocess.families.axes import COMPUTATION
 
 SYSTEMS = sorted(
     path.parent.name for path in (ROOT / "systems").glob("*/settings.py") if not path.parent.name.startswith("tmp-")
@@ -67,7 +68,7 @@ def test_every_case_is_listed(system: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     own = [f"%configuration={one} %test_interval_ns=0" for one in CONFIGURATIONS]
     basics = [f"%basic.collective={one}" for one in suites.FIVE]
-    for parameters in itertools.product(own, basics, [f"%basic.computation={one}" for one in COMPUTATIONS]):
+    for parameters in itertools.product(own, basics, [f"%basic.computation={one}" for one in COMPUTATION.values]):
         assert f"nbc_overlap {' '.join(parameters)} " in done.stdout
 
 
@@ -120,7 +121,7 @@ def test_a_collective_of_no_suite_has_tests_where_it_is_named(tmp_path: Path) ->
     words = ("-l", "-n", pattern("nbc_overlap", {"configuration": ["basic"], "collective": ["bcast_init", "iscan"]}))
     assert "basic.collective=" not in reframe("local", tmp_path, *words).stdout
     named = reframe("local", tmp_path, *words, collectives="iscan,bcast_init").stdout
-    assert named.count("nbc_overlap %") == 2 * len(COMPUTATIONS)
+    assert named.count("nbc_overlap %") == 2 * len(COMPUTATION.values)
     assert suites.loaded("all") == suites.COLLECTIVES
     with pytest.raises(CampaignError, match=r"unknown 'bcast'.*bcast_init"):
         suites.loaded("bcast")
@@ -130,7 +131,44 @@ def test_a_run_names_the_collectives_of_no_suite_in_its_command_line() -> None:
     def words(*collectives: str) -> list[str]:
         return command(
             settings=Path("settings.py"), folder=Path("folder"), partition="local:shm", tests="^nbc_overlap",
-            environments=["e"], mode="smoke", policy="serial", collectives=collectives,
+            environments=["e"], mode="smoke", policy="serial", loading=loading({"collective": collectives}),
         )  # fmt: skip
 
     assert words("ibcast", "iscan") == ["env", "CAMPAIGN_COLLECTIVES=iscan", *words("ibcast")]
+
+
+LACKING = """
+import sys
+sys.path.insert(0, {folder!r})
+import reframe as rfm
+from case_axes import own_parameters
+from measured import MeasuredTest
+
+class Lacking(MeasuredTest):
+    valid_systems, valid_prog_environs = ["+mpi"], ["+mpi"]
+
+@rfm.simple_test
+class no_name(Lacking):
+    benchmark = "nothing"
+
+@rfm.simple_test
+class no_parameters(Lacking):
+    benchmark = "nbc_overlap"
+
+@rfm.simple_test
+class no_basic(Lacking, own_parameters("nbc_overlap")):
+    benchmark = "nbc_overlap"
+"""
+
+
+def test_what_a_measuring_test_has_not_defined_is_said_with_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "lacking.py"
+    file.write_text(LACKING.format(folder=str(ROOT / "reframe")))
+    done = reframe("local", tmp_path, "-c", str(file), "-n", "^no_", "-l")
+    for said in (
+        f"no_name: benchmark 'nothing' is none of {', '.join(BENCHMARKS)}",
+        "no_parameters: no configuration, test_interval_ns: derive it from case_axes.own_parameters('nbc_overlap')",
+        "no_basic: no basic: define that fixture, or `gives_sizes = True` if it is one",
+    ):
+        assert said in done.stdout
+    assert "Found 0 check(s)" in done.stdout

@@ -32,7 +32,7 @@ def judge(
         wire.write_text(json.dumps({"rate": "2gbit", "link_bytes": link_bytes}))
     first = {name: lines[0][name] for name in ("toolchain", "provider", "network", "configuration", "benchmark")}
     named: dict[str, Any] = {**first, "environment": "openmpi-5_0_11", "collective": "ibcast", **case}
-    wanted = Case(**named)
+    wanted = Case.from_dict(named)
     family, _, version = wanted.toolchain.partition("@")
     return verify.faults_of_file(record, wanted, family, version, basic, wire)
 
@@ -408,14 +408,14 @@ def launches_of(lines: Lines) -> list[dict[str, Any]]:
 
 def impact_faults(tmp_path: Path, spoil: Callable[[Lines], object], configuration: str = "async") -> list[str]:
     """What is wrong with an impact record of MPICH, held against a whole one of `basic` without progress threads."""
-    case = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "shm", configuration, "mpi_impact", "")
+    case = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "shm", configuration, "mpi_impact")
     basic = synthetic_impact(4, slowed(1))
     basic[0].update(configuration="basic", progress={"source": "none", "pinned_by": "none", "given_up_cores": 0})
     basic[0]["placement"] = [{**rank, "mpi_threads": []} for rank in basic[0]["placement"]]
     lines = copy.deepcopy(synthetic_impact(4, slowed(1.2)))
     spoil(lines)
     paths = write(tmp_path / "own.jsonl", lines), write(tmp_path / "basic.jsonl", basic)
-    return verify.faults_of_impact_file(paths[0], case, "mpich", "5.0.2", paths[1])
+    return verify.faults_of_file(paths[0], case, "mpich", "5.0.2", paths[1], tmp_path / "no.wire")
 
 
 def test_a_whole_impact_record_is_what_was_promised(tmp_path: Path) -> None:

@@ -42,8 +42,7 @@ def manifest_of(environment: str) -> str:
 
 @dataclass(frozen=True)
 class Said:
-    """What the records of a run say: first lines of ours, and of other benchmarks the programs as `programs_of` has
-    them."""
+    """What the records of a run say: first lines of ours, and other people's programs as `Family.programs` has them."""
 
     headers: Sequence[Header]
     programs: Sequence[tuple[str, Mapping[str, str], str]]
@@ -226,11 +225,11 @@ def _run_line(options: Options, run_command: click.Command) -> str:
     """`./campaign run` with those options that are not as they usually are."""
     flags = {one.name: max(one.opts, key=len) for one in run_command.params}
     words: list[str] = ["./campaign", "run"]
-    for field in fields(Options):
-        value = getattr(options, field.name)
-        if value == field.default:
+    usual = Options().as_dict()
+    for name, value in options.as_dict().items():
+        if value == usual[name]:
             continue
-        flag = str(flags[field.name])
+        flag = str(flags[name])
         values: Sequence[Any] = value if isinstance(value, tuple) else (value,)
         for one in values:
             words += [flag] if one is True else [flag, f"{one:g}" if isinstance(one, float) else str(one)]

@@ -4,8 +4,6 @@ ReFrame's own tests read that file (`reference`, ``$ref``), so that a plain `ref
 it from archived runs.
 """
 
-import math
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import yaml
 
 from mpi_campaign import ROOT
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.planning.benchmarks.registry import PLACED
 from mpi_campaign.planning.cases import Case
 
 FILE = "references.yaml"
@@ -22,10 +21,6 @@ INDEX = "reference_key"
 """The attribute of a ReFrame test under which its references are found."""
 
 
-OF_SIZES = "t_comm_ref_ratio_to_sizes"
-"""The number that only runs on the same sizes have in common."""
-
-
 def path_of(system: str) -> Path:
     """Where a system's references are."""
     return ROOT / "systems" / system / FILE
@@ -33,7 +28,9 @@ def path_of(system: str) -> Path:
 
 def key(case: Case, grid: str, ranks: int, threads_per_rank: int) -> str:
     """The name of a case in a system's references: what it is, on which grid and how placed. Every repeat has it."""
-    return f"{grid}.{ranks}x{threads_per_rank}.{replace(case, repeat=1, cores_per_rank=0).stem}"
+    placed = {name: choice.usual for name, choice in PLACED.items()}
+    usual = replace(case, repeat=1, parameters={**case.parameters, **placed})
+    return f"{grid}.{ranks}x{threads_per_rank}.{usual.stem}"
 
 
 def runs_in_use(root: Path) -> set[tuple[str, str]]:
@@ -46,18 +43,13 @@ def runs_in_use(root: Path) -> set[tuple[str, str]]:
 
 
 def is_of_sizes(system: str, named: str, sizes: str) -> bool:
-    """Whether the reference of OF_SIZES of a case was made on these sizes; where the file does not tell, it was not."""
+    """Whether those references of a case that only hold on the same sizes were made on these; where the file does not
+    tell, they were not."""
     try:
         own = yaml.safe_load(path_of(system).read_text(encoding="utf-8"))[OWN]
         return bool(own["sizes"][named] == sizes)
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError):
         return False
-
-
-def enough_reliable(numbers: Mapping[str, float]) -> bool:
-    """Whether at least half of the valid points that a record's numbers rest on are reliable: fewer make no reference,
-    and are held against none."""
-    return 2 * numbers.get("points_reliable", 0.0) >= numbers.get("points_valid", math.inf)
 
 
 def runs_of(system: str) -> list[str]:

@@ -13,45 +13,48 @@ import pandas as pd
 from mpi_campaign.archive import provenance, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
-from postprocess.families.mpi_impact import table as impact
-from postprocess.families.mpi_impact.record import impacts_of
-from postprocess.families.nbc_overlap.map_plot import Look
-from postprocess.families.nbc_overlap.points import points_as_json, points_of, write_parquet
-from postprocess.families.nbc_overlap.record import overlaps_of
-from postprocess.families.nbc_overlap.tables import (
-    break_even_text,
-    diagnosis_text,
-    measured_share_text,
-    points_table_text,
-    summary_table,
-)
-from postprocess.families.peers import table as peers
-from postprocess.families.peers.record import peer_records_of
+from postprocess.drawing.look import PLAIN, Look
+from postprocess.families import registry
+from postprocess.families.family import Family, Found
+from postprocess.records.as_json import rows_as_json
 from postprocess.records.fields import RecordError
 from postprocess.records.header import Header
 from postprocess.records.run import Run, load_run
+from postprocess.records.run_words import run_name
 from postprocess.report.html import write_report as render
 
 
 def load(folder: RunFolder) -> Run:
     """Raises CampaignError where the run cannot be read."""
     try:
-        run = load_run(folder.path)
-        unread = [line for seen in (overlaps_of, peer_records_of, impacts_of) for line in seen(run).problems]
-        changed = bool(run.manifest) and run_folders.differs(run_folders.read_manifest(folder))
-        edited = [f"{run_folders.MANIFEST}: {run_folders.DIFFERS}"] if changed else []
-        return replace(run, problems=(*edited, *run.problems, *unread))
+        return load_run(folder.path)
     except RecordError as error:
         raise CampaignError(str(error)) from error
+
+
+def problems(folder: RunFolder, run: Run) -> tuple[str, ...]:
+    """Everything that is wrong with a run, a line each."""
+    changed = bool(run.manifest) and run_folders.differs(run_folders.read_manifest(folder))
+    edited = [f"{run_folders.MANIFEST}: {run_folders.DIFFERS}"] if changed else []
+    return (*edited, *run.problems, *registry.problems(run))
+
+
+def moved(run: Run, folder: RunFolder) -> Run:
+    """A run that was loaded before its folder got its place and its manifest the checksums: nothing is read twice.
+
+    Raises CampaignError where the manifest cannot be read.
+    """
+    return replace(
+        run, path=folder.path, manifest={**run_folders.read_manifest(folder), "cases": run.manifest["cases"]}
+    )
 
 
 BUILT_WITH = ("compiler", "flags", "blas")
 
 
-def seen(folder: RunFolder) -> dict[str, Any]:
+def seen(run: Run) -> dict[str, Any]:
     """What the records of a run say of where and how it ran, in short: hosts; what each toolchain's environment held,
     {toolchain: {variable: values in all of its cases}}; alike, which library it is, and with what we were built."""
-    run = load(folder)
     variables: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     builds: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     headers = headers_of(run)
@@ -69,8 +72,9 @@ def seen(folder: RunFolder) -> dict[str, Any]:
 
 
 def headers_of(run: Run) -> list[Header]:
-    """The first lines of all records of our own."""
-    return [record.header for seen in (overlaps_of, impacts_of) for record in seen(run).records]
+    """The first lines of all records that tell where they ran."""
+    told = [registry.read(run, family) for family in registry.FAMILIES if family.inside is not None]
+    return [record.header for read in told for record in read.records]
 
 
 def _in_short(text: str) -> str:
@@ -84,22 +88,16 @@ def _sorted(named: Mapping[str, Mapping[str, set[str]]]) -> dict[str, dict[str, 
     return {key: {name: sorted(values) for name, values in inside.items()} for key, inside in named.items()}
 
 
-def write_tables(folder: RunFolder) -> None:
-    """points.parquet and samples.parquet, beside the records; impact.parquet where such were measured."""
-    write_parquet(folder.path)
-    impact.write_parquet(load_run(folder.path))
-
-
 def look(palette: str, metrics: tuple[str, ...], kinds: tuple[str, ...], *, dim: bool) -> Look:
     """How maps are drawn, as asked for. Raises CampaignError for a name that there is not."""
     try:
-        return Look(palette, dim, metrics, kinds or Look.kinds)
+        return registry.look(palette, metrics, kinds or Look.kinds, dim=dim)
     except ValueError as error:
         raise CampaignError(str(error)) from error
 
 
 def write_report(
-    folder: RunFolder, target: Path | None = None, maps: Path | None = None, drawn: Look | None = None
+    folder: RunFolder, run: Run, target: Path | None = None, maps: Path | None = None, drawn: Look = PLAIN
 ) -> Path:
     """The report, and its maps beside it or in a folder. Raises CampaignError where these cannot be written."""
     given, target = target, target or folder.report
@@ -113,9 +111,7 @@ def write_report(
         maps = given.with_name(f"{given.stem}-maps")  # two reports in one folder have their own
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        render(folder.path, target, maps, drawn or Look())
-    except RecordError as error:
-        raise CampaignError(str(error)) from error
+        render(run, target, maps, drawn)
     except OSError as error:
         what, way = (maps, "folder with --maps") if maps and _lies_in(error, maps) else (target, "file with -o")
         raise CampaignError(f"{what} cannot be written ({error.strerror}): give another {way}") from error
@@ -128,51 +124,55 @@ def _lies_in(error: OSError, folder: Path) -> bool:
     return failed == folder or folder in failed.parents or failed in folder.parents
 
 
-def short_tables(folder: RunFolder) -> list[str]:
-    """What `run` ends with: a table of each kind of benchmark that ran, at least one; a line per case, and why."""
-    run = load(folder)
-    points, impacts = points_of(run), impact.impact_of(run)
-    beside = peers.peers_summary_text(peers.peers_of(run, points))
-    others = [f"{beside}\n(all of it: ./campaign show {folder.run} --peers)"] if beside else []
-    if not impacts.empty:
-        others.append(impact.impact_text(impact.highlighted(impacts)))
-    own = _parts(summary_table(points), measured_share_text(overlaps_of(run).records), diagnosis_text(points))
-    return others if points.empty and others else [own, *others]
+def short_tables(run: Run) -> list[str]:
+    """What `run` ends with: a table of each family that was measured, at least one; those that are set beside another
+    one stand behind it."""
+    order = sorted(registry.FAMILIES, key=lambda one: registry.FAMILIES.index(one.beside or one))
+    told = [_short_table(run, family) for family in order if not registry.found(run, family).table.empty]
+    return told or [registry.MAIN.short_text(registry.found(run, registry.MAIN))]
 
 
-def peers_table(folder: RunFolder) -> str:
-    """What `show --peers` prints."""
-    return f"{peers.peers_table_text(peers_of(folder))}\n\n{peers.PEERS_NOTE}"
+def _short_table(run: Run, family: Family) -> str:
+    """A family's short table; where `show` tells more of it only when asked, how to ask."""
+    more = f"\n(all of it: ./campaign show {run_name(run)} --benchmark {family.name})"
+    return family.short_text(registry.found(run, family)) + ("" if family.shown else more)
 
 
-def peers_as_json(folder: RunFolder) -> str:
-    """What `show --peers --json` prints: a list of objects, one per size and program."""
-    return _as_json(peers_of(folder))
+def family_named(name: str, run: Run) -> Family:
+    """The family of that name, or the one that a benchmark is of. Raises CampaignError with those that there are."""
+    family = registry.BY_NAME.get(name) or registry.BY_BENCHMARK.get(name)
+    if family is None:
+        legal = dict.fromkeys(word for one in registry.FAMILIES for word in (one.name, *one.benchmarks))
+        there = [f"{one.name} ({one.title})" for one in registry.FAMILIES if registry.read(run, one).records]
+        has = f"run {run_name(run)} has {', '.join(there) or 'none of them'}"
+        raise CampaignError(f"there is no benchmark '{name}'; there are: {', '.join(legal)}; {has}")
+    return family
 
 
-def peers_of(folder: RunFolder) -> pd.DataFrame:
-    """What other benchmarks said, beside ours."""
-    run = load(folder)
-    return peers.peers_of(run, points_of(run))
+def table_text(run: Run, family: Family, benchmark: str = "") -> str:
+    """What `show --benchmark` prints: of a family, or of one of its benchmarks."""
+    told = family.text(_of_benchmark(run, family, benchmark)) or family.nothing
+    return _parts(told, family.note)
 
 
-def impact_table(folder: RunFolder) -> str:
-    """What `show --impact` prints."""
-    table = impact.impact_of(load(folder))
-    return "no impact was measured" if table.empty else impact.impact_text(table)
+def table_as_json(run: Run, family: Family, benchmark: str = "") -> str:
+    """What `show --benchmark --json` prints: a list of objects, one per row of the family's table."""
+    return _as_json(_of_benchmark(run, family, benchmark).table)
 
 
-def impact_as_json(folder: RunFolder) -> str:
-    """What `show --impact --json` prints: a list of objects, one per computation time and case."""
-    return _as_json(impact.impact_of(load(folder)))
+def _of_benchmark(run: Run, family: Family, benchmark: str) -> Found:
+    """What a run has of a family; where the benchmark is only one of several, the rows of that one."""
+    found = registry.found(run, family)
+    if benchmark not in family.benchmarks or len(family.benchmarks) == 1:
+        return found
+    return replace(found, table=found.table[found.table["benchmark"] == benchmark])
 
 
-def provenance_text(folder: RunFolder) -> str:
+def provenance_text(folder: RunFolder, run: Run) -> str:
     """What `show --provenance` prints."""
+    programs = [one for family in registry.FAMILIES for one in family.programs(registry.read(run, family).records)]
     try:
-        run = load(folder)
-        said = provenance.Said(headers_of(run), peers.programs_of(peer_records_of(run).records))
-        return provenance.as_text(run_folders.read_manifest(folder), said)
+        return provenance.as_text(run_folders.read_manifest(folder), provenance.Said(headers_of(run), programs))
     except (AttributeError, TypeError) as error:
         raise CampaignError(f"{folder.path / run_folders.MANIFEST} is not what a run writes: {error}") from error
 
@@ -184,25 +184,24 @@ def provenance_as_json(folder: RunFolder) -> str:
     return json.dumps({name: manifest.get(name) for name in names}, indent=1, ensure_ascii=False)
 
 
-def full_table(folder: RunFolder) -> str:
-    """What `show` prints: the points, what their maps show, where giving up a core pays; what an idle library cost."""
-    run = load(folder)
-    points, impacts = points_of(run), impact.impact_of(run)
-    told = "" if impacts.empty else impact.impact_text(impacts)
-    if points.empty and told:
-        return told
-    share = measured_share_text(overlaps_of(run).records)
-    return _parts(points_table_text(points), share, diagnosis_text(points), break_even_text(points), told)
+def full_table(run: Run) -> str:
+    """What `show` prints: the tables of all families that it has without being asked, at least one."""
+    told = [
+        family.text(registry.found(run, family))
+        for family in registry.FAMILIES
+        if family.shown and not registry.found(run, family).table.empty
+    ]
+    return _parts(*told) or registry.MAIN.text(registry.found(run, registry.MAIN))
 
 
 def _parts(*texts: str) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-def as_json(folder: RunFolder) -> str:
-    """What `show --json` prints: a list of objects, one per point."""
-    return _as_json(points_of(load(folder)))
+def as_json(run: Run) -> str:
+    """What `show --json` prints: a list of objects, one per row of the main family's table."""
+    return table_as_json(run, registry.MAIN)
 
 
 def _as_json(table: pd.DataFrame) -> str:
-    return json.dumps(points_as_json(table), indent=1, ensure_ascii=False, allow_nan=False)
+    return json.dumps(rows_as_json(table), indent=1, ensure_ascii=False, allow_nan=False)

@@ -293,8 +293,8 @@ def harvest(folder: RunFolder) -> dict[str, Case]:
     found: dict[str, Case] = {}
     for description in staged(folder, CASE):
         try:
-            case = Case(**json.loads(description.read_text()))
-        except (OSError, ValueError, TypeError):
+            case = Case.from_dict(json.loads(description.read_text()))
+        except (OSError, ValueError, TypeError, AttributeError):
             continue  # cut off while it was written: the case is missing
         found[case.stem] = case
         for names, target in ((RECORD_FILES, "records"), (LOG_FILES, "logs")):

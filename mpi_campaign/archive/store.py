@@ -24,20 +24,10 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean, size
-from postprocess.families.mpi_impact.record import impact_record
-from postprocess.families.nbc_overlap.record import overlap_record
-from postprocess.families.peers.record import peer_record
-from postprocess.families.timing_selfcheck.record import selfcheck_record
+from postprocess.families import registry as families
 from postprocess.records.fields import RecordError
-from postprocess.records.reading import validate_record
 from postprocess.records.run import MANIFEST_SCHEMA, MANIFEST_VERSION
 
-VIEWS = {
-    "nbc_overlap": overlap_record,
-    "mpi_impact": impact_record,
-    "timing_selfcheck": selfcheck_record,
-    "peers": peer_record,
-}
 INCOMING = ".incoming"
 LEFT_SECONDS = 86400.0
 """What has lain there so long was left by something that was killed."""
@@ -148,7 +138,7 @@ def faults(run: RunFolder, tell: Callable[[int, int], None] = lambda _done, _tot
     for number, path in enumerate(paths):
         tell(number, len(paths))
         try:
-            validate_record(path, VIEWS)
+            families.validate(path)
         except RecordError as error:
             yield str(error)
 

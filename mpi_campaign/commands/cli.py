@@ -14,13 +14,16 @@ from mpi_campaign import __version__
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.commands import testing
+from mpi_campaign.commands.axis_options import ByBenchmark, axis_options
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
-from mpi_campaign.planning.benchmarks import BENCHMARKS, COMPUTATIONS
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from postprocess.statistics.limits import HISTORY_RATE, Limits
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+SHORT_FORMS = {"peers": "peers", "impact": "mpi_impact"}
+"""Options of `show`, and the `--benchmark` that each stands for."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
@@ -70,7 +73,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     return add
 
 
-@campaign.command()
+@campaign.command(cls=ByBenchmark)
 @click.option("--system", default="local", show_default=True, help="A folder of systems/.")
 @click.option(
     "--provider",
@@ -99,25 +102,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     multiple=True,
     help=f"One of {', '.join(BENCHMARKS)}. May be repeated. Default: the suite's.",
 )
-@click.option(
-    "--collective",
-    "collectives",
-    multiple=True,
-    help=f"Such as {', '.join(suites.FIVE)}; `campaign list` names all. May be repeated. Default: the suite's.",
-)
-@click.option(
-    "--computation",
-    "computations",
-    multiple=True,
-    help=f"One of {', '.join(COMPUTATIONS)}. May be repeated. Default: the suite's.",
-)
-@click.option(
-    "--test-interval",
-    "test_intervals",
-    multiple=True,
-    metavar="DURATION",
-    help="Also measure with MPI_Test called this often while computing, e.g. 100us. May be repeated.",
-)
+@axis_options
 @click.option(
     "--comm-time",
     "comm_times",
@@ -138,7 +123,6 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     metavar="shm|wire[:RATE]|native",
     help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused.",
 )
-@click.option("--cache", default="warm", show_default=True, help="Buffers of messages: warm or cold.")
 @click.option("--repeat", type=int, default=1, help="Launch every case this many times, on the sizes of the first.")
 @click.option(
     "--interleave",
@@ -197,8 +181,9 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
         asked["sizes_of"] = str(other.path) if by_folder else other.run
     asked["environment"] = environ.resolved(asked["environment"])
     if resume is None:
-        check_turns(Options(**asked))
-        return Campaign(Options(**asked), output.resolve(), words).run(dry_run=dry_run)
+        options = Options.of(**asked)
+        check_turns(options)
+        return Campaign(options, output.resolve(), words).run(dry_run=dry_run)
     flags = {one.name: max(one.opts, key=len) for one in click.get_current_context().command.params}
     times = {name: asked[name] for name in ("budget_seconds", "case_limit_seconds") if _was_given(name)}
     given = [flags[name] for name in asked if _was_given(name) and name not in times]
@@ -243,11 +228,12 @@ def list_(*, as_json: bool) -> int:
 @campaign.command()
 @click.argument("run")
 @click.option("--json", "as_json", is_flag=True, help="A list of objects, one per point.")
-@click.option("--peers", is_flag=True, help="What other benchmarks said in this run, beside ours.")
-@click.option("--impact", is_flag=True, help="What an idle library cost a computation in this run.")
+@click.option("--benchmark", default="", metavar="NAME", help="One benchmark, or one family of them, alone.")
+@click.option("--peers", is_flag=True, help="What other benchmarks said in this run, beside ours: --benchmark peers.")
+@click.option("--impact", is_flag=True, help="What an idle library cost a computation: --benchmark mpi_impact.")
 @click.option("--provenance", is_flag=True, help="What this run was made with: machine, libraries, builds, commits.")
 @output_option
-def show(run: str, output: Path, *, as_json: bool, **asked: bool) -> int:
+def show(run: str, output: Path, *, as_json: bool, **asked: Any) -> int:
     """Every point of RUN (its folder, its name or `last`) with its metrics and validity."""
     folder = run_folders.readable(run, output.resolve())
     from mpi_campaign.archive import rendering  # noqa: PLC0415
@@ -255,15 +241,16 @@ def show(run: str, output: Path, *, as_json: bool, **asked: bool) -> int:
     chosen = [name for name, wanted in asked.items() if wanted]
     if len(chosen) > 1:
         raise CampaignError(f"{' and '.join(f'--{name}' for name in chosen)}: ask for one of them")
+    found = rendering.load(folder)
+    benchmark = str(asked["benchmark"]) or next((SHORT_FORMS[name] for name in chosen if name in SHORT_FORMS), "")
     if asked["provenance"]:
-        print(rendering.provenance_as_json(folder) if as_json else rendering.provenance_text(folder))
-    elif asked["impact"]:
-        print(rendering.impact_as_json(folder) if as_json else rendering.impact_table(folder))
-    elif asked["peers"]:
-        print(rendering.peers_as_json(folder) if as_json else rendering.peers_table(folder))
+        print(rendering.provenance_as_json(folder) if as_json else rendering.provenance_text(folder, found))
+    elif benchmark:
+        tell = rendering.table_as_json if as_json else rendering.table_text
+        print(tell(found, rendering.family_named(benchmark, found), benchmark))
     else:
-        print(rendering.as_json(folder) if as_json else rendering.full_table(folder))
-    for problem in rendering.load(folder).problems:
+        print(rendering.as_json(found) if as_json else rendering.full_table(found))
+    for problem in rendering.problems(folder, found):
         print(f"campaign: {problem}", file=sys.stderr)
     return EXIT_GOOD
 
@@ -597,7 +584,8 @@ def report(run: str, output: Path, target: Path | None, maps: Path | None, *, di
 
     kinds = tuple(dict.fromkeys(asked["formats"].split(",")))
     look = rendering.look(asked["palette"], tuple(dict.fromkeys(asked["metrics"])), kinds, dim=dim)
-    written = rendering.write_report(folder, target and target.resolve(), maps and maps.resolve(), look)
+    found = rendering.load(folder)
+    written = rendering.write_report(folder, found, target and target.resolve(), maps and maps.resolve(), look)
     print(f"report: {written}")
     return EXIT_GOOD
 

@@ -10,10 +10,10 @@ from mpi_campaign.libraries import launches, registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS, NETWORKS
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import plan, suites
-from mpi_campaign.planning.benchmarks import BENCHMARKS, COMPUTATIONS
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.processes.progress import duration
 from mpi_campaign.systems import known_systems
-from mpi_campaign.toolchains import builds, resolving
+from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.spack import matrix, tool
 
 
@@ -31,10 +31,13 @@ def everything() -> dict[str, list[dict[str, Any]]]:
         ],
         "toolchains of Spack": list(_spack()),
         "benchmarks": [_entry(name, benchmark.title) for name, benchmark in BENCHMARKS.items()],
-        "collectives": [_entry(name, builds.mpi_function(name)) for name in suites.COLLECTIVES],
         "configurations": [_entry(name, one.title) for name, one in CONFIGURATIONS.items()],
         "configurations of each library": list(_configurations()),
-        "computations": [_entry(name, what) for name, what in COMPUTATIONS.items()],
+        **{
+            choice.plural: [_entry(value, what) for value, what in choice.legal.items()]
+            for choice in CHOICES.values()
+            if choice.legal
+        },
         "suites": [_entry(name, f"{suite.purpose}; {_time(suite)}") for name, suite in suites.SUITES.items()],
     }
 

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from mpi_campaign.this_machine.findings import GOOD, Finding, finding
 from mpi_campaign.this_machine.host import SYS_CPU, cpu_list, groups, read
-from postprocess.drawing.text import clean
-from postprocess.families.timing_selfcheck.judgement import share
+from postprocess.drawing.text import clean, share
 from postprocess.statistics.limits import CONCLUSIVE as DISTURBING_SHARE
 
 # Read by a few instructions of the processor; every other one takes a detour through a device or the hypervisor.

@@ -20,8 +20,9 @@ from mpi_campaign.this_machine import findings, host, machine
 from mpi_campaign.this_machine.findings import GOOD, LACKING, NOTE, Finding, finding
 from mpi_campaign.toolchains import resolving
 from postprocess.drawing import text
+from postprocess.drawing.text import share
 from postprocess.families.timing_selfcheck import judgement
-from postprocess.families.timing_selfcheck.judgement import NOT_MEASURED, Summary, share
+from postprocess.families.timing_selfcheck.judgement import NOT_MEASURED, Summary
 from postprocess.families.timing_selfcheck.record import Clock, load_selfcheck
 from postprocess.records.fields import RecordError
 

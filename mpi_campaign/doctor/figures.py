@@ -32,7 +32,7 @@ from mpi_campaign.this_machine import machine
 from mpi_campaign.this_machine.findings import GOOD
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.resolving import Toolchain
-from postprocess.families.timing_selfcheck.judgement import share
+from postprocess.drawing.text import share
 from postprocess.families.timing_selfcheck.record import load_selfcheck
 from postprocess.quality import measurement, measurement_plot, measurement_text, stop_rules
 from postprocess.quality.measurement import BETWEEN, LAUNCH, RUN, SERIES, TRUTH_BETWEEN, TRUTH_WITHIN, WITHIN

@@ -3,8 +3,8 @@
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,16 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS, NETWORKS
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Impossible, Request
 from mpi_campaign.planning import suites
-from mpi_campaign.planning.benchmarks import BENCHMARKS, COMPUTATIONS, Benchmark
+from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
+from mpi_campaign.planning.benchmarks.choice import Where
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, CHOICES, values_of, with_axis
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains import builds, peers, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack import matrix
-
-CACHES: Mapping[str, str] = {
-    "warm": "every repetition uses the same buffers",
-    "cold": "buffers in turn, so many that none is found in a cache",
-}
+from postprocess.families.axes import CORES_PER_RANK
+from postprocess.families.family import Value
 
 PROVIDERS: Mapping[str, str] = {
     "wheels": "MPI libraries from PyPI, and installed ones (NAME@VERSION=PREFIX)",
@@ -61,20 +60,21 @@ LONGEST_TARGET_NS = 10_000_000_000
 
 @dataclass(frozen=True)
 class Options:
-    """What a person asked for. Kept in the manifest, so that --resume asks for the same."""
+    """What a person asked for. Kept in the manifest, so that --resume asks for the same.
+
+    axes: by axis, the values that were asked for, as they were typed; an axis of which none was, or of which a run has
+    one value and that is the usual one, is not there.
+    """
 
     system: str = "local"
     suite: str = "smoke"
     toolchains: tuple[str, ...] = ()
     configurations: tuple[str, ...] = ()
     benchmarks: tuple[str, ...] = ()
-    collectives: tuple[str, ...] = ()
-    computations: tuple[str, ...] = ()
-    test_intervals: tuple[str, ...] = ()
+    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     comm_times: tuple[str, ...] = ()
     comp_times: tuple[str, ...] = ()
     network: str = ""
-    cache: str = "warm"
     repeat: int = 1
     ranks: int = 2
     threads_per_rank: tuple[int, ...] = ()
@@ -88,6 +88,31 @@ class Options:
     environment: tuple[str, ...] = ()
 
     @classmethod
+    def of(cls, **asked: Any) -> "Options":
+        """With axes beside the other fields, under the names that the command line and manifests have of them."""
+        axes = {}
+        for choice in CHOICES.values():
+            given = asked.pop(choice.key, ())
+            texts = (given,) if isinstance(given, str) else given
+            if texts and (choice.several or texts != (str(choice.usual),)):
+                axes[choice.name] = texts
+        return cls(**asked, axes=axes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `of` takes, and manifests have."""
+        told: dict[str, Any] = {}
+        for one in fields(self):
+            told |= self._axes_as_dict() if one.name == "axes" else {one.name: getattr(self, one.name)}
+        return told
+
+    def _axes_as_dict(self) -> dict[str, str | tuple[str, ...]]:
+        told: dict[str, str | tuple[str, ...]] = {}
+        for name, choice in CHOICES.items():
+            texts = self.axes.get(name, ())
+            told[choice.key] = texts if choice.several else next(iter(texts), str(choice.usual))
+        return told
+
+    @classmethod
     def from_manifest(cls, manifest: Mapping[str, Any]) -> "Options":
         """What a run was asked for. Raises KeyError, TypeError or ValueError where the manifest does not say it."""
         version = manifest["schema_version"]
@@ -98,23 +123,22 @@ class Options:
             asked[name] = tuple(one) if isinstance(one, list) else one
         if type(one := asked.get("threads_per_rank")) is int:  # of a run that could have one number only
             asked["threads_per_rank"] = (one,) if one else ()
-        for field in fields(cls):
-            asked.setdefault(field.name, field.default)  # an option that is younger than the run
-            wanted = (int, float) if isinstance(field.default, float) else type(field.default)
-            value = asked[field.name]
-            element = int if field.name == "threads_per_rank" else str
+        for name, usual in cls().as_dict().items():
+            value = asked.setdefault(name, usual)  # an option that is younger than the run
+            wanted = (int, float) if isinstance(usual, float) else type(usual)
+            element = int if name == "threads_per_rank" else str
             if not isinstance(value, wanted) or (
                 isinstance(value, tuple) and not all(isinstance(v, element) for v in value)
             ):
-                raise TypeError(f"{field.name} is {value!r}")
-        return cls(**asked)
+                raise TypeError(f"{name} is {value!r}")
+        return cls.of(**asked)
 
 
 @dataclass(frozen=True)
 class Round:
-    """What one ReFrame session measures: the cases of one repeat, of these environments and configurations, on one
-    number of cores per rank (as `Case` has it).
+    """What one ReFrame session measures: the cases of one repeat, of these environments and configurations.
 
+    axes: their values of the axes of which a session has one (BY_SESSION), such as the cores per rank.
     basic_repeat: the launch of `basic` whose sizes and references they take; 0: that of the same repeat, which is
     measured in this very session unless it was before.
     """
@@ -123,13 +147,23 @@ class Round:
     environments: tuple[str, ...]
     configurations: tuple[str, ...]
     basic_repeat: int = 0
-    cores_per_rank: int = 0
+    axes: Mapping[str, Value] = field(default_factory=dict, hash=False)
+
+    @property
+    def cores_per_rank(self) -> int:
+        """As `Case` has it."""
+        return int(self.axes.get(CORES_PER_RANK.name, 0))
 
     def has(self, case: Case) -> bool:
         """Whether it is one of the cases to judge, or the `basic` that is measured for them."""
         wanted = case.configuration in self.configurations or (case == case.basic and not self.basic_repeat)
-        placed = case.environment in self.environments and case.cores_per_rank == self.cores_per_rank
-        return case.repeat == self.repeat and placed and wanted
+        same = case.environment in self.environments and session_of(case) == self.axes
+        return case.repeat == self.repeat and same and wanted
+
+
+def session_of(case: Case) -> dict[str, Value]:
+    """Its values of the axes of which a ReFrame session has one."""
+    return {name: case.parameters[name] for name in BY_SESSION}
 
 
 @dataclass(frozen=True)
@@ -178,17 +212,21 @@ class Plan:
             configurations = tuple(dict.fromkeys(configuration for _, configuration in sides))
             turns = [Round(repeat, environments, configurations) for repeat in repeats]
         wanted = [case for case in self.cases if case.stem not in self.skipped]
-        there = {(case.cores_per_rank, case.environment, case.configuration) for case in wanted}
+        sessions: list[dict[str, Value]] = []
+        for case in self.cases:
+            if (axes := session_of(case)) not in sessions:
+                sessions.append(axes)
+        there = [(session_of(case), case.environment, case.configuration) for case in wanted]
         return [
-            replace(turn, cores_per_rank=cores)
+            replace(turn, axes=axes)
             for turn in turns
-            for cores in self.placements
-            if not there.isdisjoint(itertools.product((cores,), turn.environments, turn.configurations))
+            for axes in sessions
+            if any((axes, *side) in there for side in itertools.product(turn.environments, turn.configurations))
         ]
 
     def begins(self, turn: Round) -> bool:
-        """Whether it is the first round on its number of cores, which calibrates the sizes of those that follow."""
-        return turn == next(one for one in self.rounds if one.cores_per_rank == turn.cores_per_rank)
+        """Whether it is the first round with its axes, which calibrates the sizes of those that follow."""
+        return turn == next(one for one in self.rounds if one.axes == turn.axes)
 
     @property
     def grid(self) -> suites.Grid:
@@ -215,9 +253,8 @@ class Plan:
     def too_short(self) -> str:
         """That the budget leaves cases less than their fewest repetitions take, and which one would not; or nothing."""
         each = self.case_budget_seconds
-        least = self.grid.least_case_seconds
-        own = [case for case in self.to_measure if case.benchmark == "nbc_overlap"]
-        if not own or not 0 < each < least:
+        least = max((BENCHMARKS[case.benchmark].least_seconds(self.grid) for case in self.to_measure), default=0.0)
+        if not 0 < each < least:
             return ""
         shares = sum(BENCHMARKS[case.benchmark].share for case in self.to_measure)
         enough = math.ceil(self.overhead_seconds + least * shares)
@@ -291,15 +328,15 @@ def _check_names(options: Options) -> None:
         ("provider", (options.provider,), PROVIDERS),
         ("configuration", options.configurations, CONFIGURATIONS),
         ("benchmark", options.benchmarks, BENCHMARKS),
-        ("collective", options.collectives, suites.COLLECTIVES),
-        ("computation", options.computations, COMPUTATIONS),
         ("network", (kind,) if options.network else (), NETWORKS),
-        ("cache", (options.cache,), CACHES),
     ]
     for what, values, legal in named:
         for value in values:
             if value not in legal:
                 raise CampaignError(f"there is no {what} '{value}'; there are: {', '.join(legal)}")
+    for name, texts in options.axes.items():
+        for text in texts:
+            CHOICES[name].read(text)
     there = known_systems.load(options.system).partitions
     if kind and kind not in there:
         raise CampaignError(f"system '{options.system}' has no partition for '{kind}'; it has: {', '.join(there)}")
@@ -334,26 +371,20 @@ def _check_numbers(options: Options) -> None:
     for message, applies in wrong.items():
         if applies:
             raise CampaignError(message)
-    for text in options.test_intervals:
-        suites.nanoseconds("--test-interval", text)
-    grid_of(options)
-    if options.comm_times and not any("collective" in benchmark.axes for benchmark in asked.values()):
+    grid = grid_of(options)
+    sized_by = [BENCHMARKS[benchmark.basic_of or name] for name, benchmark in asked.items()]
+    if options.comm_times and not any(benchmark.points(grid) for benchmark in sized_by):
         raise CampaignError("--comm-time is of the overlap's map: add --benchmark nbc_overlap, or leave it out")
     _check_used(options, asked)
 
 
 def _check_used(options: Options, asked: Mapping[str, Benchmark]) -> None:
     """Refuse what none of the benchmarks that were asked for has. Raises CampaignError."""
-    given = {
-        "--collective": ("collective", options.collectives),
-        "--computation": ("computation", options.computations),
-        "--test-interval": ("test_interval_ns", options.test_intervals),
-        "--cache": ("collective", options.cache != Options.cache),
-    }
-    for option, (axis, value) in given.items():
-        if value and not any(axis in benchmark.axes for benchmark in asked.values()):
+    for name in options.axes:
+        if not any(benchmark.has(name) for benchmark in asked.values()):
             raise CampaignError(
-                f"{option} is nothing to {', '.join(asked)}: add --benchmark nbc_overlap, or leave it out"
+                f"{CHOICES[name].option} is nothing to {', '.join(asked)}: add --benchmark {with_axis(name)[0]}, or "
+                "leave it out"
             )
 
 
@@ -463,25 +494,20 @@ def make_plan(
     for (cores, placement), toolchain, (name, benchmark) in itertools.product(
         placements.items(), resolved, benchmarks_of(options).items()
     ):
-        for values in _cells(options, benchmark):
-            reason = _impossible(options, toolchain, benchmark, values["configuration"], network, placement)
-            if not reason and values.get("test_interval_ns"):
-                reason = CONFIGURATIONS[values["configuration"]].without_tests
-            if not reason and "collective" in benchmark.axes:
-                reason = _no_collective(toolchain, values["collective"])
-            if not reason and name in peers.PEERS:
-                reason = _no_peer(options, toolchain, name, values["collective"], built=built)
+        for configuration, cell in _cells(options, benchmark):
+            parameters = {**cell, CORES_PER_RANK.name: cores}
+            question = Question(toolchain, parameters, options.peer_prefixes, built)
+            reason = _impossible(options, question, benchmark, configuration, network, placement)
             for repeat in range(1, options.repeat + 1):
                 case = Case(
                     toolchain=toolchain.toolchain,
                     provider=toolchain.provider,
                     environment=toolchain.environment,
                     network=network,
+                    configuration=configuration,
                     benchmark=name,
+                    parameters=parameters,
                     repeat=repeat,
-                    cache=options.cache,
-                    cores_per_rank=cores,
-                    **values,
                 )
                 cases.append(case)
                 if reason:
@@ -499,16 +525,18 @@ def make_plan(
 
 
 def _within_budget(plan: Plan) -> Plan:
-    """Without the collectives that a suite's own budget has no room for on this machine; what was asked for stays."""
+    """Without the values, such as the last collectives, that a suite's own budget has no room for on this machine; what
+    was asked for stays."""
     suite = suites.SUITES[plan.options.suite]
-    if suite.whole or plan.options.collectives or plan.options.budget_seconds >= 0:
+    axis = suite.leaves_out
+    if not axis or axis in plan.options.axes or plan.options.budget_seconds >= 0:
         return plan
-    for name in reversed(suite.collectives[1:]):
+    for value in reversed(suite.axes[axis][1:]):
         if not plan.to_measure or not plan.too_short():
             break
         time = f"{plan.options.suite}'s {suite.budget_seconds:.0f} s"
-        reason = f"no time for it within {time}: --collective {name} measures it"
-        left_out = {case.stem: reason for case in plan.cases if case.collective == name}
+        reason = f"no time for it within {time}: {CHOICES[axis].option} {value} measures it"
+        left_out = {case.stem: reason for case in plan.cases if case.parameters[axis] == value}
         plan = replace(plan, skipped={**left_out, **plan.skipped})
     return plan
 
@@ -519,50 +547,36 @@ def benchmarks_of(options: Options) -> dict[str, Benchmark]:
     return {name: BENCHMARKS[name] for name in names}
 
 
-def axes_of(options: Options, benchmark: Benchmark) -> dict[str, Sequence[Any]]:
-    """By axis that the benchmark has, the values that were asked for, else the suite's."""
-    suite = suites.SUITES[options.suite]
-    usual = tuple(name for name in suite.configurations if name in benchmark.configurations)
-    values: dict[str, Sequence[Any]] = {
-        "configuration": options.configurations or usual,
-        "collective": options.collectives or suite.collectives,
-        "computation": options.computations or suite.computations,
-        "test_interval_ns": sorted(
-            {0, *(suites.nanoseconds("--test-interval", text) for text in options.test_intervals)}
-        ),
+def axes_of(options: Options, benchmark: Benchmark) -> dict[str, tuple[Value, ...]]:
+    """By axis, the values that cases of a benchmark have: those that were asked for, else the suite's; of an axis that
+    it does not have, the usual one, or the one that all cases of the run have."""
+    return {
+        name: values_of(options.suite, choice, options.axes)
+        for name, choice in CHOICES.items()
+        if benchmark.has(name) or not choice.several
     }
-    return {axis: values[axis] for axis in benchmark.axes}
 
 
-def _cells(options: Options, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
-    """Every combination of the axes' values."""
+def configurations_of(options: Options, benchmark: Benchmark) -> tuple[str, ...]:
+    """The configurations that were asked for, else those of the suite that the benchmark can be run in."""
+    usual = suites.SUITES[options.suite].configurations
+    return options.configurations or tuple(name for name in usual if name in benchmark.configurations)
+
+
+def _cells(options: Options, benchmark: Benchmark) -> Iterator[tuple[str, dict[str, Value]]]:
+    """Every combination of a configuration and values of all axes."""
     axes = axes_of(options, benchmark)
-    for values in itertools.product(*axes.values()):
-        yield {"collective": "", **dict(zip(axes, values, strict=True))}
-
-
-def _no_collective(toolchain: Toolchain, collective: str) -> str:
-    """Why a library cannot measure a collective; empty where it can, or where that is not known yet."""
-    lacking = builds.missing_functions(builds.programs(toolchain))
-    function = builds.mpi_function(collective)
-    return f"{toolchain.toolchain} has no {function}" if function in lacking else ""
-
-
-def _no_peer(options: Options, toolchain: Toolchain, name: str, collective: str, *, built: bool) -> str:
-    """Why another benchmark cannot run beside ours; empty where it can, or where that is not known yet."""
-    if options.cache != "warm":
-        return f"{peers.PEERS[name].title}: caches are warm there"
-    if not built and peers.is_to_be_built(name, toolchain.spack):
-        return ""
-    prefix = Path(toolchain.prefix)
-    found = peers.find(name, collective, toolchain.family, prefix, options.peer_prefixes, toolchain.spack)
-    return found if isinstance(found, str) else ""
+    usual = {name: choice.usual for name, choice in CHOICES.items()}
+    for configuration in configurations_of(options, benchmark):
+        for values in itertools.product(*axes.values()):
+            yield configuration, {**usual, **dict(zip(axes, values, strict=True))}
 
 
 def _impossible(
-    options: Options, toolchain: Toolchain, benchmark: Benchmark, configuration: str, network: str, placement: Placement
+    options: Options, question: Question, benchmark: Benchmark, configuration: str, network: str, placement: Placement
 ) -> str:
-    """Why a configuration cannot be had; empty where it can."""
+    """Why a case cannot be had; empty where it can."""
+    toolchain = question.toolchain
     if configuration not in benchmark.configurations:
         return f"{benchmark.test} runs in {', '.join(benchmark.configurations)} only"
     there = known_systems.load(options.system).partition(network)
@@ -576,4 +590,9 @@ def _impossible(
         launcher=there.launcher,
     )
     answer = launches.launch(toolchain.family, request)
-    return answer.reason if isinstance(answer, Impossible) else ""
+    if isinstance(answer, Impossible):
+        return answer.reason
+    where = Where(configuration, toolchain.toolchain, builds.programs(toolchain))
+    reasons = [one.impossible(question.parameters[one.name], where) for one in benchmark.choices]
+    reason = next(filter(None, reasons), None) or benchmark.impossible(question)
+    return reason.reason if reason is not None else ""

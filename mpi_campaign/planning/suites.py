@@ -6,12 +6,14 @@ A suite is a ReFrame mode, which sets grid, budget and time limit, and a tag, wh
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.peers import PEERS
+from postprocess.families.axes import COLLECTIVE
+from postprocess.families.family import Axis, Value
 
 # Those that the paper measures everywhere (section 5.3), and the one whose result every rank waits for.
 PAPERS_FOUR = ("ibcast", "ireduce", "iallgather", "ialltoall")
@@ -99,8 +101,10 @@ class Suite:
 
     budget_seconds: wall time of the whole suite, 0 where only the repetitions bound it.
     case_seconds, limit: what a ReFrame mode gives a case when it is started by hand: its budget, and its time limit.
-    toolchains, benchmarks, configurations, collectives, computations: what it measures where nothing else is asked for.
-    whole: all of that, whatever it takes; else the last collectives are left out where the budget has no room for them.
+    toolchains, benchmarks, configurations, axes: what it measures where nothing else is asked for; of an axis that is
+    not there, the usual value.
+    leaves_out: the axis whose last values are left out where the budget has no room for them; empty where all of it is
+    measured, whatever it takes.
     grows: takes longer than its budget where that leaves a case less than the grid's `least_case_seconds`: on more
     cores there are more configurations, and each of their points has to be measured.
     """
@@ -113,19 +117,14 @@ class Suite:
     toolchains: tuple[str, ...] = resolving.DEFAULT_TOOLCHAINS
     benchmarks: tuple[str, ...] = ("nbc_overlap",)
     configurations: tuple[str, ...] = tuple(CONFIGURATIONS)
-    collectives: tuple[str, ...] = FIVE
-    computations: tuple[str, ...] = ("dgemm",)
-    whole: bool = True
+    axes: Mapping[str, tuple[Value, ...]] = field(default_factory=lambda: {COLLECTIVE.name: FIVE})
+    leaves_out: str = ""
     grows: bool = False
 
-    def measures(self, benchmark: str, axes: Mapping[str, object]) -> bool:
-        """Whether a case of a benchmark, with these values of its axes, belongs to it."""
-        lists = {
-            "configuration": self.configurations,
-            "collective": self.collectives,
-            "computation": self.computations,
-        }
-        return benchmark in self.benchmarks and all(axes[name] in lists[name] for name in lists if name in axes)
+    def values(self, axis: Axis) -> tuple[Value, ...]:
+        """Of an axis, those that it measures."""
+        assert axis.usual is not None
+        return self.axes.get(axis.name, (axis.usual,))
 
 
 def loaded(named: str) -> tuple[str, ...]:
@@ -149,8 +148,8 @@ SUITES: Mapping[str, Suite] = {
         case_seconds=12,
         limit="5m",
         configurations=("basic", "async", "dedicated", "apphelper"),
-        collectives=PAPERS_FOUR,
-        whole=False,
+        axes={COLLECTIVE.name: PAPERS_FOUR},
+        leaves_out=COLLECTIVE.name,
     ),
     "nightly": Suite(
         purpose="regressions: 6 x 6 points from 1 to 32 ms",

@@ -11,7 +11,6 @@ from types import MappingProxyType
 from mpi_campaign import ROOT
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
-from mpi_campaign.planning import suites
 from mpi_campaign.processes import guarded
 
 EVENT = re.compile(
@@ -84,16 +83,15 @@ def command(
     policy: str,
     variables: Mapping[str, str] = MappingProxyType({}),
     parameters: Mapping[str, str] = MappingProxyType({}),
-    collectives: Sequence[str] = (),
+    loading: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
     """The ReFrame command line of a session; it works as well when it is typed.
 
     folder: where the session stages, writes its report and its JUnit file.  tests: pattern of display names.
     policy: serial for everything that is timed.  parameters: values that a test's parameter takes instead of its own.
-    collectives: those of the tests; what no suite has, ReFrame makes tests of only where it is named.
+    loading: environment variables without which ReFrame does not make the tests.
     """
-    unusual = ",".join(name for name in collectives if name not in suites.loaded(""))
-    variables_of_ours = [*((f"{suites.LOADED}={unusual}",) if unusual else ()), *environ.assignment()]
+    variables_of_ours = [*(f"{name}={value}" for name, value in loading.items()), *environ.assignment()]
     return [
         *(("env", *variables_of_ours) if variables_of_ours else ()),
         str(ROOT / ".venv" / "bin" / "reframe"),

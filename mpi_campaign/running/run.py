@@ -17,6 +17,7 @@ from mpi_campaign.children import environ
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, loading
 from mpi_campaign.planning.plan import (
     MANIFEST_VERSION,
     Options,
@@ -26,6 +27,7 @@ from mpi_campaign.planning.plan import (
     benchmarks_of,
     check,
     choose_network,
+    configurations_of,
     make_plan,
     place,
 )
@@ -40,6 +42,7 @@ from mpi_campaign.this_machine import host, machine
 from mpi_campaign.toolchains import builds, peers, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack import installed, matrix
+from postprocess.families.family import Value
 from postprocess.records import host_limits
 
 STEPS = 6
@@ -186,7 +189,7 @@ class Campaign:
             environments=list(environments),
             mode=self.options.suite,
             policy=policy,
-            collectives=self.options.collectives,
+            loading=loading(self.options.axes),
             **given,
         )
 
@@ -212,7 +215,6 @@ class Campaign:
             "threads_per_rank": str(plan.placements[turn.cores_per_rank].threads_per_rank),
             "budget_seconds": f"{plan.case_budget_seconds:.1f}",
             "time_limit": f"{plan.case_limit_seconds:.0f}s",
-            "cache": self.options.cache,
             "metadata_file": str(folder.session / "metadata.json"),
         }
         taken_over = self.resume or self.options.interleave
@@ -225,11 +227,13 @@ class Campaign:
             "peer_prefix": ":".join(self.options.peer_prefixes),
             "resume_from": str(folder.partial / "records") if taken_over else "",
             "repeat": str(turn.repeat) if turn.repeat > 1 else "",
-            "cores_per_rank": str(turn.cores_per_rank or ""),
             "basic_repeat": str(turn.basic_repeat or ""),
             "sizes_from": str(folder.session / same_sizes.FOLDER) if given_sizes else "",
         }
         variables |= {name: value for name, value in unusual.items() if value}
+        for name, choice in BY_SESSION.items():  # what every case of the run has is told, be it the usual value
+            if not choice.several or turn.axes[name] != choice.usual:
+                variables[name] = str(turn.axes[name])
         tests, parameters = [], {}
         for name, benchmark in benchmarks_of(self.options).items():
             wanted = [
@@ -239,13 +243,19 @@ class Campaign:
             ]
             if not wanted:
                 continue
-            axes = {  # without what is skipped everywhere: ReFrame would measure its fixtures before it skips it
-                axis: [value for value in values if any(getattr(case, axis) == value for case in wanted)]
-                for axis, values in axes_of(self.options, benchmark).items()
-            }
-            intervals = axes.pop("test_interval_ns", (0,))  # any number of them: ReFrame makes tests of those asked for
-            if any(intervals):
-                parameters[f"{benchmark.test}.test_interval_ns"] = ",".join(map(str, intervals))
+            # Without what is skipped everywhere: ReFrame would measure its fixtures before it skips it.
+            measured = {case.configuration for case in wanted}
+            configurations = configurations_of(self.options, benchmark)
+            axes: dict[str, list[Value]] = {"configuration": [one for one in configurations if one in measured]}
+            for choice in benchmark.choices:
+                if choice.by_session:
+                    continue
+                there = {case.parameters[choice.name] for case in wanted}
+                values = [value for value in axes_of(self.options, benchmark)[choice.name] if value in there]
+                if choice.legal:
+                    axes[choice.name] = values
+                elif values != [choice.usual]:  # any number of them: ReFrame makes tests of those asked for
+                    parameters[f"{benchmark.test}.{choice.name}"] = ",".join(map(str, values))
             tests.append(reframe_session.pattern(benchmark.test, axes))
         return self._session(
             folder,
@@ -293,8 +303,9 @@ class Campaign:
         plan = self._plan_again(folder, plan, resolved, manifest)
         watch = Watch(self.progress, plan, folder, on_end=lambda: run_folders.harvest(folder))
         launches = len(plan.to_measure)
-        alike = all(case.benchmark == "nbc_overlap" for case in plan.to_measure)
-        cells = f" of {plan.grid.points} point{'s' * (plan.grid.points != 1)}" if alike else ""
+        numbers = {BENCHMARKS[case.benchmark].points(plan.grid) for case in plan.to_measure}
+        points = numbers.pop() if len(numbers) == 1 else 0
+        cells = f" of {points} point{'s' * (points != 1)}" if points else ""
         seconds = plan.expected_measuring_seconds
         time = f", about {duration(seconds)}" if seconds else ""
         self.progress.step(f"measuring {launches} case{'s' * (launches != 1)}{cells}{time}")
@@ -382,7 +393,7 @@ class Campaign:
             "finished_utc": None,
             **now,
             "reframe_command": reframe_session.typed([*self._command(folder, plan), "--run"]),
-            "options": asdict(self.options),
+            "options": self.options.as_dict(),
             "toolchains": [{**asdict(one), "environment": one.environment} for one in resolved],
             "case_budget_seconds": plan.case_budget_seconds,
             "cases": [],
@@ -413,6 +424,7 @@ class Campaign:
 
     def _close(self, folder: RunFolder, manifest: dict[str, Any], *, interrupted: bool) -> int:
         from mpi_campaign.archive import rendering  # noqa: PLC0415 - pandas and matplotlib take a second to load
+        from postprocess.families import registry  # noqa: PLC0415 - likewise
 
         # A few seconds, and then everything is in its place: an interrupt here would only leave it half told.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -424,20 +436,23 @@ class Campaign:
             for case in cases
         )
         manifest["status"] = "complete" if complete else "incomplete"
-        manifest["seen"] = rendering.seen(folder)
         run_folders.write_manifest(folder, manifest)
-        rendering.write_tables(folder)
+        run = rendering.load(folder)
+        manifest["seen"] = rendering.seen(run)
+        run_folders.write_manifest(folder, manifest)
+        registry.write_tables(run)
         if complete:
             run_folders.finish(folder, manifest)
+        run = rendering.moved(run, folder)
         self.progress.step("writing the report")
         unwritten = ""
         try:
-            where = f"report: {rendering.write_report(folder)}"
+            where = f"report: {rendering.write_report(folder, run)}"
         except CampaignError as error:
             unwritten = f"no report: {error} (./campaign report {folder.run} -o FILE)"
             where = unwritten
         self.progress.line("")
-        for table in rendering.short_tables(folder):
+        for table in rendering.short_tables(run):
             self.progress.line(table)
             self.progress.line("")
         bad = [case for case in cases if case["result"] in ("fail", "missing")]

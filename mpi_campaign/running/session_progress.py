@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Plan
 from mpi_campaign.processes.progress import Countdown, Progress, duration
@@ -26,7 +27,6 @@ class Watch:
         self.cases = plan.to_measure
         self.plan = plan
         self.countdown = Countdown(len(plan.to_measure), plan.expected_measuring_seconds)
-        self.points = plan.grid.points
         self.running: Case | None = None
         self.launched = 0.0  # Unix time; a record that is older is of the launch before
 
@@ -72,7 +72,8 @@ class Watch:
             newest = max(written, key=lambda one: written[one], default=None)
             if newest is not None and written[newest] >= self.launched:
                 points = newest.read_bytes().count(b'"type":"point"')
-        planned = f" of {self.points}" if self.running.benchmark == "nbc_overlap" else ""
+        known = BENCHMARKS[self.running.benchmark].points(self.plan.grid)
+        planned = f" of {known}" if known else ""
         self.progress.status(
             f"  {self.countdown.done + 1:3d}/{self.countdown.total} {self.running.label}: "
             f"{points}{planned} points; {self.countdown.left}"

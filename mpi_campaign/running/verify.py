@@ -9,19 +9,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mpi_campaign.libraries import registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.identity import reported_version
 from mpi_campaign.libraries.versions import same_version
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.cases import Case
-from postprocess.drawing.text import size
-from postprocess.families.mpi_impact.record import MPI_IMPACT, ImpactRecord, load_impact
-from postprocess.families.mpi_impact.table import same_places
-from postprocess.families.nbc_overlap.points import expected_wire_bytes
-from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap
-from postprocess.families.nbc_overlap.validity import invalid_reasons
-from postprocess.families.peers.record import PeerRecord, peer_wire_bytes
+from postprocess.families import registry as families
+from postprocess.families.axes import CORES_PER_RANK
+from postprocess.families.family import Family, Spent
 from postprocess.records.fields import RecordError
 from postprocess.records.header import Header, Placement, Thread
 
@@ -34,116 +32,68 @@ in those of 9 s as in that of 100 min."""
 
 
 def faults_of_file(
-    path: Path, case: Case, family: str, version: str, basic_path: Path | None, wire_report: Path
+    path: Path, case: Case, library: str, version: str, basic_path: Path | None, wire_report: Path
 ) -> list[str]:
     """`faults` of record files; a file that cannot be read is a fault."""
+    family = families.of_benchmark(case.benchmark)
     try:
-        record = load_overlap(path)
-        basic = load_overlap(basic_path) if basic_path else None
+        record = families.load(path, family)
+        basic = families.load(basic_path, family) if basic_path else None
     except RecordError as error:
         return [str(error)]
-    return faults(record, case, family, version, basic, wire_report)
+    return faults(record, case, library, version, basic, wire_report)
 
 
-def faults(
-    record: OverlapRecord, case: Case, family: str, version: str, basic: OverlapRecord | None, wire_report: Path
-) -> list[str]:
+def faults(record: Any, case: Case, library: str, version: str, basic: Any, wire_report: Path) -> list[str]:
     """Everything in which a record is not what its case promised, each as one phrase; empty when all is well.
 
-    basic: the record of `basic` of the identical case, which other configurations are held against.
+    record: as the family of the case's benchmark sees it, one that tells where it ran.
+    library, version: of the toolchain.
+    basic: the record of `basic` of the identical case, which other configurations are held against; None without one.
     wire_report: what the wire's launcher wrote; read only where the network is a wire.
     """
-    header = record.header
-    found = [*_of_completeness(record), *_of_identity(record, case, family, version), *_of_plan(record, case)]
-    found += [*_of_share(header, case), *_of_cpus(header), *_of_placement(header)]
-    if header.configuration == case.configuration and record.footer is not None:
-        found += _of_idle_threads(header, family, record.footer.mpi_thread_cpu_ns, record.footer.wall_seconds)
-    if header.configuration == case.configuration != "basic":
-        progresses = registry.library(family).progresses
-        found += _of_configuration(header, basic.header if basic else None, progresses=progresses)
-        found += _of_work(record, None if progresses else basic)
-    if case.network.startswith("wire"):
-        found += _of_wire(record, wire_report)
-    elif case.network == "shm":
-        found += _of_shared_memory(record)
-    return found
-
-
-def faults_of_peer(record: PeerRecord, case: Case, basic_path: Path, wire_report: Path) -> list[str]:
-    """The same of another benchmark's record, which tells less: what it is bound to, and what that library told it.
-
-    basic_path: the record of `basic` of the identical case, whose library it must have run on.
-    """
-    header = record.header
-    found = [*_of_names(header, case, ("benchmark", "toolchain", "provider", "configuration", "network"))]
-    found += _of_names(record, case, ("cache", "collective", "repeat"))
-    if record.ranks_reported not in (None, header.ranks):
-        found.append(f"it ran on {record.ranks_reported} ranks, not {header.ranks}")
-    try:
-        standard = load_overlap(basic_path).header.mpi_standard
-    except RecordError as error:
-        return [*found, str(error)]
-    if header.mpi_standard not in ("", standard):
-        found.append(f"its library has MPI {header.mpi_standard}, that of basic {standard}")
-    if all(one.reason for one in record.results):
-        found.append(f"it gave up on every size: {record.results[0].reason}")
-    died = [f"{size(one.message_bytes)}: {one.reason}" for one in record.results if one.died]
-    if died:
-        found.append(f"{len(died)} of its {len(record.results)} launches died: {'; '.join(died)}")
-    if case.network.startswith("wire"):
-        found += _of_carried(peer_wire_bytes(record), wire_report)
-    return found
-
-
-def faults_of_unread_peer(benchmark: str, error: Exception, exit_code: int | None) -> list[str]:
-    """What to say of another benchmark whose output cannot be read: what is wrong with it, and how the job ended."""
-    return [f"{benchmark}: {error}", *([f"it ended with exit code {exit_code}"] if exit_code else [])]
-
-
-def faults_of_impact_file(path: Path, case: Case, family: str, version: str, basic_path: Path | None) -> list[str]:
-    """The same of a record of what an idle library costs."""
-    try:
-        record = load_impact(path)
-        basic = load_impact(basic_path) if basic_path else None
-    except RecordError as error:
-        return [str(error)]
+    header, family = record.header, families.of_benchmark(case.benchmark)
     found = [record.incomplete] if record.incomplete else []
-    found += [*_of_identity(record, case, family, version), *_of_share(record.header, case)]
-    found += [*_of_cpus(record.header), *_of_placement(record.header)]
-    if not same_places(record):
-        found.append("its launches did not compute on the same CPUs")
-    if record.header.configuration == case.configuration != "basic":
-        progresses = registry.library(family).progresses
-        found += _of_configuration(record.header, basic.header if basic else None, progresses=progresses)
-    if record.header.configuration == case.configuration:
-        with_mpi = [launch for launch in record.launches if launch.program == MPI_IMPACT]
-        for launch in with_mpi:
-            found += _of_idle_threads(record.header, family, launch.mpi_thread_cpu_ns, launch.wall_seconds)
-    return list(dict.fromkeys(found))  # a progress thread that was asked for may sleep: there is nothing to do
+    found += [*family.wrong(record), *_of_identity(header, case, library, version), *of_axes(header, case)]
+    found += [*_of_share(header, case), *_of_cpus(header), *_of_placement(header)]
+    if header.configuration == case.configuration:
+        for spent in _spent(record, family):
+            found += _of_idle_threads(header, library, spent.mpi_ns, spent.wall_seconds)
+    if header.configuration == case.configuration != "basic":
+        progresses = registry.library(library).progresses
+        found += _of_configuration(header, basic.header if basic else None, progresses=progresses)
+        found += _of_work(record, None if progresses else basic, family)
+    if family.payload is not None and case.network.startswith("wire"):
+        found += _of_wire(record, family.payload(record), wire_report)
+    elif family.payload is not None and case.network == "shm":
+        # The ranks of a node count as one in the least payload over other networks; over a wire each is alone.
+        alone = replace(record, header=replace(header, network="wire"))
+        found += _of_shared_memory(record, family.payload(alone))
+    return list(dict.fromkeys(found))
 
 
-def _of_completeness(record: OverlapRecord) -> Iterator[str]:
-    if not record.complete:
-        yield record.incomplete
-    errors = sum(point.data_errors for point in record.points)
-    if errors:
-        yield f"{errors} wrong values were received"
-    elif record.complete and all(invalid_reasons(point) for point in record.points):
-        reasons = dict.fromkeys(reason for point in record.points for reason in invalid_reasons(point))
-        yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
+def _spent(record: Any, family: Family) -> list[Spent]:
+    return family.inside.spent(record) if family.inside is not None else []
 
 
-def _of_names(of: object, case: Case, names: Iterable[str]) -> Iterator[str]:
+def of_names(of: object, case: Case, names: Iterable[str]) -> Iterator[str]:
     """Fields of a record, or of its header, that are not what its case has under the same name."""
     for name in names:
         if getattr(of, name) != getattr(case, name):
             yield f"{name} is {getattr(of, name)}, not {getattr(case, name)}"
 
 
-def _of_identity(record: OverlapRecord | ImpactRecord, case: Case, family: str, version: str) -> Iterator[str]:
-    header = record.header
-    yield from _of_names(header, case, ("toolchain", "provider", "configuration", "network", "benchmark"))
-    yield from _of_names(record, case, ("computation",))
+def of_axes(header: Header, case: Case) -> Iterator[str]:
+    """What the benchmark was told of the axes of its cases."""
+    for choice in BENCHMARKS[case.benchmark].choices:
+        name, wanted = choice.name, case.parameters[choice.name]
+        planned = header.plan.parameters.get(name, ())
+        if wanted not in planned:
+            yield f"{name} is {', '.join(map(str, planned)) or 'not told'}, not {wanted}"
+
+
+def _of_identity(header: Header, case: Case, family: str, version: str) -> Iterator[str]:
+    yield from of_names(header, case, ("toolchain", "provider", "configuration", "network", "benchmark"))
     reported = reported_version(family, header.mpi_library_version)
     first_line = header.mpi_library_version.strip().splitlines()[0] if header.mpi_library_version.strip() else "nothing"
     if reported is None:
@@ -154,14 +104,9 @@ def _of_identity(record: OverlapRecord | ImpactRecord, case: Case, family: str, 
 
 def _of_share(header: Header, case: Case) -> Iterator[str]:
     share = header.threads_per_rank + header.progress.given_up_cores
-    if case.cores_per_rank and not header.oversubscribed and share != case.cores_per_rank:
-        yield f"each rank has {share} cores, not {case.cores_per_rank}"
-
-
-def _of_plan(record: OverlapRecord, case: Case) -> Iterator[str]:
-    yield from _of_names(record, case, ("test_interval_ns", "cache"))
-    if case.collective not in record.planned_collectives:
-        yield f"collective is {', '.join(record.planned_collectives)}, not {case.collective}"
+    wanted = case.parameters[CORES_PER_RANK.name]
+    if wanted and not header.oversubscribed and share != wanted:
+        yield f"each rank has {share} cores, not {wanted}"
 
 
 def _of_cpus(header: Header) -> Iterator[str]:
@@ -254,13 +199,14 @@ def _of_library_threads(header: Header, basic: Header, *, progresses: bool) -> I
             yield from _of_freedom(rank, 1 if progresses else more)
 
 
-def _of_work(record: OverlapRecord, basic: OverlapRecord | None) -> Iterator[str]:
+def _of_work(record: Any, basic: Any, family: Family) -> Iterator[str]:
     """Each rank's progress thread must have used the processor, the library's more than its threads did in basic.
 
-    A count alone proves nothing: libraries start idle threads of their own, which wake up now and then.
+    A count alone proves nothing: libraries start idle threads of their own, which wake up now and then. Where nothing
+    is communicated a progress thread may sleep: there is nothing to do.
     """
     source, footer = CONFIGURATIONS[record.header.configuration].progress, record.footer
-    communicated_ns = sum(float(point.t_comm_ref_ns.sum()) for point in record.points)
+    communicated_ns = family.communicated_ns(record) if family.communicated_ns is not None else 0.0
     if footer is None or not communicated_ns:
         return
     if source == "application":
@@ -335,30 +281,28 @@ def cpus_of(cpuset: str) -> set[int]:
     return {cpu for first, _, last in spans for cpu in range(int(first), int(last or first) + 1)}
 
 
-def _of_shared_memory(record: OverlapRecord) -> Iterator[str]:
-    # The ranks of a node count as one in the least payload over other networks; over a wire each is alone.
-    alone = replace(record, header=replace(record.header, network="wire"))
-    sent, payload = _tcp_bytes(record), expected_wire_bytes(alone)
+def _of_shared_memory(record: Any, payload: int) -> Iterator[str]:
+    sent = _tcp_bytes(record)
     if sent is not None and 0 < payload <= sent:
         yield f"the ranks sent {sent} bytes over TCP, as much as the payload of {payload}, instead of sharing memory"
 
 
-def _tcp_bytes(record: OverlapRecord) -> int | None:
+def _tcp_bytes(record: Any) -> int | None:
     """What the connections of all ranks carried; None where the record does not say."""
     sent = record.footer.tcp_bytes_sent if record.footer is not None else None
     known = [rank for rank in sent or () if rank is not None]
     return sum(known) if sent is not None and len(known) == len(sent) else None
 
 
-def _of_wire(record: OverlapRecord, wire_report: Path) -> Iterator[str]:
-    expected = expected_wire_bytes(record)
-    yield from _of_carried(expected, wire_report)
+def _of_wire(record: Any, expected: int, wire_report: Path) -> Iterator[str]:
+    yield from of_carried(expected, wire_report)
     sent = _tcp_bytes(record)
     if sent is not None and sent < expected:
         yield f"the ranks sent {sent} bytes over TCP, less than the payload of {expected}: something else was used"
 
 
-def _of_carried(expected: int, wire_report: Path) -> Iterator[str]:
+def of_carried(expected: int, wire_report: Path) -> Iterator[str]:
+    """What a wire carried, as its launcher reported it, must be the payload at least."""
     try:
         carried = int(json.loads(wire_report.read_text())["link_bytes"])
     except (OSError, ValueError, KeyError) as error:

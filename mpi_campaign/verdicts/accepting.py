@@ -16,9 +16,7 @@ from mpi_campaign.processes.progress import Progress
 from mpi_campaign.verdicts.comparing import check_apart, write
 from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean
-from postprocess.families.mpi_impact.table import impact_of
-from postprocess.families.nbc_overlap.points import points_of
-from postprocess.families.nbc_overlap.record import overlaps_of
+from postprocess.families import registry
 from postprocess.records.host_limits import limits_words, starved_words
 from postprocess.records.run import Run, is_as_asked
 from postprocess.verdicts.acceptance import (
@@ -60,12 +58,17 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
     troubles = [case for folder in folders for case in _troubles(folder)]
     systems = [folder.system for folder in folders]  # under which they are kept, whatever their manifests say
     progress.status("computing the ratios and their intervals")
-    points = _joined([points_of(one).assign(system=name) for one, name in zip(runs, systems, strict=True)])
-    impacts = _joined([impact_of(one) for one in runs])
+    tables = {
+        family.name: _joined(
+            [_named(registry.found(one, family).table, s) for one, s in zip(runs, systems, strict=True)]
+        )
+        for family in registry.FAMILIES
+        if family.metrics
+    }
     progress.status("")
-    results = judge(
-        criteria, points, impacts, [record for one in runs for record in overlaps_of(one).records], troubles
-    )
+    by_node = [family for family in registry.FAMILIES if family.by_node is not None]
+    records = [record for family in by_node for one in runs for record in registry.read(one, family).records]
+    results = judge(criteria, tables, records, troubles)
     names = ", ".join(folder.run for folder in folders)
     for kind, target in files.items():
         page = kind == "html"
@@ -86,7 +89,8 @@ def _whole(folder: RunFolder, progress: Progress) -> Run:
     def tell(done: int, total: int) -> None:
         progress.status(f"checking run {folder.run}: {done} of {total} records")
 
-    wrong = next(store.faults(folder, tell), "") if folder.archived.is_dir() else next(iter(run.problems), "")
+    problems = rendering.problems(folder, run)
+    wrong = next(store.faults(folder, tell), "") if folder.archived.is_dir() else next(iter(problems), "")
     if wrong:
         raise CampaignError(f"run {folder.run}: {wrong}; nothing is accepted of a run that is not whole")
     return run
@@ -103,6 +107,11 @@ def _troubles(folder: RunFolder) -> list[dict[str, Any]]:
         if is_as_asked(case) and (why := starved_words(manifest, case))
     ]
     return [case for case in judged if not is_as_asked(case)] + stopped
+
+
+def _named(table: pd.DataFrame, system: str) -> pd.DataFrame:
+    """A table that says under which name of a system its run is kept, where it has such a column."""
+    return table.assign(system=system) if "system" in table else table
 
 
 def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

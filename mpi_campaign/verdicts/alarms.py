@@ -22,7 +22,7 @@ from mpi_campaign.verdicts.sides import Side
 from postprocess.drawing.text import clean
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts.compare import FASTER, METRICS
-from postprocess.verdicts.compare_text import effect_words, names_of, target_words, value_words
+from postprocess.verdicts.compare_text import POINT_AXES, effect_words, names_of, target_words, value_words
 from postprocess.verdicts.history import (
     FEWEST,
     Change,
@@ -235,7 +235,7 @@ def answer(alarms: Sequence[Alarm]) -> str:
 def _alarm_lines(alarm: Alarm) -> list[str]:
     change = alarm.change
     case = change.case
-    named = zip(("communication", "computation"), target_words(case), strict=True)
+    named = zip((one.title for one in POINT_AXES), target_words(case), strict=True)
     where = [f"{what} {target}" for what, target in named if target]
     ends = [effect_words(change.metric, end) for end in (change.low, change.high)]
     lines = [

@@ -6,8 +6,8 @@ unit] of another one.
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,47 +16,38 @@ import yaml
 
 from mpi_campaign import files
 from mpi_campaign.archive import consistency, run_folders, store
-from mpi_campaign.archive.references import INDEX, OF_SIZES, OWN, VERSION, enough_reliable, key, path_of
+from mpi_campaign.archive.references import INDEX, OWN, VERSION, key, path_of
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Options, grid_of
 from postprocess.drawing.text import clean
-from postprocess.families.mpi_impact.record import load_impact
-from postprocess.families.mpi_impact.table import impact_metrics, shown_reliable
-from postprocess.families.nbc_overlap.points import record_metrics
-from postprocess.families.nbc_overlap.record import load_overlap, message_sizes
+from postprocess.families import registry
+from postprocess.families.family import Bound, Family, Numbers
 from postprocess.records.fields import RecordError
 from postprocess.records.host_limits import starved_words
 from postprocess.records.run import is_as_asked
-from postprocess.statistics.limits import LEAST_DIFFERENCE, LEAST_RATIO
 
 QUANTILE = 0.95
 FEWEST_RUNS = 3
 
 
+Values: TypeAlias = dict[tuple[str, Bound, str, str], dict[str, list[float]]]
+"""By the ReFrame test, what is bounded, the key of the case, and, where only runs on the same sizes have it in common,
+sizes: the values of each run."""
+
+
 @dataclass(frozen=True)
-class Bound:
-    """Which number of a record has a reference: `absolute`, because all is well at 0, or a fraction above its median.
+class Told:
+    """What a record says: the key of its case, the ReFrame test that measures it, the bounds of its family, its
+    numbers, and why they can be no reference; or ""."""
 
-    margin: what a difference must at least be to matter.
-    """
-
-    metric: str
-    test: str
-    absolute: bool
-    margin: float
-
-
-BOUNDS = (
-    Bound("r_overhead", "nbc_overlap", absolute=True, margin=LEAST_DIFFERENCE),
-    Bound("r_overhead_vs_basic", "nbc_overlap", absolute=True, margin=LEAST_DIFFERENCE),
-    Bound(OF_SIZES, "nbc_overlap", absolute=False, margin=LEAST_RATIO),
-    Bound("r_mpi_impact", "mpi_impact", absolute=False, margin=LEAST_RATIO),
-)
-
-
-Values: TypeAlias = dict[tuple[Bound, str, str], dict[str, list[float]]]
+    key: str
+    test: str = ""
+    bounds: tuple[Bound, ...] = ()
+    numbers: Numbers = field(default_factory=lambda: Numbers({}))
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,21 +74,21 @@ def make(runs: Sequence[RunFolder]) -> Made:
     made_of: dict[str, int] = {}
     sizes_of: dict[str, str] = {}
     # Of several sizes those that most runs have.
-    for (bound, name, sizes), by_run in sorted(
-        values.items(), key=lambda item: (item[0][0].test, item[0][1], item[0][0].metric, -len(item[1]))
+    for (test, bound, name, sizes), by_run in sorted(
+        values.items(), key=lambda item: (item[0][0], item[0][2], item[0][1].metric, -len(item[1]))
     ):
         if name in sizes_of and sizes:
-            left_out[f"{OF_SIZES} on other sizes than most runs have"] += sum(map(len, by_run.values()))
+            left_out[f"{bound.metric} on other sizes than most runs have"] += sum(map(len, by_run.values()))
             continue
         if len(by_run) < FEWEST_RUNS:
             if sizes:
-                left_out[f"{OF_SIZES}: fewer than {FEWEST_RUNS} runs have the same sizes (--sizes-of)"] += 1
+                left_out[f"{bound.metric}: fewer than {FEWEST_RUNS} runs have the same sizes (--sizes-of)"] += 1
             else:
                 few[name] += 1
             continue
         if sizes:
             sizes_of[name] = sizes
-        entry = document.setdefault(bound.test, {"$index": [INDEX]}).setdefault(name, {})
+        entry = document.setdefault(test, {"$index": [INDEX]}).setdefault(name, {})
         entry[bound.metric] = _reference(bound, [float(np.median(launches)) for launches in by_run.values()])
         made_of[f"{name} {bound.metric}"] = len(by_run)
     if few:
@@ -119,7 +110,7 @@ def make(runs: Sequence[RunFolder]) -> Made:
             }
         ),
         "quantile": QUANTILE,
-        "margins": {bound.metric: bound.margin for bound in BOUNDS},
+        "margins": {bound.metric: bound.margin for family in registry.FAMILIES for bound in family.bounds},
         "runs_of": made_of,
         "sizes": sizes_of,
     }
@@ -128,19 +119,19 @@ def make(runs: Sequence[RunFolder]) -> Made:
 
 
 def _values_of(runs: Sequence[RunFolder]) -> tuple[Values, dict[str, int]]:
-    """What becomes references, by bound, key and, where only runs on the same sizes have it in common, sizes; and how
-    many records do not, by reason.
-    """
+    """What becomes references; and how many records do not, by reason."""
     values: Values = defaultdict(lambda: defaultdict(list))
     left_out: dict[str, int] = defaultdict(int)
     for run in runs:
-        for name, numbers, sizes, why in _records_of(run):
-            if why:
-                left_out[why] += 1
-            for bound in BOUNDS:
-                if not why and bound.metric in numbers and bound.test == numbers_test(name):
-                    same = sizes if bound.metric == OF_SIZES else ""
-                    values[bound, name, same][run.run].append(numbers[bound.metric])
+        for told in _records_of(run):
+            if told.why:
+                left_out[told.why] += 1
+                continue
+            for bound in told.bounds:
+                if bound.metric in told.numbers.values:
+                    same = told.numbers.sizes if bound.of_sizes else ""
+                    number = told.numbers.values[bound.metric]
+                    values[told.test, bound, told.key, same][run.run].append(number)
     return values, left_out
 
 
@@ -156,11 +147,6 @@ def _good(runs: Sequence[RunFolder]) -> list[RunFolder]:
     return kept
 
 
-def numbers_test(name: str) -> str:
-    """The ReFrame test of a key."""
-    return "mpi_impact" if ".mpi_impact" in name else "nbc_overlap"
-
-
 def _reference(bound: Bound, values: Sequence[float]) -> list[Any]:
     """ReFrame's (reference, lower, upper, unit), of a value per run; no lower bound: what is better is no fault."""
     high = float(np.quantile(values, QUANTILE))
@@ -170,8 +156,8 @@ def _reference(bound: Bound, values: Sequence[float]) -> list[Any]:
     return [round(middle, 4), None, round(high * (1 + bound.margin) / middle - 1, 4), "ratio"]
 
 
-def _records_of(run: RunFolder) -> Iterable[tuple[str, Mapping[str, float], str, str]]:
-    """Of every record of a run its key, its numbers, a digest of its sizes, and why it can be no reference; or "".
+def _records_of(run: RunFolder) -> Iterator[Told]:
+    """What every record of a run says that has numbers.
 
     A case that was worse than its reference was what was asked for all the same: without it, references would know only
     what they let pass.
@@ -183,51 +169,36 @@ def _records_of(run: RunFolder) -> Iterable[tuple[str, Mapping[str, float], str,
         grid = grid_of(Options(suite=manifest["suite"], comm_times=comm, comp_times=comp)).name
         judged = [case for case in manifest["cases"] if case["result"] != "skip"]
         good = [case for case in judged if is_as_asked(case)]
-        cases = [Case(**{name: case[name] for name in Case.__dataclass_fields__ if name in case}) for case in good]
+        cases = [Case.from_manifest(case) for case in good]
     except (KeyError, TypeError, ValueError) as error:
         raise CampaignError(f"{run.path / run_folders.MANIFEST} is not what a run writes: {error!r}") from error
     for case in judged:
         if case not in good:
-            yield str(case.get("case")), {}, "", "failed, or was not measured"
+            yield Told(str(case.get("case")), why="failed, or was not measured")
     for case in cases:
         if stopped := starved_words(manifest, case.as_dict()):
-            yield case.label, {}, "", stopped
+            yield Told(case.label, why=stopped)
             continue
-        path = run.records / f"{case.stem}.jsonl"
+        family = registry.of_benchmark(case.benchmark)
         try:
-            if case.benchmark == "mpi_impact":
-                yield _impact_numbers(case, path, grid)
-            elif case.benchmark == "nbc_overlap":
-                yield _overlap_numbers(run, case, path, grid)
+            if family.numbers is not None and family.bounds:
+                yield _numbers(run, case, family, family.numbers, grid)
         except RecordError as error:
             raise CampaignError(f"{run.run}: {error}") from error
 
 
-def _impact_numbers(case: Case, path: Path, grid: str) -> tuple[str, Mapping[str, float], str, str]:
-    record = load_impact(path)
+def _numbers(
+    run: RunFolder, case: Case, family: Family, numbers_of: Callable[[Path, Path | None], Numbers], grid: str
+) -> Told:
+    """Raises RecordError."""
+    path = run.records / f"{case.stem}.jsonl"
+    record = registry.load(path, family)
     header = record.header
+    beside = None if case.basic in (None, case) else run.records / f"{case.basic.stem}.jsonl"
+    numbers = numbers_of(path, beside if beside is not None and beside.is_file() else None)
     named = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
-    why = "oversubscribed" if header.oversubscribed else "" if record.complete else "incomplete"
-    if not why and not shown_reliable(record):
-        why = "the impact of an idle library is not reliable"
-    return named, impact_metrics(record), "", why
-
-
-def _overlap_numbers(run: RunFolder, case: Case, path: Path, grid: str) -> tuple[str, Mapping[str, float], str, str]:
-    record = load_overlap(path)
-    header = record.header
-    basic = case.basic
-    beside = None if basic in (None, case) else run.records / f"{basic.stem}.jsonl"
-    numbers = record_metrics(path, beside if beside is not None and beside.is_file() else None)
-    named = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
-    sizes = message_sizes(path)
-    if header.oversubscribed:
-        return named, numbers, sizes, "oversubscribed"
-    if not record.complete:
-        return named, numbers, sizes, "incomplete"
-    if not enough_reliable(numbers):
-        return named, numbers, sizes, "less than half of its points are reliable"
-    return named, numbers, sizes, ""
+    why = "oversubscribed" if header.oversubscribed else numbers.doubt if record.complete else "incomplete"
+    return Told(named, BENCHMARKS[case.benchmark].test, family.bounds, numbers, why)
 
 
 def write(system: str, made: Made) -> Path:

@@ -21,10 +21,13 @@ from postprocess.drawing.text import clean
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 
-def environment() -> jinja2.Environment:
-    """For pages and styles: every value is cleaned of control characters and escaped, and a missing one is an error."""
+def environment(*folders: Path) -> jinja2.Environment:
+    """For pages and styles: every value is cleaned of control characters and escaped, and a missing one is an error.
+
+    folders: where further templates are.
+    """
     return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+        loader=jinja2.FileSystemLoader([TEMPLATES, *folders]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         finalize=lambda value: clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value,

@@ -1,4 +1,4 @@
-"""Pictures for papers and slides: their formats, their style, written whole or not at all."""
+"""Pictures for papers and slides: their style, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-
-KINDS = ("svg", "png", "pdf")
-"""The formats of pictures."""
 
 STYLE: Any = {
     "font.family": "DejaVu Sans",

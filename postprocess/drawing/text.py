@@ -64,6 +64,16 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:.0f} %" if math.isfinite(fraction) else "-"
 
 
+def share(fraction: float) -> str:
+    """A small fraction as people read it: ``0.4 %``, ``< 0.1 %``, ``12 %``; ``-`` for NaN."""
+    if not math.isfinite(fraction):
+        return "-"
+    percent = 100 * fraction
+    if 0 < percent < 0.1:
+        return "< 0.1 %"
+    return f"{percent:.1f} %" if percent < 9.95 else f"{percent:.0f} %"
+
+
 def change(fraction: float) -> str:
     """A relative change in per cent with its sign, two digits at least: ``+18 %``, ``-0.4 %``, ``0 %``."""
     if not math.isfinite(fraction):

@@ -19,13 +19,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from postprocess.drawing.text import duration
+from postprocess.drawing.text import duration, share
 from postprocess.families.timing_selfcheck.judgement import (
     RESIDUAL_AIM_WITHIN_NS,
     RESIDUAL_AIMS_BETWEEN_NS,
     START_AIM_NS,
     YES_LIMIT,
-    share,
 )
 from postprocess.quality.measurement import BETWEEN, WITHIN, ClockError, Figures, Known, Starts, Stops, Variation
 from postprocess.quality.measurement_text import CLOCK, LAUNCHES, METHODS, PLACES, RULE_TITLES, START, STOP

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from postprocess.drawing.text import clean, duration
-from postprocess.families.timing_selfcheck.judgement import YES_LIMIT, share
+from postprocess.drawing.text import clean, duration, share
+from postprocess.families.timing_selfcheck.judgement import YES_LIMIT
 from postprocess.quality.measurement import (
     BETWEEN,
     HOLD_AIM_SECONDS,

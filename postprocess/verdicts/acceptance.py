@@ -35,12 +35,10 @@ import pandas as pd
 import yaml
 
 from postprocess.drawing.text import clean
-from postprocess.families.mpi_impact.table import CASE as IMPACT_CASE
-from postprocess.families.nbc_overlap.points import CASE, COLUMNS
-from postprocess.families.nbc_overlap.record import OverlapPoint, OverlapRecord
+from postprocess.families import registry
+from postprocess.families.family import Family, RankTimes
 from postprocess.records.fields import Json
-from postprocess.statistics.metrics import MIN_REPETITIONS, Floats, as_float, median_estimate
-from postprocess.verdicts.launches import CELL
+from postprocess.statistics.metrics import Floats, as_float, median_estimate
 
 PASS, FAIL, NOT_TESTED = "PASS", "FAIL", "NOT TESTED"
 
@@ -53,16 +51,21 @@ TAKE: Mapping[str, Callable[[Floats], float]] = {
 EXTREMES = ("min", "max")
 """Which of the points decides is not known unless all of them are."""
 POINTS = ("all", "diagonal")
-HOST_METRICS = ("t_comp_ref_ns", "t_comm_ref_ns")
-POINT_METRICS = tuple(name for name in COLUMNS if f"{name}_ci95_low" in COLUMNS)
-"""Without an interval nothing can be passed."""
-IMPACT_METRICS = ("r_mpi_impact",)
-NUMBERS = (
-    "ranks", "nodes", "threads_per_rank", "given_up_cores", "test_interval_ns", "comm_target_ns", "comp_target_ns",
-)  # fmt: skip
-WHERE = (*(name for name in CASE if name != "launch"), "comm_target_ns", "comp_target_ns")
-IMPACT_WHERE = tuple(name for name in WHERE if name in (*IMPACT_CASE, "comp_target_ns"))
-HOST_WHERE = tuple(name for name in WHERE if name not in ("system", "given_up_cores", *CELL))
+FAMILY_OF: Mapping[str, Family] = {
+    name: family
+    for family in registry.FAMILIES
+    if family.metrics
+    for name in family.columns
+    if f"{name}_ci95_low" in family.columns
+}
+"""By the name of a metric. Without an interval nothing can be passed."""
+BY_NODE: Mapping[str, Family] = {
+    name: family for family in registry.FAMILIES if family.by_node is not None for name in family.by_node.metrics
+}
+"""The same of what nodes are held against each other by."""
+NUMBERS = tuple(one.name for one in registry.AXES if one.kind == "integer" and one.of != "launch")
+NOT_BY_NODE = ("system", "given_up_cores")
+"""Axes that the header of a record does not have by these names."""
 
 
 class CriteriaError(ValueError):
@@ -170,16 +173,28 @@ def _criterion(given: Any, number: int) -> Criterion:
         raise refuse(f"by '{clean(by)}': only host")
     if by and "take" in given:
         raise refuse("take is not for by: host, where the worst node decides: leave it out")
-    legal = HOST_METRICS if by else (*POINT_METRICS, *IMPACT_METRICS)
+    legal = tuple(BY_NODE if by else FAMILY_OF)
     metric, points, take = given.get("metric"), given.get("points", "all"), given.get("take", "median")
     for what, value, words in (("metric", metric, legal), ("points", points, POINTS), ("take", take, tuple(TAKE))):
         if value not in words:
             raise refuse(f"{what} '{clean(value)}': one of {', '.join(words)}")
-    names = HOST_WHERE if by else IMPACT_WHERE if metric in IMPACT_METRICS else WHERE
+    names = where_by_node(BY_NODE[str(metric)]) if by else where_of(FAMILY_OF[str(metric)])
     wanted, (most, least) = _wanted(given, names, refuse), _bounds(given, refuse)
     named = str(given.get("name") or f"criterion {number}")
     hosts = _hosts(given, refuse)
     return Criterion(named, str(metric), wanted, str(points), str(take), by == "host", most, least, hosts)
+
+
+def where_of(family: Family) -> tuple[str, ...]:
+    """By what the cases of a family can be chosen."""
+    own = {one.name for one in family.axes if one.of != "launch"}
+    return tuple(one.name for one in registry.AXES if one.name in own)
+
+
+def where_by_node(family: Family) -> tuple[str, ...]:
+    """The same where nodes are compared at each point."""
+    points = {one.name for one in family.axes if one.of == "point"}
+    return tuple(name for name in where_of(family) if name not in points and name not in NOT_BY_NODE)
 
 
 def _wanted(
@@ -235,31 +250,26 @@ def _is_number(value: Any) -> bool:
 
 def judge(
     criteria: Criteria,
-    points: pd.DataFrame,
-    impact: pd.DataFrame,
-    records: Sequence[OverlapRecord],
+    tables: Mapping[str, pd.DataFrame],
+    records: Sequence[Any],
     troubles: Sequence[Json] = (),
 ) -> tuple[Result, ...]:
-    """Hold runs against the criteria: their points, the impact of an idle library, and their records.
+    """Hold runs against the criteria: their tables by the name of the family, and the records whose nodes are compared.
 
     troubles: the cases of their manifests that failed or are missing. What asks for one of these is not tested.
     """
-    return tuple(_judged(one, points, impact, records, troubles) for one in criteria.criteria)
+    return tuple(_judged(one, tables, records, troubles) for one in criteria.criteria)
 
 
 def _judged(
-    one: Criterion,
-    points: pd.DataFrame,
-    impact: pd.DataFrame,
-    records: Sequence[OverlapRecord],
-    troubles: Sequence[Json],
+    one: Criterion, tables: Mapping[str, pd.DataFrame], records: Sequence[Any], troubles: Sequence[Json]
 ) -> Result:
     trouble = next((case for case in troubles if _asks_for(one, case)), None)
     if trouble is not None:
         return _not_tested(one, f"{trouble.get('case') or 'a case'}: {trouble.get('result')}, {trouble.get('reason')}")
     if one.by_host:
         return _by_host(one, records)
-    table = impact if one.metric in IMPACT_METRICS else points
+    table = tables[FAMILY_OF[one.metric].name]
     if one.points == "diagonal" and "comm_target_ns" in table:
         table = table[table["comm_target_ns"] == table["comp_target_ns"]]
     chosen, lacking = _where(table, one.where)
@@ -286,8 +296,8 @@ def _judged(
 
 def _asks_for(one: Criterion, case: Json) -> bool:
     """Whether a criterion is about a case of a manifest, as far as that tells."""
-    benchmark = "mpi_impact" if one.metric in IMPACT_METRICS else "nbc_overlap"
-    return case.get("benchmark", "nbc_overlap") == benchmark and all(
+    family = BY_NODE[one.metric] if one.by_host else FAMILY_OF[one.metric]
+    return case.get("benchmark", *registry.MAIN.benchmarks) in family.benchmarks and all(
         case[key] in values for key, values in one.where.items() if key in case
     )
 
@@ -341,7 +351,7 @@ def _not_tested(one: Criterion, why: str) -> Result:
     return Result(one, NOT_TESTED, math.nan, math.nan, math.nan, (why,))
 
 
-def host_ratios(records: Sequence[OverlapRecord], one: Criterion) -> dict[str, tuple[float, ...]]:
+def host_ratios(records: Sequence[Any], one: Criterion) -> dict[str, tuple[float, ...]]:
     """Of each host its time at each point over the median host's there; hosts by name. Empty with one host.
 
     Of an even number the faster of the two in the middle is the median host: of two, the slower one is held against the
@@ -350,23 +360,21 @@ def host_ratios(records: Sequence[OverlapRecord], one: Criterion) -> dict[str, t
     Hosts of one record are compared at each of its points. Records of one host each, made on every node in turn, are
     compared where case, point and size are the same. Points with wrong data or too few repetitions do not count.
     """
+    where = where_of(BY_NODE[one.metric])
     times: dict[Hashable, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for number, record in enumerate(records):
         header = record.header
         hosts: dict[str, list[int]] = defaultdict(list)
         for place in header.placement:
             hosts[place.host].append(place.rank)
-        case = tuple(str(value) for name in WHERE if (value := _of_whole(record, name)) is not None)
-        for point in record.points:
-            computed = one.metric == "t_comp_ref_ns"
-            by_rank = point.rank_comp_ref_ns if computed else point.rank_comm_ref_ns
-            if not _counts(one, point) or len(by_rank) != header.ranks:
+        case = tuple(str(value) for name in where if (value := _of_whole(record, name)) is not None)
+        for point in _rank_times(record, one):
+            if not _counts(one, point) or len(point.by_rank) != header.ranks:
                 continue
-            size = point.work_size if computed else point.message_bytes
-            alone = (*case, point.collective, point.comm_target_ns, point.comp_target_ns, size)
+            alone = (*case, *point.axes.values(), point.size)
             cell = alone if len(hosts) == 1 else (number, point.index)
             for host, ranks in hosts.items():
-                known = [float(by_rank[rank]) for rank in ranks if rank < len(by_rank)]
+                known = [point.by_rank[rank] for rank in ranks if rank < len(point.by_rank)]
                 times[cell][host] += [max(known)] if known else []
     found: dict[str, list[float]] = defaultdict(list)
     for by_host in times.values():
@@ -378,32 +386,38 @@ def host_ratios(records: Sequence[OverlapRecord], one: Criterion) -> dict[str, t
     return {host: tuple(ratios) for host, ratios in sorted(found.items())}
 
 
-def _counts(one: Criterion, point: OverlapPoint) -> bool:
+def _rank_times(record: Any, one: Criterion) -> Iterable[RankTimes]:
+    by_node = BY_NODE[one.metric].by_node
+    return by_node.times(record, one.metric) if by_node is not None else ()
+
+
+def _counts(one: Criterion, point: RankTimes) -> bool:
     """Whether a point is one that a criterion of nodes asks for, and can be believed."""
-    asked = point.collective in one.where.get("collective", (point.collective,))
-    on_diagonal = one.points != "diagonal" or point.comm_target_ns == point.comp_target_ns
-    return asked and on_diagonal and not point.data_errors and point.repetitions >= MIN_REPETITIONS
+    asked = all(point.axes[key] in values for key, values in one.where.items() if key in point.axes)
+    targets = [point.axes[axis.name] for axis in BY_NODE[one.metric].axes if axis.of == "point"]
+    on_diagonal = one.points != "diagonal" or len(set(targets)) == 1
+    return asked and on_diagonal and point.good
 
 
-def _is(record: OverlapRecord, where: Mapping[str, tuple[Any, ...]]) -> bool:
+def _is(record: Any, where: Mapping[str, tuple[Any, ...]]) -> bool:
     known = ((_of_whole(record, key), values) for key, values in where.items())
     return all(value in values for value, values in known if value is not None)
 
 
-def _of_whole(record: OverlapRecord, name: str) -> Any:
+def _of_whole(record: Any, name: str) -> Any:
     """What a whole record has of a column; None where that is another at each of its points, or elsewhere."""
     return getattr(record, name, getattr(record.header, name, None))
 
 
-def _by_host(one: Criterion, records: Sequence[OverlapRecord]) -> Result:
+def _by_host(one: Criterion, records: Sequence[Any]) -> Result:
     """The weakest node decides; every node beyond a bound is named."""
     chosen = [record for record in records if _is(record, one.where)]
     lacking = _missing(
         one.where,
         (
-            tuple(point.collective if key == "collective" else _of_whole(record, key) for key in one.where)
+            tuple(point.axes[key] if key in point.axes else _of_whole(record, key) for key in one.where)
             for record in chosen
-            for point in record.points
+            for point in _rank_times(record, one)
         ),
     )
     for wrong, why in (

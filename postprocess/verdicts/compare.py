@@ -10,22 +10,26 @@ import os
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from postprocess.families.nbc_overlap.points import CASE
+from postprocess.families import registry
+from postprocess.families.axes import PLACEMENT
+from postprocess.families.family import Metric
 from postprocess.statistics import effects
 from postprocess.statistics.limits import Limits
 from postprocess.statistics.metrics import Floats, work_share
-from postprocess.verdicts.launches import CELL
 
 SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
 VERDICTS = (SLOWER, FASTER, SAME, UNKNOWN)
 
-KEY = [*(name for name in CASE if name != "launch"), *CELL, "oversubscribed"]
+CELL = [one.name for one in registry.AXES if one.of == "point"]
+"""What names a case on a map."""
+
+KEY = [*(one.name for one in registry.AXES if one.of == "case"), *CELL, "oversubscribed"]
 """What names a case, on one side."""
 
 GROUP = [name for name in KEY if name not in CELL]
@@ -33,49 +37,10 @@ GROUP = [name for name in KEY if name not in CELL]
 
 RUN, LAUNCH = "run", "launch"
 PLURAL = {RUN: "runs", LAUNCH: "launches"}
-PLACEMENT = {
-    "system": "system {}", "provider": "from {}", "ranks": "{} ranks", "nodes": "{} nodes",
-    "threads_per_rank": "{} threads per rank", "given_up_cores": "{} cores given up",
-}  # fmt: skip
-"""Columns of KEY that are only told where cases differ in them, and how."""
-
-
-@dataclass(frozen=True)
-class Metric:
-    """What can be compared.
-
-    ratio: its effect is a ratio, else a difference.  same: those of SIZES that must be the same on both sides.
-    state: the column that a launch must have true to count.  better: which values are, the smaller or the larger ones.
-    """
-
-    name: str
-    title: str
-    ratio: bool
-    same: tuple[str, ...] = ()
-    state: str = "valid"
-    better: Literal["smaller", "larger"] = "smaller"
-
-    def is_worse(self, value: float, other: float, limits: Limits) -> bool:
-        """Whether a value is worse than another one by so much that it matters."""
-        low, high = (other, value) if self.better == "smaller" else (value, other)
-        return high >= (low * (1 + limits.least_ratio) if self.ratio else low + limits.least_difference)
-
-
-METRICS = {
-    one.name: one
-    for one in (
-        Metric("t_measured_ns", "time with overlap", ratio=True, same=("message_bytes", "work_size")),
-        Metric("t_comm_ref_ns", "communication alone", ratio=True, same=("message_bytes",)),
-        Metric("t_comp_ref_ns", "computation alone", ratio=True, same=("work_size",)),
-        Metric("r_overhead", "overhead ratio", ratio=False, state="reliable"),
-        Metric("r_overhead_vs_basic", "overhead ratio against basic", ratio=False, state="reliable"),
-        Metric("r_comm", "communication concurrency ratio", ratio=False, state="reliable"),
-        Metric("r_comp_slowdown", "computation slowdown ratio", ratio=False, state="reliable"),
-        Metric("speedup_vs_basic", "speed-up over basic", ratio=True, state="reliable", better="larger"),
-        Metric("r_mpi_impact", "impact of an idle library", ratio=True, same=("work_size",), state="reliable"),
-    )
-}
-USUAL = ("t_measured_ns", "t_comm_ref_ns", "r_overhead", "r_overhead_vs_basic", "r_mpi_impact")
+METRICS = registry.METRICS
+"""What can be compared, by name."""
+USUAL = tuple(name for name, one in METRICS.items() if one.usual)
+"""What is compared without being asked for."""
 
 
 ROW = [
@@ -179,21 +144,25 @@ def _of_the_same_work(both: pd.DataFrame) -> pd.DataFrame:
     Work is the same per thread; what gives up a core does less of it in all.
     """
     work = work_share(both["threads_per_rank"], both["given_up_cores"])
-    scales = {"t_measured_ns": 1 / work, "t_comp_ref_ns": 1 / work, "speedup_vs_basic": work}
+    scales = {"time": 1 / work, "rate": work}
     table: pd.DataFrame = both.assign(
         threads_per_rank=both["threads_per_rank"] + both["given_up_cores"],
-        **{name: both[name] * scale for name, scale in scales.items() if name in both},
+        **{one.name: both[one.name] * scales[one.with_work] for one in METRICS.values() if _is_scaled(one, both)},
     )
     return table
 
 
+def _is_scaled(metric: Metric, both: pd.DataFrame) -> bool:
+    return metric.with_work != "neither" and metric.name in both
+
+
 def placements(cases: pd.DataFrame) -> pd.Series[str]:
     """Of each row in words what is not the same everywhere, of PLACEMENT, and whether it is oversubscribed."""
-    varying = [name for name in PLACEMENT if name in cases and cases[name].nunique(dropna=False) > 1]
-    number, first = numbered(cases, [*varying, "oversubscribed"])
+    varying = [one for one in PLACEMENT if one.name in cases and cases[one.name].nunique(dropna=False) > 1]
+    number, first = numbered(cases, [*(one.name for one in varying), "oversubscribed"])
 
     def said(row: Mapping[Hashable, Any]) -> str:
-        parts = [PLACEMENT[name].format(row[name]) for name in varying]
+        parts = [one.words(row[one.name]) for one in varying]
         return ", ".join(parts + ["oversubscribed"] * bool(row["oversubscribed"]))
 
     words = np.array([said(row) for row in first.to_dict("records")], dtype=object)
@@ -314,7 +283,7 @@ def _of_one_size(
 
 
 def _other_sizes(metric: Metric) -> str:
-    what = " or ".join({"message_bytes": "messages", "work_size": "work"}[name] for name in metric.same)
+    what = " or ".join(one.title for one in registry.SIZES if one.name in metric.same)
     return f"A and B have {what} of other sizes: each was calibrated by itself (--sizes-of RUN)"
 
 

@@ -12,7 +12,9 @@ import numpy as np
 
 from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean, duration, ratio
-from postprocess.families.nbc_overlap.points import configuration_words, points_as_json
+from postprocess.families import registry
+from postprocess.families.axes import configuration_words
+from postprocess.records.as_json import rows_as_json
 from postprocess.verdicts.compare import (
     FASTER,
     LAUNCH,
@@ -26,6 +28,8 @@ from postprocess.verdicts.compare import (
 )
 from postprocess.verdicts.junit import FAILURE, SKIPPED, TestCase, junit, suites
 
+POINT_AXES = tuple(one for one in registry.AXES if one.of == "point")
+"""In what the cases of one map differ."""
 MOST_ADVISED = 1000
 """Of launches: nobody measures more."""
 MOST_RUNS = 3
@@ -156,8 +160,10 @@ def _maps_text(found: Comparison) -> str:
 
 def _changes_text(found: Comparison, *, every: bool) -> str:
     rows = found.rows if every else found.rows[found.rows["verdict"].isin([SLOWER, FASTER])]
-    heads = ["verdict", "toolchain", "network", "configuration", "collective", "comm", "comp", "metric", "A", "B"]
-    heads += ["B against A", "95 %", found.units, "rate", "why not"]
+    heads = ["verdict", "toolchain", "network", "configuration", "collective", *(one.head for one in POINT_AXES)]
+    heads += ["metric", "A", "B", "B against A", "95 %", found.units, "rate", "why not"]
+    behind = 5 + len(POINT_AXES)
+    right = {*range(5, behind), *range(behind + 1, behind + 4), behind + 6}
     lines = [
         [
             row["verdict"],
@@ -174,15 +180,13 @@ def _changes_text(found: Comparison, *, every: bool) -> str:
         for row in (rows if every else rows.head(MOST_LINES)).to_dict("records")
     ]
     left = f"and {len(rows) - len(lines)} more, shown with --all" if len(rows) > len(lines) else ""
-    return "\n".join(filter(None, [aligned(heads, lines, right={5, 6, 8, 9, 10, 13}), left])) if lines else ""
+    return "\n".join(filter(None, [aligned(heads, lines, right), left])) if lines else ""
 
 
 def names_of(row: Mapping[Any, Any]) -> list[str]:
     """Toolchain, network, configuration and collective of a case, its benchmark where that has no collectives; empty is
     what the sides differ in."""
-    full = {
-        "configuration": "", "cache": "warm", "computation": "dgemm", "test_interval_ns": 0, "placement": "", **row,
-    }  # fmt: skip
+    full = {"configuration": "", "placement": "", **row}
     what = full.get("collective") or full.get("benchmark", "")
     words = ", ".join(filter(None, [configuration_words(full).lstrip(", "), full["placement"]]))
     named = {**full, "configuration": words, "collective": what}
@@ -197,8 +201,8 @@ def value_words(metric: str, value: float) -> str:
 
 
 def target_words(row: Mapping[Any, Any]) -> list[str]:
-    """The communication and the computation time that a case stands for; empty where there is no communication."""
-    return [duration(row[name]) if row[name] else "" for name in ("comm_target_ns", "comp_target_ns")]
+    """What a case stands for on each of POINT_AXES, such as its communication time; empty where it has none."""
+    return ["" if one.is_usual(row[one.name]) else one.words(row[one.name]) for one in POINT_AXES]
 
 
 def effect_words(metric: str, effect: float) -> str:
@@ -262,9 +266,9 @@ def _document(found: Comparison, sides: Sequence[str]) -> dict[str, Any]:
         "remarks": found.remarks,
         "verdicts": {verdict: found.count(verdict) for verdict in VERDICTS},
         "cannot_tell": reasons(found),
-        "cases": points_as_json(found.rows.drop(columns="placement")),
-        "only_in_a": points_as_json(found.only_a.drop(columns="placement")),
-        "only_in_b": points_as_json(found.only_b.drop(columns="placement")),
+        "cases": rows_as_json(found.rows.drop(columns="placement")),
+        "only_in_a": rows_as_json(found.only_a.drop(columns="placement")),
+        "only_in_b": rows_as_json(found.only_b.drop(columns="placement")),
     }
 
 
@@ -301,7 +305,7 @@ def comparisons_markdown(pairs: Pairs, *, every: bool = False) -> str:
 
 def comparison_markdown(found: Comparison, sides: Sequence[str], *, every: bool = False) -> str:
     """For a pull request: the answer, then a table of what changed, or of every case."""
-    heads = ["verdict", "case", "comm", "comp", "metric", "A", "B", "B against A", "95 %"]
+    heads = ["verdict", "case", *(one.head for one in POINT_AXES), "metric", "A", "B", "B against A", "95 %"]
     changed = found.rows if every else found.rows[found.rows["verdict"].isin([SLOWER, FASTER])]
     cells = [
         [

@@ -24,12 +24,14 @@ import pandas as pd
 import ruptures  # type: ignore[import-untyped]
 from scipy import ndimage, stats
 
+from postprocess.families import registry
+from postprocess.families.family import Metric
 from postprocess.records import host_limits
 from postprocess.records.let_in import let_in_of
 from postprocess.statistics.effects import false_discovery_adjusted
 from postprocess.statistics.limits import HISTORY_RATE, Limits
 from postprocess.statistics.metrics import MIN_REPETITIONS, Floats, difference_estimate, median_estimate
-from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, Metric, numbered, placements
+from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, numbered, placements
 
 FEWEST = MIN_REPETITIONS
 """Runs on each side of a change, enough for the interval of a median; a series needs twice as many."""
@@ -107,8 +109,11 @@ class Series:
 
 
 def _key(case: Mapping[str, Any], metric: str) -> tuple[str, ...]:
-    named = [name for name in (*KEY, *METRICS[metric].same) if name in case]
-    return (*(f"{name}={case[name]}" for name in named), metric)
+    family = registry.FAMILY_OF[metric]
+    others = [one for one in family.axes if one.of != "launch" and one.name in case]
+    unusual = [one.name for one in others if not one.is_usual(case[one.name])]
+    named = dict.fromkeys([*family.named_by, *unusual, "oversubscribed", *METRICS[metric].same])
+    return (*(f"{name}={case[name]}" for name in named if name in case), metric)
 
 
 def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:

@@ -1,10 +1,7 @@
 """Launches of archived runs as one table, made fast: what comparisons, histories and references start from.
 
-A row is one point of one launch; or, of `mpi_impact`, one computation time of one of its cases, which has many launches
-of two programs and counts as one: its communication target and its message are 0. Times and `r_overhead` are made here
-from the samples, by today's formulas, so that runs which an older version archived compare fairly. Ratios that need
-every rank's own samples, or those of another configuration, are taken from the archived tables; only records have what
-they are made of.
+A row is one point of one launch of any family. It has the axes of all families; what has not one of them has its usual
+value there, and of the metrics it has those of its own family.
 """
 
 from __future__ import annotations
@@ -12,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -24,38 +21,25 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from postprocess.drawing.text import clean
-from postprocess.families.mpi_impact.record import impacts_of
-from postprocess.families.mpi_impact.table import CASE as IMPACT_CASE
-from postprocess.families.mpi_impact.table import impact_of, impact_table
-from postprocess.families.nbc_overlap.points import CASE, points_of
-from postprocess.families.nbc_overlap.record import overlaps_of
+from postprocess.families import registry
+from postprocess.families.family import STATE, Axis, Family, Launches
 from postprocess.records.fields import RecordError, fail
-from postprocess.records.run import MANIFEST_VERSION, failed_records, load_run
-from postprocess.statistics import metrics
-from postprocess.statistics.effects import Integers, repetition_medians
+from postprocess.records.run import MANIFEST_VERSION, Run, failed_records, load_run
 
-CELL = ["comm_target_ns", "comp_target_ns"]
-SIZES = ["message_bytes", "work_size"]
-TIMES = ["t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns"]
-AGAINST_BASIC = ["r_overhead_vs_basic", "speedup_vs_basic"]
-ARCHIVED = [*AGAINST_BASIC, "r_comm", "r_comp_slowdown"]
-WORDS = [
-    "benchmark", "collective", "system", "toolchain", "provider", "configuration", "network", "cache", "computation",
-]  # fmt: skip
-"""Those of CASE that are text."""
-
-_STATE = ["valid", "reliable", "complete", "oversubscribed"]
-_IMPACT = "r_mpi_impact"
-COLUMNS = [*CASE, *CELL, *SIZES, *TIMES, "r_overhead", *ARCHIVED, _IMPACT, *_STATE, "run"]
+_AXES: Mapping[str, Axis] = {one.name: one for one in (*registry.AXES, *registry.SIZES)}
+WORDS = tuple(one.name for one in _AXES.values() if one.kind == "text")
+"""The columns that are text."""
+COLUMNS = (*_AXES, *registry.METRICS, *STATE, "run")
+_KINDS = {"text": pa.dictionary(pa.int32(), pa.string()), "integer": pa.int64(), "number": pa.float64()}
 
 
 def _type_of(name: str) -> Any:
     """The Arrow type of one of COLUMNS."""
-    if name in (*WORDS, "run"):
-        return pa.dictionary(pa.int32(), pa.string())
-    if name in _STATE:
+    if name in STATE:
         return pa.bool_()
-    return pa.float64() if name in (*TIMES, "r_overhead", *ARCHIVED, _IMPACT) else pa.int64()
+    if name in registry.METRICS:
+        return pa.float64()
+    return _KINDS[_AXES[name].kind if name in _AXES else "text"]
 
 
 # Arrow's own allocator keeps what it was given: comparing a million points then takes half as much again.
@@ -91,34 +75,83 @@ def _as_launches(tables: list[pa.Table]) -> pd.DataFrame:
     whole = pa.concat_tables([_SCHEMA.empty_table(), *tables]).unify_dictionaries()
     tables.clear()
     table: pd.DataFrame = whole.to_pandas(split_blocks=True, self_destruct=True)
-    itself = (table["configuration"] == "basic") & (table["test_interval_ns"] == 0)
-    table.loc[itself, AGAINST_BASIC] = np.nan  # it would be said twice, or that 1 is 1
     return table
 
 
-def _run_launches(folder: Path) -> tuple[pa.Table, tuple[str, ...]]:
+class _Folder:
+    """A run folder, whose records are read once, and only where its tables do not tell."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.partial = path.parent.name == ".partial"
+        self.loaded: Run | None = None
+
+    @property
+    def system(self) -> str:
+        return self.path.parent.parent.name if self.partial else self.path.parent.name
+
+    @property
+    def run(self) -> Run:
+        """Raises RecordError."""
+        if self.loaded is None:
+            self.loaded = load_run(self.path)
+        return self.loaded
+
+
+def _run_launches(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
     """`launch_table` of one run, of _SCHEMA, and which of its records could not be read.
 
     Its tables are what was archived, by their checksums; where they lack something, because an older version made them,
     or the run is not complete, its records say the same. Without cases that were not what was asked for, which is said.
     Raises RecordError where neither can be read, or the tables are not of one run.
     """
-    partial = folder.parent.name == ".partial"
-    system = folder.parent.parent.name if partial else folder.parent.name
-    refused = _refused(folder)
-    named = ["record", "failed"] if refused else []  # older tables compare with a basic that failed as with any
-    wanted = (("points.parquet", [*_OF_POINTS, *named]), ("samples.parquet", _OF_SAMPLES))
-    kept = None if partial else _tables(folder, wanted)
+    folder = _Folder(path)
+    refused = _refused(path)
     problems = tuple(f"{label} is left out, it failed: {reason}" for label, reason in refused.values())
-    if kept is None:
-        run = load_run(folder)
-        overlaps, impacts = overlaps_of(run), impacts_of(run)
-        problems = (*problems, *run.problems, *overlaps.problems, *impacts.problems)
-        parts = [_arrow(points_of(run)), _of_impacts(impact_table(impacts.records))]
-    else:
-        parts = [_from_tables(folder, *kept), _impacts(folder)]
-    named_so = {"system": system, "run": folder.name}
-    return pa.concat_tables([_in_schema(part, refused, named_so) for part in parts if part.num_rows]), problems
+    named_so = {"system": folder.system, "run": path.name}
+    parts = [
+        _in_schema(part, refused, _own(family) | named_so)
+        for family, part in _parts(folder, ["record", "failed"] if refused else [])
+        if part.num_rows
+    ]
+    if folder.loaded is not None:
+        problems = (*problems, *folder.run.problems, *registry.problems(folder.run))
+    return pa.concat_tables(parts or [_SCHEMA.empty_table()]), problems
+
+
+def _own(family: Family) -> dict[str, str]:
+    """What the rows of a family are named by that its table does not say: of which benchmark they are."""
+    return {} if any(one.name == "benchmark" for one in family.axes) else {"benchmark": family.benchmarks[0]}
+
+
+def _parts(folder: _Folder, named: Sequence[str]) -> Iterator[tuple[Family, pa.Table]]:
+    """The launches of each family that has some. Raises RecordError.
+
+    named: the columns that tables need beside those of launches: older ones compare with a `basic` that failed as with
+    any, and lack them.
+    """
+    for family in registry.FAMILIES:
+        launches = family.launches
+        if launches is None or not _may_have(folder, family, launches):
+            continue
+        beside = [name for name in named if name in family.columns]
+        kept = None if folder.partial else _tables(folder.path, launches, beside)
+        if kept is None:
+            rows = launches.of_table(registry.found(folder.run, family).table)
+            wanted = [name for name in (*COLUMNS, "record") if name in rows]
+            yield family, pa.Table.from_pandas(rows[wanted], preserve_index=False)
+        else:
+            yield family, launches.of_files(folder.path.name, kept)
+
+
+def _may_have(folder: _Folder, family: Family, launches: Launches) -> bool:
+    """Whether a run may have anything of a family: its tables, or, where these are not written empty, its records by
+    their names."""
+    always = any(file.even_empty for file in family.files)
+    if always or folder.loaded is not None or any((folder.path / name).exists() for name in launches.columns):
+        return True
+    records = folder.path / "records"
+    return any(any(records.glob(f"*{name}*.jsonl")) for name in family.benchmarks)
 
 
 def _in_schema(part: pa.Table, refused: Iterable[str], named: Mapping[str, str]) -> pa.Table:
@@ -129,25 +162,27 @@ def _in_schema(part: pa.Table, refused: Iterable[str], named: Mapping[str, str])
         columns = []
         for field in _SCHEMA:
             if field.name in named:
-                everywhere = pa.array(np.zeros(part.num_rows, np.int32))
-                column = pa.DictionaryArray.from_arrays(everywhere, pa.array([named[field.name]]))
-            elif field.name not in part.column_names:
-                column = pa.nulls(part.num_rows, field.type)
-            else:
+                column = _everywhere(part.num_rows, field.type, named[field.name])
+            elif field.name in part.column_names:
                 column = part[field.name]
                 if column.type != field.type and field.name in WORDS:
                     column = column.cast(pa.string()).dictionary_encode()
                 column = column.cast(field.type)
+            elif field.name in _AXES:
+                column = _everywhere(part.num_rows, field.type, _AXES[field.name].usual)
+            else:
+                column = pa.nulls(part.num_rows, field.type)
             columns.append(column)
         return pa.table(columns, schema=_SCHEMA)
     except pa.ArrowException as error:
         fail("points.parquet", clean(" ".join(str(error).split()))[:200])
 
 
-def _arrow(rows: pd.DataFrame) -> pa.Table:
-    """Those columns of a table that a launch has."""
-    wanted = [name for name in (*COLUMNS, "record") if name in rows]
-    return pa.Table.from_pandas(rows[wanted], preserve_index=False)
+def _everywhere(rows: int, kind: Any, value: Any) -> Any:
+    """A column that has one value."""
+    if pa.types.is_dictionary(kind):
+        return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([value], pa.string()))
+    return pa.array(np.full(rows, value), kind)
 
 
 def _refused(folder: Path) -> dict[str, tuple[str, str]]:
@@ -160,47 +195,16 @@ def _refused(folder: Path) -> dict[str, tuple[str, str]]:
         raise
 
 
-def _impacts(folder: Path) -> pa.Table:
-    """What an idle library cost, of a run whose points are in tables. Raises RecordError."""
-    there = (folder / "impact.parquet").exists() or any((folder / "records").glob("*mpi_impact*.jsonl"))
-    if not there:
-        return _SCHEMA.empty_table()
-    kept = _tables(folder, (("impact.parquet", [*_OF_IMPACT, "record"]),))
-    return _of_impacts(impact_of(load_run(folder)) if kept is None else kept[0].to_pandas())
-
-
-def _of_impacts(impacts: pd.DataFrame) -> pa.Table:
-    """Rows of `impact_table` with those of COLUMNS that they have; they have no place on a map."""
-    nowhere = {"comm_target_ns": 0, "message_bytes": 0, "test_interval_ns": 0}
-    table: pd.DataFrame = impacts[[*_OF_IMPACT, "record"]].rename(columns={"repeat": "launch"})
-    return _arrow(table.assign(benchmark="mpi_impact", collective="", cache="warm", **nowhere))
-
-
-_OF_IMPACT = [*IMPACT_CASE, "comp_target_ns", "work_size", _IMPACT, *_STATE]
-_OF_POINTS = [*CASE, *CELL, *SIZES, *ARCHIVED, *_STATE, "repetitions"]
-_OF_SAMPLES = ["repetition", *TIMES]
-
-
-def _from_tables(folder: Path, points: pa.Table, samples: pa.Table) -> pa.Table:
-    """The points, with what is made of their samples."""
-    counts = points["repetitions"].to_numpy().astype(np.int64)
-    _check(folder, counts, samples["repetition"].to_numpy())
-    series = (samples[name].to_numpy() for name in TIMES)
-    medians = dict(zip(TIMES, repetition_medians(series, counts), strict=True))
-    overhead = metrics.r_overhead(medians["t_measured_ns"], medians["t_comp_ref_ns"], medians["t_comm_ref_ns"])
-    for name, values in (*medians.items(), ("r_overhead", overhead)):
-        points = points.append_column(name, pa.array(values))
-    return points
-
-
-def _tables(folder: Path, wanted: Iterable[tuple[str, Sequence[str]]]) -> list[pa.Table] | None:
-    """Tables of a run, each with these columns; None where one is not there, or of an older version.
+def _tables(folder: Path, launches: Launches, named: Sequence[str]) -> list[pa.Table] | None:
+    """Tables of a run with the columns of launches, the first one with those in `named` as well; None where one is not
+    there, or of an older version.
 
     Raises RecordError.
     """
     checksums = _checksums(folder)
-    found = []
-    for name, columns in wanted:
+    found: list[pa.Table] = []
+    for name, wanted in launches.columns.items():
+        columns = wanted if found else (*wanted, *named)
         try:
             data = (folder / name).read_bytes()
             expected = checksums.get(name)
@@ -219,7 +223,7 @@ def _tables(folder: Path, wanted: Iterable[tuple[str, Sequence[str]]]) -> list[p
             file = pq.ParquetFile(source, metadata=metadata, read_dictionary=words)
             found.append(file.read(list(columns), use_threads=False))  # runs are read in threads
             for column in columns:
-                if found[-1][column].null_count and column not in (*ARCHIVED, _IMPACT, *TIMES):
+                if found[-1][column].null_count and column not in registry.METRICS:
                     fail(name, f"{column} has no value somewhere")
         except FileNotFoundError:
             return None
@@ -261,14 +265,6 @@ def _check_types(name: str, schema: pa.Schema, columns: Sequence[str]) -> None:
         named = column in WORDS or column in ("record", "failed")
         text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-        right = text if named else pa.types.is_boolean(kind) if column in _STATE else number
+        right = text if named else pa.types.is_boolean(kind) if column in STATE else number
         if not right and not pa.types.is_null(kind):  # of no rows
             fail(name, f"{column} is of type {clean(kind)}, which is not that of a run's tables")
-
-
-def _check(folder: Path, counts: Integers, repetition: Integers) -> None:
-    """Samples are those of the points: as many of each, in their order."""
-    begins = np.flatnonzero(repetition == 0)
-    lengths = np.diff(np.append(begins, repetition.size))
-    if not np.array_equal(lengths, counts[counts > 0]):
-        fail(clean(folder.name), "samples.parquet and points.parquet are not of one run")

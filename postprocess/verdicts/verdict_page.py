@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from postprocess.drawing import page
-from postprocess.drawing.text import duration
+from postprocess.families import registry
+from postprocess.families.family import Axis
 from postprocess.verdicts import compare_text
 from postprocess.verdicts.acceptance import FAIL, NOT_TESTED, PASS, Criteria, Result
 from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLOWER, UNKNOWN, Comparison, group_columns, numbered
 from postprocess.verdicts.compare_text import (
     MATRIX_KEY,
+    POINT_AXES,
     Pairs,
     cell_words,
     effect_words,
@@ -224,7 +226,7 @@ def _pair_view(found: Comparison, sides: Sequence[str], filters: _Filters, share
         answer=answer,
         remarks=[line.strip() for line in remarks] + compare_text.missing_lines(found, sides),
         table_title=f"All comparisons{f' of {sides[1]} against {sides[0]}' * (share > 1)}",
-        heads=["verdict", "toolchain", "network", "configuration", "collective", "communication", "computation",
+        heads=["verdict", "toolchain", "network", "configuration", "collective", *(one.title for one in POINT_AXES),
                "metric", "A", "B", "B against A", "95 %", found.units, "why it cannot be told", "interval"],
         rows=table,
         nothing="Nothing was compared.",
@@ -285,17 +287,33 @@ def _grids(found: Comparison, filters: _Filters, most: int) -> tuple[list[Grid],
         rows_of[int(of)].append(row)
     for _, rows in sorted(rows_of.items()):
         first = rows[0]
-        cells = {(row["comm_target_ns"], row["comp_target_ns"]): row for row in rows}
-        columns = sorted({comm for comm, _ in cells})
         metric = METRICS[first["metric"]]
+        across, up = _map_axes(metric.name)
+        cells = {(_value(across, row), _value(up, row)): row for row in rows}
+        columns = sorted({x for x, _ in cells})
         title = ", ".join(filter(None, [*names_of(first), f"{metric.title}{', %' * metric.ratio}"]))
         lines = [
-            (duration(comp), [_grid_cell(cells.get((comm, comp))) for comm in columns])
-            for comp in sorted({comp for _, comp in cells}, reverse=True)
+            (_words(up, y), [_grid_cell(cells.get((x, y))) for x in columns])
+            for y in sorted({y for _, y in cells}, reverse=True)
         ]
-        heads = [duration(comm) if comm else "" for comm in columns]
+        heads = [_words(across, x) for x in columns]
         grids.append(Grid(title, heads, lines, _case_filters(filters, first)))
     return grids, len(maps)
+
+
+def _map_axes(metric: str) -> tuple[Axis | None, Axis | None]:
+    """What a map of a metric's cases has from left to right and from below upwards; None where that is nothing."""
+    own = [one for one in registry.FAMILY_OF[metric].axes if one.of == "point"]
+    across, up = ([None, None, *own])[-2:]
+    return across, up
+
+
+def _value(axis: Axis | None, row: Mapping[Hashable, Any]) -> Any:
+    return 0 if axis is None else row[axis.name]
+
+
+def _words(axis: Axis | None, value: Any) -> str:
+    return "" if axis is None or axis.is_usual(value) else axis.words(value)
 
 
 def _grid_cell(row: Mapping[Any, Any] | None) -> tuple[str, str, str]:
@@ -350,7 +368,7 @@ def history_view(
         answer=answer,
         table_title="All changes",
         heads=["change", "state", "name", "since", "toolchain", "network", "configuration", "collective",
-               "communication", "computation", "metric", "before", "since then", "change", "95 %", "runs",
+               *(one.title for one in POINT_AXES), "metric", "before", "since then", "change", "95 %", "runs",
                "what else changed"],
         rows=rows,
         nothing="No change was found.",

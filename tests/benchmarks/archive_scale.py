@@ -32,11 +32,12 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from mpi_campaign.verdicts import alarms, comparing
 from postprocess.drawing.columns import aligned
+from postprocess.families.nbc_overlap.launches import TIMES
 from postprocess.records.parquet import write_table
 from postprocess.statistics import metrics
 from postprocess.statistics.effects import Integers
 from postprocess.statistics.limits import HISTORY_RATE, Limits
-from postprocess.verdicts.launches import TIMES, WORDS, launch_table
+from postprocess.verdicts.launches import WORDS, launch_table
 from tests.archives import archived, name_of
 
 RUNS_OF_A_SIDE = 10
@@ -169,7 +170,7 @@ def measured(function: Callable[..., Any], words: Any) -> Measured:
 def told(launches: pd.DataFrame) -> str:
     """What a table of launches has: the same whatever it was read from."""
     ends = launches.loc[:, POINT].iloc[[0, -1]].astype(str).agg(" ".join, axis=1)
-    times, ratio = (launches[names].sum().sum() for names in (TIMES, ["r_overhead"]))
+    times, ratio = (launches[names].sum().sum() for names in (list(TIMES), ["r_overhead"]))
     counted = launches[STATES].sum().sum()
     return f"{len(launches)} launches of {times:.0f} ns, r_overhead {ratio:.3f}, {counted} states, {' to '.join(ends)}"
 

@@ -8,7 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pandas as pd
+
+from postprocess.families import registry
+from postprocess.families.mpi_impact.entry import MPI_IMPACT as MPI_IMPACT_FAMILY
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT
+from postprocess.records.run import Run
 
 Lines: TypeAlias = list[dict[str, Any]]
 
@@ -131,3 +136,8 @@ def slowed(by: float) -> Callable[[str, int, int, int], float]:
         return target_ns * (1 + 0.01 * rank) * varies * (by if program == MPI_IMPACT else 1)
 
     return time_of
+
+
+def impact_of(run: Run) -> pd.DataFrame:
+    """The table of a run's impact records."""
+    return registry.found(run, MPI_IMPACT_FAMILY).table

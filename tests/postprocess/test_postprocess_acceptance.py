@@ -49,7 +49,11 @@ def run(tmp_path: Path) -> Path:
 
 def judged(run: Path, found: Criteria, **changes: Any) -> Result:
     loaded = load_run(run)
-    (result,) = judge(found, points_of(loaded).assign(**changes), pd.DataFrame(), overlaps_of(loaded).records)
+    (result,) = judge(
+        found,
+        {"nbc_overlap": points_of(loaded).assign(**changes), "mpi_impact": pd.DataFrame()},
+        overlaps_of(loaded).records,
+    )
     return result
 
 
@@ -97,7 +101,9 @@ def test_a_case_that_failed_is_not_tested_whatever_else_there_is(run: Path, tmp_
 
     def verdict(*lines: str) -> Result:
         found = one(tmp_path, "metric: r_overhead", "at_most: 2", *lines)
-        return judge(found, table, pd.DataFrame(), overlaps_of(loaded).records, [trouble])[0]
+        return judge(
+            found, {"nbc_overlap": table, "mpi_impact": pd.DataFrame()}, overlaps_of(loaded).records, [trouble]
+        )[0]
 
     assert verdict().evidence == ("basic iscan: fail, rank 1 died",)
     assert verdict("where: {collective: [ibcast, iscan]}").verdict == NOT_TESTED
@@ -148,15 +154,21 @@ def nodes(tmp_path: Path, factors: list[float]) -> tuple[OverlapRecord, ...]:
 
 def test_a_weak_node_is_named(tmp_path: Path) -> None:
     found = one(tmp_path, "metric: t_comp_ref_ns", "by: host", "at_most: 1.05")
-    (good,) = judge(found, pd.DataFrame(), pd.DataFrame(), nodes(tmp_path, [1, 1.01, 1, 0.99]))
+    (good,) = judge(
+        found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, nodes(tmp_path, [1, 1.01, 1, 0.99])
+    )
     assert good.verdict == PASS, good
-    (weak,) = judge(found, pd.DataFrame(), pd.DataFrame(), nodes(tmp_path, [1, 1.2, 1, 0.99]))
+    (weak,) = judge(
+        found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, nodes(tmp_path, [1, 1.2, 1, 0.99])
+    )
     assert weak.verdict == FAIL
     assert any(line.startswith("weak node: n1, 1.2") for line in weak.evidence)
     both = one(tmp_path, "metric: t_comp_ref_ns", "by: host", "at_most: 1.05", "at_least: 0.9")
-    (fast,) = judge(both, pd.DataFrame(), pd.DataFrame(), nodes(tmp_path, [1, 1, 1, 0.5]))
+    (fast,) = judge(
+        both, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, nodes(tmp_path, [1, 1, 1, 0.5])
+    )
     assert fast.verdict == FAIL
-    (alone,) = judge(found, pd.DataFrame(), pd.DataFrame(), nodes(tmp_path, [1.0]))
+    (alone,) = judge(found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, nodes(tmp_path, [1.0]))
     assert alone.verdict == NOT_TESTED
 
 
@@ -169,12 +181,18 @@ def test_nodes_that_must_be_there_are_missed(tmp_path: Path) -> None:
         ("[n0, n3]", PASS, ""),
         ("[n0, n7, n9]", NOT_TESTED, "not compared: n7, n9"),
     ):
-        (result,) = judge(one(tmp_path, *words, f"hosts: {hosts}"), pd.DataFrame(), pd.DataFrame(), records)
+        (result,) = judge(
+            one(tmp_path, *words, f"hosts: {hosts}"),
+            {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()},
+            records,
+        )
         assert result.verdict == verdict
         assert said in result.evidence[0]
     found = one(tmp_path, *words, "hosts: 64")
     assert found.criteria[0].words.endswith("all cases, 64 nodes")
-    (weak,) = judge(found, pd.DataFrame(), pd.DataFrame(), nodes(tmp_path, [1, 1.2, 1, 0.99]))
+    (weak,) = judge(
+        found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, nodes(tmp_path, [1, 1.2, 1, 0.99])
+    )
     assert weak.verdict == FAIL
     assert "4 nodes were compared, not 64" in weak.evidence
 
@@ -184,7 +202,7 @@ def test_the_impact_of_an_idle_library_is_held_against_its_bound(tmp_path: Path)
     table = impact_table([load_impact(path)])
     for bound, verdict in (("at_most: 1.02", FAIL), ("at_most: 1.2", PASS)):
         found = one(tmp_path, "metric: r_mpi_impact", f"where: {{configuration: {table['configuration'][0]}}}", bound)
-        (result,) = judge(found, pd.DataFrame(), table, [])
+        (result,) = judge(found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": table}, [])
         assert result.verdict == verdict, result
     with pytest.raises(CriteriaError, match="where takes toolchain"):
         one(tmp_path, "metric: r_mpi_impact", "where: {collective: ibcast}", "at_most: 1")
@@ -201,18 +219,20 @@ def test_nodes_measured_in_turn_are_compared_on_the_same_sizes_only(tmp_path: Pa
         return load_overlap(synthetic.write(tmp_path / f"{host}.jsonl", lines))
 
     nodes_ = [node("n0", 1.0), node("n1", 1.01), node("n2", 1.2), node("n3", 0.99)]
-    (weak,) = judge(found, pd.DataFrame(), pd.DataFrame(), nodes_)
+    (weak,) = judge(found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, nodes_)
     assert weak.verdict == FAIL
     assert [line for line in weak.evidence if line.startswith("weak node: ")] == [weak.evidence[1]]
     assert "n2, 1.2" in weak.evidence[1]
-    (other,) = judge(found, pd.DataFrame(), pd.DataFrame(), [node("n0", 1.0), node("n1", 1.5, work=7)])
+    (other,) = judge(
+        found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, [node("n0", 1.0), node("n1", 1.5, work=7)]
+    )
     assert other.verdict == NOT_TESTED
     unlike = [node("n0", 1.0), node("n1", 1.01), node("n2", 1.5, work=7)]
-    (result,) = judge(found, pd.DataFrame(), pd.DataFrame(), unlike)
+    (result,) = judge(found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, unlike)
     assert result.verdict == NOT_TESTED
     assert "not comparable" in result.evidence[0]
     assert "n2" in result.evidence[0]
-    (weak,) = judge(found, pd.DataFrame(), pd.DataFrame(), [*unlike, node("n3", 1.2)])
+    (weak,) = judge(found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, [*unlike, node("n3", 1.2)])
     assert weak.verdict == FAIL
     assert "n2" in weak.evidence[-1]
 
@@ -223,7 +243,9 @@ def test_accepted_only_if_every_criterion_passes(run: Path, tmp_path: Path) -> N
     def answer(*bounds: float) -> str:
         text = "".join(f"  - {{name: c{i}, metric: r_overhead, at_most: {b}}}\n" for i, b in enumerate(bounds))
         found = criteria(tmp_path, f"criteria:\n{text}")
-        return acceptance_answer(judge(found, points_of(loaded), pd.DataFrame(), overlaps_of(loaded).records))
+        return acceptance_answer(
+            judge(found, {"nbc_overlap": points_of(loaded), "mpi_impact": pd.DataFrame()}, overlaps_of(loaded).records)
+        )
 
     assert answer(2, 3) == "PASS: all 2 criteria"
     assert answer(2, -1) == "FAIL: 1 of 2 criteria fail"

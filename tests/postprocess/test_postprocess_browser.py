@@ -17,7 +17,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
 from postprocess.drawing.colour import PALETTES, contrast
-from postprocess.families.nbc_overlap.map_plot import Look
+from postprocess.drawing.look import Look
 from postprocess.report.html import write_report
 from tests.postprocess import synthetic, synthetic_impact
 from tests.postprocess.pages import contrast_of, log, open_at, requests

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from postprocess.drawing.look import Look
 from postprocess.families.nbc_overlap.break_even import break_even_table
 from postprocess.families.nbc_overlap.charts import Chart, Mark, Series, charts_of
-from postprocess.families.nbc_overlap.map_plot import Look, write_maps
+from postprocess.families.nbc_overlap.map_plot import write_maps
 from postprocess.families.nbc_overlap.points import points_of
 from postprocess.families.nbc_overlap.summary import summarise
 from postprocess.records.run import Run, load_run
@@ -92,7 +93,7 @@ def test_a_run_on_several_numbers_of_cores_measures_from_how_many_giving_one_up_
     assert [one.configuration for one in summarise(points)] == [
         f"{name}, {cores} cores per rank" for cores in (2, 4, 8) for name in ("basic", "dedicated")
     ]
-    assert "dedicated, 4 cores per rank" in render_report(run, points)
+    assert "dedicated, 4 cores per rank" in render_report(run)
 
 
 def test_charts_of_mpi_test(tmp_path: Path) -> None:
@@ -130,7 +131,7 @@ def test_curves_of_mpi_test_tell_what_their_medians_hide(tmp_path: Path) -> None
     (series,) = chart.series
     assert {mark.remarks for mark in series.marks} == {"no basic at 4 of 4; shared core"}
     assert "where that can be" in chart.title
-    page = render_report(run, points_of(run))
+    page = render_report(run)
     assert page.count("no basic at 4 of 4; shared core") == 2 * 2  # beside the mark, and in the table
 
     # Half as long computing as basic does: what hides nothing looks like overlap against basic's references.
@@ -170,7 +171,7 @@ def test_charts_are_drawn(gain: Run, tmp_path: Path) -> None:
 
 
 def test_charts_stand_in_the_report(gain: Run) -> None:
-    charts = re.findall(r"<figure.*?</figure>", render_report(gain, points_of(gain)), flags=re.DOTALL)
+    charts = re.findall(r"<figure.*?</figure>", render_report(gain), flags=re.DOTALL)
     assert len(charts) == 2
     for chart in charts:
         drawing = ET.fromstring(chart[chart.index("<svg") : chart.index("</svg>") + 6])

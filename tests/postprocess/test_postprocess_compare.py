@@ -13,8 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from postprocess.families.mpi_impact import table as impact
-from postprocess.families.nbc_overlap.points import write_parquet
+from postprocess.families import registry
 from postprocess.records.run import load_run
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts import compare_text, verdict_page
@@ -288,8 +287,7 @@ def test_what_an_idle_library_costs_is_compared_too(tmp_path: Path) -> None:
             run = synthetic.run_folder(tmp_path / "here" / f"{costs}-{number}", [synthetic.sweep(grid=(8,))])
             varies = synthetic_impact.slowed(costs * (1 + 0.001 * number))
             synthetic_impact.write(run / "records" / "impact.jsonl", synthetic_impact.synthetic(8, varies))
-            write_parquet(run)
-            impact.write_parquet(load_run(run))
+            registry.write_tables(load_run(run))
             folders.append(run)
         table, problems = launch_table(folders)
         assert not problems
@@ -308,7 +306,7 @@ def test_a_damaged_table_is_one_line_and_no_crash(tmp_path: Path) -> None:
     """Without a manifest there is no checksum that would tell."""
     folder = tmp_path / "here" / "run"
     synthetic.run_folder(folder, [synthetic.sweep(grid=(8,))])
-    write_parquet(folder)
+    registry.write_tables(load_run(folder))
     (folder / "manifest.json").unlink()
     rng = np.random.default_rng(1)
     told = 0
@@ -341,7 +339,7 @@ def test_a_table_of_other_types_is_one_line_and_no_crash(tmp_path: Path, column:
     folder, other = (tmp_path / "here" / name for name in ("run", "other"))
     for one in (folder, other):
         synthetic.run_folder(one, [synthetic.sweep(grid=(8,))])
-        write_parquet(one)
+        registry.write_tables(load_run(one))
         manifest = json.loads((one / "manifest.json").read_text())
         manifest["checksums"] = {}
         (one / "manifest.json").write_text(json.dumps(manifest))

@@ -9,12 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from postprocess.families.mpi_impact.table import impact_of, verdict
+from postprocess.families import registry
+from postprocess.families.mpi_impact.table import verdict
 from postprocess.families.nbc_overlap.break_even import break_even_table
 from postprocess.families.nbc_overlap.charts import charts_of
-from postprocess.families.nbc_overlap.points import points_as_json, points_of, usable, write_parquet
+from postprocess.families.nbc_overlap.points import points_of, usable
 from postprocess.families.nbc_overlap.summary import summarise
 from postprocess.families.nbc_overlap.tables import diagnosis_text, summary_table
+from postprocess.records.as_json import rows_as_json
 from postprocess.records.run import PERFORMANCE, load_run
 from postprocess.report.html import render_report
 from postprocess.verdicts.launches import launch_table
@@ -46,13 +48,13 @@ def test_points_of_a_failed_case_are_shown_and_not_relied_on(tmp_path: Path) -> 
     assert set(own["failed"]) == {WHY}
     assert own["r_overhead_vs_basic"].notna().all()
     assert points.loc[points["configuration"] == "basic", "reliable"].all()
-    assert {row["failed"] for row in points_as_json(points)} == {"", WHY}
+    assert {row["failed"] for row in rows_as_json(points)} == {"", WHY}
     assert usable(own).empty
 
 
 def test_the_reason_is_in_the_archived_table_and_short(tmp_path: Path) -> None:
     run = synthetic.run_folder(tmp_path, [sweep(grid=(16,))])
-    write_parquet(synthetic.said_of(run, 0, **{**FAILED, "reason": "it\nfailed " + 300 * "x"}))
+    registry.write_tables(load_run(synthetic.said_of(run, 0, **{**FAILED, "reason": "it\nfailed " + 300 * "x"})))
     row = pd.read_parquet(run / "points.parquet").iloc[0]
     assert row["failed"].startswith("it failed xxx")
     (reason,) = row["unreliable_reasons"]
@@ -155,7 +157,7 @@ def test_a_launch_that_failed_does_not_count_beside_one_that_did_not(tmp_path: P
 def test_the_report_names_a_failure_at_every_cell(tmp_path: Path) -> None:
     run_dir = synthetic.run_folder(tmp_path, [sweep(), sweep(OVERLAPPING, configuration="async")])
     run = load_run(synthetic.said_of(run_dir, 1, **FAILED))
-    html = render_report(run, points_of(run))
+    html = render_report(run)
     assert html.count(f"unreliable: the case failed: {WHY}") >= 9
     assert "cannot tell</span> <strong>ibcast</strong>: it failed" in html
 
@@ -165,21 +167,21 @@ def test_an_idle_library_of_a_case_that_failed_tells_nothing(tmp_path: Path) -> 
     case = {"case": "mpich@5.0.2 shm async mpi_impact", "benchmark": "mpi_impact", "record": name, "result": "pass"}
     run = synthetic.run_folder(tmp_path, [sweep(grid=(16,))], [case])
     synthetic_impact.write(run / name, synthetic_impact.synthetic(16, synthetic_impact.slowed(1.27)))
-    good = impact_of(load_run(run))
+    good = synthetic_impact.impact_of(load_run(run))
     assert good["reliable"].all()
     synthetic.said_of(run, 1, **FAILED)
-    impacts = impact_of(load_run(run))
+    impacts = synthetic_impact.impact_of(load_run(run))
     assert not impacts["reliable"].any()
     assert {reasons[0] for reasons in impacts["unreliable_reasons"]} == {f"the case failed: {WHY}"}
     assert {verdict(row) for row in impacts.to_dict("records")} == {"cannot tell"}
-    report = render_report(load_run(run), points_of(load_run(run)))
+    report = render_report(load_run(run))
     assert f"unreliable: the case failed: {WHY}" in report
 
 
 def test_an_archive_from_before_it_was_told_is_compared_by_its_records(tmp_path: Path) -> None:
     """Its table has the points of `async` as good, although the `basic` beside them failed."""
     run = synthetic.run_folder(tmp_path / "here" / "run", [sweep(), sweep(OVERLAPPING, configuration="async")])
-    write_parquet(run)
+    registry.write_tables(load_run(run))
     points = pd.read_parquet(run / "points.parquet").drop(columns="failed")
     assert points["reliable"].all()
     points.to_parquet(run / "points.parquet")

@@ -15,14 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postprocess.families import registry
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, load_impact
 from postprocess.families.mpi_impact.table import (
     highlighted,
-    impact_of,
     impact_table,
     impact_text,
     verdict,
-    write_parquet,
 )
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
@@ -34,6 +33,7 @@ from tests.postprocess.synthetic_impact import (
     TARGETS_NS,
     Lines,
     footer,
+    impact_of,
     slowed,
     synthetic,
     version_1,
@@ -328,7 +328,8 @@ def test_pictures_parquet_and_the_report_show_it(tmp_path: Path) -> None:
         write(run_folder / "records" / f"{name}.jsonl", lines)
     run = load_run(run_folder)
     table = impact_of(run)
-    (written,) = write_parquet(run)
+    *_, written = registry.write_tables(run)
+    assert written.name == "impact.parquet"
     again = pd.read_parquet(written)
     assert list(again.columns) == list(table.columns)
     assert again["r_mpi_impact"].tolist() == table["r_mpi_impact"].tolist()
@@ -397,7 +398,7 @@ def test_a_reliable_ratio_of_a_record_that_was_cut_off_is_marked_wherever_it_sta
 
 def test_a_run_without_such_records_says_nothing_of_them(tmp_path: Path) -> None:
     (tmp_path / "records").mkdir()
-    assert write_parquet(load_run(tmp_path)) == []
+    assert [path.name for path in registry.write_tables(load_run(tmp_path))] == ["points.parquet", "samples.parquet"]
     assert impact_of(load_run(tmp_path)).empty
     report, *pictures = write_report(tmp_path, tmp_path / "r" / "report.html")
     assert pictures == []

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign.archive.store import VIEWS
+from postprocess.families import registry
 from postprocess.families.mpi_impact.record import impacts_of, load_impact
 from postprocess.families.mpi_impact.table import impact_table
 from postprocess.families.nbc_overlap.points import points_table
@@ -200,7 +200,7 @@ def test_anything_put_anywhere_in_an_older_schema_is_an_error_of_one_line_or_loa
     loads_or_says_why(lambda one: record_or_none.append(load_record(one)), path)
     for record in record_or_none:
         try:
-            VIEWS[record.family](record)
+            registry.BY_NAME[record.family].view(record)
         except RecordError as error:
             assert str(error).startswith(path.name)
             assert "\n" not in str(error)

@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 
 from postprocess.drawing import colour
 from postprocess.drawing.colour import PALETTES, SCALES, Rgb
+from postprocess.drawing.look import Look
 from postprocess.drawing.pictures import save_figure
-from postprocess.families.nbc_overlap.map_plot import Look, write_maps
+from postprocess.families import registry
+from postprocess.families.nbc_overlap.map_plot import write_maps
 from postprocess.families.nbc_overlap.maps import METRICS, Panel, legend, panels_of, sweeps_of
 from postprocess.families.nbc_overlap.points import points_of
 from postprocess.families.nbc_overlap.tables import points_table_text
@@ -256,7 +258,7 @@ def test_speed_is_shown_by_the_work_done(tmp_path: Path) -> None:
 )
 def test_a_look_that_there_is_not(look: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=re.escape(told)):
-        Look(**look)
+        registry.look(**look)
 
 
 def wide_run(folder: Path) -> Run:

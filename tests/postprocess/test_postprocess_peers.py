@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postprocess.families import registry
 from postprocess.families.nbc_overlap.points import points_of
 from postprocess.families.peers.output import FORMATS, LAUNCH_END, PeerResult, read_imb, read_output
 from postprocess.families.peers.record import (
@@ -26,7 +27,6 @@ from postprocess.families.peers.record import (
 from postprocess.families.peers.table import (
     PEERS_NOTE,
     peer_remarks,
-    peers_of,
     peers_summary_text,
     peers_table,
     peers_table_text,
@@ -471,7 +471,7 @@ def test_what_failed_is_told_and_not_compared(tmp_path: Path) -> None:
     manifest["cases"].append({"benchmark": "imb_nbc", "record": "records/imb_nbc.basic.jsonl", **failed})
     (folder / "manifest.json").write_text(json.dumps(manifest))
     run = load_run(folder)
-    table = peers_of(run, points_of(run))
+    table = registry.found(run, registry.BY_NAME["peers"]).table
     threaded, plain = table.to_dict("records")
     assert math.isnan(threaded["peer_times_its_basic"])
     assert peer_remarks(threaded) == ["our case failed: its wire carried nothing", "shared core"]
@@ -529,10 +529,10 @@ def test_the_formulas_are_those_that_ours_are_shown_with() -> None:
 
 def test_the_report_has_a_section_of_them_where_there_are_any(tmp_path: Path) -> None:
     folder, sizes = two_configurations(tmp_path)
-    without = render_report(load_run(folder), points_of(load_run(folder)))
+    without = render_report(load_run(folder))
     assert "What other benchmarks say" not in without
     peer(folder, "basic", (result("imb_nbc", sizes[0], 30.0, 15.0, 15.0), replace(RESULTS[1], reason="<b>gave up</b>")))
-    page = render_report(load_run(folder), points_of(load_run(folder)))
+    page = render_report(load_run(folder))
     section = page.partition('<section id="peers">')[2].partition("</section>")[0]
     assert "IMB-NBC 2021.11" in section
     assert "impi-rt 2021.18.1" in section

@@ -15,20 +15,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postprocess.families import registry
+from postprocess.families.axes import configuration_words
 from postprocess.families.nbc_overlap import validity
 from postprocess.families.nbc_overlap.break_even import COLUMNS as BREAK_EVEN_COLUMNS
 from postprocess.families.nbc_overlap.break_even import break_even_table
 from postprocess.families.nbc_overlap.diagnosis import UNRELIABLE
 from postprocess.families.nbc_overlap.points import (
     COLUMNS,
-    configuration_words,
     expected_wire_bytes,
-    points_as_json,
     points_of,
     points_table,
     record_metrics,
     samples_of,
-    write_parquet,
 )
 from postprocess.families.nbc_overlap.record import Reference, load_overlap
 from postprocess.families.nbc_overlap.summary import point_verdict, summarise
@@ -40,6 +39,7 @@ from postprocess.families.nbc_overlap.tables import (
     points_table_text,
     summary_table,
 )
+from postprocess.records.as_json import rows_as_json
 from postprocess.records.run import load_run
 from postprocess.statistics import metrics
 from tests.postprocess import synthetic
@@ -585,7 +585,7 @@ def test_drifted_is_beyond_chance_and_beyond_what_was_asked(change: float, p_val
 
 def test_json_is_strict_and_keeps_whole_numbers(tmp_path: Path) -> None:
     run = load_run(synthetic.smoke_run(tmp_path))
-    rows = points_as_json(points_of(run))
+    rows = rows_as_json(points_of(run))
     again = json.loads(json.dumps(rows, allow_nan=False))
     assert again == rows
     assert len(rows) == 53
@@ -602,12 +602,12 @@ def test_samples_without_a_clock_have_no_imbalance(tmp_path: Path) -> None:
     lines = sweep(grid=(8, 16))
     lines[1] = synthetic.without_clock(lines[1])
     run_dir = synthetic.run_folder(tmp_path, [lines])
-    write_parquet(run_dir)
+    registry.write_tables(load_run(run_dir))
     samples = pd.read_parquet(run_dir / "samples.parquet")
     assert samples["start_imbalance_ns"].isna().sum() == lines[1]["repetitions"]
     assert set(samples["start_imbalance_ns"].dropna()) == {50}
     alone = synthetic.run_folder(tmp_path / "alone", [[lines[0], lines[1], synthetic.footer(1)]])
-    write_parquet(alone)
+    registry.write_tables(load_run(alone))
     schemas = [pq.read_schema(folder / "samples.parquet") for folder in (run_dir, alone)]
     assert schemas[0].equals(schemas[1])
     assert schemas[0].field("start_imbalance_ns").type == "int64"
@@ -616,7 +616,7 @@ def test_samples_without_a_clock_have_no_imbalance(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", OLDER)
 def test_parquet_holds_points_and_samples(tmp_path: Path, version: int) -> None:
     run_dir = synthetic.smoke_run(tmp_path, version)
-    files = write_parquet(run_dir)
+    files = registry.write_tables(load_run(run_dir))
     assert [f.name for f in files] == ["points.parquet", "samples.parquet"]
     points, samples = (pd.read_parquet(f) for f in files)
     run = load_run(run_dir)
@@ -634,10 +634,10 @@ def test_nothing_measured_is_no_error(tmp_path: Path) -> None:
     run_dir = synthetic.run_folder(tmp_path, [sweep()[:1]])
     run = load_run(run_dir)
     points = points_of(run)
-    assert (len(points), len(samples_of(run)), points_as_json(points)) == (0, 0, [])
+    assert (len(points), len(samples_of(run)), rows_as_json(points)) == (0, 0, [])
     assert summarise(points) == []
     assert summary_table(points) == points_table_text(points) == "no points"
-    write_parquet(run_dir)
+    registry.write_tables(load_run(run_dir))
     assert record_metrics(run.records[0].path) == dict.fromkeys(
         ("points", "points_valid", "points_reliable", "points_diagnosed", "points_overlap"), 0
     )
@@ -857,7 +857,7 @@ def test_a_core_that_is_given_up_is_counted(tmp_path: Path) -> None:
         assert math.isnan(rows.loc[name, "speedup_vs_reduced"])
         assert rows.loc[name, "speedup_vs_basic_per_work"] == rows.loc[name, "speedup_vs_basic"]
     assert rows.loc["dedicated_unbound", "break_even_cores"] == math.inf
-    as_json = {row["configuration"]: row for row in points_as_json(rows.reset_index())}
+    as_json = {row["configuration"]: row for row in rows_as_json(rows.reset_index())}
     assert as_json["dedicated_unbound"]["break_even_cores"] == "never"
     assert as_json["dedicated_unbound"]["break_even_cores_ci95"] == ["never", "never"]
     assert as_json["basic"]["break_even_cores"] is None

@@ -18,8 +18,9 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.ui import WebDriverWait
 
+from postprocess.drawing.look import Room
 from postprocess.families.nbc_overlap.points import points_of
-from postprocess.families.nbc_overlap.report_points import COLUMNS, Room
+from postprocess.families.nbc_overlap.report_points import COLUMNS
 from postprocess.records.parquet import write_table
 from postprocess.records.run import load_run
 from postprocess.report.html import render_report
@@ -53,7 +54,7 @@ def run_of(folder: Path, collectives: tuple[str, ...]) -> Path:
 
 def source_of(run_dir: Path, room: Room = SMALL) -> str:
     run = load_run(run_dir)
-    return render_report(run, points_of(run), room=room)
+    return render_report(run, room=room)
 
 
 def packed(source: str) -> dict[str, Any]:

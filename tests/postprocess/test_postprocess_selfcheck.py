@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from postprocess.drawing.text import share
 from postprocess.families.timing_selfcheck import judgement as selfcheck
 from postprocess.families.timing_selfcheck.judgement import (
     NO,
@@ -382,4 +383,4 @@ def test_json_has_units_and_no_nan(tmp_path: Path) -> None:
     [(0, "0.0 %"), (0.0004, "< 0.1 %"), (0.004, "0.4 %"), (0.0994, "9.9 %"), (0.0996, "10 %"), (math.nan, "-")],
 )
 def test_small_shares(fraction: float, shown: str) -> None:
-    assert selfcheck.share(fraction) == shown
+    assert share(fraction) == shown

@@ -49,10 +49,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     )
     run = load_run(synthetic.run_folder(folder / "run", [synthetic.sweep()]))
     asked = read_criteria(criteria)
-    accepted = judge(asked, points_of(run), pd.DataFrame(), overlaps_of(run).records)
+    accepted = judge(asked, {"nbc_overlap": points_of(run), "mpi_impact": pd.DataFrame()}, overlaps_of(run).records)
     stranger = replace(series[0], case=dict.fromkeys(series[0].case, HOSTILE) | PLACE)
     foreign = load_run(hostile_run(folder / "foreign"))
-    evidence = judge(replace(asked, title=HOSTILE), points_of(foreign), pd.DataFrame(), overlaps_of(foreign).records)
+    evidence = judge(
+        replace(asked, title=HOSTILE),
+        {"nbc_overlap": points_of(foreign), "mpi_impact": pd.DataFrame()},
+        overlaps_of(foreign).records,
+    )
     views = {
         "comparison": verdict_page.comparison_view(compare(before, after), ("before", "after"), [("runs of A", "r1")]),
         "hostile comparison": verdict_page.comparison_view(

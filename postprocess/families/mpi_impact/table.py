@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,11 +27,11 @@ import pandas as pd
 from scipy import stats
 
 from postprocess.drawing.columns import aligned, circumstances
-from postprocess.drawing.text import change, cores, duration, interval, percent, ratio
-from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, ImpactRecord, Launch, impacts_of
+from postprocess.drawing.text import change, duration, interval, percent, ratio
+from postprocess.families import axes
+from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, ImpactRecord, Launch
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
-from postprocess.records.parquet import write_table
-from postprocess.records.run import Run, failed_reasons, failed_records
+from postprocess.records.run import failed_reasons
 from postprocess.statistics.metrics import Floats, as_float, r_mpi_impact
 
 FIGURE_9_NS = 512_000_000
@@ -67,11 +66,6 @@ progress threads, while the processes computed, relative to one core of each ran
 """
 
 
-def impact_of(run: Run) -> pd.DataFrame:
-    """`impact_table` of a run's records; those that cannot be read are left out (`impacts_of` tells of them)."""
-    return impact_table(impacts_of(run).records, failed_records(run.manifest))
-
-
 def impact_table(records: Sequence[ImpactRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
     """One row per computation time of each record, with COLUMNS. failed: `failed_records` of their run."""
     why = {name: reason for name, (_, reason) in (failed or {}).items()}
@@ -94,12 +88,6 @@ def impact_metrics(record: ImpactRecord) -> dict[str, float]:
 def shown_reliable(record: ImpactRecord) -> bool:
     """Whether the ratio that stands for a record, at 512 ms or the nearest time, is reliable."""
     return bool(highlighted(impact_table([record]))["reliable"].all())
-
-
-def write_parquet(run: Run) -> list[Path]:
-    """Write `impact.parquet` into a run folder, where something of the kind was measured. Raises OSError."""
-    table = impact_of(run)
-    return [] if table.empty else [write_table(table, run.path / "impact.parquet")]
 
 
 def pairs_of(record: ImpactRecord) -> list[tuple[Launch, Launch]]:
@@ -301,7 +289,7 @@ def cells(row: Mapping[Any, Any]) -> list[str]:
 
 def configuration_words(row: Mapping[Any, Any]) -> str:
     """A row's configuration, with its cores where a run has several such numbers: ``async, 4 cores per rank``."""
-    return f"{row['configuration']}, {cores(row[NAMED])}" if row[NAMED] else str(row["configuration"])
+    return axes.configuration_words(row, (axes.NAMED_CORES,))
 
 
 def impact_text(table: pd.DataFrame) -> str:

@@ -20,8 +20,9 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from postprocess.drawing.colour import NO_VALUE, PALETTES, SCALES, Rgb, faded, text_colour
-from postprocess.drawing.pictures import KINDS, STYLE, save_figure
+from postprocess.drawing.colour import NO_VALUE, SCALES, Rgb, faded, text_colour
+from postprocess.drawing.look import PLAIN, Look
+from postprocess.drawing.pictures import STYLE, save_figure
 from postprocess.drawing.text import clean, duration
 from postprocess.families.nbc_overlap.chart_plot import chart_figure
 from postprocess.families.nbc_overlap.charts import charts_of
@@ -34,43 +35,18 @@ from postprocess.families.nbc_overlap.maps import (
     legend,
     panels_of,
     provenance_words,
-    run_name,
     sweeps_of,
 )
 from postprocess.records.run import Run, cases_of
+from postprocess.records.run_words import run_name
 
 _LINE, _AXIS_NAME = 0.19, 0.3
 _BAR = 1.25
 
 
-@dataclass(frozen=True)
-class Look:
-    """How maps are drawn. ``dim`` fades the cells that mean less; ``metrics`` are names of `maps.METRICS`.
-
-    Raises ValueError, of one line with the legal values, for a name that there is not.
-    """
-
-    palette: str = "paper"
-    dim: bool = False
-    metrics: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ("svg", "png")
-
-    def __post_init__(self) -> None:
-        for what, names, legal in (
-            ("palette", (self.palette,), PALETTES),
-            ("metric", self.metrics, METRICS),
-            ("format", self.kinds, KINDS),
-        ):
-            for name in names:
-                if name not in legal:
-                    raise ValueError(f"no {what} {name!r}: give one of {', '.join(legal)}")
-
-    def wants(self, metric: Metric) -> bool:
-        """Whether a metric is to be drawn: all but the speed where none was named."""
-        return metric.name in self.metrics if self.metrics else metric.family != "speed"
-
-
-PLAIN = Look()
+def wants(look: Look, metric: Metric) -> bool:
+    """Whether a metric is to be drawn: all but the speed where none was named."""
+    return metric.name in look.metrics if look.metrics else metric.family != "speed"
 
 
 @dataclass(frozen=True)
@@ -104,7 +80,7 @@ def map_figures(run: Run, panel: Panel, look: Look = PLAIN) -> dict[str, Figure]
     sweep = panel.sweep
     if sweep is None or not sweep.cells:
         return {}
-    wanted = [metric for metric in sweep.metrics if look.wants(metric)]
+    wanted = [metric for metric in sweep.metrics if wants(look, metric)]
     figures = {}
     for family in dict.fromkeys(metric.family for metric in wanted):
         row = [_Spot(metric.title, panel, metric) for metric in wanted if metric.family == family]
@@ -122,11 +98,11 @@ def overview_figures(run: Run, panels: Sequence[Panel], look: Look = PLAIN) -> d
     if not any(panel.sweep and panel.sweep.cells for panel in shown):
         return {}
     figures = {}
-    overhead = [m for m in METRICS.values() if m.family == "overhead" and look.wants(m)]
+    overhead = [m for m in METRICS.values() if m.family == "overhead" and wants(look, m)]
     if overhead:
         figures["overview"] = _overview(run, panels, None, look)
     for metric in METRICS.values():
-        if metric.family != "overhead" and look.wants(metric):
+        if metric.family != "overhead" and wants(look, metric):
             figures[f"overview-{metric.name.replace('_', '-')}"] = _overview(run, panels, metric, look)
     return figures
 

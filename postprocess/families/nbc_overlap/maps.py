@@ -10,12 +10,14 @@ from typing import Any
 import pandas as pd
 
 from postprocess.drawing.text import clean, ratio
+from postprocess.families.axes import configuration_words, unusual_words
 from postprocess.families.nbc_overlap import diagnosis
-from postprocess.families.nbc_overlap.points import case_of, configuration_words, launch_numbers, unusual_words
+from postprocess.families.nbc_overlap.points import case_of, launch_numbers
 from postprocess.families.nbc_overlap.record import OverlapRecord, overlaps_of
 from postprocess.records.fields import Json
 from postprocess.records.header import named_cores_of, repeat_of
-from postprocess.records.run import RESULTS, Run
+from postprocess.records.run import Run
+from postprocess.records.run_words import RESULT_WORDS, run_name
 
 MARKS = {
     "?": "unreliable: by its interval, a size, a disturbed basic, clocks, or a failed case; the details say which",
@@ -195,9 +197,6 @@ class Panel:
 SWEPT = "nbc_overlap"
 """The benchmark that makes maps."""
 
-RESULT_WORDS = dict(zip(RESULTS, ("passed", "skipped", "failed", "missing"), strict=True))
-"""The results of a manifest's case, as people read them."""
-
 
 def panels_of(sweeps: Sequence[Sweep], cases: Iterable[Json]) -> list[Panel]:
     """Every sweep, `side_by_side`, and after them the manifest's cases of the same benchmark that did not pass and have
@@ -283,11 +282,6 @@ def legend(sweeps: Iterable[Sweep], faded: bool = False) -> list[tuple[str, str]
     if faded and any(sweep.has_far for sweep in shown):
         signs.append(("faded", FAR_WORDS))
     return signs
-
-
-def run_name(run: Run) -> str:
-    """The run's name."""
-    return str(run.manifest.get("run") or run.path.name)
 
 
 def provenance_words(run: Run, sweeps: Sequence[Sweep]) -> str:

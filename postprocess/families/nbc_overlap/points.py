@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.text import cores, duration, work
+from postprocess.drawing.text import work
 from postprocess.families.nbc_overlap import validity
+from postprocess.families.nbc_overlap.axes import AXES
 from postprocess.families.nbc_overlap.diagnosis import (
     BASIC_FAILED,
     NOWHERE,
@@ -33,16 +34,12 @@ from postprocess.families.nbc_overlap.record import (
     overlaps_of,
 )
 from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
-from postprocess.records.parquet import write_table
 from postprocess.records.record import GIVEN
-from postprocess.records.run import Run, failed_reasons, failed_records, load_run
+from postprocess.records.run import Run, failed_reasons, failed_records
 from postprocess.statistics import metrics
 from postprocess.statistics.metrics import Estimate, as_float, median_estimate
 
-CASE = [
-    "benchmark", "collective", "system", "toolchain", "provider", "configuration", "network",
-    "ranks", "nodes", "threads_per_rank", "given_up_cores", "cache", "computation", "test_interval_ns", "launch",
-]  # fmt: skip
+CASE = [one.name for one in AXES if one.of != "point"]
 """The columns that name a sweep: everything but its place in the grid. `launch` is which repeat, from 1."""
 _ASKED = ("cache", "computation", "test_interval_ns")
 """Those that were asked for and are the same in all points of a record."""
@@ -81,8 +78,6 @@ What a record does not know is NaN. `comm_ref_drift_…` is the trend of t_comm_
 apart: whether a reference moved against that of `basic`. `failed` says why the case was not what was asked for, or,
 beginning with `BASIC_FAILED`, why that of the `basic` was not that it is compared with; it is empty where both were.
 """
-
-NEVER = "never"
 
 _NAN = np.array(math.nan)
 _NOTHING = Estimate(_NAN, _NAN, _NAN)
@@ -219,37 +214,6 @@ def samples_of(run: Run) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*CASE, "record", "index"])
 
 
-def write_parquet(run_dir: Path | str) -> list[Path]:
-    """Write `points.parquet` and `samples.parquet` into a run folder, each whole or not at all; return their paths.
-
-    Raises RecordError where the folder cannot be read, OSError where it cannot be written.
-    """
-    run = load_run(run_dir)
-    written = []
-    for name, table in (("points", points_of(run)), ("samples", samples_of(run))):
-        written.append(write_table(table, run.path / f"{name}.parquet"))
-    return written
-
-
-def points_as_json(points: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows as strict JSON values: whole numbers stay so, intervals are [low, high], NaN is null.
-
-    So is infinity, but for a number of cores that is never enough: that is ``never``.
-    """
-    rows = []
-    for row in points.to_dict("records"):
-        values: dict[str, Any] = {}
-        for key, value in row.items():
-            name = str(key)
-            if name.endswith("_ci95_low"):
-                stem = name.removesuffix("_low")
-                values[stem] = [_plain(bound, stem) for bound in (value, row[f"{stem}_high"])]
-            elif not name.endswith("_ci95_high"):
-                values[name] = _plain(value, name)
-        rows.append(values)
-    return rows
-
-
 def usable(points: pd.DataFrame) -> pd.DataFrame:
     """The points that a summary is made of: the reliable ones, or all valid ones where less than half are reliable.
 
@@ -360,22 +324,6 @@ def case_of(record: OverlapRecord, collective: str, launch: int, system: str = "
         "launch": launch,
     }
     return {name: values[name] for name in (*CASE, NAMED)}
-
-
-def configuration_words(case: Mapping[Any, Any]) -> str:
-    """The configuration of a row, or of a `case_of`, as headings name it: ``async, cold caches``, ``basic, triad``."""
-    return f"{case['configuration']}{unusual_words(case)}"
-
-
-def unusual_words(case: Mapping[Any, Any]) -> str:
-    """What is not as usual with a case, behind its name: ``, cold caches``, ``, triad, MPI_Test every 100 µs``."""
-    unusual = [
-        *([cores(case[NAMED])] if case.get(NAMED) else []),
-        *(["cold caches"] if case["cache"] == "cold" else []),
-        *([str(case["computation"])] if case["computation"] != "dgemm" else []),
-        *([f"MPI_Test every {duration(case['test_interval_ns'])}"] if case["test_interval_ns"] else []),
-    ]
-    return "".join(f", {words}" for words in unusual)
 
 
 def _case(record: OverlapRecord, launch: int, point: OverlapPoint, system: str) -> dict[str, Any]:
@@ -613,15 +561,3 @@ def _samples(labels: dict[str, Any], p: OverlapPoint) -> pd.DataFrame:
     columns["start_imbalance_ns"] = pd.array(p.start_imbalance_ns if clocked else [None] * p.repetitions, "Int64")
     samples: pd.DataFrame = pd.DataFrame(columns)
     return samples
-
-
-def _plain(value: Any, name: str = "") -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if name.startswith("break_even_cores") and value == math.inf:
-        return NEVER
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(item) for item in value]
-    return value

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from postprocess.drawing.colour import NO_VALUE, PALETTES, SCALES, Rgb, hexadecimal, text_colour
+from postprocess.drawing.look import Room
 from postprocess.drawing.text import change, drift, duration, interval, percent, ratio, size, work
 from postprocess.families.nbc_overlap.diagnosis import UNRELIABLE, Diagnosis
 from postprocess.families.nbc_overlap.map_plot import file_key
 from postprocess.families.nbc_overlap.maps import DIAGNOSES, MARKS, METRICS, Cell, Metric, Panel, Sweep, launch_words
-from postprocess.families.nbc_overlap.points import NEVER
-from postprocess.families.nbc_overlap.tables import remarks
+from postprocess.families.nbc_overlap.tables import clock_name, remarks
+from postprocess.records.as_json import NEVER
 
 Numbers: TypeAlias = Mapping[tuple[str, int], int]
 """(record, index) -> number of the point's row."""
@@ -73,19 +74,6 @@ class PanelView:
     files: list[str]
     remark: str
     skipped: bool
-
-
-@dataclass(frozen=True)
-class Room:
-    """How much a browser lays out without a reader's waiting for it: of a run of more than `whole` points the table has
-    `rows` of them at a time, and the maps are of cases with `drawn` at most."""
-
-    whole: int = 1500
-    rows: int = 250
-    drawn: int = 600
-
-
-ROOM = Room()
 
 
 @dataclass(frozen=True)
@@ -337,11 +325,6 @@ def _clock_words(point: Mapping[str, Any]) -> str:
         if point["clock_method"] != "shared" and math.isfinite(point["clock_drift_ppm"]):
             parts.append(f"drift {drift(point['clock_drift_ppm'])}")
     return ", ".join(parts)
-
-
-def clock_name(method: str) -> str:
-    """A clock's method in words."""
-    return {"none": "no common clock"}.get(method, f"{method} clock")
 
 
 def _reference_words(point: Mapping[str, Any], what: str) -> str:

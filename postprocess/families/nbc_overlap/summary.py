@@ -33,6 +33,7 @@ from typing import Any
 import pandas as pd
 
 from postprocess.drawing.text import clean, interval, ratio, short
+from postprocess.families.axes import configuration_words
 from postprocess.families.nbc_overlap.diagnosis import (
     BASIC_FAILED,
     MapDiagnosis,
@@ -40,7 +41,7 @@ from postprocess.families.nbc_overlap.diagnosis import (
     is_reference,
     map_diagnosis,
 )
-from postprocess.families.nbc_overlap.points import CASE, configuration_words, median, usable
+from postprocess.families.nbc_overlap.points import CASE, median, usable
 from postprocess.records.header import NAMED
 from postprocess.statistics.metrics import as_float, median_estimate
 

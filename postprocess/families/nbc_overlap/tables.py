@@ -10,6 +10,7 @@ import pandas as pd
 
 from postprocess.drawing.columns import aligned, circumstances
 from postprocess.drawing.text import clean, duration, interval, percent, ratio, size
+from postprocess.families.axes import configuration_words
 from postprocess.families.nbc_overlap.break_even import (
     break_even_table,
     cores_words,
@@ -18,7 +19,6 @@ from postprocess.families.nbc_overlap.break_even import (
     node_words,
 )
 from postprocess.families.nbc_overlap.diagnosis import UNRELIABLE, Diagnosis, MapDiagnosis, is_reference
-from postprocess.families.nbc_overlap.points import configuration_words
 from postprocess.families.nbc_overlap.record import OverlapRecord
 from postprocess.families.nbc_overlap.summary import summarise
 
@@ -161,3 +161,8 @@ def remarks(point: dict[Any, Any]) -> list[str]:
         *point["flags"],
         *([point["vs_basic_reason"]] if point["vs_basic_reason"] else []),
     ]
+
+
+def clock_name(method: str) -> str:
+    """A clock's method in words."""
+    return {"none": "no common clock"}.get(method, f"{method} clock")

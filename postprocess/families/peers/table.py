@@ -16,8 +16,7 @@ import pandas as pd
 from postprocess.drawing.columns import aligned, circumstances
 from postprocess.drawing.text import interval, ratio, short, size
 from postprocess.families.peers.output import FORMATS, PeerResult
-from postprocess.families.peers.record import PeerRecord, peer_records_of
-from postprocess.records.run import Run, failed_records
+from postprocess.families.peers.record import PeerRecord
 
 # Messages that differ by more are not the same case.
 SIZE_FACTOR = 1.25
@@ -38,11 +37,6 @@ PEER_COLUMNS = (
     "peer_failed",
     "our_message_bytes", *(f"our_{name}" for name in OURS),
 )  # fmt: skip
-
-
-def peers_of(run: Run, points: pd.DataFrame) -> pd.DataFrame:
-    """`peers_table` of a run, beside its `points_of`."""
-    return peers_table(peer_records_of(run).records, points, failed_records(run.manifest))
 
 
 def peers_table(
@@ -252,7 +246,7 @@ class PeersView:
     programs: list[tuple[str, Mapping[str, str], str]]
 
 
-def peers_view(run: Run, points: pd.DataFrame) -> PeersView | None:
-    """For the report; None where no other benchmark ran."""
-    rows = [peer_cells(row) for row in peers_of(run, points).to_dict("records")]
-    return PeersView(PEERS_NOTE, PEER_HEADS, rows, programs_of(peer_records_of(run).records)) if rows else None
+def peers_view(records: Sequence[PeerRecord], table: pd.DataFrame) -> PeersView | None:
+    """For the report, of `peers_table`; None where no other benchmark ran."""
+    rows = [peer_cells(row) for row in table.to_dict("records")]
+    return PeersView(PEERS_NOTE, PEER_HEADS, rows, programs_of(records)) if rows else None

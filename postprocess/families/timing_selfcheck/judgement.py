@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from postprocess.drawing.text import duration
+from postprocess.drawing.text import duration, share
 from postprocess.families.timing_selfcheck.record import KINDS, Clock, Noise, Residual, Selfcheck, Start, Timer, Work
 from postprocess.records.fields import Json
 from postprocess.statistics.limits import CALIBRATION_LIMIT, CONCLUSIVE
@@ -405,13 +405,3 @@ def _advice(word: str, measured: Sequence[Steadiness], target_ns: int, good: Seq
     if word == NO and longer:
         advice.append(f"or measure at {duration(longer[0])}, where this machine is steadier")
     return "; ".join(advice)
-
-
-def share(fraction: float) -> str:
-    """A small fraction as people read it: ``0.4 %``, ``< 0.1 %``, ``12 %``; ``-`` for NaN."""
-    if not math.isfinite(fraction):
-        return "-"
-    percent = 100 * fraction
-    if 0 < percent < 0.1:
-        return "< 0.1 %"
-    return f"{percent:.1f} %" if percent < 9.95 else f"{percent:.0f} %"

@@ -1,6 +1,6 @@
-"""What the checks share: the build of the benchmarks, and a measuring test that places, launches and verifies.
+"""A measuring test: it places, launches and verifies one process group of a benchmark.
 
-A benchmark's check file derives from `MeasuredTest`, says which executable and which options, and nothing else.
+A benchmark's check file derives from `MeasuredTest`, which says what such a class defines by the end of which phase.
 
 What reads records is imported where it is used: it loads pandas and SciPy, and for every test that ReFrame makes it
 goes through all modules that are loaded (`inspect.stack`).
@@ -14,9 +14,11 @@ from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
+from build import BuildBenchmarks
+from case_axes import OfSession, basics_choices, own_choices
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
-from reframe.core.exceptions import SanityError
+from reframe.core.exceptions import ReframeSyntaxError, SanityError
 from reframe.core.logging import getlogger
 
 from mpi_campaign.archive import references, run_folders
@@ -25,119 +27,32 @@ from mpi_campaign.launching.wire import WIRE_RATE
 from mpi_campaign.libraries import launch_environment, launches, recording
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Placement
-from mpi_campaign.libraries.settings import Impossible, Request, Settings
+from mpi_campaign.libraries.settings import Impossible, Request
 from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks.choice import Where
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, suites_of
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.systems import known_systems, site
-from mpi_campaign.this_machine import host, machine
-from mpi_campaign.toolchains import builds
-from mpi_campaign.toolchains.spack import installed, provider
-from mpi_campaign.toolchains.spack.build import Build
+from mpi_campaign.this_machine import host
+from postprocess.families.family import Value
 
 
-class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
-    """The one CMake project, built once per environment, in a folder that stays: a second run compiles nothing.
-
-    With toolchains of Spack's it is Spack that builds it, and the MPI library where that is no external.
-    """
-
-    descr = "build the benchmarks"
-    build_system: Any = "CMake"  # ReFrame makes an object of it
-    sourcesdir = None
-    build_time_limit = "10m"
-
-    @property
-    def programs(self) -> Path:
-        """The folder that they are in when they have been built."""
-        return Path(self.current_environ.extras["programs"])
-
-    @run_after("setup")
-    def choose_build_system(self) -> None:
-        extras = self.current_environ.extras
-        if extras["spack"] is None:
-            return
-        self.made_by = Build.from_json(extras["spack"])
-        self.build_time_limit = "12h"  # of an MPI library and all below it
-        self.fingerprint = builds.fingerprint()  # before they are read: what changes meanwhile is built the next time
-        self.to_install = installed.to_install(self.made_by, self.fingerprint)
-        self.build_system = "Spack" if self.to_install else "CustomBuild"
-
-    @run_before("compile")
-    def configure(self) -> None:
-        if self.current_environ.extras["spack"] is None:
-            self.configure_cmake()
-        elif self.to_install:
-            self.configure_spack()
-        else:
-            self.build_system.commands = ["echo nothing has changed since Spack built it"]
-
-    def configure_spack(self) -> None:
-        """From the lock only. What other benchmarks lack, a source that no network brings, is no fault of ours."""
-        build = self.made_by
-        ours, *peers = self.to_install
-        jobs = f"-j{machine.cores().physical}"
-        spack = shlex.quote(build.spack_executable)
-        notes = {one: shlex.quote(str(installed.note(one, prefix))) for one, prefix in build.prefixes.items()}
-        left = f"{shlex.quote(str(builds.SOURCES))}/build-*-{ours[:7]}"  # objects of sources that were newer then
-        self.prebuild_cmds = [
-            *environ.script(environ.SPACK, site.exported(self), provider.install_variables(build)),
-            f'spack() {{ {spack} --color=never "$@"; }}',
-            f'for old in {left}; do if [ -L "$old" ]; then rm -rf "$(readlink -f "$old")" "$old"; fi; done',
-            f"mkdir -p {shlex.quote(str(installed.note(ours, build.prefix).parent))}; rm -f {notes[ours]}",
-        ]
-        self.build_system.environment = build.environment
-        # A cached build of ours has the hash of these sources, whatever they were when it was built.
-        # One that is there is of other sources; Spack would go by the time that files were last written.
-        changed = not installed.is_built(build, self.fingerprint)
-        again = ["--overwrite", "-y"] if changed and Path(build.prefix).is_dir() else []
-        options = [jobs, "--only-concrete", "--use-buildcache=package:never,dependencies:auto", *again]
-        self.build_system.install_opts = [*options, f"/{ours}"]
-        install = f"spack -e {build.environment} install {jobs} --only-concrete"
-        logs = {one: shlex.quote(str(installed.log(one, prefix))) for one, prefix in build.prefixes.items()}
-        self.postbuild_cmds = [
-            f"echo {self.fingerprint} > {notes[ours]}",
-            *(
-                f"{install} /{one} > {logs[one]} 2>&1 && said={installed.INSTALLED} || said={installed.FAILED}; "
-                f"cat {logs[one]}; echo $said > {notes[one]}"
-                for one in peers
-            ),
-        ]
-
-    def configure_cmake(self) -> None:
-        """By hand, with the toolchain's mpicc."""
-        extras = self.current_environ.extras
-        self.made_from = builds.made_from(extras["mpicc"])
-        if not self.is_dry_run():
-            (self.programs / builds.BUILT).unlink(missing_ok=True)  # until all of them are built again
-            builds.note_let_in(self.programs)
-        self.build_system.builddir = shlex.quote(str(self.programs))
-        self.build_system.configuredir = shlex.quote(str(builds.SOURCES))
-        self.build_system.flags_from_environ = False
-        self.build_system.max_concurrency = None
-        self.build_system.config_opts = [
-            shlex.quote(option) for option in (*builds.anew(self.programs), *builds.options(extras["mpicc"]))
-        ]
-        wrapper = builds.environment(extras["family"], extras["version"], extras["prefix"])
-        inside = site.let_into(self.current_partition)
-        own = launch_environment.own_libraries(Path(extras["prefix"]), Settings(wrapper))
-        variables = environ.added(environ.BUILD, wrapper, inside=inside, libraries=own)
-        self.prebuild_cmds = environ.script(environ.BUILD, site.exported(self), variables)
-
-    @run_after("compile")
-    def note_built(self) -> None:
-        if self.current_environ.extras["spack"] is None and not self.is_dry_run():
-            builds.note_built(self.programs, self.made_from)
-
-    @sanity_function
-    def executables_exist(self) -> Any:
-        return sn.assert_true(builds.are_there(self.programs), f"not all programs of {builds.PROGRAMS} were built")
-
-
-class MeasuredTest(rfm.RunOnlyRegressionTest):
+class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     """Places and launches one process group of a benchmark, verifies its record, and hands metrics to ReFrame.
 
-    A subclass says which benchmark, which case of it (`identify`), and the benchmark's own options
-    (`benchmark_options`). Metrics come from `postprocess`; here is no formula.
+    What a subclass defines, and what then goes by it; where something lacks, the test says so and is not made:
+
+    in its body   `benchmark`, a name of BENCHMARKS; `descr`; `gives_sizes = True` if it is the fixture `basic`; as base
+                  class the parameters of `case_axes`: `basics_parameters` of the fixture, `own_parameters` of others
+    init          of a benchmark that takes its sizes from `basic`, the fixture `basic`; where that has measured some
+                  cases itself, `measured_by_fixture`, and `basic_test`
+    setup         nothing; what only a library or a machine can refuse is skipped here
+    run           `benchmark_options`, if it has options that tell no axis; `words` or `prepare`, if it is no program of
+                  ours that is launched once. At the end of the run the record is in `run_folders.RECORD`
+    sanity        nothing: the record is judged by `running.verify`, or by what overrides `what_was_asked_is_what_ran`
+    performance   nothing: the numbers are those of its family in `postprocess.families.registry`
+
+    Here is no formula.
     """
 
     #: Ranks, and the share of each in cores, one computing thread of `basic` on each. 0: all cores, divided evenly.
@@ -152,8 +67,6 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     comp_times = variable(str, value="")
     #: Wall time that the process group may take; 0: no bound but the repetitions.
     budget_seconds = variable(float, value=0.0)
-    #: Buffers: the same for every repetition, or in turn, so that none is found in a cache.
-    cache = variable(str, value="warm")
     #: Rate of the wire, on partitions that are one.
     wire_rate = variable(str, value=WIRE_RATE)
     #: Facts about the run for the record's header: a JSON file.
@@ -163,8 +76,6 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     resume_from = variable(str, value="")
     #: A folder with files of sizes, each named as the case of `basic` that takes them over instead of calibrating.
     sizes_from = variable(str, value="")
-    #: The share of each rank where a run has several such numbers: it is part of the case's name.
-    cores_per_rank = variable(int, value=0)
     #: Which of several repeats of the same cases this is.
     repeat = variable(int, value=1)
     #: Which repeat of `basic` gives the others their sizes and references; 0: the same one.
@@ -182,13 +93,32 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     gives_sizes = False
     build = fixture(BuildBenchmarks, scope="environment")
 
-    def identify(self) -> dict[str, Any]:
-        """The fields of Case in which tests of this benchmark differ: configuration, collective, ..."""
-        raise NotImplementedError
+    @property
+    def asked_configuration(self) -> str:
+        return "basic" if self.gives_sizes else str(self.configuration)
+
+    def identify(self) -> dict[str, Value]:
+        """The axes that are parameters, of this test or of its fixture, with their values."""
+        if self.gives_sizes:
+            return {one.name: getattr(self, one.name) for one in basics_choices(self.benchmark)}
+        own = {one.name: getattr(self, one.name) for one in own_choices(self.benchmark)}
+        # Before set-up the fixture is known by its parameters only.
+        return {**own, **{one.name: getattr(self.basic, one.name) for one in basics_choices(self.benchmark)}}
+
+    def axis_options(self) -> list[str]:
+        """The benchmark's options that tell it the values of the axes."""
+        choices, parameters = BENCHMARKS[self.benchmark].choices, self.case.parameters
+        return [word for one in choices for word in one.words(parameters[one.name])]
 
     def benchmark_options(self) -> list[str]:
-        """The benchmark's own options."""
-        raise NotImplementedError
+        """The benchmark's other options."""
+        return []
+
+    @property
+    def is_basic(self) -> bool:
+        """Whether it is the very case that `basic` of its benchmark measures."""
+        own = own_choices(self.benchmark)
+        return self.asked_configuration == "basic" and all(getattr(self, one.name) == one.usual for one in own)
 
     @property
     def measured_by_fixture(self) -> bool:
@@ -232,17 +162,16 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     @property
     def case(self) -> Case:
         extras = self.current_environ.extras
-        named = {"collective": "", **self.identify()}
+        of_session = {name: getattr(self, name) for name in BY_SESSION}
         return Case(
             toolchain=extras["toolchain"],
             provider=extras["provider"],
             environment=self.current_environ.name,
             network=self.network,
+            configuration=self.asked_configuration,
             benchmark=self.benchmark,
+            parameters={**of_session, **self.identify()},
             repeat=self.basic_repeat if self.is_borrowed else self.repeat,
-            cache=self.cache,
-            cores_per_rank=self.cores_per_rank,
-            **named,
         )
 
     def staged(self, name: str) -> Path:
@@ -254,8 +183,41 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         return CONFIGURATIONS[self.case.configuration].computing_threads(self.threads_per_rank)
 
     @run_after("init")
+    def refuse_what_lacks_something(self) -> None:
+        """Raises ReframeSyntaxError, of one line with the legal values, where a subclass has not defined what it has
+        to by now."""
+        name = type(self).__name__
+        if self.benchmark not in BENCHMARKS:
+            raise ReframeSyntaxError(f"{name}: benchmark '{self.benchmark}' is none of {', '.join(BENCHMARKS)}")
+        choices = basics_choices(self.benchmark) if self.gives_sizes else own_choices(self.benchmark)
+        needed = [*([] if self.gives_sizes else ["configuration"]), *(one.name for one in choices)]
+        lacking = [one for one in needed if not hasattr(self, one)]
+        if lacking:
+            made_by = "basics_parameters" if self.gives_sizes else "own_parameters"
+            raise ReframeSyntaxError(
+                f"{name}: no {', '.join(lacking)}: derive it from case_axes.{made_by}('{self.benchmark}')"
+            )
+        if BENCHMARKS[self.benchmark].basic_of and not self.gives_sizes and not hasattr(self, "basic"):
+            raise ReframeSyntaxError(f"{name}: no basic: define that fixture, or `gives_sizes = True` if it is one")
+
+    @run_after("init")
     def tag_suites(self) -> None:
-        self.tags = {name for name, one in suites.SUITES.items() if one.measures(self.benchmark, self.identify())}
+        self.tags = suites_of(self.benchmark, self.asked_configuration, self.identify())
+
+    @run_after("init")
+    def skip_what_no_library_can(self) -> None:
+        self.skip_impossible(Where(self.asked_configuration, ""))
+
+    @run_after("setup")
+    def skip_what_this_library_cannot(self) -> None:
+        self.skip_impossible(Where(self.asked_configuration, self.case.toolchain, self.build.programs))
+
+    def skip_impossible(self, where: Where) -> None:
+        """Skip it where the value of an axis cannot be had there."""
+        asked = self.identify()
+        for choice in BENCHMARKS[self.benchmark].choices:
+            refusal = choice.impossible(asked[choice.name], where) if choice.name in asked else None
+            self.skip_if(refusal is not None, refusal.reason if refusal is not None else None)
 
     @run_after("setup")
     def place(self) -> None:
@@ -338,8 +300,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     def words(self) -> list[str]:
         """The program and its options."""
         program = str(self.build.programs / self.benchmark)
-        own = ["--collective", self.case.collective, "--limit-seconds", f"{self.hung_after_seconds:.1f}"]
-        return [program, *self.common_options(), *own, "--record", run_folders.RECORD, *self.benchmark_options()]
+        own = ["--limit-seconds", f"{self.hung_after_seconds:.1f}", "--record", run_folders.RECORD]
+        return [program, *self.common_options(), *self.axis_options(), *own, *self.benchmark_options()]
 
     @property
     def hung_after_seconds(self) -> float:
@@ -410,9 +372,20 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
     def adopt(self, files: dict[Path, str]) -> None:
         """Instead of a measurement, copy what another one wrote: {source: name here}."""
         copies = [f"cp {shlex.quote(str(source))} {name}" for source, name in files.items()]
-        self.job.launcher = getlauncher("local")()
-        self.executable, self.executable_opts = copies[0], []
+        self.start_without_launcher(copies[0], [])
         self.postrun_cmds = copies[1:]
+
+    def start_without_launcher(self, executable: str, options: list[str]) -> None:
+        """Have the job start one process that is no rank, instead of ranks by the partition's launcher."""
+        self.job.launcher = getlauncher("local")()
+        self.executable, self.executable_opts = executable, options
+
+    def launcher_words(self) -> str:
+        """The partition's launcher with its options, as the job would start it."""
+        self.job.num_tasks = self.num_tasks
+        self.job.num_cpus_per_task = self.num_cpus_per_task
+        words: str = self.job.launcher.run_command(self.job)
+        return words
 
     @sanity_function
     def what_was_asked_is_what_ran(self) -> bool:
@@ -433,3 +406,25 @@ class MeasuredTest(rfm.RunOnlyRegressionTest):
         if found:
             raise SanityError("; ".join(found))
         return True
+
+    @run_before("performance")
+    def metrics(self) -> None:
+        """What `postprocess` makes of the record, as performance variables."""
+        from postprocess.families import registry as families  # noqa: PLC0415
+
+        family = families.of_benchmark(self.benchmark)
+        if self.is_dry_run() or family.numbers is None:
+            return
+        basic = self.basic_test()
+        found = family.numbers(
+            self.staged(run_folders.RECORD), None if basic is None else basic.staged(run_folders.RECORD)
+        )
+        of_sizes = [bound.metric for bound in family.bounds if bound.of_sizes]
+        if of_sizes and not references.is_of_sizes(self.current_system.name, self.reference_key, found.sizes):
+            self.hold_against_none("which is of other sizes (--sizes-of)", *of_sizes)
+        if found.doubt:
+            self.hold_against_none(found.doubt)
+        self.perf_variables = {
+            name: sn.make_performance_function(sn.defer(value), family.unit_of(name))
+            for name, value in found.values.items()
+        }

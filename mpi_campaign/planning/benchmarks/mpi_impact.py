@@ -1,0 +1,13 @@
+"""What an idle MPI library costs a computation."""
+
+from mpi_campaign.planning.benchmarks import choices
+from mpi_campaign.planning.benchmarks.benchmark import Benchmark
+
+MPI_IMPACT = Benchmark(
+    "what an idle MPI library costs a computation (Denis et al. 2022, section 3.2.1)",
+    test="mpi_impact",
+    choices=choices.of_family("mpi_impact"),
+    basic_of="mpi_impact",
+    fixture="mpi_impact_basic",
+    fewest_ranks=1,
+)

@@ -1,0 +1,59 @@
+"""All benchmarks, a line each, and all axes of their cases."""
+
+from collections.abc import Mapping, Sequence
+
+from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks.benchmark import Benchmark
+from mpi_campaign.planning.benchmarks.choice import Choice
+from mpi_campaign.planning.benchmarks.mpi_impact import MPI_IMPACT
+from mpi_campaign.planning.benchmarks.nbc_overlap import NBC_OVERLAP
+from mpi_campaign.planning.benchmarks.peers import PEERS
+from postprocess.families.axes import PLACED as PLACED_AXES
+from postprocess.families.family import Axis, Value
+
+BENCHMARKS: dict[str, Benchmark] = {
+    "nbc_overlap": NBC_OVERLAP,
+    "mpi_impact": MPI_IMPACT,
+    **PEERS,
+}
+USUAL_BENCHMARK = "nbc_overlap"
+"""The one whose cases are named without it."""
+
+CHOICES: Mapping[str, Choice] = {choice.name: choice for one in BENCHMARKS.values() for choice in one.choices}
+"""Every axis that can be asked for."""
+
+PLACED: Mapping[str, Choice] = {axis.name: Choice(axis) for axis in PLACED_AXES}
+"""The axes whose values come from how the ranks are placed."""
+
+AXES: Mapping[str, Axis] = {name: choice.axis for name, choice in {**CHOICES, **PLACED}.items()}
+"""Every axis of a case, in the order of words and of file names."""
+
+BY_SESSION: Mapping[str, Choice] = {name: choice for name, choice in {**CHOICES, **PLACED}.items() if choice.by_session}
+"""Those of which a ReFrame session has one value."""
+
+
+def values_of(suite: str, choice: Choice, asked: Mapping[str, Sequence[str]]) -> tuple[Value, ...]:
+    """The values of an axis that are measured: those that were asked for, else the suite's."""
+    return choice.values_of(asked.get(choice.name, ()), suites.SUITES[suite].values(choice.axis))
+
+
+def loading(asked: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The environment variables with which ReFrame makes tests of the values that were asked for."""
+    return {name: value for axis, texts in asked.items() for name, value in CHOICES[axis].loading(texts).items()}
+
+
+def with_axis(name: str) -> list[str]:
+    """The benchmarks that have an axis."""
+    return [benchmark for benchmark, one in BENCHMARKS.items() if one.has(name)]
+
+
+def suites_of(benchmark: str, configuration: str, parameters: Mapping[str, Value]) -> set[str]:
+    """The suites that a case belongs to. Of axes that have any number of values, each belongs to all of them."""
+    told = [one for name, one in CHOICES.items() if one.legal and not one.by_session and name in parameters]
+    return {
+        name
+        for name, one in suites.SUITES.items()
+        if benchmark in one.benchmarks
+        and configuration in one.configurations
+        and all(parameters[choice.name] in one.values(choice.axis) for choice in told)
+    }

@@ -1,0 +1,117 @@
+"""Overlap of nonblocking collectives (Denis et al. 2022), as the registry has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from postprocess.families.axes import NAMED_BY
+from postprocess.families.family import Bound, ByNode, Family, Found, Inside, Numbers, Section, TableFile
+from postprocess.families.nbc_overlap import inside
+from postprocess.families.nbc_overlap.axes import AXES, SIZES
+from postprocess.families.nbc_overlap.launches import LAUNCHES, METRICS
+from postprocess.families.nbc_overlap.maps import METRICS as DRAWN
+from postprocess.families.nbc_overlap.points import (
+    COLUMNS,
+    expected_wire_bytes,
+    points_of,
+    record_metrics,
+    samples_of,
+)
+from postprocess.families.nbc_overlap.record import FAMILY, message_sizes, overlap_record
+from postprocess.families.nbc_overlap.tables import (
+    break_even_text,
+    diagnosis_text,
+    measured_share_text,
+    points_table_text,
+    summary_table,
+)
+from postprocess.statistics.limits import LEAST_DIFFERENCE, LEAST_RATIO
+
+LEAST_RELIABLE = 0.5
+"""Of the valid points that a record's numbers rest on: fewer make no reference, and are held against none."""
+
+
+def _text(found: Found) -> str:
+    """The points, what their maps show, where giving up a core pays."""
+    points, share = found.table, measured_share_text(found.records)
+    return _parts(points_table_text(points), share, diagnosis_text(points), break_even_text(points))
+
+
+def _short_text(found: Found) -> str:
+    """A line per case, and why."""
+    return _parts(summary_table(found.table), measured_share_text(found.records), diagnosis_text(found.table))
+
+
+def _parts(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text)
+
+
+def _numbers(path: Path, basic: Path | None) -> Numbers:
+    found = record_metrics(path, basic)
+    enough = found.get("points_reliable", 0.0) >= LEAST_RELIABLE * found.get("points_valid", float("inf"))
+    doubt = "" if enough else "less than half of its points are reliable"
+    return Numbers(found, message_sizes(path), doubt)
+
+
+def _unit_of(name: str) -> str:
+    if name.startswith("points"):
+        return "points"
+    return "percent" if name.endswith("_percent") else "ratio"
+
+
+def _of_report(name: str) -> Callable[..., Any]:
+    """A function of `report`, which loads matplotlib: only where a report is made."""
+
+    def call(*given: Any) -> Any:
+        from postprocess.families.nbc_overlap import report  # noqa: PLC0415 - it takes a second to load
+
+        return getattr(report, name)(*given)
+
+    return call
+
+
+_TEMPLATES = "nbc_overlap/templates"
+
+NBC_OVERLAP = Family(
+    name=FAMILY,
+    title="overlap of nonblocking collectives",
+    benchmarks=(FAMILY,),
+    view=overlap_record,
+    table=lambda run, _records: points_of(run),
+    columns=tuple(COLUMNS),
+    axes=AXES,
+    sizes=SIZES,
+    metrics=METRICS,
+    files=(
+        TableFile("points.parquet", even_empty=True),
+        TableFile("samples.parquet", lambda found: samples_of(found.run), even_empty=True),
+    ),
+    launches=LAUNCHES,
+    named_by=NAMED_BY,
+    text=_text,
+    short_text=_short_text,
+    sections=(
+        Section("verdicts", "Verdicts", 10, f"{_TEMPLATES}/cards.html", _of_report("cards"), "found"),
+        Section("maps", "Maps", 10, f"{_TEMPLATES}/maps.html", _of_report("maps"), pictures=_of_report("pictures")),
+        Section("curves", "Curves", 20, f"{_TEMPLATES}/curves.html", _of_report("curves")),
+        Section("points", "All points", 70, f"{_TEMPLATES}/points.html", _of_report("all_points")),
+        Section("overlap", "Overlap", 10, f"{_TEMPLATES}/reading.html", _of_report("reading"), "reading"),
+    ),
+    style=_of_report("style"),
+    rest=_of_report("rest"),
+    drawn=tuple(DRAWN),
+    inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
+    numbers=_numbers,
+    unit_of=_unit_of,
+    bounds=(
+        Bound("r_overhead", absolute=True, margin=LEAST_DIFFERENCE),
+        Bound("r_overhead_vs_basic", absolute=True, margin=LEAST_DIFFERENCE),
+        Bound("t_comm_ref_ratio_to_sizes", absolute=False, margin=LEAST_RATIO, of_sizes=True),
+    ),
+    by_node=ByNode(("t_comp_ref_ns", "t_comm_ref_ns"), inside.rank_times),
+    wrong=inside.wrong,
+    communicated_ns=inside.communicated_ns,
+    payload=expected_wire_bytes,
+)

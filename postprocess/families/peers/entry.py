@@ -1,0 +1,57 @@
+"""Other people's benchmarks beside ours, as the registry has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from postprocess.families.family import Family, Found, Numbers, Page, Section
+from postprocess.families.peers.output import FORMATS
+from postprocess.families.peers.record import FAMILY, PeerRecord, load_peer_record, peer_record, peer_wire_bytes
+from postprocess.families.peers.table import (
+    PEER_COLUMNS,
+    PEERS_NOTE,
+    peers_summary_text,
+    peers_table,
+    peers_table_text,
+    peers_view,
+    programs_of,
+)
+from postprocess.records.run import Run, failed_records
+
+
+def _table(run: Run, records: Sequence[PeerRecord], beside: pd.DataFrame) -> pd.DataFrame:
+    return peers_table(records, beside, failed_records(run.manifest))
+
+
+def _view(_page: Page, found: Found) -> Any:
+    return peers_view(found.records, found.table)
+
+
+def _numbers(path: Path, _basic: Path | None) -> Numbers:
+    """What the program said, as it said it."""
+    results = load_peer_record(path).results
+    return Numbers({f"overlap_percent_{one.message_bytes}": one.overlap_percent for one in results if not one.reason})
+
+
+PEERS = Family(
+    name=FAMILY,
+    title="what other benchmarks say",
+    benchmarks=tuple(FORMATS),
+    view=peer_record,
+    table=_table,
+    columns=PEER_COLUMNS,
+    text=lambda found: "" if found.table.empty else peers_table_text(found.table),
+    short_text=lambda found: peers_summary_text(found.table),
+    note=PEERS_NOTE,
+    nothing="no other benchmark ran",
+    shown=False,
+    sections=(Section("peers", "Other benchmarks", 40, f"{FAMILY}/templates/section.html", _view),),
+    programs=programs_of,
+    numbers=_numbers,
+    unit_of=lambda _name: "%",
+    payload=peer_wire_bytes,
+)

@@ -1,0 +1,106 @@
+"""The families of benchmarks that there are, in the order in which people see them: one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from postprocess.drawing.look import Look, check
+from postprocess.families.family import Axis, Family, Found, Metric
+from postprocess.families.mpi_impact.entry import MPI_IMPACT
+from postprocess.families.nbc_overlap.entry import NBC_OVERLAP
+from postprocess.families.peers.entry import PEERS
+from postprocess.families.timing_selfcheck.entry import TIMING_SELFCHECK
+from postprocess.records.parquet import write_table
+from postprocess.records.reading import load_record, validate_record
+from postprocess.records.run import Run, Views, views_of
+
+TEMPLATES = Path(__file__).resolve().parent
+"""The folder in which `Section.template` is found."""
+
+FAMILIES: tuple[Family, ...] = (
+    NBC_OVERLAP,
+    MPI_IMPACT,
+    replace(PEERS, beside=NBC_OVERLAP),
+    TIMING_SELFCHECK,
+)
+MAIN = FAMILIES[0]
+"""What is meant where nobody says which family."""
+BY_NAME: Mapping[str, Family] = {one.name: one for one in FAMILIES}
+BY_BENCHMARK: Mapping[str, Family] = {name: one for one in FAMILIES for name in one.benchmarks}
+"""By the name of a program."""
+
+
+def _each_once(axes: Iterable[Axis]) -> tuple[Axis, ...]:
+    return tuple({one.name: one for one in axes}.values())
+
+
+AXES: tuple[Axis, ...] = _each_once(
+    one for of in ("case", "launch", "point") for family in FAMILIES for one in family.axes if one.of == of
+)
+"""Those of all families that are compared. What has not one of them has its usual value there."""
+SIZES: tuple[Axis, ...] = _each_once(one for family in FAMILIES for one in family.sizes)
+METRICS: Mapping[str, Metric] = {one.name: one for family in FAMILIES for one in family.metrics}
+FAMILY_OF: Mapping[str, Family] = {one.name: family for family in FAMILIES for one in family.metrics}
+"""By the name of a metric."""
+
+
+def of_benchmark(name: str) -> Family:
+    """The family of a program. Raises KeyError for a name that no family has."""
+    return BY_BENCHMARK[name]
+
+
+def load(path: Path, family: Family) -> Any:
+    """A record file as a family sees it. Raises RecordError."""
+    return family.view(load_record(path))
+
+
+def validate(path: Path) -> None:
+    """Check every line of a record file by its schema, and look at it as its family does. Raises RecordError."""
+    validate_record(path, {family.name: family.view for family in FAMILIES})
+
+
+def read(run: Run, family: Family) -> Views[Any]:
+    """A run's records as a family sees them, and a line about each that it cannot; made once per run."""
+    return views_of(run, family.name, family.view)
+
+
+def found(run: Run, family: Family) -> Found:
+    """What a run has of a family, made once per run."""
+    return run.once((found, family.name), lambda: Found(run, read(run, family).records, _table(run, family)))
+
+
+def _table(run: Run, family: Family) -> pd.DataFrame:
+    beside = (found(run, family.beside).table,) if family.beside is not None else ()
+    return family.table(run, read(run, family).records, *beside)
+
+
+def problems(run: Run) -> tuple[str, ...]:
+    """A line about each record that cannot be read, beyond those in `run.problems`."""
+    return tuple(problem for family in FAMILIES for problem in read(run, family).problems)
+
+
+def write_tables(run: Run) -> list[Path]:
+    """Write the tables of a run into its folder as Parquet, each whole or not at all; their paths. Raises OSError."""
+    written = []
+    for family in FAMILIES:
+        for file in family.files:
+            its = found(run, family)
+            table = its.table if file.table is None else file.table(its)
+            if file.even_empty or not table.empty:
+                written.append(write_table(table, run.path / file.name))
+    return written
+
+
+def look(
+    palette: str = Look.palette, metrics: Iterable[str] = (), kinds: Iterable[str] = Look.kinds, *, dim: bool = False
+) -> Look:
+    """How pictures look, as asked for. Raises ValueError, of one line with the legal values, for a name that there is
+    not."""
+    asked = Look(palette, dim, tuple(metrics))
+    check("metric", asked.metrics, [name for family in FAMILIES for name in family.drawn])
+    return replace(asked, kinds=tuple(kinds))

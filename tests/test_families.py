@@ -1,0 +1,319 @@
+"""A family of benchmarks is one entry of the registry: it has all that belongs to one, and nobody else names it."""
+
+import ast
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from mpi_campaign import ROOT
+from mpi_campaign.archive import rendering, run_folders
+from mpi_campaign.commands import cli
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
+from mpi_campaign.planning.plan import Options
+from mpi_campaign.running import run as ending
+from postprocess.families import registry
+from postprocess.families.family import Family
+from postprocess.records import reading
+from postprocess.records.fields import Json, lines_of
+from postprocess.records.format import SCHEMA_FOLDER
+from postprocess.records.reading import load_record
+from postprocess.records.run import load_run
+from tests.archives import archived, name_of
+
+FAMILIES = pytest.mark.parametrize("family", registry.FAMILIES, ids=lambda one: str(one.name))
+
+NOT_OF_A_CAMPAIGN: Mapping[str, str] = {"timing_selfcheck": "mpi_campaign/doctor/selfcheck.py"}
+"""What no run of a campaign has, and what launches it instead of a ReFrame test."""
+PROGRAMS_OF_OTHERS = ("peers",)
+
+# Files that name a family without being its own: why.
+ALLOWED: Mapping[str, str] = {
+    "postprocess/families/registry.py": "one line per family",
+    "postprocess/families/axes.py": "by family what a case can be asked to differ in, for planning, without pandas",
+    "postprocess/records/adapters/record.py": "of which family the records were before every record said so",
+    "postprocess/records/adapters/impact.py": "the same",
+    "postprocess/records/adapters/peer.py": "the same",
+    "postprocess/records/adapters/selfcheck.py": "the same",
+    "postprocess/quality/measurement.py": "it is about what timing_selfcheck measures",
+    "postprocess/quality/measurement_plot.py": "the same",
+    "postprocess/quality/measurement_text.py": "the same",
+    "mpi_campaign/doctor/examination.py": "the same",
+    "mpi_campaign/doctor/figures.py": "the same",
+    "mpi_campaign/doctor/selfcheck.py": "what launches timing_selfcheck",
+    "mpi_campaign/launching/impact_launches.py": "what launches mpi_impact and compute_alone in turn",
+    "mpi_campaign/planning/benchmarks/registry.py": "one line per benchmark",
+    "mpi_campaign/planning/suites.py": "which benchmarks a suite runs",
+    "mpi_campaign/planning/plan.py": "where programs of others are looked for is an option of every run",
+    "mpi_campaign/running/run.py": "programs of others are provided before a run",
+    "mpi_campaign/commands/prepare.py": "the same, by `setup`",
+    "mpi_campaign/commands/cli.py": "the short forms of `show`",
+    "mpi_campaign/toolchains/builds.py": "the programs that CMake makes",
+    "mpi_campaign/toolchains/spack/matrix.py": "a key of spack.yaml, for packages of others",
+    "mpi_campaign/toolchains/spack/build.py": "a key of what is kept of a build by Spack",
+}
+
+
+def named(tree: ast.Module) -> Iterator[str]:
+    """The families that a module names: in an import of what is theirs, or in a text that is one's name or that of one
+    of its benchmarks."""
+    modules = {f"postprocess.families.{one.name}": one.name for one in registry.FAMILIES}
+    words = {word: one.name for one in registry.FAMILIES for word in (one.name, *one.benchmarks)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inside = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
+            yield from (
+                family for module, family in modules.items() for one in inside if f"{one}.".startswith(f"{module}.")
+            )
+            yield from (words[one.name] for one in node.names if one.name in words and "families" not in node.module)
+        elif isinstance(node, ast.Constant) and node.value in words:
+            yield words[node.value]
+
+
+def is_own(path: Path, family: str) -> bool:
+    """Whether a file is one of a family's: its own name, or that of a folder that it lies in, begins with its name."""
+    return any(part.startswith(family) for part in path.relative_to(ROOT).parts)
+
+
+def strangers() -> dict[str, set[str]]:
+    """Files that name families which they are not of."""
+    found = {}
+    for top in ("postprocess", "mpi_campaign", "reframe"):
+        for path in sorted((ROOT / top).rglob("*.py")):
+            there = {one for one in named(ast.parse(path.read_text(encoding="utf-8"))) if not is_own(path, one)}
+            if there:
+                found[str(path.relative_to(ROOT))] = there
+    return found
+
+
+def test_nobody_else_names_a_family() -> None:
+    beside_basic = {"reframe/peers.py", "mpi_campaign/planning/benchmarks/peers.py"}  # they take its sizes
+    found = {name: there for name, there in strangers().items() if name not in beside_basic}
+    assert {name: there for name, there in found.items() if name not in ALLOWED} == {}
+    assert set(ALLOWED) - set(found) == set()
+
+
+@FAMILIES
+def test_a_family_has_all_that_belongs_to_one(family: Family) -> None:
+    launched_by = ROOT / NOT_OF_A_CAMPAIGN.get(family.name, f"reframe/{family.name}.py")
+    assert launched_by.is_file()
+    if family.name not in PROGRAMS_OF_OTHERS:
+        assert (ROOT / "benchmarks" / family.name).is_dir()
+    if family.name not in NOT_OF_A_CAMPAIGN:
+        assert (ROOT / "mpi_campaign" / "planning" / "benchmarks" / f"{family.name}.py").is_file()
+        assert set(family.benchmarks) <= BENCHMARKS.keys()
+    schema = json.loads((SCHEMA_FOLDER / f"{family.name}-v4.schema.json").read_text())
+    assert schema["$schema"].startswith("https://json-schema.org/")
+    page = (ROOT / "docs" / "benchmarks" / f"{family.name}.md").read_text()
+    assert page.startswith(f"# {family.name}\n")
+    names = [*(one.name for one in family.metrics), *(one.name for one in family.files)]
+    for word in (*(f"`{name}`" for name in names), f"{family.name}-v4.schema.json"):
+        assert word in page
+
+
+@FAMILIES
+def test_records_of_every_family_are_at_hand(family: Family) -> None:
+    there = sorted((ROOT / "tests" / "data" / "records").glob("*.jsonl"))
+    own = [path for path in there if load_record(path).family == family.name]
+    assert own
+    for path in own:
+        registry.validate(path)
+        assert registry.load(path, family).header.benchmark in family.benchmarks
+
+
+def test_names_are_each_of_one_family() -> None:
+    benchmarks = [name for family in registry.FAMILIES for name in family.benchmarks]
+    metrics = [one.name for family in registry.FAMILIES for one in family.metrics]
+    sections = [one.name for family in registry.FAMILIES for one in family.sections]
+    files = [one.name for family in registry.FAMILIES for one in family.files]
+    for names in (benchmarks, metrics, sections, files):
+        assert len(set(names)) == len(names)
+    planned = [name for name in benchmarks if name not in NOT_OF_A_CAMPAIGN]
+    assert set(planned) == set(BENCHMARKS)
+
+
+@FAMILIES
+def test_a_table_has_the_columns_that_are_promised(family: Family, tmp_path: Path) -> None:
+    run = load_run(archived(tmp_path, name_of(1), impact=1.1).path)
+    table = registry.found(run, family).table
+    assert tuple(table.columns) == family.columns
+    if family.launches is not None:
+        launches = family.launches.of_table(table)
+        axes = {one.name for one in (*family.axes, *family.sizes)}
+        assert axes | {one.name for one in family.metrics} <= {*launches.columns, "benchmark", "system"}
+
+
+def test_metrics_are_compared_on_sizes_and_states_that_there_are() -> None:
+    for family in registry.FAMILIES:
+        assert {name for one in family.metrics for name in one.same} <= {one.name for one in family.sizes}
+        assert set(family.named_by) - {"oversubscribed"} <= {one.name for one in registry.AXES}
+
+
+def test_the_help_of_a_comparison_names_every_metric() -> None:
+    (option,) = [one for one in cli.compare.params if isinstance(one, click.Option) and one.name == "metrics"]
+    assert set(re.findall(r"\w+", option.help or "")) >= set(registry.METRICS)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> str:
+    return str(archived(tmp_path, name_of(1), impact=1.1).path)
+
+
+def shown(*words: str) -> str:
+    done = CliRunner().invoke(cli.campaign, ["show", *words], catch_exceptions=False, standalone_mode=False)
+    assert done.return_value == 0
+    return done.output
+
+
+def test_show_has_every_family_by_its_name_and_by_that_of_its_benchmarks(run: str) -> None:
+    loaded = load_run(run)
+    for family in registry.FAMILIES:
+        for name in (family.name, *family.benchmarks):
+            text = shown(run, "--benchmark", name)
+            table = registry.found(loaded, family).table
+            assert text.startswith(family.nothing) == table.empty
+            assert len(json.loads(shown(run, "--benchmark", name, "--json"))) == len(table)
+    assert shown(run, "--impact") == shown(run, "--benchmark", "mpi_impact")
+    assert shown(run, "--peers", "--json") == shown(run, "--benchmark", "peers", "--json")
+    assert shown(run).startswith(shown(run, "--benchmark", "nbc_overlap").rstrip("\n"))
+
+
+def test_a_benchmark_that_there_is_not_is_refused_with_those_that_the_run_has(run: str) -> None:
+    with pytest.raises(CampaignError) as told:
+        shown(run, "--benchmark", "nothing")
+    message = str(told.value)
+    assert message.startswith(
+        "there is no benchmark 'nothing'; there are: nbc_overlap, mpi_impact, peers, imb_nbc, osu"
+    )
+    has = "has nbc_overlap (overlap of nonblocking collectives), mpi_impact (impact of an idle library)"
+    assert message.endswith(has)
+    with pytest.raises(CampaignError, match="ask for one of them"):
+        shown(run, "--benchmark", "mpi_impact", "--peers")
+
+
+def test_of_a_family_of_several_benchmarks_one_is_shown_alone(run: str) -> None:
+    loaded = load_run(run)
+    peers = registry.BY_NAME["peers"]
+    whole = registry.found(loaded, peers)
+    rows = [dict.fromkeys(peers.columns) | {"benchmark": name} for name in ("imb_nbc", "osu", "osu")]
+    loaded.kept[registry.found, "peers"] = type(whole)(loaded, (), pd.DataFrame(rows))
+    assert len(json.loads(rendering.table_as_json(loaded, peers, "osu"))) == 2
+    assert len(json.loads(rendering.table_as_json(loaded, peers, "peers"))) == 3
+
+
+@pytest.mark.parametrize(
+    "words", [("show",), ("show", "--json"), ("show", "--peers"), ("show", "--impact"), ("show", "--provenance")]
+)
+def test_a_command_reads_every_record_once(words: tuple[str, ...], run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = counted(monkeypatch)
+    command, *rest = words
+    CliRunner().invoke(cli.campaign, [command, run, *rest], catch_exceptions=False, standalone_mode=False)
+    assert read == {path.name: 1 for path in Path(run, "records").glob("*.jsonl")}
+
+
+def test_a_report_reads_every_record_once(run: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = counted(monkeypatch)
+    words = ["report", run, "-o", str(tmp_path / "report.html"), "--format", "svg", "--metric", "r_comm"]
+    CliRunner().invoke(cli.campaign, words, catch_exceptions=False, standalone_mode=False)
+    assert read == {path.name: 1 for path in Path(run, "records").glob("*.jsonl")}
+
+
+def test_the_end_of_a_run_reads_every_record_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = archived(tmp_path, name_of(1), impact=1.1)
+    manifest = run_folders.read_manifest(folder)
+    manifest.pop("checksums")
+    folder.partial.parent.mkdir(exist_ok=True)
+    folder.archived.rename(folder.partial)
+    monkeypatch.setattr(signal, "signal", lambda *_given: None)
+    read = counted(monkeypatch)
+    campaign = ending.Campaign(Options(), tmp_path, [])
+    assert campaign._close(folder, manifest, interrupted=False) == 0
+    assert read == {path.name: 1 for path in folder.records.glob("*.jsonl")}
+    again = load_run(folder.path)
+    assert not again.problems
+    assert again.manifest["status"] == "complete"
+    assert again.manifest["seen"]["nodes"]
+    assert {path.name for path in folder.path.glob("*.parquet")} == {
+        file.name for family in registry.FAMILIES for file in family.files
+    }
+    assert folder.report.is_file()
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """How often each record is read from now on, by its name."""
+    read: dict[str, int] = {}
+
+    def counting(path: Path) -> Iterator[tuple[str, Json | None]]:
+        read[path.name] = read.get(path.name, 0) + 1
+        return lines_of(path)
+
+    monkeypatch.setattr(reading, "lines_of", counting)
+    return read
+
+
+@pytest.fixture(scope="module")
+def one_more(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a copy of the project makes of one more family: a folder, a schema, and its line in the registry."""
+    folder = tmp_path_factory.mktemp("project")
+    for name in ("mpi_campaign", "postprocess", "tests", "systems"):
+        left_out = shutil.ignore_patterns("__pycache__", ".mypy_cache", "data", "tmp-*")
+        shutil.copytree(ROOT / name, folder / name, ignore=left_out)
+    shutil.copytree(SCHEMA_FOLDER, folder / "results" / "schema")
+    lines = {kind: {"$ref": f"{kind}-v4.schema.json"} for kind in ("header", "point", "footer")}
+    choice = [{"$ref": f"#/$defs/{kind}"} for kind in lines]
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "oneOf": choice, "$defs": lines}
+    (folder / "results" / "schema" / "round_trip-v4.schema.json").write_text(json.dumps(schema))
+    shutil.copytree(ROOT / "tests" / "one_more_family", folder / "postprocess" / "families" / "round_trip")
+    path = folder / "postprocess" / "families" / "registry.py"
+    text = path.read_text()
+    for before, after in (
+        ("from postprocess.records.parquet", "from postprocess.families.round_trip.entry import ROUND_TRIP\n"),
+        ("    TIMING_SELFCHECK,\n", "    ROUND_TRIP,\n"),
+    ):
+        assert text.count(before) == 1
+        text = text.replace(before, after + before)
+    path.write_text(text)
+    done = subprocess.run(
+        [sys.executable, "tests/follow_family.py", str(folder)],
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_one_more_family_is_shown_and_archived(one_more: dict[str, Any]) -> None:
+    assert one_more["alone"].splitlines()[0].split() == ["toolchain", "round", "trip"]
+    assert one_more["shown"].rstrip().endswith(one_more["alone"].rstrip())
+    assert [row["pairs"] for row in one_more["json"]] == [1, 2] * 3
+    assert one_more["files"] == ["points.parquet", "round_trip.parquet", "samples.parquet"]
+    assert one_more["faults"] == ["manifest.json: no checksums: the run was never completed"]
+    assert '<a href="#round-trip">Round trips</a>' in one_more["report"]
+    assert "<h2>Round trips</h2>" in one_more["report"]
+
+
+def test_one_more_family_is_compared_on_its_own_axes(one_more: dict[str, Any]) -> None:
+    assert not one_more["problems"]
+    assert [(case["pairs"], case["verdict"]) for case in one_more["cases"]] == [(1, "slower"), (2, "slower")]
+    assert {case["collective"] for case in one_more["cases"]} == {""}
+    assert {case["pairs"] for case in one_more["others"]} == {0}
+    assert {"prs", "comm", "comp"} <= set(one_more["text"].split())
+    assert "2 pairs" in one_more["text"]
+
+
+def test_one_more_family_leaves_the_series_of_others_their_names(one_more: dict[str, Any]) -> None:
+    assert {word.partition("=")[0] for key in one_more["keys"] for word in key} >= {"pairs", "toolchain"}
+    assert one_more["old keys"]
+    assert not any(word.startswith("pairs") for key in one_more["old keys"] for word in key)
