@@ -183,11 +183,10 @@ def test_what_threads_compute_and_how_often_they_test(
         assert done.returncode == 0, done.stderr
         check_record(record)
         header, point, footer = (json.loads(line) for line in record.read_text().splitlines())
-        assert header["plan"]["computation"] == computation
-        assert header["plan"]["test_interval_ns"] == interval_ns
-        assert (point["test_calls"] > 0) == (interval_ns > 0)
-        samples = point["samples"]
-        assert all((time > 0) == (interval_ns > 0) for time in samples["t_test_ns"]["max"])
+        assert header["plan"]["parameters"]["computation"] == [computation]
+        assert header["plan"]["parameters"]["test_interval_ns"] == [interval_ns]
+        assert (point["own"]["test_calls"] > 0) == (interval_ns > 0)
+        assert all((time > 0) == (interval_ns > 0) for time in point["spreads"]["t_test_ns"]["max"])
         assert ("t_test" in done.stdout) == (interval_ns > 0)
         # One computing thread: its time is that of its rank, and MPI's time is what is in none of it.
         medians, threads = point["rank_medians"], point["thread_medians"]
@@ -198,7 +197,7 @@ def test_what_threads_compute_and_how_often_they_test(
             summed = [call + test + wait for call, test, wait, _ in zip(*terms, strict=True)]
             assert statistics.median_low(summed) <= in_mpi <= statistics.median_high(summed)
             whole = [sum(parts) for parts in zip(*terms, strict=True)]
-            assert all(np.array(whole) <= 1.001 * np.array(samples["t_measured_ns"]))
+            assert all(np.array(whole) <= 1.001 * np.array(point["series"]["t_measured_ns"]))
         assert 0 < footer["measured_seconds"] < footer["wall_seconds"]
 
 

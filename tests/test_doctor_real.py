@@ -58,18 +58,20 @@ def test_the_numbers_are_those_of_the_raw_records(real: dict[str, Any]) -> None:
             line
             for record in raw[1:]
             for line in record
-            if line["type"] == "work" and (line["kind"], line["target_ns"]) == (work["kind"], work["target_ns"])
+            if line["type"] == "point"
+            and line["parameters"].items() >= {"kind": work["kind"], "target_ns": work["target_ns"]}.items()
         ]
-        assert len({line["size"] for line in lines}) == 1
-        medians = [statistics.median(line["samples_ns"]) for line in lines if line["samples_ns"]]
+        assert len({line["parameters"]["size"] for line in lines}) == 1
+        medians = [statistics.median(line["series"]["t_ns"]) for line in lines if line["series"]["t_ns"]]
         if len(medians) > 1:
             expected = statistics.stdev(medians) / statistics.mean(medians)
             assert work["cv_median"] == pytest.approx(expected)
-        assert work["samples"] == sum(len(line["samples_ns"]) for line in lines)
+        assert work["samples"] == sum(len(line["series"]["t_ns"]) for line in lines)
     for start in real["timing"]["start"]:
-        (line,) = (one for one in raw[0] if one["type"] == "start" and one["method"] == start["method"])
-        assert start["longest_ns"] == max(line["imbalance_ns"])
-        assert start["late"] == line["late"]
+        parameters = {"section": "start", "method": start["method"]}
+        (line,) = (one for one in raw[0] if one["type"] == "point" and one["parameters"] == parameters)
+        assert start["longest_ns"] == max(line["series"]["start_imbalance_ns"])
+        assert start["late"] == line["late_repetitions"]
 
 
 def test_later_launches_do_the_work_alone_on_the_sizes_of_the_first(real: dict[str, Any]) -> None:

@@ -2,10 +2,15 @@
 
 import ast
 import json
+import os
 import re
+import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 import pandas as pd
@@ -192,7 +197,8 @@ def test_a_benchmark_that_there_is_not_is_refused_with_those_that_the_run_has(ru
     assert message.startswith(
         "there is no benchmark 'nothing'; there are: nbc_overlap, mpi_impact, peers, imb_nbc, osu"
     )
-    assert message.endswith("has nbc_overlap, mpi_impact")
+    has = "has nbc_overlap (overlap of nonblocking collectives), mpi_impact (impact of an idle library)"
+    assert message.endswith(has)
     with pytest.raises(CampaignError, match="ask for one of them"):
         shown(run, "--benchmark", "mpi_impact", "--peers")
 
@@ -255,3 +261,59 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 
     monkeypatch.setattr(reading, "lines_of", counting)
     return read
+
+
+@pytest.fixture(scope="module")
+def one_more(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a copy of the project makes of one more family: a folder, a schema, and its line in the registry."""
+    folder = tmp_path_factory.mktemp("project")
+    for name in ("mpi_campaign", "postprocess", "tests", "systems"):
+        left_out = shutil.ignore_patterns("__pycache__", ".mypy_cache", "data", "tmp-*")
+        shutil.copytree(ROOT / name, folder / name, ignore=left_out)
+    shutil.copytree(SCHEMA_FOLDER, folder / "results" / "schema")
+    lines = {kind: {"$ref": f"{kind}-v4.schema.json"} for kind in ("header", "point", "footer")}
+    choice = [{"$ref": f"#/$defs/{kind}"} for kind in lines]
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "oneOf": choice, "$defs": lines}
+    (folder / "results" / "schema" / "round_trip-v4.schema.json").write_text(json.dumps(schema))
+    shutil.copytree(ROOT / "tests" / "one_more_family", folder / "postprocess" / "families" / "round_trip")
+    path = folder / "postprocess" / "families" / "registry.py"
+    text = path.read_text()
+    for before, after in (
+        ("from postprocess.records.parquet", "from postprocess.families.round_trip.entry import ROUND_TRIP\n"),
+        ("    TIMING_SELFCHECK,\n", "    ROUND_TRIP,\n"),
+    ):
+        assert text.count(before) == 1
+        text = text.replace(before, after + before)
+    path.write_text(text)
+    done = subprocess.run(
+        [sys.executable, "tests/follow_family.py", str(folder)],
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_one_more_family_is_shown_and_archived(one_more: dict[str, Any]) -> None:
+    assert one_more["alone"].splitlines()[0].split() == ["toolchain", "round", "trip"]
+    assert one_more["shown"].rstrip().endswith(one_more["alone"].rstrip())
+    assert [row["pairs"] for row in one_more["json"]] == [1, 2] * 3
+    assert one_more["files"] == ["points.parquet", "round_trip.parquet", "samples.parquet"]
+    assert one_more["faults"] == ["manifest.json: no checksums: the run was never completed"]
+    assert '<a href="#round-trip">Round trips</a>' in one_more["report"]
+    assert "<h2>Round trips</h2>" in one_more["report"]
+
+
+def test_one_more_family_is_compared_on_its_own_axes(one_more: dict[str, Any]) -> None:
+    assert not one_more["problems"]
+    assert [(case["pairs"], case["verdict"]) for case in one_more["cases"]] == [(1, "slower"), (2, "slower")]
+    assert {case["collective"] for case in one_more["cases"]} == {""}
+    assert {case["pairs"] for case in one_more["others"]} == {0}
+    assert {"prs", "comm", "comp"} <= set(one_more["text"].split())
+    assert "2 pairs" in one_more["text"]
+
+
+def test_one_more_family_leaves_the_series_of_others_their_names(one_more: dict[str, Any]) -> None:
+    assert {word.partition("=")[0] for key in one_more["keys"] for word in key} >= {"pairs", "toolchain"}
+    assert one_more["old keys"]
+    assert not any(word.startswith("pairs") for key in one_more["old keys"] for word in key)

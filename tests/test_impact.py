@@ -121,10 +121,9 @@ class TestPrograms:
             for one, other in zip(points, own, strict=True):
                 assert one is not None
                 assert other is not None
-                assert (one["work_size"], len(one["t_comp_ns"][rank])) == (
-                    other["work_size"],
-                    len(other["t_comp_ns"][0]),
-                )
+                assert one["parameters"] == other["parameters"]
+                times, others = one["rank_samples"]["t_comp_ns"][rank], other["rank_samples"]["t_comp_ns"][0]
+                assert len(times) == len(others) == one["repetitions"] == other["repetitions"]
         assert not list(tmp_path.glob("*.ready"))
 
     def test_launches_in_turn_make_one_record(self, built: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from mpi_campaign import ROOT
 from postprocess.records.reading import load_record
+from postprocess.records.storage import record_files
 from tests.support import Command
 
 EXAMPLES = sorted((ROOT / "results" / "example").glob("*/manifest.json"))
@@ -34,7 +35,7 @@ def test_every_toolchain_says_its_build_and_its_library(manifest: Path, inside: 
 def test_of_other_benchmarks_alone_the_program_and_its_library_are_told(tmp_path: Path, inside: Command) -> None:
     run = tmp_path / "example" / WITH_PEERS.name
     shutil.copytree(WITH_PEERS, run)
-    for record in (run / "records").glob("*.jsonl"):
+    for record in record_files(run / "records"):
         if load_record(record).family != "peers":
             record.unlink()
     done = inside("show", str(run), "--provenance")

@@ -12,7 +12,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
-from mpi_campaign.planning.benchmarks.registry import loading
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, loading
 from mpi_campaign.running.reframe_session import command, pattern
 from mpi_campaign.systems import site
 from mpi_campaign.toolchains import resolving
@@ -135,3 +135,40 @@ def test_a_run_names_the_collectives_of_no_suite_in_its_command_line() -> None:
         )  # fmt: skip
 
     assert words("ibcast", "iscan") == ["env", "CAMPAIGN_COLLECTIVES=iscan", *words("ibcast")]
+
+
+LACKING = """
+import sys
+sys.path.insert(0, {folder!r})
+import reframe as rfm
+from case_axes import own_parameters
+from measured import MeasuredTest
+
+class Lacking(MeasuredTest):
+    valid_systems, valid_prog_environs = ["+mpi"], ["+mpi"]
+
+@rfm.simple_test
+class no_name(Lacking):
+    benchmark = "nothing"
+
+@rfm.simple_test
+class no_parameters(Lacking):
+    benchmark = "nbc_overlap"
+
+@rfm.simple_test
+class no_basic(Lacking, own_parameters("nbc_overlap")):
+    benchmark = "nbc_overlap"
+"""
+
+
+def test_what_a_measuring_test_has_not_defined_is_said_with_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "lacking.py"
+    file.write_text(LACKING.format(folder=str(ROOT / "reframe")))
+    done = reframe("local", tmp_path, "-c", str(file), "-n", "^no_", "-l")
+    for said in (
+        f"no_name: benchmark 'nothing' is none of {', '.join(BENCHMARKS)}",
+        "no_parameters: no configuration, test_interval_ns: derive it from case_axes.own_parameters('nbc_overlap')",
+        "no_basic: no basic: define that fixture, or `gives_sizes = True` if it is one",
+    ):
+        assert said in done.stdout
+    assert "Found 0 check(s)" in done.stdout

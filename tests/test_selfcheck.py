@@ -14,17 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
-from mpi_campaign import ROOT
 from mpi_campaign.doctor import selfcheck
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
+from postprocess.records.reading import load_record, validate_lines
 from tests.support import launch, launch_line, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
-SCHEMA = json.loads((ROOT / "results" / "schema" / "selfcheck-v1.schema.json").read_text())
 RANKS = 2
 STARTS = 60
 REPETITIONS = 12
@@ -37,12 +35,10 @@ Line = dict[str, Any]
 
 
 def read(record: Path) -> list[Line]:
-    """Every line, each validated against the definition of its type, then against the whole schema."""
-    lines: list[Line] = [json.loads(text) for text in record.read_text().splitlines()]
-    for line in lines:
-        Draft202012Validator({**SCHEMA["$defs"][line["type"]], "$defs": SCHEMA["$defs"]}).validate(line)
-        Draft202012Validator(SCHEMA).validate(line)
-    return lines
+    """Every line, each validated against the family's schema."""
+    validate_lines(record)
+    assert load_record(record).family == "timing_selfcheck"
+    return [json.loads(text) for text in record.read_text().splitlines()]
 
 
 def measure(
@@ -55,8 +51,15 @@ def measure(
     return read(record)
 
 
-def of(lines: Iterable[Line], kind: str) -> list[Line]:
-    return [line for line in lines if line["type"] == kind]
+def of(lines: Iterable[Line], section: str) -> list[Line]:
+    """The points of a section: their parameters and what is their own, and beside these the members of the envelope."""
+    points = (line for line in lines if line["type"] == "point" and line["parameters"]["section"] == section)
+    return [{**line, **line["parameters"], **line["own"]} for line in points]
+
+
+def sections(lines: Iterable[Line]) -> list[str]:
+    """What the lines are: their type, or for a point its section."""
+    return [line["parameters"]["section"] if line["type"] == "point" else line["type"] for line in lines]
 
 
 def own_errors(done: subprocess.CompletedProcess[str]) -> list[str]:
@@ -74,13 +77,6 @@ def whole(built: Path, folder: Path) -> list[Line]:
     (folder / "metadata.json").write_text('{"why": "a test"}')
     words = ("--save-sizes", str(folder / "sizes.json"), "--metadata", str(folder / "metadata.json"))
     return measure(built / "timing_selfcheck", folder, *QUICK, *WORK, *words)
-
-
-def test_the_schema_is_one_and_says_what_its_lines_are() -> None:
-    Draft202012Validator.check_schema(SCHEMA)
-    for name in ("timer", "clock", "start", "noise", "work"):
-        assert SCHEMA["$defs"][name]["description"]
-        assert SCHEMA["$defs"][name]["additionalProperties"] is False
 
 
 def test_help_and_version_are_printed_once(built: Path) -> None:
@@ -123,14 +119,18 @@ def test_wrong_use_is_one_line_and_exit_code_2(built: Path, words: list[str], sa
 
 def test_the_sections_come_in_order_and_the_record_is_whole(whole: list[Line]) -> None:
     kinds = ["header", "timer", "clock", *["start"] * 3, *["noise"] * RANKS, *["work"] * 2 * len(TARGETS_NS), "footer"]
-    assert [line["type"] for line in whole] == kinds
+    assert sections(whole) == kinds
     header, footer = whole[0], whole[-1]
     assert header["ranks"] == RANKS
     assert header["metadata"] == {"why": "a test"}
     assert [place["rank"] for place in header["placement"]] == list(range(RANKS))
     assert footer["complete"]
     assert footer["reason"] == ""
-    assert not [line["reason"] for line in whole if line.get("reason")]
+    assert footer["points"] == len(kinds) - 2
+    assert not [line["own"]["reason"] for line in whole if line["own"].get("reason")]
+    parameters = header["plan"]["parameters"]
+    assert parameters == {"section": ["timer", "clock", "start", "noise", "work"], "target_ns": TARGETS_NS}
+    assert header["plan"]["max_repetitions"] == REPETITIONS
 
 
 def test_the_clock_is_looked_at_at_once_and_after_the_hold(whole: list[Line]) -> None:
@@ -146,10 +146,10 @@ def test_every_start_is_counted_once(whole: list[Line]) -> None:
     starts = {line["method"]: line for line in of(whole, "start")}
     assert list(starts) == ["deadline", "mpi_barrier", "dissemination"]
     for line in starts.values():
-        assert line["repetitions"] == len(line["imbalance_ns"])
-        assert line["late"] == len(line["late_imbalance_ns"])
-        assert line["repetitions"] + line["late"] == STARTS
-    assert starts["mpi_barrier"]["late"] == starts["dissemination"]["late"] == 0
+        assert line["repetitions"] == len(line["series"]["start_imbalance_ns"])
+        assert line["late_repetitions"] == len(line["late_imbalance_ns"])
+        assert line["repetitions"] + line["late_repetitions"] == STARTS
+    assert starts["mpi_barrier"]["late_repetitions"] == starts["dissemination"]["late_repetitions"] == 0
 
 
 def test_the_noise_of_every_thread_adds_up(whole: list[Line]) -> None:
@@ -173,17 +173,16 @@ def test_the_work_is_sampled_as_often_as_asked_and_its_median_is_that_of_the_sam
     kinds = ("computation", "communication")
     assert [(line["kind"], line["target_ns"]) for line in work] == [(k, t) for k in kinds for t in TARGETS_NS]
     for line in work:
-        samples, elapsed = line["samples_ns"], line["elapsed_ns"]
+        samples, elapsed = line["series"]["t_ns"], line["series"]["elapsed_ns"]
         assert line["calibration"]["measurements"] > 0
         if line["stop_reason"] == "not_measured":  # a machine so noisy that no size could be found
             assert line["calibration"]["status"] == "unreachable"
             continue
         assert line["stop_reason"] == "repetitions"
-        assert len(samples) == len(elapsed) >= REPETITIONS
-        low, high = line["interval_ns"]
-        assert int(statistics.median(samples)) == line["median_ns"]
-        assert min(samples) <= low <= line["median_ns"] <= high <= max(samples)
-        assert line["interval_relative"] == pytest.approx((high - low) / line["median_ns"], rel=1e-6)
+        assert len(samples) == len(elapsed) == line["repetitions"] >= REPETITIONS
+        assert len(line["warmup"]["t_ns"]) == line["warmup_repetitions"]
+        low, high = sorted(samples)[0], sorted(samples)[-1]
+        assert line["interval_relative_reached"] <= (high - low) / statistics.median(samples)
         assert elapsed[0] >= samples[0]
         for (before, after), sample in zip(pairwise(elapsed), samples[1:], strict=True):
             assert after - before >= sample
@@ -211,7 +210,7 @@ def test_sizes_are_reused_and_nothing_is_calibrated(whole: list[Line], folder: P
 
 def test_only_what_was_asked_for(built: Path, tmp_path: Path) -> None:
     lines = measure(built / "timing_selfcheck", tmp_path, *QUICK, "--only", "noise,timer", "--threads", "2")
-    assert [line["type"] for line in lines] == ["header", "timer", *["noise"] * 2 * RANKS, "footer"]
+    assert sections(lines) == ["header", "timer", *["noise"] * 2 * RANKS, "footer"]
     assert [(line["rank"], line["thread"]) for line in of(lines, "noise")] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert lines[0]["oversubscribed"] == (lines[0]["physical_cores"] < 4)
 
@@ -224,10 +223,10 @@ def test_an_interval_ends_the_samples_or_the_cap_does(built: Path, tmp_path: Pat
         words = ("--only", "work", "--targets", "300us", "--interval", width, "--max-repetitions", most)
         for line in of(measure(program, folder, *words, "--threads", "1"), "work"):
             if line["stop_reason"] == "interval":
-                assert line["interval_relative"] <= float(width)
-                assert len(line["samples_ns"]) >= 9
+                assert line["interval_relative_reached"] <= float(width)
+                assert line["repetitions"] >= 9
             elif line["stop_reason"] == "repetitions":
-                assert int(most) <= len(line["samples_ns"]) <= 2 * int(most)  # what first passed for a warm-up counts
+                assert int(most) <= line["repetitions"] <= 2 * int(most)  # what first passed for a warm-up counts
             else:
                 assert line["stop_reason"] == "not_measured"
 
@@ -239,15 +238,17 @@ def test_one_rank_measures_what_has_a_sense(built: Path, tmp_path: Path) -> None
     assert clock["residuals"] == []
     for start in of(lines, "start"):
         assert start["reason"] == ONE_RANK
-        assert start["repetitions"] == start["late"] == len(start["imbalance_ns"]) == 0
+        assert start["repetitions"] == start["late_repetitions"] == 0
+        assert start["series"] == {}
     assert len(of(lines, "timer")) == len(of(lines, "noise")) == 1
     for line in of(lines, "work"):
         if line["kind"] == "communication":
             assert line["reason"] == ONE_RANK
             assert line["stop_reason"] == "not_measured"
-            assert line["samples_ns"] == []
+            assert line["series"]["t_ns"] == []
+            assert line["calibration"] is None
         else:
-            assert len(line["samples_ns"]) >= REPETITIONS
+            assert len(line["series"]["t_ns"]) >= REPETITIONS
     assert lines[-1]["complete"]
 
 
@@ -268,7 +269,7 @@ def test_more_ranks_than_cores_are_said_to_be(built: Path, tmp_path: Path) -> No
     lines = measure(built / "timing_selfcheck", tmp_path, *words, ranks=ranks)
     assert lines[0]["oversubscribed"]
     assert len(of(lines, "noise")) == ranks
-    assert {line["repetitions"] + line["late"] for line in of(lines, "start")} == {10}
+    assert {line["repetitions"] + line["late_repetitions"] for line in of(lines, "start")} == {10}
     assert len(of(lines, "clock")[0]["residuals"]) == 1  # no hold: at once only
 
 
@@ -282,8 +283,9 @@ def test_ranks_with_clocks_of_their_own(built: Path, tmp_path: Path) -> None:
     assert clock["baseline_seconds"] >= 0.2
     assert len(clock["residuals"]) == 2
     for start in of(lines, "start"):
-        assert len(start["imbalance_ns"]) + len(start["late_imbalance_ns"]) == STARTS
-        assert max(start["imbalance_ns"], default=0) < 1e9  # not the 3 s between the clocks
+        imbalance_ns = start["series"]["start_imbalance_ns"]
+        assert len(imbalance_ns) + len(start["late_imbalance_ns"]) == STARTS
+        assert max(imbalance_ns, default=0) < 1e9  # not the 3 s between the clocks
 
 
 @pytest.mark.parametrize("fault", ["backwards_ns=5000", "offset_s=1,step_ns=1e8,step_after_s=1.5"])
@@ -297,11 +299,13 @@ def test_a_clock_that_cannot_be_trusted_is_named_and_not_used(built: Path, tmp_p
     assert clock["residuals"] == []
     for start in of(lines, "start"):
         assert clock["refusal"] in start["reason"]
-        assert start["imbalance_ns"] == start["late_imbalance_ns"] == []
+        assert start["series"] == {}
+        assert start["late_imbalance_ns"] == []
         assert start["repetitions"] == (0 if start["method"] == "deadline" else 20)
     for line in of(lines, "work"):
         assert line["reason"]
-        assert line["late"] == 0  # nobody is late for a barrier
+        assert line["late_repetitions"] == 0  # nobody is late for a barrier
+        assert line["start_method"] == "barrier"
     assert lines[-1]["complete"]
 
 
@@ -385,7 +389,7 @@ def test_a_killed_rank_ends_the_run(built: Path, tmp_path: Path) -> None:
             assert launcher.wait(timeout=120) != 0
         finally:
             launcher.kill()
-    assert [line["type"] for line in read(record)] == ["header", "timer"]  # and no footer: it was cut off
+    assert sections(read(record)) == ["header", "timer"]  # and no footer: it was cut off
     until = time.monotonic() + 30
     while any(map(running, ranks)) and time.monotonic() < until:
         time.sleep(0.05)

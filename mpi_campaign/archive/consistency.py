@@ -40,9 +40,11 @@ def _named(run: RunFolder) -> str:
 def _without_copies(
     runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, Any]]
 ) -> tuple[list[RunFolder], list[str]]:
-    """A copy has the same records, byte by byte, whatever it is called."""
-    first: dict[frozenset[tuple[str, str]], RunFolder] = {}
+    """A copy has the same records, byte by byte, whatever it is called; a public one, whose records say the same in
+    other bytes, has the run's name in its manifest."""
+    first: dict[object, RunFolder] = {}
     kept, problems = [], []
+    public = {str(one.get("run")) for one in manifests.values() if run_folders.PUBLIC in one}
     for run in runs:
         checksums = manifests[run].get("checksums")
         of_records = frozenset(
@@ -50,7 +52,8 @@ def _without_copies(
             for name, value in (checksums if isinstance(checksums, dict) else {}).items()
             if str(name).startswith("records/")
         )
-        original = first.setdefault(of_records, run) if of_records else run
+        name = str(manifests[run].get("run"))
+        original = first.setdefault(name if name in public else of_records, run) if of_records else run
         if original == run:
             kept.append(run)
         else:

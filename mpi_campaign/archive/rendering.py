@@ -143,7 +143,7 @@ def family_named(name: str, run: Run) -> Family:
     family = registry.BY_NAME.get(name) or registry.BY_BENCHMARK.get(name)
     if family is None:
         legal = dict.fromkeys(word for one in registry.FAMILIES for word in (one.name, *one.benchmarks))
-        there = [one.name for one in registry.FAMILIES if registry.read(run, one).records]
+        there = [f"{one.name} ({one.title})" for one in registry.FAMILIES if registry.read(run, one).records]
         has = f"run {run_name(run)} has {', '.join(there) or 'none of them'}"
         raise CampaignError(f"there is no benchmark '{name}'; there are: {', '.join(legal)}; {has}")
     return family

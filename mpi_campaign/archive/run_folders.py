@@ -32,6 +32,8 @@ EXAMPLE = "example"
 MANIFEST = "manifest.json"
 RUN = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 """Names of runs."""
+PUBLIC = "public"
+"""Key of a manifest: of a public copy, what was replaced in it and left out of it (`public_copy`)."""
 LAST = re.compile(r"last(?:~(\d{1,6}))?")
 
 # What ReFrame writes about a session, and the archive keeps.
@@ -280,7 +282,11 @@ def _is_list_of_objects(value: object) -> bool:
 
 def write_manifest(folder: RunFolder, manifest: Mapping[str, Any]) -> None:
     """Write it whole or not at all."""
-    files.write_atomically(folder.path / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    files.write_atomically(folder.path / MANIFEST, _laid_out(manifest))
+
+
+def _laid_out(manifest: Mapping[str, Any]) -> str:
+    return json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
 
 
 def staged(folder: RunFolder, name: str) -> list[Path]:
@@ -339,11 +345,19 @@ def differs(manifest: Mapping[str, Any]) -> bool:
 def finish(folder: RunFolder, manifest: dict[str, Any]) -> None:
     """Put the run in its place, complete, with checksums of everything in it, the manifest included."""
     shutil.rmtree(folder.session, ignore_errors=True)
+    seal(folder.partial, manifest)
+    folder.partial.rename(folder.archived)
+
+
+def seal(place: Path, manifest: dict[str, Any]) -> None:
+    """Write the manifest of the run that lies in a folder, with checksums of everything in it, the manifest included.
+
+    Raises OSError.
+    """
     manifest["checksums"] = {
-        str(path.relative_to(folder.partial)): "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.partial.rglob("*"))
+        str(path.relative_to(place)): "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(place.rglob("*"))
         if path.is_file() and path.name != MANIFEST
     }
     manifest[OWN_DIGEST] = manifest_digest(manifest)
-    write_manifest(folder, manifest)
-    folder.partial.rename(folder.archived)
+    files.write_atomically(place / MANIFEST, _laid_out(manifest))

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from mpi_campaign.archive import references, run_folders
+from mpi_campaign.archive import public_copy, references, run_folders
 from mpi_campaign.archive.consistency import MACHINE
 from mpi_campaign.archive.provenance import STEM
 from mpi_campaign.archive.run_folders import MANIFEST, RUN, RunFolder
@@ -27,6 +27,7 @@ from postprocess.drawing.text import clean, size
 from postprocess.families import registry as families
 from postprocess.records.fields import RecordError
 from postprocess.records.run import MANIFEST_SCHEMA, MANIFEST_VERSION
+from postprocess.records.storage import record_files
 
 INCOMING = ".incoming"
 LEFT_SECONDS = 86400.0
@@ -134,7 +135,7 @@ def faults(run: RunFolder, tell: Callable[[int, int], None] = lambda _done, _tot
                     yield f"{clean(name)}: not the file that was archived: its checksum differs"
             except OSError as error:
                 yield f"{clean(name)}: cannot be read: {error.strerror}"
-    paths = sorted(run.records.glob("*.jsonl"))
+    paths = record_files(run.records)
     for number, path in enumerate(paths):
         tell(number, len(paths))
         try:
@@ -151,10 +152,10 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def export(run: RunFolder, target: Path) -> Path:
-    """One file that `results import` takes.
+def export(run: RunFolder, target: Path, *, public: bool = False) -> Path:
+    """One file that `results import` takes. public: without what tells whose the run is.
 
-    Raises CampaignError where it cannot be written, or the run is not complete.
+    Raises CampaignError where it cannot be written, the run is not complete, or cannot be made public.
     """
     run_folders.check_outside(target)
     if not run.archived.is_dir():
@@ -164,14 +165,18 @@ def export(run: RunFolder, target: Path) -> Path:
     for fault in faults(run):
         raise CampaignError(f"run {run.run}: {fault}; nothing was exported, nobody could import it")
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
+    copy = target.with_name(f".{run.run}.{os.getpid()}")
     try:
+        if public:
+            public_copy.write(run, copy)
         with tarfile.open(fresh, "w:gz", format=tarfile.PAX_FORMAT) as pack:
-            pack.add(run.archived, arcname=run.run, filter=_anonymous)
+            pack.add(copy if public else run.archived, arcname=run.run, filter=_timeless if public else _anonymous)
         fresh.replace(target)
     except OSError as error:
         raise CampaignError(f"{target} cannot be written ({error.strerror}): give another file with -o") from error
     finally:
         fresh.unlink(missing_ok=True)
+        shutil.rmtree(copy, ignore_errors=True)
     return target
 
 
@@ -179,6 +184,12 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     return member
+
+
+def _timeless(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """The same whenever it is packed."""
+    member.mtime, member.mode = 0, 0o755 if member.isdir() else 0o644
+    return _anonymous(member)
 
 
 def sources_of(source: Path, root: Path) -> list[Path]:

@@ -478,13 +478,20 @@ def results_verify(runs: tuple[str, ...], output: Path) -> int:
 @results.command("export")
 @click.argument("run")
 @click.option("-o", "target", type=click.Path(path_type=Path, dir_okay=False), help="Default: RUN.tar.gz here.")
+@click.option(
+    "--public", is_flag=True, help="Names of hosts, users and folders are replaced; default: RUN.public.tar.gz here."
+)
 @output_option
-def results_export(run: str, target: Path | None, output: Path) -> int:
-    """Pack RUN into one file, for `results import` on another machine."""
+def results_export(run: str, target: Path | None, output: Path, *, public: bool) -> int:
+    """Pack RUN into one file, for `results import` on another machine.
+
+    A public copy says in its manifest which kinds of names were replaced, and which files were left out of it.
+    """
     from mpi_campaign.archive import store  # noqa: PLC0415
 
     folder = run_folders.find(run, output.resolve())
-    print(store.export(folder, (target or Path(f"{folder.run}.tar.gz")).resolve()))
+    usual = f"{folder.run}{'.public' * public}.tar.gz"
+    print(store.export(folder, (target or Path(usual)).resolve(), public=public))
     return EXIT_GOOD
 
 

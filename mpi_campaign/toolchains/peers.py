@@ -1,7 +1,7 @@
 """Other benchmarks that run beside ours: where their programs are, for which toolchain, and how they are launched.
 
 A peer is one `Peer` entry; how its output is read is the entry of the same name in FORMATS of
-`postprocess.families.peers.outputs`.
+`postprocess.families.peers.output`.
 
 A program is looked for in the folders of --peer-prefix, in the toolchain's own prefix, on PATH, and, IMB-NBC, in the
 wheel of Intel MPI, whose build runs on every library that has MPICH's binary interface. One that the dynamic linker

@@ -28,6 +28,7 @@ from postprocess.families.family import Bound, Family, Numbers
 from postprocess.records.fields import RecordError
 from postprocess.records.host_limits import starved_words
 from postprocess.records.run import is_as_asked
+from postprocess.records.storage import record_file
 
 QUANTILE = 0.95
 FEWEST_RUNS = 3
@@ -191,10 +192,10 @@ def _numbers(
     run: RunFolder, case: Case, family: Family, numbers_of: Callable[[Path, Path | None], Numbers], grid: str
 ) -> Told:
     """Raises RecordError."""
-    path = run.records / f"{case.stem}.jsonl"
+    path = record_file(run.records / f"{case.stem}.jsonl")
     record = registry.load(path, family)
     header = record.header
-    beside = None if case.basic in (None, case) else run.records / f"{case.basic.stem}.jsonl"
+    beside = None if case.basic in (None, case) else record_file(run.records / f"{case.basic.stem}.jsonl")
     numbers = numbers_of(path, beside if beside is not None and beside.is_file() else None)
     named = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
     why = "oversubscribed" if header.oversubscribed else numbers.doubt if record.complete else "incomplete"

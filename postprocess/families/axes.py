@@ -55,10 +55,10 @@ CORES_PER_RANK = Axis(
 """The share of each rank where a run has several such numbers; 0 where it has one."""
 LAUNCH = Axis("launch", "launch", usual=1, of="launch", kind="integer")
 COMM_TARGET = Axis(
-    "comm_target_ns", "communication", usual=0, of="point", kind="integer", unit="ns", words=duration
+    "comm_target_ns", "communication", short="comm", usual=0, of="point", kind="integer", unit="ns", words=duration
 )  # fmt: skip
 COMP_TARGET = Axis(
-    "comp_target_ns", "computation", usual=0, of="point", kind="integer", unit="ns", words=duration
+    "comp_target_ns", "computation", short="comp", usual=0, of="point", kind="integer", unit="ns", words=duration
 )  # fmt: skip
 MESSAGE = Axis("message_bytes", "messages", usual=0, of="point", kind="integer", unit="bytes")
 WORK = Axis("work_size", "work", usual=0, of="point", kind="integer")

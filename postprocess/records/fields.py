@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.drawing.text import clean
+from postprocess.records.storage import read_record
 
 Json: TypeAlias = dict[str, Any]
 Nanoseconds: TypeAlias = NDArray[np.int64]
@@ -34,7 +35,7 @@ def lines_of(path: Path) -> Iterator[tuple[str, Json | None]]:
     JSON object.
     """
     try:
-        data = path.read_bytes()
+        data = read_record(path)
     except OSError as error:
         fail(clean(str(path)), f"cannot be read: {error.strerror}")
     *whole, tail = data.split(b"\n")

@@ -12,6 +12,7 @@ from pathlib import Path
 from postprocess.drawing.text import clean
 from postprocess.records.fields import Fields, Json, Nanoseconds, fail
 from postprocess.records.header import Header, Parameter
+from postprocess.records.storage import record_name
 
 GIVEN = "given"
 """Status of a calibration that there was none of: the size came from a file."""
@@ -125,7 +126,7 @@ class Kept:
     @property
     def name(self) -> str:
         """The record's path inside a run folder, as the manifest's cases name it."""
-        return f"records/{self.path.name}"
+        return record_name(self.path)
 
     @property
     def family(self) -> str:

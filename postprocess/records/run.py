@@ -12,6 +12,7 @@ from postprocess.drawing.text import clean, short
 from postprocess.records.fields import Json, RecordError, fail, json_object
 from postprocess.records.reading import load_record
 from postprocess.records.record import Record
+from postprocess.records.storage import record_file, record_files
 
 MANIFEST_SCHEMA = "mpi-campaign.manifest"
 MANIFEST_VERSION = 1
@@ -86,7 +87,7 @@ def load_run(path: Path | str) -> Run:
     manifest, wrong = _checked_cases(path, manifest)
     problems += wrong
     records: list[Record] = []
-    files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
+    files = record_files(folder)
     checksums = manifest.get("checksums")
     for file in files:
         try:
@@ -125,7 +126,7 @@ def _checked_cases(path: Path, manifest: Json) -> tuple[Json, list[str]]:
         name = clean(case.get("case") or record or "a case")
         if result not in RESULTS:
             problems.append(f"manifest.json: {name} has the result {clean(result)!r}, none of {', '.join(RESULTS)}")
-        if isinstance(record, str) and not (path / record).is_file():
+        if isinstance(record, str) and not record_file(path / record).is_file():
             problems.append(f"{clean(record)}: missing")
             cases.append({**case, "result": "missing", "reason": f"its record {record} is not there"})
         else:

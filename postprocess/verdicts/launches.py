@@ -25,6 +25,7 @@ from postprocess.families import registry
 from postprocess.families.family import STATE, Axis, Family, Launches
 from postprocess.records.fields import RecordError, fail
 from postprocess.records.run import MANIFEST_VERSION, Run, failed_records, load_run
+from postprocess.records.storage import record_files
 
 _AXES: Mapping[str, Axis] = {one.name: one for one in (*registry.AXES, *registry.SIZES)}
 WORDS = tuple(one.name for one in _AXES.values() if one.kind == "text")
@@ -150,8 +151,8 @@ def _may_have(folder: _Folder, family: Family, launches: Launches) -> bool:
     always = any(file.even_empty for file in family.files)
     if always or folder.loaded is not None or any((folder.path / name).exists() for name in launches.columns):
         return True
-    records = folder.path / "records"
-    return any(any(records.glob(f"*{name}*.jsonl")) for name in family.benchmarks)
+    records = record_files(folder.path / "records")
+    return any(name in record.name for name in family.benchmarks for record in records)
 
 
 def _in_schema(part: pa.Table, refused: Iterable[str], named: Mapping[str, str]) -> pa.Table:

@@ -30,6 +30,7 @@ from postprocess.records.header import Progress, Thread
 from postprocess.records.reading import load_record
 from postprocess.records.record import Clock
 from postprocess.records.run import load_run
+from postprocess.records.storage import read_record, record_file
 from postprocess.records.writing import write_record
 from tests.postprocess import synthetic
 from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
@@ -527,8 +528,8 @@ def test_no_series_of_a_real_record_may_be_of_another_unit(tmp_path: Path) -> No
     """Every point by itself, of basic and of async."""
     folder = ROOT / "results" / "example" / "20261122T222051Z-34e0f0" / "records"
     for configuration in ("basic", "async"):
-        text = (folder / f"openmpi-5_0_11.wire_2gbit.{configuration}.nbc_overlap.ibcast.jsonl").read_text()
-        header, *points, _ = map(json.loads, text.splitlines())
+        name = f"openmpi-5_0_11.wire_2gbit.{configuration}.nbc_overlap.ibcast.jsonl"
+        header, *points, _ = map(json.loads, read_record(record_file(folder / name)).splitlines())
         assert points[0]["comm_calibration"]["status"] == ("given" if configuration == "async" else "converged")
         for point, name, factor in itertools.product(points[::5], SERIES, UNITS.values()):
             wrong = {**point, "samples": rescaled(point["samples"], (name,), factor)}

@@ -12,6 +12,7 @@ from postprocess.drawing.text import duration
 from postprocess.families.family import Family, Found
 from postprocess.families.timing_selfcheck.record import FAMILY, Selfcheck, selfcheck_record
 from postprocess.records.run import Run
+from postprocess.records.storage import record_name
 
 COLUMNS = (
     "toolchain", "provider", "network", "ranks", "nodes", "threads_per_rank", "kind", "target_ns", "size",
@@ -33,7 +34,7 @@ def _table(_run: Run, records: Sequence[Selfcheck]) -> pd.DataFrame:
             "t_median_ns": float(np.median(work.samples_ns)) if len(work.samples_ns) else float("nan"),
             "reason": work.reason,
             "complete": not record.incomplete,
-            "record": f"records/{record.path.name}",
+            "record": record_name(record.path),
         }
         for record in records
         for work in record.works

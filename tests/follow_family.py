@@ -1,0 +1,88 @@
+"""Follows a family of benchmarks through the project and prints, as JSON, what each part of it makes of the family.
+
+    python tests/follow_family.py FOLDER
+
+Run in a copy of the project that has `one_more_family` beside the others.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from mpi_campaign.archive import run_folders, store
+from mpi_campaign.commands.cli import campaign
+from postprocess.families import registry
+from postprocess.records.run import load_run
+from postprocess.verdicts.history import series_of
+from postprocess.verdicts.launches import launch_table
+from tests.archives import archived, name_of, rewrite
+from tests.postprocess import synthetic
+
+FAMILY = "round_trip"
+
+
+def record(time_ns: int, repeat: int) -> list[dict[str, Any]]:
+    """A launch in which a message takes about so long, among one and among two pairs of ranks."""
+    plan = {**synthetic.header()["plan"], "parameters": {"pairs": [1, 2]}, "points": 2}
+    head = synthetic.header(family=FAMILY, benchmark=FAMILY, plan=plan, metadata={"case": {"repeat": repeat}})
+    points = [
+        {
+            **synthetic.sweep(grid=(16,))[1], "index": index, "parameters": {"pairs": index + 1}, "repetitions": 7,
+            "series": {"t_round_trip_ns": [time_ns + repeat + i for i in range(7)]}, "warmup": {},
+            "warmup_repetitions": 0, "spreads": {}, "rank_medians": {}, "own": {},
+        }
+        for index in range(2)
+    ]  # fmt: skip
+    for point in points:
+        point.pop("rank_samples", None)
+        point.pop("thread_medians", None)
+    return [head, *points, synthetic.footer(2)]
+
+
+def with_round_trips(root: Path, day: int, time_ns: int) -> Path:
+    """An archived run that has them beside its overlap."""
+    folder = archived(root, name_of(day), launches=3)
+    for repeat in (1, 2, 3):
+        synthetic.write(folder.records / f"mpich.{FAMILY}.r{repeat}.jsonl", record(time_ns, repeat))
+    registry.write_tables(load_run(folder.path))
+    manifest = run_folders.read_manifest(folder)
+    manifest.pop("checksums")
+    rewrite(folder, manifest)
+    return folder.path
+
+
+def said(*words: str) -> str:
+    """What a command prints."""
+    done = CliRunner().invoke(campaign, list(words), catch_exceptions=False, standalone_mode=False)
+    return str(done.output)
+
+
+def main(folder: Path) -> None:
+    root = folder / "results"
+    before, after = (with_round_trips(root, day, time) for day, time in ((1, 1_000_000), (2, 1_500_000)))
+    compared = json.loads(said("compare", str(before), str(after), "--json", "--output", str(root)))
+    said("report", str(after), "-o", str(folder / "report.html"), "--format", "svg", "--metric", "r_comm")
+    table, problems = launch_table([before, after])
+    series = series_of(table, [f"t_{FAMILY}_ns"])
+    found = {
+        "shown": said("show", str(after)),
+        "alone": said("show", str(after), "--benchmark", FAMILY),
+        "json": json.loads(said("show", str(after), "--benchmark", FAMILY, "--json")),
+        "files": sorted(path.name for path in after.glob("*.parquet")),
+        "report": (folder / "report.html").read_text(encoding="utf-8"),
+        "cases": [case for case in compared["cases"] if case["metric"] == f"t_{FAMILY}_ns"],
+        "others": [case for case in compared["cases"] if case["metric"] == "t_measured_ns"],
+        "text": said("compare", str(before), str(after), "--output", str(root)),
+        "problems": problems,
+        "keys": [one.key for one in series],
+        "old keys": [one.key for one in series_of(table, ["t_measured_ns"])],
+        "faults": list(store.faults(run_folders.find(str(after), root))),
+    }
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
