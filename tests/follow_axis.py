@@ -10,6 +10,7 @@ import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -22,12 +23,21 @@ from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning.benchmarks.registry import CHOICES
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Options, Plan, check, make_plan
-from mpi_campaign.running import run
+from mpi_campaign.running import run, verify
 from mpi_campaign.toolchains.resolving import Toolchain
 from postprocess.families import registry as families
+from postprocess.families.axes import configuration_words
+from postprocess.families.family import Value
 from postprocess.families.nbc_overlap.points import CASE
+from postprocess.records.run import load_run
 from postprocess.verdicts import launches
+from tests.postprocess import synthetic
 
+ANY_CASE = {
+    **dict.fromkeys(("toolchain", "provider", "environment", "network", "configuration"), ""),
+    "benchmark": "nbc_overlap",
+    "collective": "ibcast",
+}
 MPICH = Toolchain("mpich@5.0.2", "mpich", "5.0.2", "wheels", "/opt/mpich", "/opt/mpich/mpicc", "/opt/mpich/mpiexec")
 RUN = ("--benchmark", "nbc_overlap", "--benchmark", "mpi_impact", "--collective", "ibcast", "--configuration", "async")
 
@@ -66,11 +76,30 @@ def refusal(options: Options) -> str:
     return ""
 
 
+def in_tables(name: str, value: Value, other: Value) -> dict[str, Any]:
+    """What is made of a record of the first value, of one that does not tell, and, for a case of the other value, what
+    it is not."""
+    lines, older = (synthetic.sweep(grid=(16,), started_utc=f"2026-01-01T00:0{minute}:00Z") for minute in range(2))
+    lines[0]["plan"]["parameters"][name] = [value]
+    with TemporaryDirectory() as folder:
+        made = load_run(synthetic.run_folder(Path(folder) / "local" / "RUN", [lines, older]))
+    table = families.found(made, families.MAIN).table.sort_values(name)
+    header = made.of(families.MAIN.name)[0].header
+    case = Case.from_dict({**ANY_CASE, name: other})
+    return {
+        "values": table[name].tolist(),
+        "named": [configuration_words(row) for row in table.to_dict("records")],
+        "faults": list(verify.of_axes(header, case)),
+    }
+
+
 def follow(name: str, *values: str) -> dict[str, Any]:
     choice = CHOICES[name]
     words = [word for value in values for word in (choice.option, value)]
     options = asked_for(*words)
     manifest = json.loads(json.dumps({"schema_version": 1, "options": options.as_dict()}))
+    read = [choice.read(value) for value in values]
+    unusual = next(value for value in read if value != choice.usual)
     plan = make_plan(options, [MPICH], "shm", Placement(1, 2, 1))
     told = json.loads(json.dumps([case.as_dict() for case in plan.cases]))
     younger = [{key: value for key, value in case.items() if key != name} for case in told]
@@ -90,6 +119,7 @@ def follow(name: str, *values: str) -> dict[str, Any]:
         "commands": [shlex.join(words) for words in commands(plan)],
         "told": {str(value): choice.words(value) for value in {case[name] for case in told}},
         "listed": listing.everything().get(choice.plural),
+        "tables": in_tables(name, unusual, choice.usual),
         "columns": [name in columns for columns in (CASE, launches.COLUMNS)],
         "axis": {key: str(value) for key, value in asdict(CHOICES[name].axis).items()},
         "compared": name in [one.name for one in families.AXES],

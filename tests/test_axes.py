@@ -17,7 +17,7 @@ from mpi_campaign.toolchains.resolving import Toolchain
 
 AXES = Path("postprocess/families/axes.py")
 OWN = '"nbc_overlap": (COLLECTIVE, COMPUTATION, TEST_INTERVAL, CACHE'
-PARTS = ("mpi_campaign", "postprocess", "reframe", "systems", "tests")
+PARTS = ("mpi_campaign", "postprocess", "reframe", "results/schema", "systems", "tests")
 USUAL = "mpich-5_0_2.shm.async.nbc_overlap.ibcast"
 
 # One of each kind, as it is given to ReFrame: a parameter of `basic`, one of the test, a variable of a session.
@@ -72,6 +72,9 @@ def known_everywhere(found: dict[str, Any], name: str, key: str, asked: list[str
     assert found["read again"]
     assert found["older"] == [values[0]]
     assert found["columns"] == [True, True]
+    unusual = next(value for value in values if value != values[0])
+    assert sorted(found["tables"]["values"], key=str) == sorted([values[0], unusual], key=str)
+    assert found["tables"]["faults"][0] == f"{name} is {unusual}, not {values[0]}"
     assert found["compared"]
 
 
@@ -83,6 +86,7 @@ def test_an_axis_with_listed_values_is_a_parameter_of_basic(tmp_path: Path) -> N
     basic = USUAL.replace("async", "basic")
     assert {basic, f"{basic}.tiles", USUAL, f"{USUAL}.tiles"} <= set(found["stems"])
     assert "mpich@5.0.2 shm async ibcast (tiles)" in found["labels"]
+    assert set(found["tables"]["named"]) == {"basic", "basic, tiles"}
     assert f"smoke.2x1.{USUAL}.tiles" in found["keys"]
     assert "layout=(rows|tiles)(%|$)" in found["commands"][0]
     assert found["told"] == {"rows": ["--layout", "rows"], "tiles": ["--layout", "tiles"]}
@@ -96,6 +100,7 @@ def test_an_axis_that_basic_does_not_differ_in_is_a_parameter_of_the_test(tmp_pa
     overlap = [stem for stem in found["stems"] if "nbc_overlap" in stem]
     assert overlap == [USUAL.replace("async", "basic"), USUAL, f"{USUAL}.batch8"]
     assert "mpich@5.0.2 shm async ibcast (8 calls at once)" in found["labels"]
+    assert set(found["tables"]["named"]) == {"basic", "basic, 8 calls at once"}
     assert f"smoke.2x1.{USUAL}.batch8" in found["keys"]
     assert len(found["commands"]) == 1
     assert "--parameterize=nbc_overlap.batch_calls=1,8" in found["commands"][0]

@@ -6,11 +6,11 @@ command line, a suite and a program know beside it is in `mpi_campaign.planning.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from postprocess.drawing.text import cores, duration
-from postprocess.families.family import Axis
+from postprocess.families.family import Axis, Value
 
 BENCHMARK = Axis("benchmark", "benchmark")
 COLLECTIVE = Axis("collective", "collective", usual="")  # of a benchmark without collectives
@@ -80,9 +80,21 @@ PLACED = (CORES_PER_RANK,)
 """How ranks are placed: every case has them, behind its own."""
 PLACEMENT = (SYSTEM, PROVIDER, RANKS, NODES, THREADS, GIVEN_UP)
 """What is only told where what is beside each other differs in it."""
-_ASKED_FOR = [one for own in PARAMETERS.values() for one in own if one.usual != ""]
-UNUSUAL = tuple(dict.fromkeys((NAMED_CORES, CACHE, COMPUTATION, TEST_INTERVAL, *_ASKED_FOR)))
+ASKED_FOR = tuple(dict.fromkeys(one for own in PARAMETERS.values() for one in own))
+"""What cases of any family can be asked to differ in."""
+_BESIDE = (one for one in ASKED_FOR if one != COLLECTIVE)
+UNUSUAL = tuple(dict.fromkeys((NAMED_CORES, CACHE, COMPUTATION, TEST_INTERVAL, *_BESIDE)))
 """What is told behind the name of a configuration where it is not as usual, in this order."""
+
+
+def of_records(family: str) -> tuple[Axis, ...]:
+    """What cases of a family can be asked to differ in and all points of a record have in common."""
+    return tuple(one for one in PARAMETERS[family] if one != COLLECTIVE)
+
+
+def asked(parameters: Mapping[str, Sequence[Value]], axes: Iterable[Axis]) -> dict[str, Any]:
+    """The values of axes that a record's plan tells; of one that it does not know, the usual one."""
+    return {one.name: next(iter(parameters.get(one.name, ())), one.usual) for one in axes}
 
 
 def with_parameters(family: str, *axes: Axis) -> tuple[Axis, ...]:

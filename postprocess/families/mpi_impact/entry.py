@@ -29,6 +29,7 @@ from postprocess.families.mpi_impact.record import MPI_IMPACT as PROGRAM
 from postprocess.families.mpi_impact.table import (
     CASE,
     COLUMNS,
+    OF_RECORD,
     highlighted,
     impact_metrics,
     impact_table,
@@ -86,8 +87,8 @@ def _pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]
 
 
 def _words(record: ImpactRecord) -> str:
-    computation = "" if axes.COMPUTATION.is_usual(record.computation) else f", {record.computation}"
-    return f"{record.header.configuration}{computation}, an idle library"
+    asked = axes.asked(record.header.plan.parameters, OF_RECORD)
+    return f"{record.header.configuration}{axes.unusual_words(asked, OF_RECORD)}, an idle library"
 
 
 def _spent(record: ImpactRecord) -> list[Spent]:

@@ -45,10 +45,12 @@ TARGET_LIMIT = 0.20
 DRIFT_LIMIT = 0.02
 DRIFT_P_VALUE = 0.01
 
-CASE = [
+OF_RECORD = axes.of_records("mpi_impact")
+"""What all launches of a record have in common beside where they ran."""
+CASE = list(dict.fromkeys((
     "toolchain", "provider", "network", "configuration", "computation", "ranks", "nodes", "threads_per_rank",
-    "given_up_cores", "repeat",
-]  # fmt: skip
+    "given_up_cores", *(one.name for one in OF_RECORD), "repeat",
+)))  # fmt: skip
 """The columns that name a case. `repeat` counts repeats of a case in one run from 1."""
 
 COLUMNS = [
@@ -129,7 +131,7 @@ def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
     header, pairs = record.header, pairs_of(record)
     case = {
         **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
-        "computation": record.computation,
+        **axes.asked(header.plan.parameters, OF_RECORD),
         "given_up_cores": header.progress.given_up_cores,
         "repeat": repeat_of(header.metadata) or 1,
         NAMED: named_cores_of(header.metadata),

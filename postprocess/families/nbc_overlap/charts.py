@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing.text import cores, duration, interval, ratio
+from postprocess.families.axes import TEST_INTERVAL
+from postprocess.families.nbc_overlap.axes import OF_RECORD
 from postprocess.families.nbc_overlap.break_even import break_even_table
 from postprocess.families.nbc_overlap.diagnosis import deciding_ratio
 from postprocess.families.nbc_overlap.maps import launch_words
@@ -158,7 +160,8 @@ def _cores_chart(name: str, rows: Sequence[Row], whole: Mapping[tuple[Any, ...],
 def interval_charts(rows: Iterable[Row]) -> list[Chart]:
     """The overhead ratio over the interval of MPI_Test, where there is more than one: the median over each map."""
     charts = []
-    for key, same in _grouped(rows, ("toolchain", "network", "collective", "computation", "cache")).items():
+    names_of_one = ("toolchain", "network", "collective", *(one.name for one in OF_RECORD if one != TEST_INTERVAL))
+    for key, same in _grouped(rows, names_of_one).items():
         # The longest interval is next to never, so that more calls are further to the right.
         intervals = sorted({int(row["test_interval_ns"]) for row in same}, key=lambda ns: -ns if ns else -math.inf)
         if len(intervals) < 2:
@@ -181,7 +184,7 @@ def interval_charts(rows: Iterable[Row]) -> list[Chart]:
         what = "r_overhead with MPI_Test, against basic where that can be, median over the map"
         axes = ("MPI_Test every", "r_overhead")
         if series:
-            charts.append(Chart("mpi-test", what, " ".join(key), *axes, names, tuple(series)))
+            charts.append(Chart("mpi-test", what, " ".join(map(str, key)), *axes, names, tuple(series)))
     return charts
 
 
@@ -212,8 +215,8 @@ def _usable(rows: Sequence[Row]) -> list[Row]:
 
 def _place(row: Row) -> tuple[Any, ...]:
     names = ("toolchain", "provider", "network", "configuration", "collective", "ranks", "nodes", "threads_per_rank")
-    more = ("cache", "computation", "test_interval_ns", "launch", "comm_target_ns", "comp_target_ns")
-    return tuple(row[name] for name in (*names, *more))
+    asked = (one.name for one in OF_RECORD)
+    return tuple(row[name] for name in (*names, *asked, "launch", "comm_target_ns", "comp_target_ns"))
 
 
 def _of(place: int, found: Estimate, words: str) -> Mark:

@@ -44,6 +44,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from postprocess.drawing.text import duration, ratio, short
+from postprocess.families.nbc_overlap.axes import as_in_basic
 from postprocess.statistics.metrics import MIN_REPETITIONS, as_float, least_cores, median_estimate, most_ranks_on_a_node
 
 OVERLAP = "overlap"
@@ -128,12 +129,12 @@ class Diagnosis:
 
 def is_reference(case: Mapping[Any, Any]) -> bool:
     """Whether a case is what the others are compared with: `basic`, its computation without MPI_Test."""
-    return bool(case["configuration"] == "basic" and not case["test_interval_ns"])
+    return bool(case["configuration"] == "basic" and as_in_basic(case))
 
 
 def is_reduced_reference(case: Mapping[Any, Any]) -> bool:
     """Whether a case is the control that tells the loss of a core from a slowdown: `basic_reduced`, likewise."""
-    return bool(case["configuration"] == "basic_reduced" and not case["test_interval_ns"])
+    return bool(case["configuration"] == "basic_reduced" and as_in_basic(case))
 
 
 def label_of(overhead: float, exposed: float, interference: float) -> str:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from postprocess.drawing.text import clean
 from postprocess.families.family import STATE, Launches, Metric
-from postprocess.families.nbc_overlap.axes import AXES, SIZES
+from postprocess.families.nbc_overlap.axes import AXES, BESIDE_BASIC, SIZES
 from postprocess.records.fields import fail
 from postprocess.statistics import metrics
 from postprocess.statistics.effects import Integers, repetition_medians
@@ -49,7 +49,7 @@ def _of_files(run: str, tables: Sequence[pa.Table]) -> pa.Table:
     overhead = metrics.r_overhead(medians["t_measured_ns"], medians["t_comp_ref_ns"], medians["t_comm_ref_ns"])
     for name, values in (*medians.items(), ("r_overhead", overhead)):
         points = points.append_column(name, pa.array(values))
-    itself = _is_reference(points["configuration"].to_pandas(), points["test_interval_ns"].to_pandas())
+    itself = _is_reference(points.select(["configuration", *(one.name for one in BESIDE_BASIC)]).to_pandas())
     for name in AGAINST_BASIC:
         against = pc.if_else(pa.array(itself), pa.scalar(None, pa.float64()), points[name].cast(pa.float64()))
         points = points.set_column(points.column_names.index(name), name, against)
@@ -57,14 +57,17 @@ def _of_files(run: str, tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def _of_table(points: pd.DataFrame) -> pd.DataFrame:
-    itself = _is_reference(points["configuration"], points["test_interval_ns"])
+    itself = _is_reference(points)
     table: pd.DataFrame = points.assign(**{name: points[name].where(~itself) for name in AGAINST_BASIC})
     return table
 
 
-def _is_reference(configuration: pd.Series[Any], test_interval_ns: pd.Series[Any]) -> pd.Series[Any]:
+def _is_reference(points: pd.DataFrame) -> pd.Series[Any]:
     """Whether a launch is what others are compared with: against itself it would be said twice, or that 1 is 1."""
-    return (configuration == "basic") & (test_interval_ns == 0)
+    itself: pd.Series[Any] = points["configuration"] == "basic"
+    for one in BESIDE_BASIC:
+        itself &= points[one.name] == one.usual
+    return itself
 
 
 def _check(run: str, counts: Integers, repetition: Integers) -> None:

@@ -11,7 +11,9 @@ import pandas as pd
 
 from postprocess.drawing.text import clean, ratio
 from postprocess.families.axes import configuration_words, unusual_words
+from postprocess.families.family import Axis
 from postprocess.families.nbc_overlap import diagnosis
+from postprocess.families.nbc_overlap.axes import BESIDE_BASIC, OF_BASIC, OF_RECORD
 from postprocess.families.nbc_overlap.points import case_of, launch_numbers
 from postprocess.families.nbc_overlap.record import OverlapRecord, overlaps_of
 from postprocess.records.fields import Json
@@ -258,15 +260,17 @@ def _named(case: Json) -> dict[str, Any]:
     provider."""
     words = ("toolchain", "provider", "network", "configuration", "collective")
     texts = {name: "" if case.get(name) is None else str(case[name]) for name in words}
-    usual = {"cache": "warm", "computation": "dgemm"}
-    interval = case.get("test_interval_ns")
     return {
         **texts,
-        **{name: str(case.get(name) or value) for name, value in usual.items()},
-        "test_interval_ns": interval if isinstance(interval, int) else 0,
+        **{one.name: _value(case.get(one.name), one) for one in OF_RECORD},
         "launch": repeat_of({"case": case}) or 1,
         "named_cores": named_cores_of({"case": case}),
     }
+
+
+def _value(told: Any, axis: Axis) -> Any:
+    """What a manifest says of an axis, or the usual value where it says nothing that can be one."""
+    return told if told and isinstance(told, type(axis.usual)) else axis.usual
 
 
 def legend(sweeps: Iterable[Sweep], faded: bool = False) -> list[tuple[str, str]]:
@@ -335,9 +339,9 @@ def side_by_side(sweeps: Sequence[Sweep]) -> list[Sweep]:
             ranks[names(sweep, *library)],
             ranks[names(sweep, *library, "collective")],
             sweep.case["named_cores"],
-            *(sweep.case["cache"] == "cold", sweep.case["computation"] != "dgemm"),
+            *(not one.is_usual(sweep.case[one.name]) for one in OF_BASIC),
             0 if sweep.case["configuration"] == "basic" else 1 + ranks[names(sweep, "configuration")],
-            sweep.case["test_interval_ns"],
+            *(sweep.case[one.name] for one in BESIDE_BASIC),
             sweep.case["launch"],
         )
 

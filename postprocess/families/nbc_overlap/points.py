@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing.text import work
+from postprocess.families import axes
 from postprocess.families.nbc_overlap import validity
-from postprocess.families.nbc_overlap.axes import AXES
+from postprocess.families.nbc_overlap.axes import AXES, OF_BASIC, OF_RECORD
 from postprocess.families.nbc_overlap.diagnosis import (
     BASIC_FAILED,
     NOWHERE,
@@ -41,8 +42,6 @@ from postprocess.statistics.metrics import Estimate, as_float, median_estimate
 
 CASE = [one.name for one in AXES if one.of != "point"]
 """The columns that name a sweep: everything but its place in the grid. `launch` is which repeat, from 1."""
-_ASKED = ("cache", "computation", "test_interval_ns")
-"""Those that were asked for and are the same in all points of a record."""
 
 
 _RECORD_RATIOS = [
@@ -121,7 +120,8 @@ class _Measured:
 
         The cores that a rank may use are the same, whether it computes on all of them or gives some up.
         """
-        h, p, same = self.record.header, self.point, (self.record.cache, self.record.computation)
+        h, p = self.record.header, self.point
+        same = axes.asked(h.plan.parameters, OF_BASIC).values()
         share = h.threads_per_rank + h.progress.given_up_cores
         case = (h.benchmark, h.toolchain, h.provider, h.network, h.ranks, h.nodes, share, *same)
         return (*case, p.collective, p.comm_target_ns, p.comp_target_ns)
@@ -311,9 +311,10 @@ def _launch_case(record: OverlapRecord, collective: str) -> Hashable:
 
 def header_case(record: OverlapRecord) -> dict[str, Any]:
     """The columns `CASE` and `NAMED` that a whole record has in common."""
-    h, elsewhere = record.header, {"collective", "system", "launch", "given_up_cores"}
-    own = {name: getattr(record if name in _ASKED else h, name) for name in CASE if name not in elsewhere}
-    return own | {"given_up_cores": h.progress.given_up_cores, NAMED: named_cores_of(h.metadata)}
+    h, asked = record.header, axes.asked(record.header.plan.parameters, OF_RECORD)
+    elsewhere = {"collective", "system", "launch", "given_up_cores", *asked}
+    own = {name: getattr(h, name) for name in CASE if name not in elsewhere}
+    return own | asked | {"given_up_cores": h.progress.given_up_cores, NAMED: named_cores_of(h.metadata)}
 
 
 def case_of(record: OverlapRecord, collective: str, launch: int, system: str = "") -> dict[str, Any]:

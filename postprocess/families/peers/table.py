@@ -15,6 +15,7 @@ import pandas as pd
 
 from postprocess.drawing.columns import aligned, circumstances
 from postprocess.drawing.text import interval, ratio, short, size
+from postprocess.families.axes import ASKED_FOR, PARAMETERS, asked
 from postprocess.families.peers.output import FORMATS, PeerResult
 from postprocess.families.peers.record import PeerRecord
 
@@ -101,10 +102,12 @@ def _nearest(record: PeerRecord, one: PeerResult, points: pd.DataFrame) -> dict[
     h = record.header
     close = points["message_bytes"].between(one.message_bytes / SIZE_FACTOR, one.message_bytes * SIZE_FACTOR)
     like = points["valid"] & (points["message_bytes"] > 0) & close
-    like &= (points["computation"] == "dgemm") & (points["test_interval_ns"] == 0)
+    theirs = asked(h.plan.parameters, PARAMETERS["peers"])
+    for axis in ASKED_FOR:
+        if axis.name in points:
+            like &= points[axis.name] == theirs.get(axis.name, axis.usual)
     for name in ("toolchain", "provider", "network", "configuration", "ranks"):
         like &= points[name] == getattr(h, name)
-    like &= (points["collective"] == record.collective) & (points["cache"] == record.cache)
     found = points[like].to_dict("records")
     if not found:
         return {}
