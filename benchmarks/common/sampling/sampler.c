@@ -267,12 +267,21 @@ static char *own_text(const sampler *s, const struct sampler_point *p) {
     return json_line_take(line);
 }
 
+/* A value of an axis as a member of an object; name NULL: of an array. */
+static void put_value(json_line *line, const char *name, const struct sampler_axis *axis, size_t number) {
+    if (axis->texts != NULL) {
+        json_put_string(line, name, axis->texts[number]);
+    } else {
+        json_put_integer(line, name, axis->numbers[number]);
+    }
+}
+
 static char *parameters_text(const sampler *s, const struct sampler_point *p) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
     for (size_t i = 0; s->kind->parameters == NULL && i < s->plan->axis_count; i++) {
         if (!s->plan->axes[i].constant) {
-            sampler_put_value(line, s->plan->axes[i].name, &s->plan->axes[i], p->at[i]);
+            put_value(line, s->plan->axes[i].name, &s->plan->axes[i], p->at[i]);
         }
     }
     if (s->kind->parameters != NULL) {
@@ -514,21 +523,13 @@ struct sampler_result sampler_measure(sampler *s) {
 
 /* ---- the plan ---- */
 
-void sampler_put_value(json_line *line, const char *name, const struct sampler_axis *axis, size_t number) {
-    if (axis->texts != NULL) {
-        json_put_string(line, name, axis->texts[number]);
-    } else {
-        json_put_integer(line, name, axis->numbers[number]);
-    }
-}
-
 char *sampler_plan_parameters(const struct sampler_plan *plan) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
     for (size_t i = 0; i < plan->axis_count; i++) {
         json_open_array(line, plan->axes[i].name);
         for (size_t j = 0; j < plan->axes[i].count; j++) {
-            sampler_put_value(line, NULL, &plan->axes[i], j);
+            put_value(line, NULL, &plan->axes[i], j);
         }
         json_close_array(line);
     }

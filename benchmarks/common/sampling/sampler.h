@@ -187,7 +187,4 @@ int64_t sampler_count_points(const struct sampler_kind *kind, void *context, con
 /* The plan's parameters for the header: a JSON object. Free with free(). */
 char *sampler_plan_parameters(const struct sampler_plan *plan);
 
-/* An axis's value as a member of an object; name NULL: of an array. */
-void sampler_put_value(json_line *line, const char *name, const struct sampler_axis *axis, size_t number);
-
 #endif
