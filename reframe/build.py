@@ -113,4 +113,4 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
 
     @sanity_function
     def executables_exist(self) -> Any:
-        return sn.all(sn.path_isfile(self.programs / name) for name in builds.PROGRAMS)
+        return sn.assert_true(builds.are_there(self.programs), f"not all programs of {builds.PROGRAMS} were built")

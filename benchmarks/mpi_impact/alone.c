@@ -17,6 +17,7 @@
 #include "timer.h"
 #include "topology.h"
 
+#include <math.h>
 #include <omp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -103,8 +104,9 @@ static bool write_header(const struct process *process) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
     json_put_string(line, "type", "process");
-    json_put_string(line, "schema", "mpi-campaign.impact");
-    json_put_integer(line, "schema_version", 1);
+    json_put_string(line, "schema", RECORD_SCHEMA);
+    json_put_integer(line, "schema_version", RECORD_VERSION);
+    json_put_string(line, "family", "mpi_impact");
     json_put_string(line, "program", "compute_alone");
     json_put_integer(line, "rank", process->rank);
     json_put_string(line, "host", process->host);
@@ -136,23 +138,21 @@ static bool write_header(const struct process *process) {
     json_put_string(line, "blas", compute_blas_description());
     json_close_object(line);
     json_close_object(line);
-    const bool good = record_write_text(process->record, RECORD_HEADER, json_line_text(line));
+    const bool good = record_write_first(process->record, json_line_text(line));
     json_line_destroy(line);
     return good;
 }
 
 static bool write_footer(const struct process *process) {
-    json_line *line = json_line_create();
-    json_open_object(line, NULL);
-    json_put_string(line, "type", "footer");
-    json_put_boolean(line, "complete", true);
-    json_put_string(line, "reason", "");
-    json_put_integer(line, "points", (int64_t)process->like.plan.count);
-    json_put_real(line, "wall_seconds", (double)(timer_now_ns() - process->began) / 1e9);
-    json_close_object(line);
-    const bool good = record_write_text(process->record, RECORD_FOOTER, json_line_text(line));
-    json_line_destroy(line);
-    return good;
+    return record_write_footer(process->record, &(struct record_footer){.complete = true,
+                                                                        .reason = "",
+                                                                        .points = record_points(process->record),
+                                                                        .wall_seconds = (double)(timer_now_ns() - process->began) / 1e9,
+                                                                        .measured_seconds = NAN,
+                                                                        .clock_residual_ns = NAN,
+                                                                        .clock_synchronisations = RECORD_UNKNOWN,
+                                                                        .clock_synchronisation_seconds = NAN,
+                                                                        .clock_refusal = ""});
 }
 
 /* Threads on the CPUs of their namesakes. false and one line where the system refuses, or does something else. */

@@ -21,7 +21,7 @@ enum { LEAST_NS = 50000000 };
 enum { LONGEST_WARMUP_NS = 100000000 };
 
 static int64_t expected_ns(const struct impact_target *target) {
-    return target->calibration.time_ns > 0 ? target->calibration.time_ns : target->target_ns;
+    return target->calibration.time_ns > 0 ? (int64_t)target->calibration.time_ns : target->target_ns;
 }
 
 void impact_schedule(struct impact_plan *plan, double seconds, int64_t most_repetitions) {
@@ -47,23 +47,31 @@ int64_t impact_duration_ns(const struct impact_plan *plan) {
     return sum;
 }
 
-char *impact_plan_text(const struct impact_plan *plan, bool sizes_given) {
+char *impact_plan_parameters(const struct impact_plan *plan) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
-    json_put_string(line, "computation", compute_names()[plan->computation]);
-    json_put_boolean(line, "sizes_given", sizes_given);
+    json_open_array(line, "comp_target_ns");
+    for (size_t i = 0; i < plan->count; i++) {
+        json_put_integer(line, NULL, plan->targets[i].target_ns);
+    }
+    json_close_array(line);
+    json_open_array(line, "computation");
+    json_put_string(line, NULL, compute_names()[plan->computation]);
+    json_close_array(line);
+    json_close_object(line);
+    return json_line_take(line);
+}
+
+char *impact_plan_own(const struct impact_plan *plan) {
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
     json_open_array(line, "targets");
     for (size_t i = 0; i < plan->count; i++) {
         const struct impact_target *target = &plan->targets[i];
         json_open_object(line, NULL);
         json_put_integer(line, "comp_target_ns", target->target_ns);
         json_put_integer(line, "work_size", (int64_t)target->work_size);
-        json_open_object(line, "calibration");
-        json_put_string(line, "status", calibrate_status_name(target->calibration.status));
-        json_put_integer(line, "time_ns", target->calibration.time_ns);
-        json_put_real(line, "error_relative", target->calibration.error_relative);
-        json_put_integer(line, "measurements", target->calibration.measurements);
-        json_close_object(line);
+        calibrate_put(line, "calibration", &target->calibration);
         json_put_integer(line, "warmup_repetitions", target->warmup_repetitions);
         json_put_integer(line, "repetitions", target->repetitions);
         json_put_integer(line, "slot_ns", target->slot_ns);
@@ -71,9 +79,7 @@ char *impact_plan_text(const struct impact_plan *plan, bool sizes_given) {
     }
     json_close_array(line);
     json_close_object(line);
-    char *text = fail_strdup(json_line_text(line));
-    json_line_destroy(line);
-    return text;
+    return json_line_take(line);
 }
 
 static bool parse_count(const json_value *value, const char *name, int64_t least, int64_t *number) {
@@ -89,14 +95,16 @@ static bool parse_target(const json_value *value, struct impact_target *target) 
     const json_value *calibration = json_member(value, "calibration");
     const char *status = json_string(json_member(calibration, "status"));
     int64_t size = 0;
+    int64_t time = 0;
     if (!parse_count(value, "comp_target_ns", 1, &target->target_ns) || !parse_count(value, "work_size", 1, &size) || status == NULL ||
         !calibrate_status_parse(status, &target->calibration.status) ||
-        !parse_count(calibration, "time_ns", 0, &target->calibration.time_ns) ||
+        !parse_count(calibration, "time_ns", 0, &time) ||
         !parse_count(value, "warmup_repetitions", 0, &target->warmup_repetitions) ||
         !parse_count(value, "repetitions", 1, &target->repetitions) || !parse_count(value, "slot_ns", 1, &target->slot_ns)) {
         return false;
     }
     target->work_size = (uint64_t)size;
+    target->calibration.time_ns = (double)time;
     return true;
 }
 
@@ -111,9 +119,10 @@ static bool parse_computation(const char *name, enum compute_kind *kind) {
 }
 
 bool impact_plan_parse(const json_value *value, struct impact_plan *plan, char *error, size_t error_size) {
-    const json_value *targets = json_member(value, "targets");
+    const json_value *targets = json_member(json_member(value, "own"), "targets");
+    const json_value *computation = json_item(json_member(json_member(value, "parameters"), "computation"), 0);
     *plan = (struct impact_plan){.count = json_count(targets)};
-    if (!parse_computation(json_string(json_member(value, "computation")), &plan->computation) || plan->count == 0) {
+    if (!parse_computation(json_string(computation), &plan->computation) || plan->count == 0) {
         snprintf(error, error_size, "a plan needs a computation that this program knows, and at least one target");
         return false;
     }
@@ -198,24 +207,27 @@ void impact_measure(compute_team *team, const struct impact_plan *plan, int64_t 
 bool impact_write_point(record_file *record, const struct impact_plan *plan, size_t index, size_t ranks, const int64_t *windows,
                         const int64_t *t_comp_ns) {
     const struct impact_target *target = &plan->targets[index];
-    json_line *line = json_line_create();
-    json_open_object(line, NULL);
-    json_put_string(line, "type", "point");
-    json_put_integer(line, "index", (int64_t)index);
-    json_put_integer(line, "comp_target_ns", target->target_ns);
-    json_put_integer(line, "work_size", (int64_t)target->work_size);
-    json_open_array(line, "window_utc_ns");
+    json_line *parameters = json_line_create();
+    json_open_object(parameters, NULL);
+    json_put_integer(parameters, "comp_target_ns", target->target_ns);
+    json_put_integer(parameters, "work_size", (int64_t)target->work_size);
+    json_close_object(parameters);
+    json_line *own = json_line_create();
+    json_open_object(own, NULL);
+    json_open_array(own, "window_utc_ns");
     for (size_t i = 0; i < ranks; i++) {
-        json_put_integers(line, NULL, windows + 2 * i, 2);
+        json_put_integers(own, NULL, windows + 2 * i, 2);
     }
-    json_close_array(line);
-    json_open_array(line, "t_comp_ns");
-    for (size_t i = 0; i < ranks; i++) {
-        json_put_integers(line, NULL, t_comp_ns + i * (size_t)target->repetitions, (size_t)target->repetitions);
-    }
-    json_close_array(line);
-    json_close_object(line);
-    const bool good = record_write_text(record, RECORD_POINT, json_line_text(line));
-    json_line_destroy(line);
+    json_close_array(own);
+    json_close_object(own);
+    const struct record_values times = {"t_comp_ns", t_comp_ns};
+    const bool good = record_write_point(record, &(struct record_point){.parameters = json_line_text(parameters),
+                                                                        .repetitions = (size_t)target->repetitions,
+                                                                        .interval_relative_reached = NAN,
+                                                                        .ranks = ranks,
+                                                                        .rank_samples = {&times, 1},
+                                                                        .own = json_line_text(own)});
+    json_line_destroy(parameters);
+    json_line_destroy(own);
     return good;
 }

@@ -9,6 +9,7 @@
 #ifndef CAMPAIGN_IMPACT_H
 #define CAMPAIGN_IMPACT_H
 
+#include "calibrate.h"
 #include "compute.h"
 #include "json.h"
 #include "record.h"
@@ -21,7 +22,7 @@
 struct impact_target {
     int64_t target_ns;
     uint64_t work_size;                    /* of each thread, as compute_run takes it */
-    struct record_calibration calibration; /* how its size was found */
+    struct calibrate_result calibration;   /* how its size was found */
     int64_t warmup_repetitions;            /* uncounted, at the beginning of the slot */
     int64_t repetitions;
     int64_t slot_ns;
@@ -47,10 +48,11 @@ void impact_schedule(struct impact_plan *plan, double seconds, int64_t most_repe
 /* From the beginning of the first slot to the end of the last, ns. */
 int64_t impact_duration_ns(const struct impact_plan *plan);
 
-/* The header's plan, a JSON object. Free with free(). */
-char *impact_plan_text(const struct impact_plan *plan, bool sizes_given);
+/* The header's plan: the parameters, and what only this family plans; JSON objects. Free with free(). */
+char *impact_plan_parameters(const struct impact_plan *plan);
+char *impact_plan_own(const struct impact_plan *plan);
 
-/* Back from that object. false and one line in error where it is none. Free with impact_plan_free. */
+/* Back from the header's plan. false and one line in error where it is none. Free with impact_plan_free. */
 bool impact_plan_parse(const json_value *value, struct impact_plan *plan, char *error, size_t error_size);
 void impact_plan_free(struct impact_plan *plan);
 

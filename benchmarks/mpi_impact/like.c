@@ -44,7 +44,7 @@ static bool read_header(const json_value *root, const char *path, int rank, stru
     uint64_t ranks = 0;
     uint64_t threads = 0;
     char fault[256] = "";
-    if (schema == NULL || strcmp(schema, "mpi-campaign.impact") != 0 || benchmark == NULL || strcmp(benchmark, "mpi_impact") != 0) {
+    if (schema == NULL || strcmp(schema, RECORD_SCHEMA) != 0 || benchmark == NULL || strcmp(benchmark, "mpi_impact") != 0) {
         snprintf(error, error_size, "'%s' is no record of mpi_impact; make one with mpi_impact --record", path);
         return false;
     }

@@ -7,7 +7,6 @@
 #include "fail.h"
 #include "fail_mpi.h"
 #include "impact.h"
-#include "json.h"
 #include "options.h"
 #include "phase.h"
 #include "placement.h"
@@ -16,6 +15,7 @@
 #include "stats.h"
 #include "timer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,102 +86,34 @@ static void share(struct impact_plan *plan) {
 
 /* Collective. false on all ranks: the disk refused. */
 static bool write_header(struct program *program, const struct impact_plan *plan) {
-    char *text = impact_plan_text(plan, settings.sizes != NULL);
-    const bool good = program_write_header(program, &(struct program_header){.seed = -1, .plan = text});
-    free(text);
+    char *parameters = impact_plan_parameters(plan);
+    char *own = impact_plan_own(plan);
+    const bool good = program_write_header(program, &(struct program_header){.seed = RECORD_UNKNOWN,
+                                                                             .plan = {.parameters = parameters,
+                                                                                      .points = (int64_t)plan->count,
+                                                                                      .budget_seconds = NAN,
+                                                                                      .interval_relative = NAN,
+                                                                                      .min_repetitions = RECORD_UNKNOWN,
+                                                                                      .max_repetitions = RECORD_UNKNOWN,
+                                                                                      .sizes_given = settings.sizes != NULL,
+                                                                                      .own = own}});
+    free(parameters);
+    free(own);
     return good;
 }
 
-/* What this rank's threads beside the computing ones had of the CPU, ns. */
-struct cpu_use {
-    int64_t *mpi; /* of the threads that MPI started, in the order of the header */
-    size_t mpi_threads;
-    int64_t helper;
-    size_t helpers; /* 1 or 0 */
-};
-
-static struct cpu_use cpu_use_so_far(const struct program *program) {
-    struct cpu_use use = {.helper = 0};
-    use.mpi_threads = placement_mpi_thread_cpu(program->place, &use.mpi);
-    if (program->helper != NULL) {
-        use.helper = helper_cpu_ns(program->helper);
-        use.helpers = 1;
-    }
-    return use;
-}
-
 /* Leaves in *after what came since before; a thread that ended meanwhile has 0. */
-static void cpu_use_since(const struct cpu_use *before, struct cpu_use *after) {
+static void cpu_since(const struct program_cpu *before, struct program_cpu *after) {
     for (size_t i = 0; i < after->mpi_threads; i++) {
         after->mpi[i] = after->mpi[i] > before->mpi[i] ? after->mpi[i] - before->mpi[i] : 0;
     }
     after->helper -= before->helper;
 }
 
-/* CPU times of threads, on rank 0 of all ranks. */
-struct cpu_times {
-    int64_t **values;
-    size_t *counts;
-};
-
-/* Collective: those of every rank, on rank 0; NULL elsewhere. */
-static struct cpu_times gather_cpu_times(const int64_t *own, size_t count) {
-    struct cpu_times times = {NULL, NULL};
-    placement_gather_counts(own, count, &times.values, &times.counts);
-    return times;
-}
-
-static void free_cpu_times(const struct cpu_times *times) {
-    if (times->values != NULL) {
-        free(times->values[0]);
-    }
-    free(times->values);
-    free(times->counts);
-}
-
-static void put_cpu_times(json_line *line, const char *name, const struct cpu_times *times, size_t ranks) {
-    json_open_array(line, name);
-    for (size_t i = 0; i < ranks && times->values != NULL; i++) {
-        json_put_integers(line, NULL, times->values[i], times->counts[i]);
-    }
-    json_close_array(line);
-}
-
-/* On rank 0. false: the disk refused. */
-static bool put_footer(const struct program *program, record_file *record, const char *reason, int64_t points, const struct cpu_times *mpi,
-                       const struct cpu_times *helpers) {
-    json_line *line = json_line_create();
-    json_open_object(line, NULL);
-    json_put_string(line, "type", "footer");
-    json_put_boolean(line, "complete", reason[0] == '\0');
-    json_put_string(line, "reason", reason);
-    json_put_integer(line, "points", points);
-    json_put_real(line, "wall_seconds", (double)(timer_now_ns() - program->began) / 1e9);
-    put_cpu_times(line, "mpi_thread_cpu_ns", mpi, (size_t)program->ranks);
-    put_cpu_times(line, "helper_thread_cpu_ns", helpers, (size_t)program->ranks);
-    json_close_object(line);
-    const bool good = record_write_text(record, RECORD_FOOTER, json_line_text(line));
-    json_line_destroy(line);
-    return good;
-}
-
-/* Collective; rank 0 writes. reason: why the record is not complete, "" where it is. false on all ranks: the disk refused. */
-static bool write_footer(struct program *program, const char *reason, size_t points, const struct cpu_use *use) {
-    const struct cpu_times mpi = gather_cpu_times(use->mpi, use->mpi_threads);
-    const struct cpu_times helpers = gather_cpu_times(&use->helper, use->helpers);
-    bool good = true;
-    if (program->rank == 0) {
-        good = put_footer(program, program->record, reason, (int64_t)points, &mpi, &helpers);
-    }
-    free_cpu_times(&mpi);
-    free_cpu_times(&helpers);
-    return program_agree(good);
-}
-
-/* Of a hung run: no thread's time, which is that of the measurement. */
-static void close_hung(struct program *program, record_file *record, const char *reason) {
-    const struct cpu_times none = {NULL, NULL};
-    put_footer(program, record, reason, record_points(record), &none, &none);
+/* Collective; rank 0 writes. reason: why the record is not complete, "" where it is. measuring: what threads had of the CPU while the library
+ * was idle. false on all ranks: the disk refused. */
+static bool write_footer(struct program *program, const char *reason, const struct program_cpu *measuring) {
+    return program_write_footer(program, &(struct program_footer){.reason = reason, .measured_seconds = NAN, .cpu = measuring});
 }
 
 /* Collective: the line of one target, from all ranks' samples. false on all ranks: the disk refused. */
@@ -225,7 +157,7 @@ static int measure(struct program *program, struct impact_plan *plan) {
     char absent[768];
     program_verify(program, absent, sizeof absent);
     if (good && absent[0] != '\0') {
-        write_footer(program, absent, 0, &(struct cpu_use){.mpi = NULL});
+        write_footer(program, absent, &(struct program_cpu){.mpi = NULL});
         if (program->rank == 0) {
             fail_report("%s", absent);
         }
@@ -235,11 +167,11 @@ static int measure(struct program *program, struct impact_plan *plan) {
     if (good) {
         impact_prepare(program->team, plan);
         const int64_t begin = agree_on_begin();
-        const struct cpu_use before = cpu_use_so_far(program);
+        struct program_cpu before = program_cpu_so_far(program);
         phase_enter(PHASE_COMPUTATION_ALONE);
         impact_measure(program->team, plan, begin, samples); /* no MPI from here to its end: the library is idle */
-        struct cpu_use use = cpu_use_so_far(program);
-        cpu_use_since(&before, &use);
+        struct program_cpu use = program_cpu_so_far(program);
+        cpu_since(&before, &use);
         phase_enter(PHASE_GATHER);
         if (program_prints(program)) {
             printf("%12s %12s %12s %6s\n", "target/ms", "size", "t_comp/ms", "reps");
@@ -247,9 +179,9 @@ static int measure(struct program *program, struct impact_plan *plan) {
         for (size_t i = 0; i < plan->count && good; i++) {
             good = write_point(program, plan, i, &samples[i]);
         }
-        good = good && write_footer(program, "", plan->count, &use);
-        free(before.mpi);
-        free(use.mpi);
+        good = good && write_footer(program, "", &use);
+        program_cpu_free(&before);
+        program_cpu_free(&use);
     }
     impact_samples_free(plan, samples);
     if (!good && program->rank == 0) {
@@ -268,7 +200,7 @@ static bool find_sizes(struct program *program, struct impact_plan *plan) {
         if (plan->targets[i].calibration.status == CALIBRATE_UNREACHABLE) {
             snprintf(error, sizeof error, "no size of the computation takes %g ms; the closest, %llu, takes %.3f ms: ask for other --comp-times",
                      (double)plan->targets[i].target_ns / 1e6, (unsigned long long)plan->targets[i].work_size,
-                     (double)plan->targets[i].calibration.time_ns / 1e6);
+                     plan->targets[i].calibration.time_ns / 1e6);
         }
     }
     if (program->rank == 0 && error[0] == '\0' && settings.save_sizes != NULL) {
@@ -304,8 +236,9 @@ static int run(struct program *program) {
 int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "mpi_impact",
-        .schema = "mpi-campaign.impact",
-        .schema_version = 1,
+        .family = "mpi_impact",
+        .method = 1,
+        .configurations = true,
         .clockless = true,
         .help = "usage: mpiexec -n RANKS mpi_impact [OPTION]...\n\n"
                 "Computes, and does nothing else, while the MPI library is idle (Denis et al. 2022, section 3.2.1). Beside\n"
@@ -315,7 +248,6 @@ int main(int argc, char **argv) {
         .exits = "0 good; 1 a full disk or an MPI error; 2 wrong use",
         .describe = describe_options,
         .run = run,
-        .close_hung = close_hung,
     };
     return program_main(&kind, argc, argv);
 }

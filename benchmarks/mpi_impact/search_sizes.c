@@ -51,7 +51,7 @@ void search_sizes(const struct program *program, struct impact_plan *plan) {
         struct job job = {.program = program, .target_ns = target->target_ns};
         if (i > 0) {
             const struct impact_target *before = &plan->targets[i - 1];
-            guess = (double)before->work_size * pow((double)target->target_ns / (double)before->calibration.time_ns, 1 / kernel->exponent);
+            guess = (double)before->work_size * pow((double)target->target_ns / before->calibration.time_ns, 1 / kernel->exponent);
         }
         const struct calibrate_request request = {.target_ns = (double)target->target_ns,
                                                   .tolerance = tolerance,
@@ -63,10 +63,7 @@ void search_sizes(const struct program *program, struct impact_plan *plan) {
                                                   .max_measurements = target->target_ns > LONG_NS ? MOST_OF_LONG_ONES : MOST_MEASUREMENTS};
         const struct calibrate_result found = search_run(MPI_COMM_WORLD, &request, measure_size, &job);
         target->work_size = found.size;
-        target->calibration = (struct record_calibration){.status = found.status,
-                                                          .time_ns = (int64_t)found.time_ns,
-                                                          .error_relative = found.error_relative,
-                                                          .measurements = found.measurements};
+        target->calibration = found;
         if (program_prints(program)) {
             fprintf(stderr, "# calibrated the computation for %g ms: size %llu takes %.3f ms (%+.1f %%, %s, %u measurements)\n",
                     (double)target->target_ns / 1e6, (unsigned long long)found.size, found.time_ns / 1e6, 100 * found.error_relative,
@@ -84,7 +81,7 @@ static struct size_table table_of(const struct program *program, const struct im
     for (size_t i = 0; i < plan->count; i++) {
         const struct impact_target *target = &plan->targets[i];
         table.work.entries[i] = (struct size_entry){.target_ns = target->target_ns, .size = target->work_size,
-                                                    .status = target->calibration.status, .time_ns = target->calibration.time_ns};
+                                                    .status = target->calibration.status, .time_ns = (int64_t)target->calibration.time_ns};
     }
     return table;
 }
@@ -107,7 +104,7 @@ bool search_sizes_read(const char *path, const struct program *program, int give
         const double off = entry->time_ns > 0 ? (double)entry->time_ns / (double)entry->target_ns - 1 : 0;
         plan->targets[i].work_size = entry->size;
         plan->targets[i].calibration =
-            (struct record_calibration){.status = CALIBRATE_GIVEN, .time_ns = entry->time_ns, .error_relative = off};
+            (struct calibrate_result){.status = CALIBRATE_GIVEN, .size = entry->size, .time_ns = (double)entry->time_ns, .error_relative = off};
     }
     free(table.work.entries);
     return good;

@@ -5,21 +5,12 @@
  */
 #include "calibration.h"
 #include "collectives.h"
-#include "engine.h"
 #include "fail.h"
-#include "fail_mpi.h"
-#include "json.h"
 #include "options.h"
+#include "overlap.h"
 #include "pattern.h"
-#include "phase.h"
-#include "plan.h"
 #include "program.h"
-#include "stats.h"
-#include "table.h"
-#include "timer.h"
-#include "transport.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +27,6 @@ static const struct {
     [GRID_FULL] = {500000, 12},
 };
 
-static const char *const start_names[] = {"deadline", "barrier", NULL}; /* enum start_method */
 enum { CACHE_WARM, CACHE_COLD };
 static const char *const cache_names[] = {"warm", "cold", NULL};
 
@@ -46,21 +36,14 @@ static struct settings {
     int grid;
     struct option_list comm_times;
     struct option_list comp_times;
-    double budget_seconds;
-    double interval;
-    int64_t min_repetitions;
-    int64_t max_repetitions;
     const char *sizes;
     const char *save_sizes;
     int64_t seed;
-    int start;
-    int64_t settle_ns;
     int cache;
     int computation; /* enum compute_kind */
     int64_t test_interval_ns;
     int64_t max_message_bytes;
-    bool rank_samples;
-} settings = {.interval = 0.02, .max_repetitions = 100, .seed = 1};
+} settings = {.seed = 1};
 
 /* The table of options: what --help prints and the parser knows is this. */
 static void describe_options(struct option_entry *entries) {
@@ -75,24 +58,6 @@ static void describe_options(struct option_entry *entries) {
          .help = "communication times instead of the grid's, ascending, with units: 500us,8ms,1s"},
         {.name = "comp-times", .kind = OPTION_DURATIONS, .target = &s->comp_times, .value_name = "LIST",
          .help = "computation times instead of the grid's"},
-        {.name = "budget-seconds", .kind = OPTION_REAL, .target = &s->budget_seconds, .minimum = 0, .maximum = 1e7, .value_name = "S",
-         .help = "time for the whole run, MPI_Init included: up to 30 % of it for calibration, the rest is divided over the remaining "
-                 "points as the run goes. --min-repetitions takes precedence; but after 3 times the budget nothing more is measured: the "
-                 "point at hand ends with what it has, the remaining ones are written as not_measured. 0: no budget (default)"},
-        {.name = "interval", .kind = OPTION_REAL, .target = &s->interval, .minimum = 1e-4, .maximum = 10, .value_name = "W",
-         .help = "a point is done when the 95 % intervals of the medians of its three times are at most this wide, relative to the "
-                 "median; default: 0.02"},
-        {.name = "min-repetitions", .kind = OPTION_INTEGER, .target = &s->min_repetitions, .minimum = 1, .maximum = 100000, .value_name = "N",
-         .help = "at least this many valid repetitions per point; default: 9, the fewest whose 95 % interval of the median leaves out "
-                 "the smallest and the largest, or --max-repetitions where that is less"},
-        {.name = "max-repetitions", .kind = OPTION_INTEGER, .target = &s->max_repetitions, .minimum = 1, .maximum = 100000, .value_name = "N",
-         .help = "at most this many; default: 100"},
-        {.name = "start", .kind = OPTION_CHOICE, .target = &s->start, .choices = start_names, .value_name = "NAME",
-         .help = "how ranks begin together: deadline, on a synchronised clock (default), or barrier, for comparison; where a clock is refused "
-                 "it is barrier anyway, and the record says so"},
-        {.name = "settle", .kind = OPTION_DURATION, .target = &s->settle_ns, .value_name = "T",
-         .help = "nothing is sent for this long before every start, such as 300us: a network that is faster after a pause then serves all timed "
-                 "parts alike; not where ranks start by a barrier; default: 0"},
         {.name = "cache", .kind = OPTION_CHOICE, .target = &s->cache, .choices = cache_names, .value_name = "NAME",
          .help = "warm: every repetition uses the same buffers (default); cold: buffers in turn, those of each rank together twice the "
                  "size of the largest cache, as far as memory allows"},
@@ -112,8 +77,6 @@ static void describe_options(struct option_entry *entries) {
         {.name = "max-message-bytes", .kind = OPTION_INTEGER, .target = &s->max_message_bytes, .minimum = 64, .maximum = 17179869176.0,
          .value_name = "N",
          .help = "largest message that the calibration tries, never more than half of the rank's share of memory holds; default: 1 GiB"},
-        {.name = "rank-samples", .kind = OPTION_FLAG, .target = &s->rank_samples,
-         .help = "record every rank's samples above 64 ranks as well"},
         {.name = "list", .kind = OPTION_FLAG, .target = &s->list,
          .help = "print the names of the collectives, and which of them this MPI library lacks, and end"},
         {.name = NULL},
@@ -167,10 +130,7 @@ static void list_collectives(void) {
 
 /* What the table of options cannot say. One line in error where something is impossible. */
 static void check_settings(const struct program *program, const struct settings *s, char *error, size_t error_size) {
-    if (s->min_repetitions > s->max_repetitions) {
-        snprintf(error, error_size, "--min-repetitions %lld is above --max-repetitions %lld; lower one or raise the other",
-                 (long long)s->min_repetitions, (long long)s->max_repetitions);
-    } else if (s->sizes != NULL && s->save_sizes != NULL) {
+    if (s->sizes != NULL && s->save_sizes != NULL) {
         snprintf(error, error_size, "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
     } else if (s->sizes != NULL && s->max_message_bytes > 0) {
         snprintf(error, error_size, "--max-message-bytes bounds the calibration, and --sizes calibrates nothing; use one of them");
@@ -192,226 +152,36 @@ static void check_ranks(const struct program *program, char *error, size_t error
     }
 }
 
-static int64_t count_points(const struct settings *s) {
-    size_t rows = 0;
+/* The grid, and what is the same in all points. names: room for those of the collectives. */
+static void fill_axes(const struct settings *s, const char **names, struct sampler_axis axes[AXES]) {
+    static const char *cache[1];
+    static const char *computation[1];
     for (size_t i = 0; i < s->collectives.count; i++) {
-        rows += collective_comm_times(&collective_table[s->collectives.values[i]], s->comm_times.count);
+        names[i] = collective_names()[s->collectives.values[i]];
     }
-    return (int64_t)(rows * s->comp_times.count);
+    cache[0] = cache_names[s->cache];
+    computation[0] = compute_names()[s->computation];
+    axes[AXIS_COLLECTIVE] = (struct sampler_axis){.name = "collective", .texts = names, .count = s->collectives.count};
+    axes[AXIS_COMM] = (struct sampler_axis){.name = "comm_target_ns", .numbers = s->comm_times.values, .count = s->comm_times.count};
+    axes[AXIS_COMP] = (struct sampler_axis){.name = "comp_target_ns", .numbers = s->comp_times.values, .count = s->comp_times.count};
+    axes[AXIS_CACHE] = (struct sampler_axis){.name = "cache", .texts = cache, .count = 1, .constant = true};
+    axes[AXIS_COMPUTATION] = (struct sampler_axis){.name = "computation", .texts = computation, .count = 1, .constant = true};
+    axes[AXIS_TEST_INTERVAL] =
+        (struct sampler_axis){.name = "test_interval_ns", .numbers = &s->test_interval_ns, .count = 1, .constant = true};
 }
 
-/* What was asked for, as the header's JSON object. Free it. */
-static char *plan_text(const struct settings *s) {
-    json_line *line = json_line_create();
-    json_open_object(line, NULL);
-    json_open_array(line, "collectives");
-    for (size_t i = 0; i < s->collectives.count; i++) {
-        json_put_string(line, NULL, collective_names()[s->collectives.values[i]]);
-    }
-    json_close_array(line);
-    json_put_integers(line, "comm_targets_ns", s->comm_times.values, s->comm_times.count);
-    json_put_integers(line, "comp_targets_ns", s->comp_times.values, s->comp_times.count);
-    json_put_integer(line, "points", count_points(s));
-    json_put_real(line, "budget_seconds", s->budget_seconds);
-    json_put_real(line, "interval_relative", s->interval);
-    json_put_integer(line, "min_repetitions", s->min_repetitions);
-    json_put_integer(line, "max_repetitions", s->max_repetitions);
-    json_put_boolean(line, "sizes_given", s->sizes != NULL);
-    json_put_string(line, "cache", cache_names[s->cache]);
-    json_put_string(line, "computation", compute_names()[s->computation]);
-    json_put_integer(line, "test_interval_ns", s->test_interval_ns);
-    json_close_object(line);
-    char *text = fail_strdup(json_line_text(line));
-    json_line_destroy(line);
-    return text;
-}
-
-/* Collective. false on all ranks: the disk refused. */
-static bool write_header(struct program *program) {
-    const struct settings *s = &settings;
-    const bool refused = program->clock != NULL && clock_quality_of(program->clock).method == CLOCK_NONE;
-    char *plan = plan_text(s);
-    const bool good =
-        program_write_header(program, &(struct program_header){.start_method = refused ? start_method_name(START_BARRIER) : start_names[s->start],
-                                                               .seed = s->seed,
-                                                               .plan = plan});
-    free(plan);
-    return good;
-}
-
-/* Collective; rank 0 writes. false on all ranks: the disk refused. */
-static bool write_footer(struct program *program, const struct engine_result *result, bool complete, const char *reason) {
-    struct clock_quality clock = {.method = CLOCK_NONE, .refusal = "not synchronised"};
-    if (program->clock != NULL) {
-        clock_synchronise(program->clock);
-        clock = clock_quality_of(program->clock);
-    }
-    int64_t *own = NULL;
-    placement_look_again(program->place);
-    size_t count = placement_mpi_thread_cpu(program->place, &own);
-    int64_t **times = NULL;
-    size_t *counts = NULL;
-    placement_gather_counts(own, count, &times, &counts);
-    free(own);
-    const int64_t helper_time = program->helper != NULL ? helper_cpu_ns(program->helper) : 0;
-    int64_t **helper_times = NULL;
-    size_t *helper_counts = NULL;
-    placement_gather_counts(&helper_time, program->helper != NULL, &helper_times, &helper_counts);
-    const int64_t bytes = transport_tcp_bytes_sent();
-    int64_t *all_bytes = program->rank == 0 ? fail_alloc((size_t)program->ranks, sizeof *all_bytes) : NULL;
-    MPI_CHECK(MPI_Gather(&bytes, 1, MPI_INT64_T, all_bytes, 1, MPI_INT64_T, 0, MPI_COMM_WORLD));
-    const double wall_seconds = (double)(timer_now_ns() - program->began) / 1e9;
-    if (program_prints(program) && result->points > 0) {
-        table_print_end(result->measured_seconds, wall_seconds);
-    }
-    bool good = true;
-    if (program->rank == 0) {
-        const struct record_footer footer = {.complete = complete,
-                                             .reason = reason,
-                                             .points = result->points,
-                                             .wall_seconds = wall_seconds,
-                                             .measured_seconds = result->measured_seconds,
-                                             .clock_residual_ns = clock.method != CLOCK_NONE ? clock.residual_ns : NAN,
-                                             .clock_synchronisations = clock.synchronisations,
-                                             .clock_synchronisation_seconds = clock.seconds,
-                                             .clock_refusal = clock.refusal,
-                                             .ranks = (size_t)program->ranks,
-                                             .mpi_thread_cpu_ns = (const int64_t *const *)times,
-                                             .mpi_thread_counts = counts,
-                                             .helper_thread_cpu_ns = (const int64_t *const *)helper_times,
-                                             .helper_thread_counts = helper_counts,
-                                             .tcp_bytes_sent = all_bytes};
-        good = record_write_footer(program->record, &footer);
-        free(times[0]);
-        free(helper_times[0]);
-    }
-    free(all_bytes);
-    free(helper_times);
-    free(helper_counts);
-    free(times);
-    free(counts);
-    return program_agree(good);
-}
-
-/* Of a hung run: what rank 0 can tell without the other ranks and without its own main thread. What it does not know of them is left empty, or
- * null; what is counted is what the last point that was written had. */
-static void close_hung(struct program *program, record_file *record, const char *reason) {
-    const struct phase_totals totals = phase_totals_so_far();
-    const size_t ranks = (size_t)program->ranks;
-    const int64_t **times = fail_alloc(ranks, sizeof *times);
-    size_t *counts = fail_alloc(ranks, sizeof *counts);
-    size_t *no_helpers = fail_alloc(ranks, sizeof *no_helpers);
-    int64_t *bytes = fail_alloc(ranks, sizeof *bytes);
-    int64_t *own = NULL;
-    counts[0] = placement_mpi_thread_cpu(program->place, &own);
-    times[0] = own;
-    memset(bytes, 0xff, ranks * sizeof *bytes); /* -1: not known */
-    const struct record_footer footer = {.reason = reason,
-                                         .points = record_points(record),
-                                         .wall_seconds = (double)(timer_now_ns() - program->began) / 1e9,
-                                         .measured_seconds = (double)totals.measured_ns / 1e9,
-                                         .clock_residual_ns = NAN,
-                                         .clock_synchronisations = totals.synchronisations,
-                                         .clock_synchronisation_seconds = (double)totals.synchronisation_ns / 1e9,
-                                         .clock_refusal = "",
-                                         .ranks = ranks,
-                                         .mpi_thread_cpu_ns = times,
-                                         .mpi_thread_counts = counts,
-                                         .helper_thread_cpu_ns = times,
-                                         .helper_thread_counts = no_helpers,
-                                         .tcp_bytes_sent = bytes};
-    record_write_footer(record, &footer); /* a disk that refuses leaves a record that was cut off: as true */
-    free(bytes);
-    free(no_helpers);
-    free(counts);
-    free(times);
-    free(own);
-}
-
-/* Collective: rank 0 writes the sizes where that was asked for. false on all ranks: it could not, the line is in rank 0's error. */
-static bool save_sizes(const struct program *program, const struct size_table *sizes, char *error, size_t error_size) {
-    bool saved = true;
-    if (program->rank == 0 && settings.save_sizes != NULL) {
-        saved = sizes_write(settings.save_sizes, sizes, error, error_size);
-    }
-    return program_agree(saved);
-}
-
-/* What is known only now to be impossible: refused in one line, and in a record that says so. Collective. */
-static int refuse(struct program *program, const char *reason) {
-    if (!program_open_record(program)) {
-        return PROGRAM_WRONG_USE;
-    }
-    const struct engine_result nothing = {.points = 0};
-    const bool written = write_header(program) && write_footer(program, &nothing, false, reason);
-    if (program->rank == 0) {
-        fail_report("%s", written ? reason : record_error(program->record));
-    }
-    return written ? PROGRAM_WRONG_USE : PROGRAM_FAILED;
-}
-
-/* Collective. Calibrates, saves, measures, closes. */
-static int measure(struct program *program, const struct plan *plan, struct size_table *sizes) {
-    if (!write_header(program)) {
-        if (program->rank == 0) {
-            fail_report("%s", record_error(program->record));
-        }
-        return PROGRAM_FAILED;
-    }
-    char absent[768];
-    program_verify(program, absent, sizeof absent);
-    if (absent[0] != '\0') {
-        const struct engine_result nothing = {.points = 0};
-        write_footer(program, &nothing, false, absent);
-        if (program->rank == 0) {
-            fail_report("%s", absent);
-        }
-        return PROGRAM_FAILED;
-    }
-    engine *e = engine_create(plan, program->clock, program->team, program->helper, sizes, program->record);
-    char unsaved[512] = "";
-    if (engine_calibrate(e) && save_sizes(program, sizes, unsaved, sizeof unsaved)) {
-        engine_measure(e);
-        if (engine_result_of(e).recalibrations > 0) {
-            save_sizes(program, sizes, unsaved, sizeof unsaved);
-        }
-    }
-    const struct engine_result result = engine_result_of(e);
-    const char *reason = unsaved[0] != '\0' ? unsaved : result.reason;
-    const bool complete = program_agree(result.end == ENGINE_COMPLETE && unsaved[0] == '\0');
-    bool written = true;
-    if (result.end != ENGINE_RECORD_ERROR) {
-        written = write_footer(program, &result, complete, complete ? "" : reason);
-    }
-    if (program->rank == 0 && !complete) {
-        fail_report("%s", reason);
-    } else if (program->rank == 0 && !written) {
-        fail_report("%s", record_error(program->record));
-    }
-    engine_destroy(e);
-    return complete && written ? PROGRAM_GOOD : result.end == ENGINE_NOTHING_MEASURED ? PROGRAM_WRONG_USE : PROGRAM_FAILED;
-}
-
-static struct plan plan_of(const struct program *program, const int *collectives) {
-    const struct settings *s = &settings;
+static struct plan plan_of(const struct program *program, const struct settings *s, const int *collectives) {
     return (struct plan){.collectives = collectives,
                          .collective_count = s->collectives.count,
                          .comm_targets_ns = s->comm_times.values,
                          .comm_target_count = s->comm_times.count,
                          .comp_targets_ns = s->comp_times.values,
                          .comp_target_count = s->comp_times.count,
-                         .budget_seconds = s->budget_seconds,
-                         .began_ns = program->began,
-                         .interval_relative = s->interval,
-                         .min_repetitions = s->min_repetitions,
-                         .max_repetitions = s->max_repetitions,
+                         .budget = {.seconds = program->settings.budget_seconds, .began_ns = program->began},
                          .max_message_bytes = (uint64_t)s->max_message_bytes,
                          .memory_bytes = program->memory_bytes,
                          .sizes_given = s->sizes != NULL,
                          .cold = s->cache == CACHE_COLD,
-                         .start = (enum start_method)s->start,
-                         .settle_ns = s->settle_ns,
-                         .rank_samples = s->rank_samples,
                          .quiet = program->settings.quiet,
                          .seed = (uint64_t)s->seed,
                          .threads = program->threads,
@@ -420,28 +190,38 @@ static struct plan plan_of(const struct program *program, const int *collectives
                          .test_interval_ns = s->test_interval_ns};
 }
 
-/* Collective. impossible: why these ranks cannot be measured, the same on all of them. What else can be wrong before anything is measured, then
- * the measurement. */
-static int prepare_and_measure(struct program *program, const struct plan *plan, struct size_table *sizes, const char *impossible) {
-    char error[768] = "";
-    if (impossible[0] != '\0') {
-        return refuse(program, impossible);
+/* What is asked for, measured. Collective. Returns the exit code. */
+static int measure(struct program *program, const struct settings *s) {
+    char impossible[PROGRAM_MOST_REASON] = "";
+    struct sampler_axis axes[AXES];
+    const char **names = fail_alloc(s->collectives.count, sizeof *names);
+    int *collectives = fail_alloc(s->collectives.count, sizeof *collectives);
+    for (size_t i = 0; i < s->collectives.count; i++) {
+        collectives[i] = (int)s->collectives.values[i];
     }
-    calibration_memory_check(plan, error, sizeof error);
-    if (program->rank == 0 && error[0] == '\0' && settings.sizes != NULL && sizes_read(settings.sizes, sizes, error, sizeof error)) {
-        calibration_sizes_check(plan, sizes, settings.sizes, error, sizeof error);
-    }
-    if (!program_prepare(program, error)) {
-        return PROGRAM_WRONG_USE;
-    }
-    calibration_sizes_share(sizes);
-    program_synchronise(program);
-    return measure(program, plan, sizes);
+    fill_axes(s, names, axes);
+    program_configure(program, impossible, sizeof impossible);
+    check_ranks(program, impossible, sizeof impossible);
+    const struct plan plan = plan_of(program, s, collectives);
+    struct overlap overlap = {.plan = &plan, .sizes_file = s->sizes, .save_sizes = s->save_sizes};
+    const struct program_measurement measurement = {.context = &overlap,
+                                                    .plan = program_plan(program, axes, AXES),
+                                                    .seed = s->seed,
+                                                    .sizes_given = s->sizes != NULL,
+                                                    .impossible = impossible};
+    overlap.rule = measurement.plan.rule;
+    overlap.sizes = calibration_sizes_create(&plan, program->ranks);
+    const int code = program_measure(program, &measurement);
+    calibration_sizes_free(&overlap.sizes);
+    free(collectives);
+    free(names);
+    return code;
 }
 
 static int run(struct program *program) {
     struct settings *s = &settings;
-    char error[768] = "";
+    char error[PROGRAM_MOST_REASON] = "";
+    int code = PROGRAM_WRONG_USE;
     if (s->list) {
         if (program->rank == 0) {
             list_collectives();
@@ -450,25 +230,11 @@ static int run(struct program *program) {
     }
     check_settings(program, s, error, sizeof error);
     program->computation = (enum compute_kind)s->computation;
-    int code = PROGRAM_WRONG_USE;
     if (program_all_good(error)) {
-        if (s->min_repetitions == 0) {
-            s->min_repetitions = s->max_repetitions < STATS_FEWEST_WITHOUT_EXTREMES ? s->max_repetitions : STATS_FEWEST_WITHOUT_EXTREMES;
-        }
         fill_axis(&s->comm_times, s->grid);
         fill_axis(&s->comp_times, s->grid);
         fill_collectives(&s->collectives);
-        int *collectives = fail_alloc(s->collectives.count, sizeof *collectives);
-        for (size_t i = 0; i < s->collectives.count; i++) {
-            collectives[i] = (int)s->collectives.values[i];
-        }
-        program_configure(program, error, sizeof error);
-        check_ranks(program, error, sizeof error);
-        const struct plan plan = plan_of(program, collectives);
-        struct size_table sizes = calibration_sizes_create(&plan, program->ranks);
-        code = prepare_and_measure(program, &plan, &sizes, error);
-        calibration_sizes_free(&sizes);
-        free(collectives);
+        code = measure(program, s);
     }
     options_free_list(&s->collectives);
     options_free_list(&s->comm_times);
@@ -476,11 +242,22 @@ static int run(struct program *program) {
     return code;
 }
 
+/* What else can be wrong before anything is measured: memory, and sizes that were given. */
+static void check_sizes(struct program *program, void *context, char *error, size_t error_size) {
+    struct overlap *o = context;
+    calibration_memory_check(o->plan, error, error_size);
+    if (program->rank == 0 && error[0] == '\0' && o->sizes_file != NULL && sizes_read(o->sizes_file, &o->sizes, error, error_size)) {
+        calibration_sizes_check(o->plan, &o->sizes, o->sizes_file, error, error_size);
+    }
+}
+
 int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "nbc_overlap",
-        .schema = "mpi-campaign.record",
-        .schema_version = 3,
+        .family = "nbc_overlap",
+        .method = 1,
+        .configurations = true,
+        .repeats = true,
         .help = "usage: mpiexec -n RANKS nbc_overlap [OPTION]...\n\n"
                 "Measures how much of a nonblocking collective is hidden behind computation, and at what price\n"
                 "(Denis et al. 2022). Message and work sizes are calibrated to target times; each point of the grid\n"
@@ -491,7 +268,10 @@ int main(int argc, char **argv) {
         .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,
-        .close_hung = close_hung,
+        .points = &overlap_points,
+        .check = check_sizes,
+        .begin = overlap_begin,
+        .end = overlap_end,
     };
     return program_main(&kind, argc, argv);
 }

@@ -22,7 +22,7 @@ static struct impact_plan plan_of(struct impact_target *targets, size_t count) {
     static const int64_t times[] = {1 * MS, 16 * MS, 1024 * MS};
     for (size_t i = 0; i < count; i++) {
         targets[i] = (struct impact_target){.target_ns = times[i], .work_size = 8 * (i + 1),
-                                            .calibration = {.status = CALIBRATE_CONVERGED, .time_ns = times[i]}};
+                                            .calibration = {.status = CALIBRATE_CONVERGED, .time_ns = (double)times[i]}};
     }
     return (struct impact_plan){.computation = COMPUTE_DGEMM, .targets = targets, .count = count};
 }
@@ -51,7 +51,11 @@ static void check_text(void) {
     char error[256];
     impact_schedule(&plan, 1, 7);
     plan.computation = COMPUTE_TRIAD;
-    char *text = impact_plan_text(&plan, true);
+    char *parameters = impact_plan_parameters(&plan);
+    CHECK_TEXT(parameters, "{\"comp_target_ns\":[1000000,16000000,1024000000],\"computation\":[\"triad\"]}");
+    char *own = impact_plan_own(&plan);
+    char text[4096];
+    CHECK(snprintf(text, sizeof text, "{\"parameters\":%s,\"own\":%s}", parameters, own) < (int)sizeof text);
     json_value *value = json_parse(text, strlen(text), error, sizeof error);
     CHECK(impact_plan_parse(value, &again, error, sizeof error));
     CHECK(again.computation == COMPUTE_TRIAD && again.count == 3);
@@ -63,19 +67,22 @@ static void check_text(void) {
     }
     impact_plan_free(&again);
     json_destroy(value);
-    free(text);
+    free(parameters);
+    free(own);
 }
+
+#define DGEMM "{\"parameters\":{\"computation\":[\"dgemm\"]},\"own\":{\"targets\":"
 
 static void check_wrong_text(void) {
     static const char *const wrong[] = {
         "{}",
-        "{\"computation\":\"dgemm\",\"targets\":[]}",
-        "{\"computation\":\"sorting\",\"targets\":[{}]}",
-        "{\"computation\":\"dgemm\",\"targets\":[{}]}",
-        "{\"computation\":\"dgemm\",\"targets\":[{\"comp_target_ns\":1,\"work_size\":0,\"calibration\":{\"status\":\"given\",\"time_ns\":0},"
-        "\"warmup_repetitions\":0,\"repetitions\":1,\"slot_ns\":1}]}",
-        "{\"computation\":\"dgemm\",\"targets\":[{\"comp_target_ns\":1,\"work_size\":1,\"calibration\":{\"status\":\"given\",\"time_ns\":0},"
-        "\"warmup_repetitions\":0,\"repetitions\":0,\"slot_ns\":1}]}",
+        DGEMM "[]}}",
+        "{\"parameters\":{\"computation\":[\"sorting\"]},\"own\":{\"targets\":[{}]}}",
+        DGEMM "[{}]}}",
+        DGEMM "[{\"comp_target_ns\":1,\"work_size\":0,\"calibration\":{\"status\":\"given\",\"time_ns\":0},\"warmup_repetitions\":0,"
+              "\"repetitions\":1,\"slot_ns\":1}]}}",
+        DGEMM "[{\"comp_target_ns\":1,\"work_size\":1,\"calibration\":{\"status\":\"given\",\"time_ns\":0},\"warmup_repetitions\":0,"
+              "\"repetitions\":0,\"slot_ns\":1}]}}",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char error[256] = "";
@@ -117,11 +124,11 @@ static void check_measurement(void) {
 static void check_like(void) {
     char error[512] = "";
     struct like like;
-    const char *text = "{\"schema\":\"mpi-campaign.impact\",\"benchmark\":\"mpi_impact\",\"ranks\":4,\"threads_per_rank\":2,\"placement\":["
+    const char *text = "{\"schema\":\"mpi-campaign.record\",\"benchmark\":\"mpi_impact\",\"ranks\":4,\"threads_per_rank\":2,\"placement\":["
                        "{\"node\":0,\"compute_cpusets\":[\"0\",\"1\"]},{\"node\":1,\"compute_cpusets\":[\"2-3\",\"8\"]},"
-                       "{\"node\":0,\"compute_cpusets\":[\"2\",\"3\"]},{\"node\":1,\"compute_cpusets\":[\"0\",\"1\"]}],\"plan\":{\"computation\":\"dgemm\",\"targets\":["
-                       "{\"comp_target_ns\":1,\"work_size\":7,\"calibration\":{\"status\":\"given\",\"time_ns\":3},\"warmup_repetitions\":0,"
-                       "\"repetitions\":1,\"slot_ns\":1}]}}\n";
+                       "{\"node\":0,\"compute_cpusets\":[\"2\",\"3\"]},{\"node\":1,\"compute_cpusets\":[\"0\",\"1\"]}],\"plan\":" DGEMM
+                       "[{\"comp_target_ns\":1,\"work_size\":7,\"calibration\":{\"status\":\"given\",\"time_ns\":3},\"warmup_repetitions\":0,"
+                       "\"repetitions\":1,\"slot_ns\":1}]}}}\n";
     FILE *file = fopen(place("like"), "w");
     CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
     CHECK(like_read(place("like"), 1, &like, error, sizeof error));

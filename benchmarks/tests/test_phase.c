@@ -19,11 +19,13 @@ int main(void) {
     says("MPI_Wait: calibration");
     phase_collective("MPI_Ialltoall");
     says("MPI_Wait of MPI_Ialltoall: calibration");
-    phase_point(4, 8000000, 500000);
+    phase_point(4, "8 ms x 0.5 ms");
     phase_repetition(7);
     says("MPI_Wait of MPI_Ialltoall: point 4 (8 ms x 0.5 ms), repetition 7");
-    phase_point(5, 8000000, 16000000);
+    phase_point(5, "8 ms x 16 ms");
     says("MPI_Wait of MPI_Ialltoall: point 5 (8 ms x 16 ms), repetition 0");
+    phase_point(6, "");
+    says("MPI_Wait of MPI_Ialltoall: point 6, repetition 0");
     phase_enter(PHASE_FINALIZE); /* no point any more */
     says("MPI_Finalize");
     CHECK(phase_now() == PHASE_FINALIZE);

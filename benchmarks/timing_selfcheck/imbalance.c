@@ -128,6 +128,7 @@ static int64_t *spread_of(struct comparison *c) {
 
 /* Of one method, in the order of time. */
 struct outcome {
+    bool is_known; /* how far apart the starts were: there is a clock to tell it by */
     size_t starts;
     size_t late_starts;
     size_t known;      /* of starts: those with an imbalance. All or none */
@@ -137,7 +138,8 @@ struct outcome {
 };
 
 static struct outcome sort_out(const struct comparison *c, const int64_t *spread, enum method method) {
-    struct outcome o = {.imbalance = fail_alloc(c->rounds, sizeof(int64_t)), .late = fail_alloc(c->rounds, sizeof(int64_t))};
+    struct outcome o = {
+        .is_known = has_clock(c), .imbalance = fail_alloc(c->rounds, sizeof(int64_t)), .late = fail_alloc(c->rounds, sizeof(int64_t))};
     if (method == DEADLINE && !has_clock(c)) {
         return o;
     }
@@ -148,27 +150,25 @@ static struct outcome sort_out(const struct comparison *c, const int64_t *spread
             o.imbalance[o.starts++] = spread[i * METHODS + method];
         }
     }
-    if (has_clock(c)) {
+    if (o.is_known) {
         o.known = o.starts;
         o.late_known = o.late_starts;
     }
     return o;
 }
 
-static bool write_line(struct session *session, enum method method, const struct outcome *o, const char *reason) {
-    json_line *line = json_line_create();
-    json_open_object(line, NULL);
-    json_put_string(line, "type", "start");
-    json_put_string(line, "method", method_names[method]);
-    json_put_string(line, "reason", reason);
-    json_put_integer(line, "repetitions", (int64_t)o->starts);
-    json_put_integer(line, "late", (int64_t)o->late_starts);
-    json_put_integers(line, "imbalance_ns", o->imbalance, o->known);
-    json_put_integers(line, "late_imbalance_ns", o->late, o->late_known);
-    json_close_object(line);
-    bool good = session_write(session, RECORD_POINT, line);
-    json_line_destroy(line);
-    return good;
+static bool write_point(struct session *session, enum method method, const struct outcome *o, const char *reason) {
+    const struct record_values imbalance = {"start_imbalance_ns", o->imbalance};
+    struct session_point point = session_open_point("start");
+    json_put_string(point.parameters, "method", method_names[method]);
+    json_put_string(point.own, "reason", reason);
+    json_put_integers(point.own, "late_imbalance_ns", o->late, o->late_known);
+    point.record.repetitions = o->starts;
+    point.record.late_repetitions = (int64_t)o->late_starts;
+    if (o->is_known) {
+        point.record.series = (struct record_list){&imbalance, 1};
+    }
+    return session_write_point(session, &point);
 }
 
 static int compare_numbers(const void *left, const void *right) {
@@ -207,7 +207,7 @@ static bool report(struct session *session, const struct comparison *c, const in
         if (c != NULL) {
             o = sort_out(c, spread, method);
         }
-        good = write_line(session, method, &o, reason);
+        good = write_point(session, method, &o, reason);
         if (session_prints(session)) {
             print_row(method, &o, method == DEADLINE ? reason : ""); /* it is the same for all */
         }

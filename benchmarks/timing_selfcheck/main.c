@@ -8,14 +8,15 @@
 #include "collectives.h"
 #include "fail.h"
 #include "imbalance.h"
+#include "json.h"
 #include "noise.h"
 #include "program.h"
 #include "residual.h"
 #include "session.h"
-#include "timer.h"
 #include "timing.h"
 #include "work.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +114,7 @@ static struct plan plan_of(const struct program *program, const int *collective)
                          .comm_target_count = s->targets.count,
                          .comp_targets_ns = s->targets.values,
                          .comp_target_count = s->targets.count,
-                         .began_ns = program->began,
+                         .budget = {.began_ns = program->began},
                          .max_message_bytes = (uint64_t)s->max_message_bytes,
                          .memory_bytes = program->memory_bytes,
                          .sizes_given = s->sizes != NULL,
@@ -122,24 +123,59 @@ static struct plan plan_of(const struct program *program, const int *collective)
                          .threads = program->threads};
 }
 
-/* Collective: the last line of the record. false: it cannot be written. */
-static bool write_footer(struct session *session, bool complete) {
-    json_line *line = json_line_create();
-    json_open_object(line, NULL);
-    json_put_string(line, "type", "footer");
-    json_put_boolean(line, "complete", complete);
-    json_put_string(line, "reason", complete ? "" : session->reason);
-    json_put_real(line, "wall_seconds", (double)(timer_now_ns() - session->program->began) / 1e9);
-    json_close_object(line);
-    bool good = session_write(session, RECORD_FOOTER, line);
-    json_line_destroy(line);
+/* The sections that run, and what is asked of them. The parameters and the own object must be freed. */
+static struct program_header header_of(const struct session *session) {
+    const struct settings *s = session->settings;
+    const bool works = runs(s, WORK);
+    json_line *parameters = json_line_create();
+    json_line *own = json_line_create();
+    json_open_object(parameters, NULL);
+    json_open_array(parameters, "section");
+    for (int i = 0; i < SECTIONS; i++) {
+        if (runs(s, i)) {
+            json_put_string(parameters, NULL, section_names[i]);
+        }
+    }
+    json_close_array(parameters);
+    if (works) {
+        json_put_integers(parameters, "target_ns", s->targets.values, s->targets.count);
+    }
+    json_close_object(parameters);
+    json_open_object(own, NULL);
+    json_put_real(own, "hold_seconds", s->hold_seconds);
+    json_put_integer(own, "starts", s->starts);
+    json_put_real(own, "noise_seconds", s->noise_seconds);
+    json_put_integer(own, "detour_ns", s->detour_ns);
+    json_close_object(own);
+    const bool until_narrow = s->interval > 0;
+    return (struct program_header){.seed = SEED,
+                                   .plan = {.parameters = json_line_take(parameters),
+                                            .points = RECORD_UNKNOWN,
+                                            .budget_seconds = NAN,
+                                            .interval_relative = works && until_narrow ? s->interval : NAN,
+                                            .min_repetitions = works && !until_narrow ? s->repetitions : RECORD_UNKNOWN,
+                                            .max_repetitions = !works ? RECORD_UNKNOWN : until_narrow ? s->max_repetitions : s->repetitions,
+                                            .sizes_given = works ? s->sizes != NULL : RECORD_UNKNOWN,
+                                            .own = json_line_take(own)}};
+}
+
+static void free_header(struct program_header *header) {
+    free((char *)header->plan.parameters);
+    free((char *)header->plan.own);
+}
+
+/* Collective. */
+static bool write_header(struct session *session) {
+    struct program_header header = header_of(session);
+    const bool good = program_write_header(session->program, &header);
+    free_header(&header);
     return good;
 }
 
 /* Collective. */
 static int measure(struct session *session) {
     struct program *program = session->program;
-    bool good = program_write_header(program, &(struct program_header){.seed = SEED});
+    bool good = write_header(session);
     if (!good && program->rank == 0) {
         snprintf(session->reason, sizeof session->reason, "%s", record_error(program->record));
     }
@@ -150,7 +186,12 @@ static int measure(struct session *session) {
         }
     }
     if (program_agree(!session->unwritable)) {
-        good = write_footer(session, good) && good;
+        const struct program_footer footer = {.reason = good ? "" : session->reason, .measured_seconds = session->measured_seconds};
+        const bool written = program_write_footer(program, &footer);
+        if (program->rank == 0 && !written && good) {
+            snprintf(session->reason, sizeof session->reason, "%s", record_error(program->record));
+        }
+        good = written && good;
     }
     if (program->rank == 0 && !good) {
         fail_report("%s", session->reason);
@@ -160,17 +201,10 @@ static int measure(struct session *session) {
 
 /* Collective. What cannot be measured: said in one line, and in a record. */
 static int refuse(struct session *session, const char *reason) {
-    struct program *program = session->program;
-    if (!program_open_record(program)) {
-        return PROGRAM_WRONG_USE;
-    }
-    snprintf(session->reason, sizeof session->reason, "%s", reason);
-    const bool written = program_write_header(program, &(struct program_header){.seed = SEED}) &&
-                         write_footer(session, false);
-    if (program->rank == 0) {
-        fail_report("%s", written ? reason : record_error(program->record));
-    }
-    return written ? PROGRAM_WRONG_USE : PROGRAM_FAILED;
+    struct program_header header = header_of(session);
+    const int code = program_refuse(session->program, &header, reason);
+    free_header(&header);
+    return code;
 }
 
 static int run(struct program *program) {
@@ -180,7 +214,7 @@ static int run(struct program *program) {
     int code = PROGRAM_WRONG_USE;
     if (program_all_good(error)) {
         const int ibcast = collective_find("ibcast");
-        struct session session = {.settings = s, .program = program, .plan = plan_of(program, &ibcast)};
+        struct session session = {.settings = s, .program = program, .plan = plan_of(program, &ibcast), .measured_seconds = NAN};
         session.sizes = calibration_sizes_create(&session.plan, program->ranks);
         program_check_crowd(program, error, sizeof error);
         const bool crowded = error[0] != '\0';
@@ -204,8 +238,8 @@ static int run(struct program *program) {
 int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "timing_selfcheck",
-        .schema = "mpi-campaign.selfcheck",
-        .schema_version = 1,
+        .family = "timing_selfcheck",
+        .method = 1,
         .help = "usage: mpiexec -n RANKS timing_selfcheck [OPTION]...\n\n"
                 "Measures, on this machine and with this MPI library, whether times can be trusted. Sections:\n\n"
                 "  timer  resolution and cost of a reading, on the rank where they are worst\n"

@@ -107,22 +107,18 @@ struct heard {
     int64_t *lengths;
 };
 
-static void put_line(json_line *line, const struct heard *heard, int64_t threshold_ns) {
-    json_line_clear(line);
-    json_open_object(line, NULL);
-    json_put_string(line, "type", "noise");
-    json_put_integer(line, "rank", heard->rank);
-    json_put_integer(line, "thread", heard->thread);
-    json_put_string(line, "host", heard->host);
-    json_put_integer(line, "cpu", heard->found.cpu);
-    json_put_real(line, "seconds", (double)heard->found.duration_ns / 1e9);
-    json_put_integer(line, "threshold_ns", threshold_ns);
-    json_put_integer(line, "detours", heard->found.detours);
-    json_put_real(line, "share", (double)heard->found.lost_ns / (double)heard->found.duration_ns);
-    json_put_integer(line, "longest_ns", heard->found.longest_ns);
-    json_put_integers(line, "detour_lengths_ns", heard->lengths, (size_t)heard->found.kept);
-    json_put_boolean(line, "truncated", heard->found.kept < heard->found.detours);
-    json_close_object(line);
+static void fill_point(struct session_point *point, const struct heard *heard, int64_t threshold_ns) {
+    json_put_integer(point->parameters, "rank", heard->rank);
+    json_put_integer(point->parameters, "thread", heard->thread);
+    json_put_string(point->own, "host", heard->host);
+    json_put_integer(point->own, "cpu", heard->found.cpu);
+    json_put_real(point->own, "seconds", (double)heard->found.duration_ns / 1e9);
+    json_put_integer(point->own, "threshold_ns", threshold_ns);
+    json_put_integer(point->own, "detours", heard->found.detours);
+    json_put_real(point->own, "share", (double)heard->found.lost_ns / (double)heard->found.duration_ns);
+    json_put_integer(point->own, "longest_ns", heard->found.longest_ns);
+    json_put_integers(point->own, "detour_lengths_ns", heard->lengths, (size_t)heard->found.kept);
+    json_put_boolean(point->own, "truncated", heard->found.kept < heard->found.detours);
 }
 
 /* The lengths are sorted by this. */
@@ -135,7 +131,6 @@ static void print_row(const struct heard *heard) {
 /* Collective. Rank 0 asks for one thread after the other, so that it never holds more than one's lengths. false: the record cannot be written. */
 static bool gather_and_write(struct session *session, struct listener *listeners) {
     int64_t *lengths = fail_alloc(MOST_LENGTHS, sizeof *lengths);
-    json_line *line = json_line_create();
     bool good = true;
     if (session_prints(session)) {
         printf("noise          %6s %6s %5s %9s %9s %9s %9s  detours above %g us; share lost in %%, lengths in us\n", "rank", "thread", "cpu",
@@ -162,10 +157,11 @@ static bool gather_and_write(struct session *session, struct listener *listeners
                 MPI_CHECK(MPI_Recv(&heard.found, FINDINGS, MPI_INT64_T, rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
                 MPI_CHECK(MPI_Recv(lengths, MOST_LENGTHS, MPI_INT64_T, rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
             }
+            struct session_point point = session_open_point("noise");
             if (session->program->rank == 0) {
-                put_line(line, &heard, session->settings->detour_ns);
+                fill_point(&point, &heard, session->settings->detour_ns);
             }
-            good = session_write(session, RECORD_POINT, line); /* all ranks: whoever comes next learns whether it still matters */
+            good = session_write_point(session, &point); /* all ranks: whoever comes next learns whether it still matters */
             if (session_prints(session)) {
                 print_row(&heard);
             }
@@ -174,7 +170,6 @@ static bool gather_and_write(struct session *session, struct listener *listeners
     if (session_prints(session)) {
         fflush(stdout);
     }
-    json_line_destroy(line);
     free(lengths);
     return good;
 }

@@ -31,10 +31,8 @@ static int look_twice(struct session *session, struct look *looks) {
     return count;
 }
 
-static void put_line(json_line *line, const struct clock_quality *quality, const char *reason, const struct look *looks,
+static void put_own(json_line *line, const struct clock_quality *quality, const char *reason, const struct look *looks,
                      int count) {
-    json_open_object(line, NULL);
-    json_put_string(line, "type", "clock");
     json_put_string(line, "method", clock_method_name(quality->method));
     json_put_string(line, "refusal", quality->refusal);
     json_put_string(line, "reason", reason);
@@ -55,7 +53,6 @@ static void put_line(json_line *line, const struct clock_quality *quality, const
         json_close_object(line);
     }
     json_close_array(line);
-    json_close_object(line);
 }
 
 static void print_rows(const struct clock_quality *quality, const char *reason, const struct look *looks, int count) {
@@ -83,10 +80,9 @@ bool residual_measure(struct session *session) {
     if (quality.method == CLOCK_NONE) {
         reason = quality.refusal;
     }
-    json_line *line = json_line_create();
-    put_line(line, &quality, reason, looks, quality.method == CLOCK_NONE ? 0 : count);
-    bool good = session_write(session, RECORD_POINT, line);
-    json_line_destroy(line);
+    struct session_point point = session_open_point("clock");
+    put_own(point.own, &quality, reason, looks, quality.method == CLOCK_NONE ? 0 : count);
+    const bool good = session_write_point(session, &point);
     if (session_prints(session)) {
         print_rows(&quality, reason, looks, quality.method == CLOCK_NONE ? 0 : count);
     }

@@ -4,13 +4,29 @@
 #include "fail_mpi.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 
-bool session_write(struct session *session, enum record_kind kind, const json_line *line) {
-    if (session->program->rank == 0 && !record_write_text(session->program->record, kind, json_line_text(line))) {
+struct session_point session_open_point(const char *section) {
+    struct session_point point = {.parameters = json_line_create(), .own = json_line_create()};
+    point.record.interval_relative_reached = NAN;
+    json_open_object(point.parameters, NULL);
+    json_put_string(point.parameters, "section", section);
+    json_open_object(point.own, NULL);
+    return point;
+}
+
+bool session_write_point(struct session *session, struct session_point *point) {
+    json_close_object(point->parameters);
+    json_close_object(point->own);
+    point->record.parameters = json_line_text(point->parameters);
+    point->record.own = json_line_text(point->own);
+    if (session->program->rank == 0 && !record_write_point(session->program->record, &point->record)) {
         session->unwritable = true;
         snprintf(session->reason, sizeof session->reason, "%s", record_error(session->program->record));
     }
+    json_line_destroy(point->parameters);
+    json_line_destroy(point->own);
     return program_agree(!session->unwritable);
 }
 

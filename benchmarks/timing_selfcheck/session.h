@@ -40,12 +40,24 @@ struct session {
     struct program *program;
     struct plan plan;        /* of the section work */
     struct size_table sizes;
+    double measured_seconds; /* in repetitions of the section work; NAN: it was left out */
     bool unwritable;         /* the record took no more */
-    char reason[768];        /* rank 0: why the run ends early */
+    char reason[PROGRAM_MOST_REASON]; /* rank 0: why the run ends early */
 };
 
-/* Collective: rank 0 writes the line to the record. false: it cannot be written, and reason says why. */
-bool session_write(struct session *session, enum record_kind kind, const json_line *line);
+/* A point of a section that is not the sampler's: its parameters and its own object, open for what is in them, and what else there is. */
+struct session_point {
+    json_line *parameters;
+    json_line *own;
+    struct record_point record;
+};
+
+/* The section is its first parameter. */
+struct session_point session_open_point(const char *section);
+
+/* Collective: rank 0 writes the point to the record; on all ranks it is gone then. false: it cannot be written, and the session's reason says
+ * why. */
+bool session_write_point(struct session *session, struct session_point *point);
 
 /* Rank 0, and wanted: print the table for people. */
 bool session_prints(const struct session *session);

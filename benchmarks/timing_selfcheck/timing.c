@@ -17,16 +17,12 @@ bool timing_measure(struct session *session) {
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, whole, 2, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &overhead_ns, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
 
-    json_line *line = json_line_create();
-    json_open_object(line, NULL);
-    json_put_string(line, "type", "timer");
-    json_put_string(line, "name", TIMER_NAME);
-    json_put_integer(line, "resolution_ns", whole[0]);
-    json_put_real(line, "overhead_ns", overhead_ns);
-    json_put_integer(line, "backwards_ns", whole[1]);
-    json_close_object(line);
-    bool good = session_write(session, RECORD_POINT, line);
-    json_line_destroy(line);
+    struct session_point point = session_open_point("timer");
+    json_put_string(point.own, "name", TIMER_NAME);
+    json_put_integer(point.own, "resolution_ns", whole[0]);
+    json_put_real(point.own, "overhead_ns", overhead_ns);
+    json_put_integer(point.own, "backwards_ns", whole[1]);
+    const bool good = session_write_point(session, &point);
     if (session_prints(session)) {
         printf("timer          " TIMER_NAME ": resolution %" PRId64 " ns, a reading takes %.1f ns, ", whole[0], overhead_ns);
         if (whole[1] > 0) {

@@ -25,6 +25,8 @@ from typing import Any, TextIO
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, PROGRAMS
 from postprocess.records.fields import Fields, RecordError, fail, lines_of
+from postprocess.records.record import Footer
+from postprocess.records.writing import footer_line, write_line
 
 ORDER = (MPI_IMPACT, COMPUTE_ALONE, COMPUTE_ALONE, MPI_IMPACT)
 
@@ -140,11 +142,12 @@ class Merged:
         """Take a record of `mpi_impact`; the first one gives the header. Raises LaunchError."""
         header, points, footer = _parts(path, "header")
         if self.file is None:
-            self.header = {**header, "plan": {**header["plan"], "launches": list(planned)}}
+            self.header = _with_launches(header, planned)
             self.file = self.path.open("x", encoding="utf-8")
             self._write(self.header)
+        same = _with_launches(header, self.header["plan"]["own"]["launches"])
         for name in SAME:
-            if header[name] != {**self.header, "plan": _without_launches(self.header["plan"])}[name]:
+            if same[name] != self.header[name]:
                 raise LaunchError(f"launch {self.launches} has another {name} than the first one")
         places = [_place(rank) for rank in header["placement"]]
         cpu_ns = {name: footer[name] for name in CPU_TIMES}
@@ -174,50 +177,43 @@ class Merged:
         files: list[list[dict[str, Any]]],
     ) -> None:
         """files: the points of each file, in the order of ranks."""
-        targets = self.header["plan"]["targets"]
+        targets = self.header["plan"]["own"]["targets"]
         if any(len(points) != len(targets) for points in files):
             raise LaunchError(f"launch {self.launches} of {program} has not measured all of its {len(targets)} times")
-        self._write(
-            {
-                "type": "launch",
-                "launch": self.launches,
-                "program": program,
-                "started_utc": first["started_utc"],
-                "wall_seconds": wall_seconds,
-                "command_line": first["command_line"],
-                "places": places,
-                **cpu_ns,
-            }
-        )
+        launch = {
+            "started_utc": first["started_utc"],
+            "wall_seconds": wall_seconds,
+            "command_line": first["command_line"],
+            "places": places,
+            **cpu_ns,
+        }
         for index, same in enumerate(zip(*files, strict=True)):
-            point = {**same[0], "launch": self.launches}
-            for name in ("window_utc_ns", "t_comp_ns"):
-                point[name] = [rank for one in same for rank in one[name]]
-            if point["index"] != index or any(one["work_size"] != point["work_size"] for one in same):
+            parameters = same[0]["parameters"]
+            if same[0]["index"] != index or any(one["parameters"] != parameters for one in same):
                 raise LaunchError(f"launch {self.launches} of {program} did other work than was planned")
-            self._write(point)
+            times = [rank for one in same for rank in one["rank_samples"]["t_comp_ns"]]
+            windows = [rank for one in same for rank in one["own"]["window_utc_ns"]]
+            self._write(
+                {
+                    **same[0],
+                    "index": self.points,
+                    "parameters": {**parameters, "launch": self.launches, "program": program},
+                    "rank_samples": {"t_comp_ns": times},
+                    "own": {"window_utc_ns": windows, "launch": launch},
+                }
+            )
             self.points += 1
         self.launches += 1
 
     def close(self, reason: str) -> None:
         """The footer; complete where there is no reason against it."""
         if self.file is not None:
-            self._write(
-                {
-                    "type": "footer",
-                    "complete": not reason,
-                    "reason": reason,
-                    "points": self.points,
-                    "wall_seconds": time.monotonic() - self.began,
-                }
-            )
+            self._write(footer_line(_footer(reason, time.monotonic() - self.began), self.points))
             self.file.close()
 
     def _write(self, line: Mapping[str, Any]) -> None:
         assert self.file is not None
-        self.file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n")
-        self.file.flush()
-        os.fsync(self.file.fileno())
+        write_line(self.file, line)
 
 
 def _parts(path: Path, kind: str) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
@@ -240,8 +236,30 @@ def _place(rank: Mapping[str, Any]) -> dict[str, Any]:
     return {name: rank[name] for name in ("host", "cpuset", "compute_cpusets")}
 
 
-def _without_launches(plan: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in plan.items() if name != "launches"}
+def _with_launches(header: Mapping[str, Any], launches: Sequence[str]) -> dict[str, Any]:
+    """The header of a launch, with what was planned of all."""
+    plan = header["plan"]
+    points = plan["points"] * len(launches)
+    return {**header, "plan": {**plan, "points": points, "own": {**plan["own"], "launches": list(launches)}}}
+
+
+def _footer(reason: str, wall_seconds: float) -> Footer:
+    """Of all launches: what a launch's own footer says beside its wall time is in its points."""
+    return Footer(
+        complete=not reason,
+        reason=reason,
+        wall_seconds=wall_seconds,
+        measured_seconds=None,
+        clock_residual_ns=None,
+        clock_synchronisations=None,
+        clock_synchronisation_seconds=None,
+        clock_refusal="",
+        mpi_thread_cpu_ns=(),
+        helper_thread_cpu_ns=(),
+        tcp_bytes_sent=None,
+        own={},
+        where="",
+    )
 
 
 def measure(programs: Programs, merged: Merged, asked: argparse.Namespace, words: Sequence[str]) -> None:

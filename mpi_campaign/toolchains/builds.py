@@ -18,7 +18,7 @@ SOURCES = ROOT / "benchmarks"
 SHARE = "share/mpi_campaign_benchmarks"
 BUILT = "built_from.sha256"
 LET_IN = "let_in.txt"
-PROGRAMS = ("bind_rank", "compute_alone", "mpi_impact", "nbc_overlap", "timing_selfcheck")
+PROGRAMS = "programs.txt"
 
 
 def folder(environment: str, mpicc: str) -> Path:
@@ -99,7 +99,13 @@ def is_built(toolchain: Toolchain) -> bool:
         same = (programs / BUILT).read_text().strip() == made_from(toolchain.mpicc)
     except OSError:
         return False
-    return same and all((programs / name).is_file() for name in PROGRAMS)
+    return same and are_there(programs)
+
+
+def are_there(programs: Path) -> bool:
+    """Whether a folder has every program that CMake names: the list that `add_benchmark` makes."""
+    names = _listed(programs, PROGRAMS)
+    return bool(names) and all((programs / name).is_file() for name in names)
 
 
 def missing_functions(build: Path) -> frozenset[str]:
@@ -107,9 +113,15 @@ def missing_functions(build: Path) -> frozenset[str]:
 
     What CMake could not link; `nbc_overlap --list` tells the same. Nothing where nothing has been configured yet.
     """
-    places = (build, build.parent / SHARE)
-    listed = next((path for place in places if (path := place / "missing_functions.txt").is_file()), None)
-    return frozenset(listed.read_text().split()) if listed is not None else frozenset()
+    return frozenset(_listed(build, "missing_functions.txt"))
+
+
+def _listed(programs: Path, name: str) -> list[str]:
+    """The words of a list that CMake wrote beside the programs, or installed. None where nothing has been configured
+    yet."""
+    places = (programs, programs.parent / SHARE)
+    listed = next((path for place in places if (path := place / name).is_file()), None)
+    return listed.read_text().split() if listed is not None else []
 
 
 def mpi_function(collective: str) -> str:

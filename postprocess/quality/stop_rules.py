@@ -3,7 +3,7 @@
 A rule is a pure function of times in the order in which they were measured (nanoseconds) and of the place where it
 begins; it answers with the samples that it would have kept, and with the first one that it would not have needed.
 
-`adaptive` is the rule of the C programs (`benchmarks/common/series.h`, `stats.h`, the section "work" of
+`adaptive` is the rule of the C programs (`benchmarks/common/sampling/series.h`, `stats.h`, the section "work" of
 `timing_selfcheck`), written a second time: `tests/postprocess` hold both against each other, function by function and
 on records.
 """

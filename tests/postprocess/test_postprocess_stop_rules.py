@@ -163,8 +163,9 @@ class _C:
 @pytest.fixture(scope="module")
 def c(tmp_path_factory: pytest.TempPathFactory) -> _C:
     library = tmp_path_factory.mktemp("series") / "series.so"
-    sources = [str(COMMON / f"{name}.c") for name in ("series", "stats", "fail")]
-    words = [str(machine.compiler()), "-std=c11", "-D_GNU_SOURCE", "-O2", "-shared", "-fPIC", *sources, "-lm"]
+    sources = [str(COMMON / f"{name}.c") for name in ("sampling/series", "sampling/stats", "base/fail")]
+    options = ["-std=c11", "-D_GNU_SOURCE", "-O2", "-shared", "-fPIC", f"-I{COMMON / 'base'}"]
+    words = [str(machine.compiler()), *options, *sources, "-lm"]
     subprocess.run([*words, "-o", str(library)], check=True)
     return _C(library)
 

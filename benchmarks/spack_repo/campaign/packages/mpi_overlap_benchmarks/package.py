@@ -8,12 +8,14 @@ from spack_repo.builtin.build_systems.cmake import CMakePackage
 
 from spack.package import (
     Executable,
+    InstallError,
     check_outputs,
     conflicts,
     depends_on,
     join_path,
     license,
     requires,
+    run_after,
     version,
 )
 
@@ -44,10 +46,17 @@ class MpiOverlapBenchmarks(CMakePackage):
     requires("^openblas+locking", when="^[virtuals=blas] openblas")
     conflicts("^[virtuals=blas] intel-oneapi-mkl", msg="MKL has no cblas.h: use openblas")
 
-    sanity_check_is_file = [
-        join_path("bin", name)
-        for name in ("nbc_overlap", "mpi_impact", "compute_alone", "timing_selfcheck", "bind_rank")
-    ]
+    # One program per line: what CMake was told to build.
+    programs = "share/mpi_campaign_benchmarks/programs.txt"
+    sanity_check_is_file = [programs]
+
+    @run_after("install")
+    def all_programs_are_there(self):
+        with open(join_path(self.prefix, self.programs)) as listed:
+            names = listed.read().split()
+        lacking = [one for one in names if not os.path.isfile(join_path(self.prefix.bin, one))]
+        if lacking:
+            raise InstallError(f"not installed: {', '.join(lacking)}")
 
     @property
     def root_cmakelists_dir(self):

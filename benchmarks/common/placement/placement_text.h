@@ -1,0 +1,32 @@
+/*
+ * placement_text - where one rank and its threads run, as the record's header has it. Plain values go in; no MPI.
+ */
+#ifndef CAMPAIGN_PLACEMENT_TEXT_H
+#define CAMPAIGN_PLACEMENT_TEXT_H
+
+#include <stddef.h>
+
+struct placement_thread {
+    const char *name;
+    const char *cpuset;
+};
+
+struct placement_rank {
+    int rank;
+    const char *host;
+    int node;
+    const char *cpuset;
+    size_t physical_cores;
+    char *const *compute_cpusets;
+    size_t compute_count;
+    const struct placement_thread *mpi_threads;
+    size_t mpi_thread_count;
+    const struct placement_thread *helper_threads;
+    size_t helper_thread_count;
+    const char *dedicated_cpuset; /* "": none */
+};
+
+/* A JSON object. Free with free(). */
+char *placement_text(const struct placement_rank *placement);
+
+#endif

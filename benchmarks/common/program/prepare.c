@@ -1,0 +1,128 @@
+#include "program.h"
+
+#include "fail.h"
+#include "fail_mpi.h"
+#include "file.h"
+#include "json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A compact JSON object. NULL and one line in error where the file has none. */
+static char *read_metadata(const char *path, char *error, size_t error_size) {
+    size_t length = 0;
+    char *text = file_read(path, &length, error, error_size);
+    if (text == NULL) {
+        return NULL;
+    }
+    char fault[256];
+    char *compact = NULL;
+    json_value *root = json_parse(text, length, fault, sizeof fault);
+    if (root == NULL) {
+        snprintf(error, error_size, "metadata file '%s': %s", path, fault);
+    } else if (json_type_of(root) != JSON_OBJECT) {
+        snprintf(error, error_size, "metadata file '%s': a JSON object is needed", path);
+    } else {
+        compact = json_compact(text, length);
+    }
+    json_destroy(root);
+    free(text);
+    return compact;
+}
+
+/* Rank 0, once. One line in error where the file has none. */
+static void take_metadata(struct program *program, char *error, size_t error_size) {
+    if (program->settings.metadata != NULL && program->metadata == NULL) {
+        program->metadata = read_metadata(program->settings.metadata, error, error_size);
+    }
+}
+
+bool program_open_record(struct program *program) {
+    char error[768] = "";
+    if (program->rank == 0) {
+        take_metadata(program, error, sizeof error);
+    }
+    if (program->rank == 0 && error[0] == '\0') {
+        program->record = record_create(program->settings.record, error, sizeof error);
+    }
+    return program_all_good(error);
+}
+
+bool program_prepare(struct program *program, const char *error) {
+    char own[768];
+    snprintf(own, sizeof own, "%s", error);
+    if (program->rank == 0 && own[0] == '\0') {
+        take_metadata(program, own, sizeof own);
+    }
+    if (own[0] == '\0') {
+        placement_look_again(program->place);
+        program->team = compute_create(program->computation, program->threads, own, sizeof own);
+        placement_own_threads(program->place);
+    }
+    if (!program_all_good(own)) {
+        return false;
+    }
+    placement_bind(program->place, program->team, program->threads);
+    if (program->settings.move_progress_threads) {
+        placement_move_threads(program->place, own, sizeof own);
+    }
+    if (program->configuration->source == PROGRESS_APPLICATION) {
+        program->helper = helper_create(placement_dedicated_cpu(program->place), own, sizeof own);
+    }
+    if (program->helper != NULL) {
+        const struct topology_thread thread = helper_thread(program->helper);
+        placement_add_helper(program->place, &thread);
+    }
+    return program_all_good(own) && program_open_record(program);
+}
+
+/* Spinning ranks share a core by time slices of milliseconds: a round of all of them takes this many. */
+enum { MOST_RANKS_PER_CORE = 16 };
+
+void program_check_crowd(const struct program *program, char *error, size_t error_size) {
+    const double per_core = placement_summarise(program->place).ranks_per_core;
+    if (per_core > MOST_RANKS_PER_CORE) {
+        snprintf(error, error_size,
+                 "%g ranks per core: above %d a start together takes longer than what is measured; start fewer, or on more nodes", per_core,
+                 MOST_RANKS_PER_CORE);
+    }
+}
+
+const char *program_thread_level_name(int level) {
+    return level == MPI_THREAD_MULTIPLE     ? "multiple"
+           : level == MPI_THREAD_SERIALIZED ? "serialized"
+           : level == MPI_THREAD_FUNNELED   ? "funneled"
+                                            : "single";
+}
+
+void program_configure(struct program *program, char *error, size_t error_size) {
+    const struct configuration *configuration = program->configuration;
+    const struct option_list *cpus = &program->settings.dedicated_cpus;
+    error[0] = '\0';
+    if (program->thread_level < program_thread_level(program)) {
+        snprintf(error, error_size,
+                 "this MPI library provides the thread level %s; configuration %s needs %s; use another configuration, or a library that is built "
+                 "for it",
+                 program_thread_level_name(program->thread_level), configuration->name, program_thread_level_name(program_thread_level(program)));
+        return; /* so on all ranks: one library, and all ask for the same */
+    }
+    placement_dedicate(program->place, configuration, cpus->count > 0 ? cpus->values : NULL, cpus->count, program->threads, error, error_size);
+}
+
+void program_verify(const struct program *program, char *error, size_t error_size) {
+    placement_verify(program->place, error, error_size);
+}
+
+void program_synchronise(struct program *program) {
+    if (program->kind->clockless) {
+        program->clock = clock_create_none();
+        return;
+    }
+    char *identity = placement_clock_identity(program->place);
+    program->clock = clock_create(MPI_COMM_WORLD, identity);
+    free(identity);
+    const struct clock_quality quality = clock_quality_of(program->clock);
+    if (program->rank == 0 && quality.method == CLOCK_NONE) {
+        fail_report("no clock: %s; ranks start from a barrier, and times are each rank's own", quality.refusal);
+    }
+}

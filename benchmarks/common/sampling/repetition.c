@@ -1,0 +1,137 @@
+#include "repetition.h"
+
+#include "fail.h"
+#include "fail_mpi.h"
+#include "phase.h"
+
+/* Late starts that a repetition puts up with. */
+enum { MOST_LATE_STARTS = 4 };
+
+int64_t repetition_tolerance(int64_t shortest_ns) {
+    int64_t tolerance = shortest_ns / 500;
+    return tolerance < 2000 ? 2000 : tolerance > 100000 ? 100000 : tolerance;
+}
+
+/* One repetition, as it runs. */
+struct running {
+    const struct repetition_kind *kind;
+    void *context;
+    start_line *line;
+    const clock_model *clock;
+    bool active;
+    struct repetition *r;
+};
+
+static bool has_clock(const struct running *running) {
+    return clock_quality_of(running->clock).method != CLOCK_NONE;
+}
+
+/* Collective. */
+static bool agree_to_start(const struct running *running) {
+    phase_enter(PHASE_START);
+    return start_agree(running->line);
+}
+
+static void prepare(const struct running *running, size_t part) {
+    if (running->kind->parts[part]->prepare != NULL && running->active) {
+        running->kind->parts[part]->prepare(running->context);
+    }
+}
+
+static void time_part(const struct running *running, size_t part) {
+    if (!running->active) {
+        start_spin(running->line);
+        return;
+    }
+    running->kind->parts[part]->time(running->context, running->line, running->r);
+    if (running->kind->parts[part]->finish != NULL) {
+        running->kind->parts[part]->finish(running->context);
+    }
+}
+
+/* Collective: a part whose start was missed, from its beginning. */
+static void again(const struct running *running, size_t part) {
+    prepare(running, part);
+    agree_to_start(running);
+    time_part(running, part);
+}
+
+/* Without a clock that all share, times are each rank's own from its own start: as if all had started at 0. */
+static int64_t begin_of(const struct running *running, const struct repetition_series *span) {
+    return has_clock(running) ? clock_to_global(running->clock, running->r->terms[span->term]) : 0;
+}
+
+static int64_t end_of(const struct running *running, const struct repetition_series *span) {
+    const int64_t *terms = running->r->terms;
+    return has_clock(running) ? clock_to_global(running->clock, terms[span->end]) : terms[span->end] - terms[span->term];
+}
+
+/* What a rank that takes no part says of a time, so that no other rank's is changed by it. */
+#define NO_TIME (INT64_MIN / 4)
+
+/* Collective: what all ranks saw. late: starts that are known to have been late, the last that came to something among them; 0: what is to be
+ * found out about the last start. */
+static struct repetition_outcome combine(const struct running *running, int late) {
+    const struct repetition_kind *kind = running->kind;
+    int64_t all[2 * REPETITION_MOST_SERIES + 2];
+    int count = 0;
+    phase_enter(PHASE_GATHER);
+    for (size_t i = 0; i < kind->series_count; i++) {
+        const struct repetition_series *series = &kind->series[i];
+        if (series->over == OVER_SPAN) {
+            all[count++] = running->active ? end_of(running, series) : NO_TIME;
+            all[count++] = running->active ? -begin_of(running, series) : NO_TIME;
+        } else if (series->over == OVER_LARGEST) {
+            all[count++] = running->active ? running->r->terms[series->term] : NO_TIME;
+        }
+    }
+    all[count++] = late > 0 || start_was_late(running->line);
+    all[count++] = kind->wrong != NULL && running->active && kind->wrong(running->context);
+    start_forget(running->line);
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, all, count, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
+    struct repetition_outcome outcome = {.late = all[count - 2] != 0, .late_starts = late, .wrong_data = all[count - 1] != 0};
+    const int64_t *next = all;
+    for (size_t i = 0; i < kind->series_count; i++) {
+        if (kind->series[i].over == OVER_SPAN) {
+            outcome.times[i] = next[0] + next[1];
+            next += 2;
+        } else if (kind->series[i].over == OVER_LARGEST) {
+            outcome.times[i] = *next++;
+        }
+    }
+    return outcome;
+}
+
+struct repetition_outcome repetition_run(const struct repetition_kind *kind, void *context, start_line *line, const clock_model *clock,
+                                         bool active, struct repetition *r) {
+    const struct running running = {.kind = kind, .context = context, .line = line, .clock = clock, .active = active, .r = r};
+    int late = 0;
+    prepare(&running, 0);
+    agree_to_start(&running);
+    for (size_t part = 0; part + 1 < kind->part_count; part++) {
+        time_part(&running, part);
+        prepare(&running, part + 1);
+        while (!agree_to_start(&running)) {
+            if (++late == MOST_LATE_STARTS) {
+                return combine(&running, late);
+            }
+            again(&running, part);
+            if (kind->parts[part]->prepare != NULL) {
+                prepare(&running, part + 1); /* what it had prepared was undone */
+            }
+        }
+    }
+    const size_t last = kind->part_count - 1;
+    for (;;) {
+        time_part(&running, last);
+        struct repetition_outcome outcome = combine(&running, 0);
+        late += outcome.late;
+        /* A kind of one part has nothing that would be worth keeping: who repeats it does it again. */
+        if (!outcome.late || outcome.wrong_data || late >= MOST_LATE_STARTS || kind->part_count == 1) {
+            outcome.late_starts = late;
+            return outcome;
+        }
+        prepare(&running, last);
+        agree_to_start(&running);
+    }
+}

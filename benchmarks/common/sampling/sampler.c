@@ -1,0 +1,512 @@
+#include "sampler.h"
+
+#include "fail.h"
+#include "fail_mpi.h"
+#include "phase.h"
+#include "series.h"
+#include "table.h"
+#include "timer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Every rank's own samples are written up to this many ranks. */
+enum { MOST_RANKS_WITH_SAMPLES = 64 };
+
+/* What the end takes: the footer and MPI_Finalize. */
+#define CLOSING_SECONDS 0.1
+
+/* What rank 0 decides after a repetition. DOUBT: the benchmark is to look into what it sees; early, little is thrown away. */
+enum decision { GO_ON, SYNCHRONISE, DOUBT, STOP_INTERVAL, STOP_REPETITIONS, STOP_LATE, STOP_BUDGET, STOP_DATA, NO_CLOCK };
+
+struct sampler {
+    const struct sampler_kind *kind;
+    void *context;
+    const struct sampler_plan *plan;
+    struct sampler_session session;
+    start_line *line;
+    samples *samples; /* of the point being measured */
+    struct sampler_result result;
+    int64_t late; /* starts of all points */
+    char reason[512];
+};
+
+sampler *sampler_create(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan, const struct sampler_session *session) {
+    sampler *s = fail_alloc(1, sizeof *s);
+    s->kind = kind;
+    s->context = context;
+    s->plan = plan;
+    s->session = *session;
+    s->line = start_create(MPI_COMM_WORLD, session->clock, plan->start);
+    start_settle(s->line, plan->settle_ns);
+    s->samples = samples_create(&kind->samples, session->clock, plan->rule.interval_relative, plan->rule.warmup_relative, session->threads);
+    s->result.reason = s->reason;
+    return s;
+}
+
+void sampler_destroy(sampler *s) {
+    if (s != NULL) {
+        start_destroy(s->line);
+        samples_destroy(s->samples);
+        free(s);
+    }
+}
+
+start_line *sampler_start(sampler *s) {
+    return s->line;
+}
+
+const samples *sampler_samples(const sampler *s) {
+    return s->samples;
+}
+
+static bool takes_part(const struct sampler_point *p) {
+    return p->comm != MPI_COMM_NULL;
+}
+
+static bool has_clock(const sampler *s) {
+    return clock_quality_of(s->session.clock).method != CLOCK_NONE;
+}
+
+/* ---- repetitions ---- */
+
+/* Rank 0's decision after a repetition. */
+static enum decision decide(const sampler *s, const struct sampler_point *p) {
+    const struct sampler_rule *rule = &s->plan->rule;
+    const int64_t now = timer_now_ns();
+    const int64_t count = (int64_t)samples_count(s->samples);
+    if (budget_is_over(&s->plan->budget)) {
+        return STOP_BUDGET;
+    }
+    const double each = (double)(now - p->begin_ns) / (double)p->attempts;
+    const bool spent = p->deadline_ns != 0 && (double)now + each > (double)p->deadline_ns;
+    if (p->late_now > rule->most_late + rule->late_per_repetition * count) {
+        return STOP_LATE;
+    }
+    if (s->kind->doubts != NULL && s->kind->doubts(s->context, p, s)) {
+        return DOUBT;
+    }
+    if (count >= rule->min_repetitions &&
+        (spent || count >= rule->max_repetitions || series_look((size_t)count, (size_t)rule->min_repetitions))) {
+        const struct samples_look look = samples_look_at(s->samples);
+        if ((int64_t)look.count >= rule->min_repetitions) {
+            if (look.settled && rule->interval_relative > 0) {
+                return STOP_INTERVAL;
+            }
+            if ((int64_t)look.count >= rule->max_repetitions) {
+                return STOP_REPETITIONS;
+            }
+            if (spent) {
+                return STOP_BUDGET;
+            }
+        }
+    }
+    return clock_due(s->session.clock) ? SYNCHRONISE : GO_ON;
+}
+
+/* Collective: the synchronisation that closes what was measured since the last. false: the clock that these repetitions began with is
+ * refused now, and they are worth nothing beside what comes. */
+static bool close_segment(sampler *s) {
+    const bool had = has_clock(s);
+    clock_synchronise(s->session.clock);
+    samples_close(s->samples);
+    return has_clock(s) == had || !samples_need_clock(s->samples);
+}
+
+/* Collective. Repeats until rank 0 says stop. */
+static enum decision repeat(sampler *s, struct sampler_point *p) {
+    for (;;) {
+        struct repetition r = {{0}};
+        phase_repetition(p->attempts + 1);
+        const struct repetition_outcome outcome =
+            repetition_run(&s->kind->samples.repeated, s->context, s->line, s->session.clock, takes_part(p), &r);
+        p->attempts++;
+        if (outcome.wrong_data) {
+            if (!close_segment(s)) {
+                samples_clear(s->samples); /* their moments cannot be made global any more */
+            }
+            return STOP_DATA;
+        }
+        p->late += outcome.late_starts;
+        p->late_now += outcome.late_starts;
+        s->late += outcome.late_starts;
+        if (!outcome.late) {
+            samples_add(s->samples, s->context, &r, outcome.times, timer_now_ns() - p->first_ns);
+        }
+        int decision = GO_ON;
+        if (s->session.rank == 0) {
+            decision = decide(s, p);
+        }
+        MPI_CHECK(MPI_Bcast(&decision, 1, MPI_INT, 0, MPI_COMM_WORLD));
+        if (decision != GO_ON && !close_segment(s)) {
+            return NO_CLOCK;
+        }
+        if (decision != GO_ON && decision != SYNCHRONISE) {
+            return (enum decision)decision;
+        }
+    }
+}
+
+/* Collective. Repeats, and brings the repetitions together; goes on where interpolated times are a little wider than the extrapolated ones
+ * that the stop was decided on: then it was none. */
+static enum decision measure_samples(sampler *s, struct sampler_point *p) {
+    for (;;) {
+        const enum decision decision = repeat(s, p);
+        if (decision == NO_CLOCK) {
+            return decision;
+        }
+        samples_gather(s->samples, takes_part(p));
+        int more = 0;
+        if (s->session.rank == 0 && decision == STOP_INTERVAL) {
+            const struct samples_look look = samples_look_at(s->samples);
+            more = look.widest < 0 || look.widest > s->plan->rule.interval_relative || (int64_t)look.count < s->plan->rule.min_repetitions;
+        }
+        MPI_CHECK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));
+        if (more == 0) {
+            return decision;
+        }
+    }
+}
+
+/* ---- one point ---- */
+
+/* Collective. Whether it can be measured, as rank 0 says. */
+static bool begin(sampler *s, struct sampler_point *p) {
+    p->begin_ns = timer_now_ns();
+    p->attempts = 0;
+    p->late_now = 0;
+    samples_clear(s->samples);
+    int good = s->kind->begin == NULL || s->kind->begin(s->context, p);
+    good = good != 0 && !budget_is_over(&s->plan->budget);
+    p->beginnings++;
+    MPI_CHECK(MPI_Bcast(&good, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    return good != 0;
+}
+
+/* Of a point that has begun, or goes on after its ranks did something else. */
+static void begin_starts(sampler *s, struct sampler_point *p) {
+    p->start = start_method_of(s->line);
+    start_begin(s->line, repetition_tolerance(p->shortest_ns));
+}
+
+/* Collective: throws away what a point has. */
+static void begin_again(sampler *s, struct sampler_point *p) {
+    p->discarded += (int64_t)samples_count(s->samples);
+    begin(s, p);
+    begin_starts(s, p);
+    p->first_ns = timer_now_ns();
+}
+
+/* Collective. */
+static enum sampler_review review(sampler *s, struct sampler_point *p, enum decision decision) {
+    if (s->kind->review == NULL || decision == STOP_DATA || decision == STOP_LATE) {
+        return SAMPLER_ACCEPT;
+    }
+    return s->kind->review(s->context, p, s);
+}
+
+/* Collective. All repetitions of a point that can be measured. */
+static enum decision repeat_until_good(sampler *s, struct sampler_point *p) {
+    for (;;) {
+        const enum decision decision = measure_samples(s, p);
+        if (decision == NO_CLOCK) {
+            begin_again(s, p); /* from a barrier */
+            continue;
+        }
+        switch (review(s, p, decision)) {
+        case SAMPLER_WRONG_DATA:
+            return STOP_DATA;
+        case SAMPLER_BEGIN_AGAIN:
+            begin_again(s, p);
+            continue;
+        case SAMPLER_KEEP:
+            begin_starts(s, p);
+            break;
+        case SAMPLER_ACCEPT:
+            break;
+        }
+        if (decision != DOUBT) {
+            return decision;
+        }
+    }
+}
+
+static const char *stop_name(enum decision decision, bool measured) {
+    if (!measured) {
+        return "not_measured";
+    }
+    return decision == STOP_INTERVAL ? "interval" : decision == STOP_BUDGET ? "budget" : decision == STOP_LATE ? "late" : "repetitions";
+}
+
+/* A JSON object with what the kind puts into it. Free it. */
+static char *own_text(const sampler *s, const struct sampler_point *p) {
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
+    if (s->kind->own != NULL) {
+        s->kind->own(s->context, p, s, line);
+    }
+    json_close_object(line);
+    return json_line_take(line);
+}
+
+static char *parameters_text(const sampler *s, const struct sampler_point *p) {
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
+    for (size_t i = 0; s->kind->parameters == NULL && i < s->plan->axis_count; i++) {
+        if (!s->plan->axes[i].constant) {
+            sampler_put_value(line, s->plan->axes[i].name, &s->plan->axes[i], p->at[i]);
+        }
+    }
+    if (s->kind->parameters != NULL) {
+        s->kind->parameters(s->context, p, line);
+    }
+    json_close_object(line);
+    return json_line_take(line);
+}
+
+static void print_row(const sampler *s, const struct sampler_point *p, const struct record_point *record) {
+    if (s->kind->print_row != NULL) {
+        s->kind->print_row(s->context, p, s, record);
+    } else {
+        table_print_row(s->plan, p, s->samples, &s->kind->samples, record);
+    }
+}
+
+/* Rank 0: everything the record says about a point, and the point's row of the table. false: the disk refused. */
+static bool write_point(sampler *s, struct sampler_point *p, enum decision decision) {
+    const struct clock_quality quality = clock_quality_of(s->session.clock);
+    const bool timed = quality.method != CLOCK_NONE;
+    const struct record_point_clock clock = {.method = clock_method_name(quality.method),
+                                             .residual_ns = timed ? quality.worst_residual_ns : NAN,
+                                             .synchronisations = quality.synchronisations - p->synchronisations,
+                                             .drift_ppm = timed ? quality.drift_ppm : NAN};
+    p->stop_reason = stop_name(decision, samples_count(s->samples) > 0);
+    char *parameters = parameters_text(s, p);
+    char *own = own_text(s, p);
+    struct record_point record = {.parameters = parameters,
+                                  .late_repetitions = p->late,
+                                  .discarded_repetitions = p->discarded,
+                                  .stop_reason = p->stop_reason,
+                                  .data_errors = p->data_errors,
+                                  .start_method = start_method_name(p->start),
+                                  .clock = s->session.clockless ? NULL : &clock,
+                                  .own = own};
+    samples_describe(s->samples, s->plan->every_rank || s->session.ranks <= MOST_RANKS_WITH_SAMPLES, &record);
+    s->result.measured_seconds += samples_seconds(s->samples);
+    phase_total(&(struct phase_totals){.measured_ns = (int64_t)(s->result.measured_seconds * 1e9),
+                                       .synchronisations = quality.synchronisations,
+                                       .synchronisation_ns = (int64_t)(quality.seconds * 1e9)});
+    if (!s->session.quiet) {
+        print_row(s, p, &record);
+    }
+    const bool good = record_write_point(s->session.record, &record);
+    free(parameters);
+    free(own);
+    return good;
+}
+
+/* Collective. */
+static int64_t count_faults(sampler *s) {
+    s->result.end = SAMPLER_DATA_ERROR;
+    return s->kind->faults(s->context, s->reason, sizeof s->reason);
+}
+
+/* What a hung run says of the point. */
+static void note_point(const sampler *s, const struct sampler_point *p) {
+    char name[128] = "";
+    if (s->kind->name != NULL) {
+        s->kind->name(s->context, p, name, sizeof name);
+    }
+    phase_point(p->index, name);
+}
+
+/* Collective. Measures a point and writes it. false: the run ends here. */
+static bool measure_point(sampler *s, struct sampler_point *p) {
+    enum decision decision = STOP_REPETITIONS;
+    note_point(s, p);
+    p->synchronisations = clock_quality_of(s->session.clock).synchronisations;
+    const bool measured = begin(s, p);
+    clock_synchronise(s->session.clock); /* opens the point */
+    clock_forget_residual(s->session.clock);
+    begin_starts(s, p);
+    p->first_ns = timer_now_ns();
+    if (measured) {
+        decision = repeat_until_good(s, p);
+    } else {
+        samples_gather(s->samples, takes_part(p));
+    }
+    if (decision == STOP_DATA) {
+        p->data_errors = count_faults(s);
+    }
+    phase_enter(PHASE_RECORD);
+    int good = 1;
+    if (s->session.rank == 0) {
+        good = write_point(s, p, decision);
+        if (good == 0) {
+            snprintf(s->reason, sizeof s->reason, "%s", record_error(s->session.record));
+        } else {
+            s->result.points++;
+        }
+    }
+    MPI_CHECK(MPI_Bcast(&good, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    if (good == 0) {
+        s->result.end = SAMPLER_RECORD_ERROR;
+        return false;
+    }
+    if (s->kind->end != NULL) {
+        s->kind->end(s->context, p);
+    }
+    return decision != STOP_DATA;
+}
+
+/* ---- all points ---- */
+
+/* The next one of the axes' product that is a point, from `at` on. false: there is none. */
+static bool find_point(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan, size_t at[SAMPLER_MOST_AXES], bool first) {
+    for (size_t i = 0; i < plan->axis_count; i++) {
+        if (plan->axes[i].count == 0) {
+            return false;
+        }
+    }
+    for (;;) {
+        size_t i = plan->axis_count;
+        while (!first && i > 0 && ++at[i - 1] == plan->axes[i - 1].count) {
+            at[--i] = 0;
+        }
+        if (!first && i == 0) {
+            return false;
+        }
+        if (kind->has_point == NULL || kind->has_point(context, at)) {
+            return true;
+        }
+        first = false;
+    }
+}
+
+static double weight_of(const struct sampler_kind *kind, void *context, const size_t at[SAMPLER_MOST_AXES]) {
+    return kind->weight != NULL ? kind->weight(context, at) : 1;
+}
+
+/* How many points there are, and what they weigh together. */
+struct points {
+    int64_t count;
+    double weight;
+};
+
+static struct points all_points(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan) {
+    size_t at[SAMPLER_MOST_AXES] = {0};
+    struct points all = {0, 0};
+    for (bool more = find_point(kind, context, plan, at, true); more; more = find_point(kind, context, plan, at, false)) {
+        all.count++;
+        all.weight += weight_of(kind, context, at);
+    }
+    return all;
+}
+
+int64_t sampler_count_points(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan) {
+    return kind->next_point != NULL ? RECORD_UNKNOWN : all_points(kind, context, plan).count;
+}
+
+/* Collective. A run without a single repetition is none. */
+static void check_measured(sampler *s) {
+    const struct budget *budget = &s->plan->budget;
+    int nothing = s->result.measured_seconds <= 0;
+    MPI_CHECK(MPI_Bcast(&nothing, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    if (nothing == 0 || s->result.end != SAMPLER_COMPLETE) {
+        return;
+    }
+    s->result.end = SAMPLER_NOTHING_MEASURED;
+    if (s->late > 0) {
+        char with[64] = "";
+        if (budget->seconds > 0) {
+            snprintf(with, sizeof with, ", with a budget of %g s", budget->seconds);
+        }
+        snprintf(s->reason, sizeof s->reason,
+                 "nothing could be measured in %.1f s%s: a rank came late to %lld starts; something else uses these cores, or a thread "
+                 "of the MPI library does", budget_elapsed_seconds(budget), with, (long long)s->late);
+    } else if (!budget_is_over(budget)) {
+        snprintf(s->reason, sizeof s->reason, "nothing was measured%s%s", s->kind->nothing != NULL ? ": " : "",
+                 s->kind->nothing != NULL ? s->kind->nothing : "");
+    } else {
+        const int64_t fewest = s->plan->rule.min_repetitions;
+        const double more = s->kind->next_point == NULL ? all_points(s->kind, s->context, s->plan).weight * (double)fewest : 0;
+        char take[128] = "";
+        if (s->kind->weight != NULL && more > 0) {
+            snprintf(take, sizeof take, ", and %lld repetitions of every point take about %.0f s more", (long long)fewest, ceil(more));
+        }
+        snprintf(s->reason, sizeof s->reason,
+                 "a budget of %g s is too small for one repetition: start and calibration took %.1f s%s; raise --budget-seconds, or ask for "
+                 "fewer points or shorter times", budget->seconds, budget_elapsed_seconds(budget), take);
+    }
+}
+
+/* Collective: the next point. false: there is none. */
+static bool next_point(const sampler *s, struct sampler_point *next, const struct sampler_point *last) {
+    *next = (struct sampler_point){.index = last != NULL ? last->index + 1 : 0, .comm = MPI_COMM_WORLD};
+    for (size_t i = 0; last != NULL && i < SAMPLER_MOST_AXES; i++) {
+        next->at[i] = last->at[i];
+    }
+    if (s->kind->next_point != NULL) {
+        return s->kind->next_point(s->context, s, next);
+    }
+    return find_point(s->kind, s->context, s->plan, next->at, last == NULL);
+}
+
+struct sampler_result sampler_measure(sampler *s) {
+    const struct budget *budget = &s->plan->budget;
+    const bool found = s->kind->next_point != NULL;
+    double weight_left = found ? 0 : all_points(s->kind, s->context, s->plan).weight;
+    struct sampler_point points[2];
+    struct sampler_point *last = NULL;
+    if (s->session.rank == 0 && !s->session.quiet) {
+        if (s->kind->print_head != NULL) {
+            s->kind->print_head(s->context);
+        } else if (s->kind->print_row == NULL) {
+            table_print_head(s->plan, &s->kind->samples);
+        }
+    }
+    for (size_t i = 0; next_point(s, &points[i % 2], last); i++) {
+        struct sampler_point *p = &points[i % 2];
+        const double weight = found ? 1 : weight_of(s->kind, s->context, p->at);
+        if (found) {
+            weight_left = s->kind->points_left != NULL ? fmax(s->kind->points_left(s->context), 1) : 1;
+        }
+        if (budget->seconds > 0) {
+            /* the remaining time is divided over the remaining points; what one does not need goes to the others */
+            const double left = budget->seconds - CLOSING_SECONDS - budget_elapsed_seconds(budget);
+            p->deadline_ns = timer_now_ns() + (int64_t)(fmax(left, 0) * weight / weight_left * 1e9) + 1;
+        }
+        weight_left -= weight;
+        if (!measure_point(s, p)) {
+            return s->result;
+        }
+        last = p;
+    }
+    check_measured(s);
+    return s->result;
+}
+
+/* ---- the plan ---- */
+
+void sampler_put_value(json_line *line, const char *name, const struct sampler_axis *axis, size_t number) {
+    if (axis->texts != NULL) {
+        json_put_string(line, name, axis->texts[number]);
+    } else {
+        json_put_integer(line, name, axis->numbers[number]);
+    }
+}
+
+char *sampler_plan_parameters(const struct sampler_plan *plan) {
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
+    for (size_t i = 0; i < plan->axis_count; i++) {
+        json_open_array(line, plan->axes[i].name);
+        for (size_t j = 0; j < plan->axes[i].count; j++) {
+            sampler_put_value(line, NULL, &plan->axes[i], j);
+        }
+        json_close_array(line);
+    }
+    json_close_object(line);
+    return json_line_take(line);
+}

@@ -1,0 +1,70 @@
+#include "table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+enum { NARROWEST = 12 };
+
+static bool is_median(const struct repetition_series *series) {
+    return series->over != OVER_ELAPSED;
+}
+
+void table_print_head(const struct sampler_plan *plan, const struct samples_kind *kind) {
+    printf("# medians; +-: half of the widest 95 %% interval of those that are measured until theirs is narrow\n");
+    for (size_t i = 0; i < plan->axis_count; i++) {
+        if (!plan->axes[i].constant) {
+            printf("%*s ", NARROWEST, plan->axes[i].name);
+        }
+    }
+    for (size_t i = 0; i < kind->repeated.series_count; i++) {
+        if (is_median(&kind->repeated.series[i])) {
+            printf("%*s ", NARROWEST, kind->repeated.series[i].name);
+        }
+    }
+    printf(" reps  stop\n");
+    fflush(stdout);
+}
+
+void table_print_row(const struct sampler_plan *plan, const struct sampler_point *point, const samples *s, const struct samples_kind *kind,
+                     const struct record_point *record) {
+    for (size_t i = 0; i < plan->axis_count; i++) {
+        const struct sampler_axis *axis = &plan->axes[i];
+        if (!axis->constant && axis->texts != NULL) {
+            printf("%*s ", NARROWEST, axis->texts[point->at[i]]);
+        } else if (!axis->constant) {
+            printf("%*" PRId64 " ", NARROWEST, axis->numbers[point->at[i]]);
+        }
+    }
+    for (size_t i = 0; i < kind->repeated.series_count; i++) {
+        if (!is_median(&kind->repeated.series[i])) {
+            continue;
+        }
+        if (record->repetitions > 0) {
+            printf("%*" PRId64 " ", NARROWEST, samples_median(s, i));
+        } else {
+            printf("%*s ", NARROWEST, "-");
+        }
+    }
+    printf("%5zu  %s", record->repetitions, record->stop_reason);
+    if (!isnan(record->interval_relative_reached) && record->repetitions > 0) {
+        printf(" (+-%.1f%%)", 50 * record->interval_relative_reached);
+    }
+    if (record->late_repetitions > 0) {
+        printf(" late:%" PRId64, record->late_repetitions);
+    }
+    if (record->clock != NULL && isnan(record->clock->residual_ns)) {
+        printf(" NO-CLOCK");
+    }
+    if (record->data_errors > 0) {
+        printf(" WRONG-DATA");
+    }
+    printf("\n");
+    fflush(stdout);
+}
+
+void table_print_end(double measured_seconds, double wall_seconds) {
+    printf("# %.1f %% of the wall time in valid repetitions: %.3f of %.3f s\n", wall_seconds > 0 ? 100 * measured_seconds / wall_seconds : 0,
+           measured_seconds, wall_seconds);
+    fflush(stdout);
+}

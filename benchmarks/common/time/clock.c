@@ -1,0 +1,460 @@
+#include "clock.h"
+
+#include "clock_fit.h"
+#include "fail.h"
+#include "fail_mpi.h"
+#include "phase.h"
+#include "group.h"
+#include "timer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Round trips of one measurement: as many as fit the time, between these bounds. On a quiet node 100 take 50 us; where ranks share a
+ * core, each can take a time slice. */
+enum { FEWEST_TRIPS = 5, MOST_TRIPS = 100 };
+#define TRIPS_NS INT64_C(20000000)
+
+/* Of them, the shortest in this proportion are averaged: a short trip had no delay to be asymmetric by. */
+enum { SHORTEST_OF = 10 };
+
+/* Two ranks share a clock when what the exchange sees is within its own error (half the shortest trip) and this. */
+#define SHARED_NS 1000.0
+
+/* Of a shared clock, more than this beyond the error is no measurement's fault. */
+#define NOT_SHARED_NS 10e3
+
+/* A measurement that does not fit is made again, as often. */
+enum { LOOKS = 3 };
+
+/* The error that an extrapolated deadline may have. */
+#define RESIDUAL_BUDGET_NS 1000.0
+#define LEAST_INTERVAL_NS INT64_C(500000000)
+#define MOST_INTERVAL_NS INT64_C(30000000000)
+
+#define FIRST_BASELINE_SECONDS 1.0
+enum { STEPS_OF_BASELINE = 8 };
+
+/* Readings of each rank's clock that must ascend before it is used: a millisecond or so. */
+enum { MONOTONIC_READINGS = 20000 };
+
+enum { TAG = 71, MOST_REFUSAL = 256 };
+enum { QUESTION, DONE };
+
+struct clock_model {
+    MPI_Comm world;
+    MPI_Comm group;   /* ranks that share one clock; its rank 0 leads it */
+    MPI_Comm leaders; /* rank 0 first; MPI_COMM_NULL for the others */
+    int rank;
+    int ranks;
+    struct clock_fit fit; /* offsets of this group's clock; the same on all its ranks */
+    char refusal[MOST_REFUSAL];      /* agreed by all */
+    char own_refusal[MOST_REFUSAL];  /* of this rank, not told yet */
+    struct clock_quality quality;
+    int64_t interval_ns;
+};
+
+static const char *const method_names[] = {
+    [CLOCK_SHARED] = "shared", [CLOCK_INTERPOLATED] = "interpolated", [CLOCK_NONE] = "none"};
+
+const char *clock_method_name(enum clock_method method) {
+    return method_names[method];
+}
+
+__attribute__((format(printf, 2, 3))) static void refuse(clock_model *model, const char *format, ...) {
+    if (model->own_refusal[0] == '\0') {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(model->own_refusal, sizeof model->own_refusal, format, arguments);
+        va_end(arguments);
+    }
+}
+
+/* ---- two ranks ---- */
+
+struct trip {
+    int64_t sent;
+    int64_t answer;
+    int64_t received;
+};
+
+static int compare_trips(const void *left, const void *right) {
+    const struct trip *a = left;
+    const struct trip *b = right;
+    int64_t first = a->received - a->sent;
+    int64_t second = b->received - b->sent;
+    return (first > second) - (first < second);
+}
+
+/* The side that asks: the offset of the partner's clock to this rank's. Both the time and the offset are means over the shortest trips, so
+ * that they lie on one line whatever the drift. */
+static struct clock_point measure_offset(clock_model *model, MPI_Comm comm, int partner) {
+    struct trip trips[MOST_TRIPS];
+    int kind = QUESTION;
+    int count = 0;
+    int64_t begin = timer_now_ns();
+    while (count < MOST_TRIPS && (count < FEWEST_TRIPS || timer_now_ns() - begin < TRIPS_NS)) {
+        struct trip *trip = &trips[count++];
+        trip->sent = timer_now_ns();
+        MPI_CHECK(MPI_Send(&kind, 1, MPI_INT, partner, TAG, comm));
+        MPI_CHECK(MPI_Recv(&trip->answer, 1, MPI_INT64_T, partner, TAG, comm, MPI_STATUS_IGNORE));
+        trip->received = timer_now_ns();
+        if (trip->received < trip->sent) {
+            refuse(model, "the clock of rank %d goes backwards, by %" PRId64 " ns", model->rank, trip->sent - trip->received);
+        } else if (count > 1 && trip->answer < trip[-1].answer) {
+            refuse(model, "the clock of rank %d, or of the one that it was asked against, goes backwards, by %" PRId64 " ns", model->rank,
+                   trip[-1].answer - trip->answer);
+        }
+    }
+    qsort(trips, (size_t)count, sizeof *trips, compare_trips);
+    int shortest = (count + SHORTEST_OF - 1) / SHORTEST_OF;
+    double local = 0;
+    double offset = 0;
+    double length = 0; /* the offset is known to within half of it, for sure */
+    for (int i = 0; i < shortest; i++) {
+        double trip = (double)(trips[i].received - trips[i].sent);
+        double middle = (double)(trips[i].sent - begin) + trip / 2;
+        local += middle / shortest;
+        offset += ((double)(trips[i].answer - begin) - middle) / shortest;
+        length += trip / shortest;
+    }
+    return (struct clock_point){begin + (int64_t)llround(local), offset, length};
+}
+
+static void tell_done(MPI_Comm comm, int partner) {
+    int kind = DONE;
+    MPI_CHECK(MPI_Send(&kind, 1, MPI_INT, partner, TAG, comm));
+}
+
+/* The side that answers, until the other is done: this rank's clock, corrected by fit unless that is NULL. */
+static void answer_offset(MPI_Comm comm, int partner, const struct clock_fit *fit) {
+    for (;;) {
+        int kind = DONE;
+        MPI_CHECK(MPI_Recv(&kind, 1, MPI_INT, partner, TAG, comm, MPI_STATUS_IGNORE));
+        if (kind == DONE) {
+            return;
+        }
+        int64_t now = timer_now_ns();
+        if (fit != NULL) {
+            now += (int64_t)llround(clock_fit_predict(fit, now));
+        }
+        MPI_CHECK(MPI_Send(&now, 1, MPI_INT64_T, partner, TAG, comm));
+    }
+}
+
+/* ---- a tree of ranks ---- */
+
+static int rounds_of(int size) {
+    int rounds = 0;
+    while (INT64_C(1) << rounds < size) {
+        rounds++;
+    }
+    return rounds;
+}
+
+/*
+ * Binomial tree from rank 0 of comm: in round k the ranks below 2^k, which know, answer those 2^k above them. between(model, comm,
+ * parent, context) on the one that asks must end with tell_done; answers are corrected by fit, which the asking may have changed.
+ */
+typedef void tree_ask(clock_model *model, MPI_Comm comm, int parent, void *context);
+
+static void walk_tree(clock_model *model, MPI_Comm comm, tree_ask *ask, void *context, const struct clock_fit *fit) {
+    int own = 0;
+    int size = 0;
+    MPI_CHECK(MPI_Comm_rank(comm, &own));
+    MPI_CHECK(MPI_Comm_size(comm, &size));
+    for (int round = 0; round < rounds_of(size); round++) {
+        int64_t distance = INT64_C(1) << round;
+        if (own < distance && own + distance < size) {
+            answer_offset(comm, (int)(own + distance), fit);
+        } else if (own >= distance && own < 2 * distance) {
+            ask(model, comm, (int)(own - distance), context);
+            tell_done(comm, (int)(own - distance));
+        }
+    }
+}
+
+/* Between groups. The line so far says what to expect; what is far from it is measured again, in case it was only disturbed. */
+struct between {
+    struct clock_fit fit; /* a copy: with the new measurement, when there is one */
+    struct clock_point point;
+};
+
+static void ask_between(clock_model *model, MPI_Comm comm, int parent, void *context) {
+    struct between *between = context;
+    double excess = 0;
+    for (int look = 0; look < LOOKS; look++) {
+        between->point = measure_offset(model, comm, parent);
+        excess = clock_fit_excess(&between->fit, between->point);
+        if (excess <= 0) {
+            break;
+        }
+    }
+    if (excess > 0) {
+        refuse(model, "the clock of rank %d is %.3f ms from where its drift could have brought it: it, or that of rank 0, was set", model->rank,
+               (between->point.offset - clock_fit_predict(&between->fit, between->point.local)) / 1e6);
+    }
+    clock_fit_add(&between->fit, between->point);
+}
+
+/* Within a group: the smallest offset that some look saw, and what it is beyond the error of that look. */
+struct within {
+    double offset;
+    double contradiction;
+    double trip;
+};
+
+static void ask_within(clock_model *model, MPI_Comm comm, int parent, void *context) {
+    struct within *within = context;
+    for (int look = 0; look < LOOKS; look++) {
+        struct clock_point point = measure_offset(model, comm, parent);
+        double offset = fabs(point.offset);
+        double contradiction = fmax(offset - point.trip / 2, 0);
+        if (look == 0 || offset < within->offset) {
+            *within = (struct within){offset, contradiction, point.trip};
+        }
+        if (within->contradiction <= SHARED_NS) {
+            break;
+        }
+    }
+}
+
+/* ---- groups ---- */
+
+static void ask_parent(clock_model *model, MPI_Comm comm, int parent, void *context) {
+    int *agrees_with = context;
+    struct within within = {0};
+    ask_within(model, comm, parent, &within);
+    if (within.contradiction <= SHARED_NS) {
+        *agrees_with = parent;
+    }
+}
+
+/*
+ * Ranks whose clock differs all the same (virtual machines that are copies of one) get groups of their own. One walk finds those that agree
+ * with the first, by way of their parents; the others walk again among themselves. After MOST_WALKS the rest are taken apart as they are, which
+ * may make more groups than there are clocks, never fewer.
+ */
+static void split_by_clock(clock_model *model, MPI_Comm same, MPI_Comm *out) {
+    enum { MOST_WALKS = 4 };
+    MPI_Comm left = MPI_COMM_NULL;
+    int size = 0;
+    MPI_CHECK(MPI_Comm_dup(same, &left));
+    for (int walk = 1; ; walk++) {
+        int own = 0;
+        MPI_CHECK(MPI_Comm_rank(left, &own));
+        MPI_CHECK(MPI_Comm_size(left, &size));
+        int root = own;
+        walk_tree(model, left, ask_parent, &root, NULL);
+        int *parents = fail_alloc((size_t)size, sizeof *parents);
+        MPI_CHECK(MPI_Allgather(&root, 1, MPI_INT, parents, 1, MPI_INT, left));
+        while (parents[root] != root) {
+            root = parents[root];
+        }
+        free(parents);
+        MPI_Comm next = MPI_COMM_NULL;
+        int colour = walk < MOST_WALKS ? root > 0 : root;
+        MPI_CHECK(MPI_Comm_split(left, colour, own, &next));
+        MPI_CHECK(MPI_Comm_set_errhandler(next, MPI_ERRORS_RETURN));
+        MPI_CHECK(MPI_Comm_free(&left));
+        if (root == 0 || walk == MOST_WALKS) {
+            *out = next;
+            return;
+        }
+        left = next;
+    }
+}
+
+/* ---- the model ---- */
+
+/* Collective. Every rank's doubts become everybody's: the text of the lowest rank that has one. */
+static bool agree_on_refusal(clock_model *model) {
+    int first = model->own_refusal[0] != '\0' ? model->rank : model->ranks;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, model->world));
+    if (first == model->ranks) {
+        return true;
+    }
+    memcpy(model->refusal, model->own_refusal, sizeof model->refusal);
+    MPI_CHECK(MPI_Bcast(model->refusal, sizeof model->refusal, MPI_CHAR, first, model->world));
+    model->quality.method = CLOCK_NONE;
+    return false;
+}
+
+clock_model *clock_create(MPI_Comm world, const char *identity) {
+    clock_model *model = fail_alloc(1, sizeof *model);
+    model->quality.refusal = model->refusal;
+    model->quality.clocks = 1;
+    model->leaders = MPI_COMM_NULL;
+    MPI_CHECK(MPI_Comm_dup(world, &model->world));
+    MPI_CHECK(MPI_Comm_rank(world, &model->rank));
+    MPI_CHECK(MPI_Comm_size(world, &model->ranks));
+    int64_t backwards_ns = 0;
+    if (timer_runs_backwards(MONOTONIC_READINGS, &backwards_ns)) {
+        refuse(model, "the clock of rank %d goes backwards, by %" PRId64 " ns", model->rank, backwards_ns);
+    }
+    MPI_Comm same = MPI_COMM_NULL;
+    group_split(world, identity, &same);
+    split_by_clock(model, same, &model->group);
+    MPI_CHECK(MPI_Comm_free(&same));
+
+    int group_rank = 0;
+    int group_size = 0;
+    MPI_CHECK(MPI_Comm_rank(model->group, &group_rank));
+    MPI_CHECK(MPI_Comm_size(model->group, &group_size));
+    MPI_CHECK(MPI_Comm_split(world, group_rank == 0 ? 0 : MPI_UNDEFINED, model->rank, &model->leaders));
+    if (model->leaders != MPI_COMM_NULL) {
+        MPI_CHECK(MPI_Comm_set_errhandler(model->leaders, MPI_ERRORS_RETURN));
+        MPI_CHECK(MPI_Comm_size(model->leaders, &model->quality.clocks));
+    }
+    MPI_CHECK(MPI_Bcast(&model->quality.clocks, 1, MPI_INT, 0, world));
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &group_size, 1, MPI_INT, MPI_MAX, world));
+    model->quality.rounds = rounds_of(model->quality.clocks) + rounds_of(group_size);
+    model->quality.method = model->quality.clocks > 1 ? CLOCK_INTERPOLATED : CLOCK_SHARED;
+    if (agree_on_refusal(model) && clock_synchronise(model)) {
+        clock_establish(model, FIRST_BASELINE_SECONDS);
+    }
+    return model;
+}
+
+clock_model *clock_create_none(void) {
+    clock_model *model = fail_alloc(1, sizeof *model);
+    model->quality.refusal = model->refusal;
+    model->quality.clocks = 1;
+    model->quality.method = CLOCK_NONE;
+    model->leaders = MPI_COMM_NULL;
+    model->group = MPI_COMM_NULL;
+    model->world = MPI_COMM_NULL;
+    return model;
+}
+
+static void free_comm(MPI_Comm *comm) {
+    if (*comm != MPI_COMM_NULL) {
+        MPI_CHECK(MPI_Comm_free(comm));
+    }
+}
+
+void clock_destroy(clock_model *model) {
+    if (model != NULL) {
+        free_comm(&model->leaders);
+        free_comm(&model->group);
+        free_comm(&model->world);
+        free(model);
+    }
+}
+
+/* What one exchange over all ranks says, against the line before it. */
+struct exchanged {
+    struct between between;
+    struct within within;
+};
+
+/* Collective: measures between groups, then within them. Each group's new line is the same on all its ranks. */
+static struct exchanged exchange_offsets(clock_model *model) {
+    struct exchanged seen = {.between = {.fit = model->fit}};
+    if (model->leaders != MPI_COMM_NULL) {
+        seen.between.point.local = timer_now_ns(); /* rank 0: it asks nobody, its offset is 0 */
+        if (model->rank == 0) {
+            clock_fit_add(&seen.between.fit, seen.between.point);
+        }
+        walk_tree(model, model->leaders, ask_between, &seen.between, &seen.between.fit);
+    }
+    MPI_CHECK(MPI_Bcast(&seen.between, sizeof seen.between, MPI_BYTE, 0, model->group));
+    walk_tree(model, model->group, ask_within, &seen.within, NULL);
+    return seen;
+}
+
+bool clock_synchronise(clock_model *model) {
+    phase_enter(PHASE_CLOCK);
+    if (model->quality.method == CLOCK_NONE) {
+        return false;
+    }
+    int64_t begin = timer_now_ns();
+    struct exchanged seen = exchange_offsets(model);
+    struct clock_point point = seen.between.point;
+    double disagreement = seen.within.contradiction;
+    if (disagreement > NOT_SHARED_NS) {
+        refuse(model, "the clock of rank %d, which it shared with others, is %.3f ms away from theirs", model->rank, disagreement / 1e6);
+    }
+    bool good = agree_on_refusal(model);
+    if (clock_fit_baseline_ns(&model->fit) >= CLOCK_FIT_BASELINE_NS) {
+        disagreement = fmax(disagreement, fabs(point.offset - clock_fit_predict(&model->fit, point.local)));
+    }
+    const bool first = model->fit.measurements == 0;
+    const int64_t since_ns = point.local - model->fit.last.local;
+    if (good) {
+        model->fit = seen.between.fit;
+    }
+    double largest[3] = {disagreement, fmax(point.trip, seen.within.trip), fabs(model->fit.slope) * 1e6};
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, largest, 3, MPI_DOUBLE, MPI_MAX, model->world));
+
+    struct clock_quality *quality = &model->quality;
+    quality->residual_ns = largest[0];
+    quality->worst_residual_ns = fmax(quality->worst_residual_ns, largest[0]);
+    quality->shortest_trip_ns = largest[1];
+    quality->longest_trip_ns = fmax(quality->longest_trip_ns, largest[1]);
+    quality->drift_ppm = largest[2];
+    quality->synchronisations++;
+    /* Extrapolation no further than the baseline is long; half as far where the residual was twice the budget, at most twice as far. */
+    double trusted = first ? 0 : (double)since_ns * fmin(RESIDUAL_BUDGET_NS / fmax(quality->residual_ns, 1), 2);
+    trusted = fmin(trusted, (double)clock_fit_baseline_ns(&model->fit));
+    model->interval_ns = (int64_t)fmin(fmax(trusted, (double)LEAST_INTERVAL_NS), (double)MOST_INTERVAL_NS);
+    quality->seconds += (double)(timer_now_ns() - begin) / 1e9;
+    return good;
+}
+
+void clock_forget_residual(clock_model *model) {
+    model->quality.worst_residual_ns = 0;
+}
+
+bool clock_due(const clock_model *model) {
+    return model->quality.method == CLOCK_INTERPOLATED && timer_now_ns() - model->fit.last.local > model->interval_ns;
+}
+
+bool clock_establish(clock_model *model, double baseline_seconds) {
+    while (model->quality.method == CLOCK_INTERPOLATED) {
+        double left = baseline_seconds - (double)clock_fit_baseline_ns(&model->fit) / 1e9;
+        MPI_CHECK(MPI_Bcast(&left, 1, MPI_DOUBLE, 0, model->world));
+        if (left <= 0) {
+            break;
+        }
+        timer_sleep(fmin(left + 1e-3, baseline_seconds / STEPS_OF_BASELINE));
+        clock_synchronise(model);
+    }
+    return model->quality.method != CLOCK_NONE;
+}
+
+struct clock_residual clock_verify(clock_model *model) {
+    if (model->quality.method == CLOCK_NONE) {
+        return (struct clock_residual){NAN, NAN};
+    }
+    struct exchanged seen = exchange_offsets(model);
+    struct clock_point point = seen.between.point;
+    double largest[2] = {fmax(seen.within.offset, fabs(point.offset - clock_fit_predict(&model->fit, point.local))),
+                         fmax(seen.within.offset, fabs(point.offset - model->fit.offset))};
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, largest, 2, MPI_DOUBLE, MPI_MAX, model->world));
+    return (struct clock_residual){largest[0], largest[1]};
+}
+
+struct clock_quality clock_quality_of(const clock_model *model) {
+    struct clock_quality quality = model->quality;
+    quality.baseline_seconds = quality.method == CLOCK_INTERPOLATED ? (double)clock_fit_baseline_ns(&model->fit) / 1e9 : 0;
+    return quality;
+}
+
+int64_t clock_to_global(const clock_model *model, int64_t local) {
+    return local + (int64_t)llround(clock_fit_predict(&model->fit, local));
+}
+
+int64_t clock_interpolate(const clock_model *model, int64_t local) {
+    return local + (int64_t)llround(clock_fit_interpolate(&model->fit, local));
+}
+
+int64_t clock_to_local(const clock_model *model, int64_t global) {
+    /* The line takes a local time; the offset changes by parts per million, so one correction is exact to under a nanosecond. */
+    int64_t guess = global - (int64_t)llround(model->fit.offset);
+    return global - (int64_t)llround(clock_fit_predict(&model->fit, guess));
+}
