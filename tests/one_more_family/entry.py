@@ -13,7 +13,7 @@ from postprocess.drawing.text import duration
 from postprocess.families import axes
 from postprocess.families.family import STATE, Axis, Family, Found, Launches, Metric, Page, Section, TableFile
 from postprocess.records.header import repeat_of
-from postprocess.records.record import Kept, Point, Record, check_family
+from postprocess.records.record import Point, Record, RecordFile, check_family
 from postprocess.records.run import Run
 
 FAMILY = "round_trip"
@@ -26,7 +26,7 @@ COLUMNS = (*(one.name for one in AXES), "t_round_trip_ns", *STATE, "record")
 
 
 @dataclass(frozen=True)
-class RoundTrips(Kept):
+class RoundTrips(RecordFile):
     """A record of this family."""
 
     points: tuple[Point, ...]
