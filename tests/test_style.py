@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -26,3 +27,13 @@ def test_clean(folder: str, words: str) -> None:
     command = [sys.executable, "-m", *words.split()]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT / folder, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_c_sources_are_formatted() -> None:
+    """As `.clang-format` says. Folders in which Spack builds are not ours."""
+    sources = ROOT / "benchmarks"
+    own = [path for path in sources.iterdir() if not path.name.startswith(("build-", "spack-build-"))]
+    files = sorted(str(path) for folder in own for path in folder.rglob("*.[ch]"))
+    command = [str(Path(sys.executable).parent / "clang-format"), "--dry-run", "--Werror", *files]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr

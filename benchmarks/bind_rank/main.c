@@ -3,9 +3,9 @@
  *
  *     mpiexec -n 2 bind_rank VARIABLE 0,1:2,3 PROGRAM [WORD...]
  *
- * For launchers that cannot be told CPUs by the kernel's numbers. VARIABLE, which the launcher sets, holds the number of the rank
- * among those of its node; the lists, one for each, are as the kernel writes them and stand between colons. What PROGRAM starts, an MPI library's threads too, is on
- * these CPUs from its first instruction on.
+ * For launchers that cannot be told CPUs by the kernel's numbers. VARIABLE, which the launcher sets, holds the number
+ * of the rank among those of its node; the lists, one for each, are as the kernel writes them and stand between colons.
+ * What PROGRAM starts, an MPI library's threads too, is on these CPUs from its first instruction on.
  */
 #include "fail.h"
 #include "topology.h"
@@ -53,7 +53,8 @@ int main(int count, char **words) {
     char *list = list_of(words[WORD_LISTS], rank);
     struct topology_cpus cpus;
     if (list == NULL) {
-        fail_die("there are more ranks on this node than lists of CPUs: no list for rank %ld in '%s'", rank, words[WORD_LISTS]);
+        fail_die("there are more ranks on this node than lists of CPUs: no list for rank %ld in '%s'", rank,
+                 words[WORD_LISTS]);
     }
     if (!topology_cpus_parse(list, &cpus) || topology_cpus_count(&cpus) == 0) {
         fail_die("'%s' is no list of CPUs, such as 0-3,8", list);

@@ -1,8 +1,9 @@
 /*
- * compute_alone - the computation of mpi_impact without MPI: t_comp_ref of r_mpi_impact (Denis 2022, section 3.2.1, equation 2).
+ * compute_alone - the computation of mpi_impact without MPI: t_comp_ref of r_mpi_impact (Denis 2022, section 3.2.1,
+ * equation 2).
  *
- * Started by the launcher that starts mpi_impact, with the same options of binding: as many processes, of which each computes on the CPUs
- * of its namesake. Linked without MPI: a library that is only loaded may have an effect as well.
+ * Started by the launcher that starts mpi_impact, with the same options of binding: as many processes, of which each
+ * computes on the CPUs of its namesake. Linked without MPI: a library that is only loaded may have an effect as well.
  */
 #include "build_info.h"
 #include "compute.h"
@@ -41,23 +42,45 @@ static struct settings {
 } settings = {.rank = NO_RANK, .wait_seconds = 60};
 
 static const struct option_entry entries[] = {
-    {.name = "like", .kind = OPTION_TEXT, .target = &settings.like, .value_name = "FILE",
+    {.name = "like",
+     .kind = OPTION_TEXT,
+     .target = &settings.like,
+     .value_name = "FILE",
      .help = "record of a launch of mpi_impact: processes, threads, CPUs, work and repetitions are taken from it"},
-    {.name = "record", .kind = OPTION_TEXT, .target = &settings.record, .value_name = "FILE",
-     .help = "the records, JSON Lines, one of each process: FILE.0, FILE.1, ...; must not exist. In a folder that all processes see"},
-    {.name = "rank", .kind = OPTION_INTEGER, .target = &settings.rank, .minimum = 0, .maximum = 2147483646, .value_name = "N",
+    {.name = "record",
+     .kind = OPTION_TEXT,
+     .target = &settings.record,
+     .value_name = "FILE",
+     .help = "the records, JSON Lines, one of each process: FILE.0, FILE.1, ...; must not exist. In a folder that all "
+             "processes see"},
+    {.name = "rank",
+     .kind = OPTION_INTEGER,
+     .target = &settings.rank,
+     .minimum = 0,
+     .maximum = 2147483646,
+     .value_name = "N",
      .help = "which process this is; default: what the launcher says in its environment"},
-    {.name = "rank-variables", .kind = OPTION_TEXT, .target = &settings.rank_variables, .value_name = "LIST",
-     .help = "variables in which the launcher may say which process this is, comma-separated; looked at in their order, and before "
+    {.name = "rank-variables",
+     .kind = OPTION_TEXT,
+     .target = &settings.rank_variables,
+     .value_name = "LIST",
+     .help = "variables in which the launcher may say which process this is, comma-separated; looked at in their "
+             "order, and before "
              "PMI_RANK, PMIX_RANK and SLURM_PROCID"},
-    {.name = "wait-seconds", .kind = OPTION_REAL, .target = &settings.wait_seconds, .minimum = 0.1, .maximum = 3600, .value_name = "S",
+    {.name = "wait-seconds",
+     .kind = OPTION_REAL,
+     .target = &settings.wait_seconds,
+     .minimum = 0.1,
+     .maximum = 3600,
+     .value_name = "S",
      .help = "how long to wait for the other processes of this host to get ready; default: 60"},
     {.name = "version", .kind = OPTION_FLAG, .target = &settings.version, .help = "print the version and end"},
     {.name = "help", .kind = OPTION_FLAG, .target = &settings.help, .help = "print this and end"},
     {.name = NULL},
 };
 
-/* What process managers call a process's rank: PMI, PMIx, and last a batch system, whose variable may be that of the launcher itself. */
+/* What process managers call a process's rank: PMI, PMIx, and last a batch system, whose variable may be that of the
+ * launcher itself. */
 static const char general_rank_variables[] = "PMI_RANK,PMIX_RANK,SLURM_PROCID";
 
 /* One process. */
@@ -93,9 +116,12 @@ static int find_rank(char *error, size_t error_size) {
         return (int)settings.rank;
     }
     int rank = NO_RANK;
-    if (!names_find(settings.rank_variables, read_rank, &rank) && !names_find(general_rank_variables, read_rank, &rank)) {
-        snprintf(error, error_size, "no launcher says which process this is (%s); start it with mpiexec, and name its variable with "
-                 "--rank-variables, or give --rank N", general_rank_variables);
+    if (!names_find(settings.rank_variables, read_rank, &rank) &&
+        !names_find(general_rank_variables, read_rank, &rank)) {
+        snprintf(error, error_size,
+                 "no launcher says which process this is (%s); start it with mpiexec, and name its variable with "
+                 "--rank-variables, or give --rank N",
+                 general_rank_variables);
     }
     return rank;
 }
@@ -144,15 +170,16 @@ static bool write_header(const struct process *process) {
 }
 
 static bool write_footer(const struct process *process) {
-    return record_write_footer(process->record, &(struct record_footer){.complete = true,
-                                                                        .reason = "",
-                                                                        .points = record_points(process->record),
-                                                                        .wall_seconds = (double)(timer_now_ns() - process->began) / 1e9,
-                                                                        .measured_seconds = NAN,
-                                                                        .clock_residual_ns = NAN,
-                                                                        .clock_synchronisations = RECORD_UNKNOWN,
-                                                                        .clock_synchronisation_seconds = NAN,
-                                                                        .clock_refusal = ""});
+    return record_write_footer(process->record,
+                               &(struct record_footer){.complete = true,
+                                                       .reason = "",
+                                                       .points = record_points(process->record),
+                                                       .wall_seconds = (double)(timer_now_ns() - process->began) / 1e9,
+                                                       .measured_seconds = NAN,
+                                                       .clock_residual_ns = NAN,
+                                                       .clock_synchronisations = RECORD_UNKNOWN,
+                                                       .clock_synchronisation_seconds = NAN,
+                                                       .clock_refusal = ""});
 }
 
 /* Threads on the CPUs of their namesakes. false and one line where the system refuses, or does something else. */
@@ -167,8 +194,11 @@ static bool bind_threads(struct process *process, char *error, size_t error_size
         return true;
     }
     char *text = topology_cpus_format(&process->cpus);
-    snprintf(error, error_size, "threads cannot be bound where those of rank %d of '%s' were: this process may use CPUs %s; start it with the "
-             "same options of binding", process->rank, settings.like, text);
+    snprintf(
+        error, error_size,
+        "threads cannot be bound where those of rank %d of '%s' were: this process may use CPUs %s; start it with the "
+        "same options of binding",
+        process->rank, settings.like, text);
     free(text);
     return false;
 }
@@ -206,8 +236,8 @@ static int measure(struct process *process) {
     }
     impact_prepare(process->team, &process->like.plan);
     struct impact_samples *samples = impact_samples_create(&process->like.plan);
-    const bool met = rendezvous_wait(settings.record, process->rank, process->like.neighbours, process->like.neighbour_count,
-                                     settings.wait_seconds, &begin, error, sizeof error);
+    const bool met = rendezvous_wait(settings.record, process->rank, process->like.neighbours,
+                                     process->like.neighbour_count, settings.wait_seconds, &begin, error, sizeof error);
     bool written = true;
     if (met) {
         impact_measure(process->team, &process->like.plan, begin, samples);
@@ -276,8 +306,10 @@ int main(int argc, char **argv) {
         char *options = options_describe(entries);
         printf("usage: mpiexec -n RANKS compute_alone --like FILE --record FILE [OPTION]...\n\n"
                "The computation of mpi_impact in a program that is linked without MPI: the reference of r_mpi_impact\n"
-               "(Denis et al. 2022, equation 2). Start it with the launcher, and the options of binding, of mpi_impact.\n\n"
-               "options:\n%s\nexit codes: 0 good; 1 a process that did not come, or a full disk; 2 wrong use\n", options);
+               "(Denis et al. 2022, equation 2). Start it with the launcher, and the options of binding, of "
+               "mpi_impact.\n\n"
+               "options:\n%s\nexit codes: 0 good; 1 a process that did not come, or a full disk; 2 wrong use\n",
+               options);
         free(options);
         return GOOD;
     }

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-/* A slot is this much longer than the work in it is expected to take: who was held up is back in step at the next one. */
+/* A slot is this much longer than the work in it is expected to take: who was held up is back in step at the next one.
+ */
 static const double slot_margin = 1.1;
 enum { SLOT_MARGIN_NS = 2000000 };
 
@@ -26,7 +27,8 @@ static int64_t expected_ns(const struct impact_target *target) {
 
 void impact_schedule(struct impact_plan *plan, double seconds, int64_t most_repetitions) {
     double left = seconds * 1e9;
-    /* The longest first: they get one repetition whatever it takes, and what is left is divided among the shorter ones. */
+    /* The longest first: they get one repetition whatever it takes, and what is left is divided among the shorter ones.
+     */
     for (size_t i = plan->count; i-- > 0;) {
         struct impact_target *target = &plan->targets[i];
         const double time = (double)expected_ns(target);
@@ -34,7 +36,8 @@ void impact_schedule(struct impact_plan *plan, double seconds, int64_t most_repe
         double repetitions = floor(left / (double)(i + 1) / slot_margin / time) - (double)target->warmup_repetitions;
         repetitions = fmin(fmax(repetitions, fmax(1, floor(LEAST_NS / time))), (double)most_repetitions);
         target->repetitions = (int64_t)repetitions;
-        target->slot_ns = (int64_t)(slot_margin * time * (double)(target->repetitions + target->warmup_repetitions)) + SLOT_MARGIN_NS;
+        target->slot_ns =
+            (int64_t)(slot_margin * time * (double)(target->repetitions + target->warmup_repetitions)) + SLOT_MARGIN_NS;
         left = fmax(left - (double)target->slot_ns, 0);
     }
 }
@@ -96,11 +99,12 @@ static bool parse_target(const json_value *value, struct impact_target *target) 
     const char *status = json_string(json_member(calibration, "status"));
     int64_t size = 0;
     int64_t time = 0;
-    if (!parse_count(value, "comp_target_ns", 1, &target->target_ns) || !parse_count(value, "work_size", 1, &size) || status == NULL ||
-        !calibrate_status_parse(status, &target->calibration.status) ||
+    if (!parse_count(value, "comp_target_ns", 1, &target->target_ns) || !parse_count(value, "work_size", 1, &size) ||
+        status == NULL || !calibrate_status_parse(status, &target->calibration.status) ||
         !parse_count(calibration, "time_ns", 0, &time) ||
         !parse_count(value, "warmup_repetitions", 0, &target->warmup_repetitions) ||
-        !parse_count(value, "repetitions", 1, &target->repetitions) || !parse_count(value, "slot_ns", 1, &target->slot_ns)) {
+        !parse_count(value, "repetitions", 1, &target->repetitions) ||
+        !parse_count(value, "slot_ns", 1, &target->slot_ns)) {
         return false;
     }
     target->work_size = (uint64_t)size;
@@ -129,7 +133,8 @@ bool impact_plan_parse(const json_value *value, struct impact_plan *plan, char *
     plan->targets = fail_alloc(plan->count, sizeof *plan->targets);
     for (size_t i = 0; i < plan->count; i++) {
         if (!parse_target(json_item(targets, i), &plan->targets[i])) {
-            snprintf(error, error_size, "target %zu of the plan needs times, a size, a calibration and repetitions above 0", i);
+            snprintf(error, error_size,
+                     "target %zu of the plan needs times, a size, a calibration and repetitions above 0", i);
             impact_plan_free(plan);
             return false;
         }
@@ -173,7 +178,8 @@ int64_t impact_utc_ns(void) {
     return (int64_t)now.tv_sec * INT64_C(1000000000) + (int64_t)now.tv_nsec;
 }
 
-/* Computes, uncounted, until a local time: works of the size that fits, of the smallest size once that does not, then spins. */
+/* Computes, uncounted, until a local time: works of the size that fits, of the smallest size once that does not, then
+ * spins. */
 static void fill(compute_team *team, const struct impact_plan *plan, size_t near, int64_t until) {
     const struct impact_target *choices[] = {&plan->targets[near], &plan->targets[0]};
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
@@ -185,8 +191,10 @@ static void fill(compute_team *team, const struct impact_plan *plan, size_t near
     }
 }
 
-void impact_measure(compute_team *team, const struct impact_plan *plan, int64_t begin_utc_ns, struct impact_samples *samples) {
-    const int64_t offset = impact_utc_ns() - timer_now_ns(); /* one clock times everything; the other one places it in the day */
+void impact_measure(compute_team *team, const struct impact_plan *plan, int64_t begin_utc_ns,
+                    struct impact_samples *samples) {
+    const int64_t offset =
+        impact_utc_ns() - timer_now_ns(); /* one clock times everything; the other one places it in the day */
     int64_t slot = begin_utc_ns - offset;
     fill(team, plan, 0, slot);
     for (size_t i = 0; i < plan->count; i++) {
@@ -204,8 +212,8 @@ void impact_measure(compute_team *team, const struct impact_plan *plan, int64_t 
     }
 }
 
-bool impact_write_point(record_file *record, const struct impact_plan *plan, size_t index, size_t ranks, const int64_t *windows,
-                        const int64_t *t_comp_ns) {
+bool impact_write_point(record_file *record, const struct impact_plan *plan, size_t index, size_t ranks,
+                        const int64_t *windows, const int64_t *t_comp_ns) {
     const struct impact_target *target = &plan->targets[index];
     json_line *parameters = json_line_create();
     json_open_object(parameters, NULL);

@@ -1,10 +1,12 @@
 /*
- * impact - the computation whose slowdown by an idle MPI library is asked for (Denis 2022, section 3.2.1, equation 2): the same code in
- * mpi_impact, between MPI_Init and MPI_Finalize, and in compute_alone, which is linked without MPI. Nothing here knows MPI.
+ * impact - the computation whose slowdown by an idle MPI library is asked for (Denis 2022, section 3.2.1, equation 2):
+ * the same code in mpi_impact, between MPI_Init and MPI_Finalize, and in compute_alone, which is linked without MPI.
+ * Nothing here knows MPI.
  *
- * Processes cannot synchronise without MPI, and must nonetheless compute at the same time, because they share memory and caches. So they
- * follow a timetable by the time of day: every target time has a slot, somewhat longer than its repetitions take, and who is done before
- * the slot ends goes on computing, uncounted, until the next one begins. When the counted repetitions began and ended is recorded.
+ * Processes cannot synchronise without MPI, and must nonetheless compute at the same time, because they share memory
+ * and caches. So they follow a timetable by the time of day: every target time has a slot, somewhat longer than its
+ * repetitions take, and who is done before the slot ends goes on computing, uncounted, until the next one begins. When
+ * the counted repetitions began and ended is recorded.
  */
 #ifndef CAMPAIGN_IMPACT_H
 #define CAMPAIGN_IMPACT_H
@@ -21,9 +23,9 @@
 /* What is done for one target time, the same in every process of every launch. */
 struct impact_target {
     int64_t target_ns;
-    uint64_t work_size;                    /* of each thread, as compute_run takes it */
-    struct calibrate_result calibration;   /* how its size was found */
-    int64_t warmup_repetitions;            /* uncounted, at the beginning of the slot */
+    uint64_t work_size;                  /* of each thread, as compute_run takes it */
+    struct calibrate_result calibration; /* how its size was found */
+    int64_t warmup_repetitions;          /* uncounted, at the beginning of the slot */
     int64_t repetitions;
     int64_t slot_ns;
 };
@@ -41,8 +43,8 @@ struct impact_samples {
     int64_t *t_comp_ns;   /* [repetitions]: the slowest thread of this process */
 };
 
-/* Fills in repetitions, warm-ups and slots of targets whose calibration is known: about this long in all, at most so many repetitions each, at
- * least one, or what fits into 50 ms. */
+/* Fills in repetitions, warm-ups and slots of targets whose calibration is known: about this long in all, at most so
+ * many repetitions each, at least one, or what fits into 50 ms. */
 void impact_schedule(struct impact_plan *plan, double seconds, int64_t most_repetitions);
 
 /* From the beginning of the first slot to the end of the last, ns. */
@@ -67,12 +69,14 @@ void impact_prepare(compute_team *team, const struct impact_plan *plan);
 int64_t impact_utc_ns(void);
 
 /* The timetable, from this time of day on. Returns when its last slot is over. */
-void impact_measure(compute_team *team, const struct impact_plan *plan, int64_t begin_utc_ns, struct impact_samples *samples);
+void impact_measure(compute_team *team, const struct impact_plan *plan, int64_t begin_utc_ns,
+                    struct impact_samples *samples);
 
 /*
- * The line of one target: windows is [ranks][2], begin and end; t_comp_ns [ranks][repetitions]. false: the disk refused.
+ * The line of one target: windows is [ranks][2], begin and end; t_comp_ns [ranks][repetitions]. false: the disk
+ * refused.
  */
-bool impact_write_point(record_file *record, const struct impact_plan *plan, size_t index, size_t ranks, const int64_t *windows,
-                        const int64_t *t_comp_ns);
+bool impact_write_point(record_file *record, const struct impact_plan *plan, size_t index, size_t ranks,
+                        const int64_t *windows, const int64_t *t_comp_ns);
 
 #endif

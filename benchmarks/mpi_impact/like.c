@@ -38,13 +38,15 @@ static void find_neighbours(const json_value *placements, int rank, struct like 
     }
 }
 
-static bool read_header(const json_value *root, const char *path, int rank, struct like *like, char *error, size_t error_size) {
+static bool read_header(const json_value *root, const char *path, int rank, struct like *like, char *error,
+                        size_t error_size) {
     const char *schema = json_string(json_member(root, "schema"));
     const char *benchmark = json_string(json_member(root, "benchmark"));
     uint64_t ranks = 0;
     uint64_t threads = 0;
     char fault[256] = "";
-    if (schema == NULL || strcmp(schema, RECORD_SCHEMA) != 0 || benchmark == NULL || strcmp(benchmark, "mpi_impact") != 0) {
+    if (schema == NULL || strcmp(schema, RECORD_SCHEMA) != 0 || benchmark == NULL ||
+        strcmp(benchmark, "mpi_impact") != 0) {
         snprintf(error, error_size, "'%s' is no record of mpi_impact; make one with mpi_impact --record", path);
         return false;
     }
@@ -56,12 +58,13 @@ static bool read_header(const json_value *root, const char *path, int rank, stru
     like->ranks = (int)ranks;
     like->threads = (int)threads;
     if (rank >= like->ranks) {
-        snprintf(error, error_size, "rank %d: that launch, '%s', had %d rank%s; start as many processes", rank, path, like->ranks,
-                 like->ranks == 1 ? "" : "s");
+        snprintf(error, error_size, "rank %d: that launch, '%s', had %d rank%s; start as many processes", rank, path,
+                 like->ranks, like->ranks == 1 ? "" : "s");
         return false;
     }
     if (!read_cpus(json_item(json_member(root, "placement"), (size_t)rank), like)) {
-        snprintf(error, error_size, "'%s' does not say on which CPUs the %d threads of rank %d computed", path, like->threads, rank);
+        snprintf(error, error_size, "'%s' does not say on which CPUs the %d threads of rank %d computed", path,
+                 like->threads, rank);
         return false;
     }
     find_neighbours(json_member(root, "placement"), rank, like);

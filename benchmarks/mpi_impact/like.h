@@ -1,6 +1,6 @@
 /*
- * like - what a launch of mpi_impact did, read from its record, so that a process without MPI does the same: as many processes, on the
- * same CPUs, the same work as often. No MPI.
+ * like - what a launch of mpi_impact did, read from its record, so that a process without MPI does the same: as many
+ * processes, on the same CPUs, the same work as often. No MPI.
  */
 #ifndef CAMPAIGN_LIKE_H
 #define CAMPAIGN_LIKE_H
@@ -13,9 +13,9 @@
 
 struct like {
     int ranks;
-    int threads;                  /* computing threads of each rank */
-    struct topology_cpus *cpus;   /* [threads]: where each thread of this rank computed */
-    int *neighbours;              /* ranks of this one's node, itself among them */
+    int threads;                /* computing threads of each rank */
+    struct topology_cpus *cpus; /* [threads]: where each thread of this rank computed */
+    int *neighbours;            /* ranks of this one's node, itself among them */
     size_t neighbour_count;
     struct impact_plan plan;
 };

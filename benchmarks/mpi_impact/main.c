@@ -1,8 +1,9 @@
 /*
  * mpi_impact - how much does an MPI library that has nothing to do slow a computation down?
  *
- * r_mpi_impact = t_comp_passive_mpi / t_comp_ref (Denis 2022, section 3.2.1, equation 2): this program measures the numerator, between
- * MPI_Init and MPI_Finalize, in any configuration; compute_alone, which is linked without MPI, the denominator.
+ * r_mpi_impact = t_comp_passive_mpi / t_comp_ref (Denis 2022, section 3.2.1, equation 2): this program measures the
+ * numerator, between MPI_Init and MPI_Finalize, in any configuration; compute_alone, which is linked without MPI, the
+ * denominator.
  */
 #include "fail.h"
 #include "fail_mpi.h"
@@ -40,20 +41,47 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        {.name = "comp-times", .kind = OPTION_DURATIONS, .target = &s->comp_times, .value_name = "LIST",
+        {.name = "comp-times",
+         .kind = OPTION_DURATIONS,
+         .target = &s->comp_times,
+         .value_name = "LIST",
          .help = "computation times, ascending, with units: 500us,8ms,1s; default: 500us to 1.024s doubling"},
-        {.name = "computation", .kind = OPTION_CHOICE, .target = &s->computation, .choices = compute_names(), .value_name = "NAME",
-         .help = "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s c[i] over vectors larger than "
+        {.name = "computation",
+         .kind = OPTION_CHOICE,
+         .target = &s->computation,
+         .choices = compute_names(),
+         .value_name = "NAME",
+         .help = "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s c[i] "
+                 "over vectors larger than "
                  "the caches"},
-        {.name = "seconds", .kind = OPTION_REAL, .target = &s->seconds, .minimum = 0, .maximum = 1e6, .value_name = "S",
-         .help = "about how long to compute, all computation times together; each gets one repetition at least, short ones 50 ms; default: 6"},
-        {.name = "max-repetitions", .kind = OPTION_INTEGER, .target = &s->max_repetitions, .minimum = 1, .maximum = 100000, .value_name = "N",
+        {.name = "seconds",
+         .kind = OPTION_REAL,
+         .target = &s->seconds,
+         .minimum = 0,
+         .maximum = 1e6,
+         .value_name = "S",
+         .help = "about how long to compute, all computation times together; each gets one repetition at least, short "
+                 "ones 50 ms; default: 6"},
+        {.name = "max-repetitions",
+         .kind = OPTION_INTEGER,
+         .target = &s->max_repetitions,
+         .minimum = 1,
+         .maximum = 100000,
+         .value_name = "N",
          .help = "at most this many of one computation time; default: 50"},
-        {.name = "sizes", .kind = OPTION_TEXT, .target = &s->sizes, .value_name = "FILE",
+        {.name = "sizes",
+         .kind = OPTION_TEXT,
+         .target = &s->sizes,
+         .value_name = "FILE",
          .help = "sizes of the work from this file, nothing is calibrated"},
-        {.name = "save-sizes", .kind = OPTION_TEXT, .target = &s->save_sizes, .value_name = "FILE",
+        {.name = "save-sizes",
+         .kind = OPTION_TEXT,
+         .target = &s->save_sizes,
+         .value_name = "FILE",
          .help = "write the sizes that the calibration found (for --sizes)"},
-        {.name = "calibrate-only", .kind = OPTION_FLAG, .target = &s->calibrate_only,
+        {.name = "calibrate-only",
+         .kind = OPTION_FLAG,
+         .target = &s->calibrate_only,
          .help = "with --save-sizes: end when the sizes are written"},
         {.name = NULL},
     };
@@ -63,15 +91,18 @@ static void describe_options(struct option_entry *entries) {
 
 static void check_settings(const struct settings *s, char *error, size_t error_size) {
     if (s->sizes != NULL && s->save_sizes != NULL) {
-        snprintf(error, error_size, "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
+        snprintf(error, error_size,
+                 "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
     } else if (s->calibrate_only && s->save_sizes == NULL) {
-        snprintf(error, error_size, "--calibrate-only measures nothing; say with --save-sizes where its sizes are to go");
+        snprintf(error, error_size,
+                 "--calibrate-only measures nothing; say with --save-sizes where its sizes are to go");
     }
 }
 
 static struct impact_plan plan_create(const struct settings *s) {
     const bool given = s->comp_times.count > 0;
-    struct impact_plan plan = {.computation = (enum compute_kind)s->computation, .count = given ? s->comp_times.count : DOUBLINGS};
+    struct impact_plan plan = {.computation = (enum compute_kind)s->computation,
+                               .count = given ? s->comp_times.count : DOUBLINGS};
     plan.targets = fail_alloc(plan.count, sizeof *plan.targets);
     for (size_t i = 0; i < plan.count; i++) {
         plan.targets[i].target_ns = given ? s->comp_times.values[i] : first_time_ns << i;
@@ -88,15 +119,16 @@ static void share(struct impact_plan *plan) {
 static bool write_header(struct program *program, const struct impact_plan *plan) {
     char *parameters = impact_plan_parameters(plan);
     char *own = impact_plan_own(plan);
-    const bool good = program_write_header(program, &(struct program_header){.seed = RECORD_UNKNOWN,
-                                                                             .plan = {.parameters = parameters,
-                                                                                      .points = (int64_t)plan->count,
-                                                                                      .budget_seconds = NAN,
-                                                                                      .interval_relative = NAN,
-                                                                                      .min_repetitions = RECORD_UNKNOWN,
-                                                                                      .max_repetitions = RECORD_UNKNOWN,
-                                                                                      .sizes_given = settings.sizes != NULL,
-                                                                                      .own = own}});
+    const bool good =
+        program_write_header(program, &(struct program_header){.seed = RECORD_UNKNOWN,
+                                                               .plan = {.parameters = parameters,
+                                                                        .points = (int64_t)plan->count,
+                                                                        .budget_seconds = NAN,
+                                                                        .interval_relative = NAN,
+                                                                        .min_repetitions = RECORD_UNKNOWN,
+                                                                        .max_repetitions = RECORD_UNKNOWN,
+                                                                        .sizes_given = settings.sizes != NULL,
+                                                                        .own = own}});
     free(parameters);
     free(own);
     return good;
@@ -110,21 +142,24 @@ static void cpu_since(const struct program_cpu *before, struct program_cpu *afte
     after->helper -= before->helper;
 }
 
-/* Collective; rank 0 writes. reason: why the record is not complete, "" where it is. measuring: what threads had of the CPU while the library
- * was idle. false on all ranks: the disk refused. */
+/* Collective; rank 0 writes. reason: why the record is not complete, "" where it is. measuring: what threads had of the
+ * CPU while the library was idle. false on all ranks: the disk refused. */
 static bool write_footer(struct program *program, const char *reason, const struct program_cpu *measuring) {
-    return program_write_footer(program, &(struct program_footer){.reason = reason, .measured_seconds = NAN, .cpu = measuring});
+    return program_write_footer(program,
+                                &(struct program_footer){.reason = reason, .measured_seconds = NAN, .cpu = measuring});
 }
 
 /* Collective: the line of one target, from all ranks' samples. false on all ranks: the disk refused. */
-static bool write_point(struct program *program, const struct impact_plan *plan, size_t index, const struct impact_samples *samples) {
+static bool write_point(struct program *program, const struct impact_plan *plan, size_t index,
+                        const struct impact_samples *samples) {
     const int repetitions = (int)plan->targets[index].repetitions;
     const int64_t window[2] = {samples->begin_utc_ns, samples->end_utc_ns};
     const size_t ranks = (size_t)program->ranks;
     int64_t *windows = program->rank == 0 ? fail_alloc(2 * ranks, sizeof *windows) : NULL;
     int64_t *times = program->rank == 0 ? fail_alloc(ranks * (size_t)repetitions, sizeof *times) : NULL;
     MPI_CHECK(MPI_Gather(window, 2, MPI_INT64_T, windows, 2, MPI_INT64_T, 0, MPI_COMM_WORLD));
-    MPI_CHECK(MPI_Gather(samples->t_comp_ns, repetitions, MPI_INT64_T, times, repetitions, MPI_INT64_T, 0, MPI_COMM_WORLD));
+    MPI_CHECK(
+        MPI_Gather(samples->t_comp_ns, repetitions, MPI_INT64_T, times, repetitions, MPI_INT64_T, 0, MPI_COMM_WORLD));
     bool good = true;
     if (program->rank == 0) {
         good = impact_write_point(program->record, plan, index, ranks, windows, times);
@@ -198,9 +233,11 @@ static bool find_sizes(struct program *program, struct impact_plan *plan) {
     }
     for (size_t i = 0; i < plan->count && error[0] == '\0'; i++) {
         if (plan->targets[i].calibration.status == CALIBRATE_UNREACHABLE) {
-            snprintf(error, sizeof error, "no size of the computation takes %g ms; the closest, %llu, takes %.3f ms: ask for other --comp-times",
-                     (double)plan->targets[i].target_ns / 1e6, (unsigned long long)plan->targets[i].work_size,
-                     plan->targets[i].calibration.time_ns / 1e6);
+            snprintf(
+                error, sizeof error,
+                "no size of the computation takes %g ms; the closest, %llu, takes %.3f ms: ask for other --comp-times",
+                (double)plan->targets[i].target_ns / 1e6, (unsigned long long)plan->targets[i].work_size,
+                plan->targets[i].calibration.time_ns / 1e6);
         }
     }
     if (program->rank == 0 && error[0] == '\0' && settings.save_sizes != NULL) {
@@ -218,7 +255,8 @@ static int run(struct program *program) {
         program->computation = plan.computation;
         program_configure(program, error, sizeof error);
         if (program->rank == 0 && error[0] == '\0' && settings.sizes != NULL) {
-            (void)search_sizes_read(settings.sizes, program, placement_given_up_cores(program->place), &plan, error, sizeof error);
+            (void)search_sizes_read(settings.sizes, program, placement_given_up_cores(program->place), &plan, error,
+                                    sizeof error);
         }
         if (program_prepare(program, error)) {
             share(&plan);
@@ -241,8 +279,10 @@ int main(int argc, char **argv) {
         .configurations = true,
         .clockless = true,
         .help = "usage: mpiexec -n RANKS mpi_impact [OPTION]...\n\n"
-                "Computes, and does nothing else, while the MPI library is idle (Denis et al. 2022, section 3.2.1). Beside\n"
-                "compute_alone, which does the same without MPI, it tells how much the library slows a computation down:\n\n"
+                "Computes, and does nothing else, while the MPI library is idle (Denis et al. 2022, section 3.2.1). "
+                "Beside\n"
+                "compute_alone, which does the same without MPI, it tells how much the library slows a computation "
+                "down:\n\n"
                 "  r_mpi_impact = time in mpi_impact / time in compute_alone; 1: not at all\n\n"
                 "Both in turn, several launches of each: `campaign run --benchmark mpi_impact`.\n",
         .exits = "0 good; 1 a full disk or an MPI error; 2 wrong use",

@@ -35,8 +35,8 @@ static bool has_arrived(const char *base, int rank, int64_t *when_utc_ns) {
     return here;
 }
 
-bool rendezvous_wait(const char *base, int rank, const int *ranks, size_t count, double most_seconds, int64_t *begin_utc_ns, char *error,
-                     size_t error_size) {
+bool rendezvous_wait(const char *base, int rank, const int *ranks, size_t count, double most_seconds,
+                     int64_t *begin_utc_ns, char *error, size_t error_size) {
     char text[32];
     const int length = snprintf(text, sizeof text, "%" PRId64 "\n", impact_utc_ns());
     char *name = name_of(base, rank);
@@ -51,8 +51,11 @@ bool rendezvous_wait(const char *base, int rank, const int *ranks, size_t count,
         int64_t when = 0;
         while (!has_arrived(base, ranks[i], &when)) {
             if (timer_now_ns() > limit) {
-                snprintf(error, error_size, "process %d, one of %zu of this host, did not get ready within %g s: did it end, or is '%s' not on a "
-                         "file system that all of them see?", ranks[i], count, most_seconds, base);
+                snprintf(error, error_size,
+                         "process %d, one of %zu of this host, did not get ready within %g s: did it end, or is '%s' "
+                         "not on a "
+                         "file system that all of them see?",
+                         ranks[i], count, most_seconds, base);
                 return false;
             }
             timer_sleep(look_seconds);

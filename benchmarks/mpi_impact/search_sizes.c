@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Near enough, as in section 5.1: a ratio is made of times that were measured, a target only says where it stands on the axis. */
+/* Near enough, as in section 5.1: a ratio is made of times that were measured, a target only says where it stands on
+ * the axis. */
 static const double tolerance = 0.1;
 
 /* Sizes that are tried for one target. Where one takes long it is measured less often: its times vary less, too. */
@@ -19,7 +20,8 @@ struct job {
     int64_t target_ns;
 };
 
-/* Collective: the slowest thread of all ranks, the shortest of a few repetitions: whatever disturbs one only makes it longer. */
+/* Collective: the slowest thread of all ranks, the shortest of a few repetitions: whatever disturbs one only makes it
+ * longer. */
 static double measure_size(void *context, uint64_t size) {
     const struct job *job = context;
     const int wanted = job->target_ns > LONG_NS ? 1 : 5;
@@ -51,7 +53,8 @@ void search_sizes(const struct program *program, struct impact_plan *plan) {
         struct job job = {.program = program, .target_ns = target->target_ns};
         if (i > 0) {
             const struct impact_target *before = &plan->targets[i - 1];
-            guess = (double)before->work_size * pow((double)target->target_ns / before->calibration.time_ns, 1 / kernel->exponent);
+            guess = (double)before->work_size *
+                    pow((double)target->target_ns / before->calibration.time_ns, 1 / kernel->exponent);
         }
         const struct calibrate_request request = {.target_ns = (double)target->target_ns,
                                                   .tolerance = tolerance,
@@ -60,34 +63,40 @@ void search_sizes(const struct program *program, struct impact_plan *plan) {
                                                   .step = kernel->step,
                                                   .initial_size = guess < (double)most ? (uint64_t)guess : most,
                                                   .exponent = kernel->exponent,
-                                                  .max_measurements = target->target_ns > LONG_NS ? MOST_OF_LONG_ONES : MOST_MEASUREMENTS};
+                                                  .max_measurements = target->target_ns > LONG_NS ? MOST_OF_LONG_ONES
+                                                                                                  : MOST_MEASUREMENTS};
         const struct calibrate_result found = search_run(MPI_COMM_WORLD, &request, measure_size, &job);
         target->work_size = found.size;
         target->calibration = found;
         if (program_prints(program)) {
-            fprintf(stderr, "# calibrated the computation for %g ms: size %llu takes %.3f ms (%+.1f %%, %s, %u measurements)\n",
-                    (double)target->target_ns / 1e6, (unsigned long long)found.size, found.time_ns / 1e6, 100 * found.error_relative,
-                    calibrate_status_name(found.status), found.measurements);
+            fprintf(stderr,
+                    "# calibrated the computation for %g ms: size %llu takes %.3f ms (%+.1f %%, %s, %u measurements)\n",
+                    (double)target->target_ns / 1e6, (unsigned long long)found.size, found.time_ns / 1e6,
+                    100 * found.error_relative, calibrate_status_name(found.status), found.measurements);
         }
     }
 }
 
 /* The plan's targets as a table without collectives. Free its list of work. */
 static struct size_table table_of(const struct program *program, const struct impact_plan *plan, int given_up_cores) {
-    struct size_table table = {.ranks = program->ranks, .threads_per_rank = program->threads, .given_up_cores = given_up_cores,
+    struct size_table table = {.ranks = program->ranks,
+                               .threads_per_rank = program->threads,
+                               .given_up_cores = given_up_cores,
                                .computation = compute_names()[plan->computation]};
     table.work.count = plan->count;
     table.work.entries = fail_alloc(plan->count, sizeof *table.work.entries);
     for (size_t i = 0; i < plan->count; i++) {
         const struct impact_target *target = &plan->targets[i];
-        table.work.entries[i] = (struct size_entry){.target_ns = target->target_ns, .size = target->work_size,
-                                                    .status = target->calibration.status, .time_ns = (int64_t)target->calibration.time_ns};
+        table.work.entries[i] = (struct size_entry){.target_ns = target->target_ns,
+                                                    .size = target->work_size,
+                                                    .status = target->calibration.status,
+                                                    .time_ns = (int64_t)target->calibration.time_ns};
     }
     return table;
 }
 
-bool search_sizes_read(const char *path, const struct program *program, int given_up_cores, struct impact_plan *plan, char *error,
-                       size_t error_size) {
+bool search_sizes_read(const char *path, const struct program *program, int given_up_cores, struct impact_plan *plan,
+                       char *error, size_t error_size) {
     struct size_table table = table_of(program, plan, given_up_cores);
     bool good = sizes_read(path, &table, error, error_size);
     for (size_t i = 0; i < plan->count && good; i++) {
@@ -95,22 +104,26 @@ bool search_sizes_read(const char *path, const struct program *program, int give
         const struct compute_kernel *kernel = &compute_kernels[plan->computation];
         const double needed = compute_bytes(plan->computation, entry->size, program->threads);
         if (entry->size > kernel->most || (program->memory_bytes > 0 && needed > (double)program->memory_bytes)) {
-            snprintf(error, error_size, "sizes file '%s': %s of size %llu needs %.0f MiB on a rank, whose share of memory is %.0f MiB; %llu is "
-                     "the most", path, kernel->name, (unsigned long long)entry->size, needed / 1048576,
-                     (double)program->memory_bytes / 1048576,
-                     (unsigned long long)compute_most(plan->computation, (double)program->memory_bytes, program->threads));
+            snprintf(
+                error, error_size,
+                "sizes file '%s': %s of size %llu needs %.0f MiB on a rank, whose share of memory is %.0f MiB; %llu is "
+                "the most",
+                path, kernel->name, (unsigned long long)entry->size, needed / 1048576,
+                (double)program->memory_bytes / 1048576,
+                (unsigned long long)compute_most(plan->computation, (double)program->memory_bytes, program->threads));
             good = false;
         }
         const double off = entry->time_ns > 0 ? (double)entry->time_ns / (double)entry->target_ns - 1 : 0;
         plan->targets[i].work_size = entry->size;
-        plan->targets[i].calibration =
-            (struct calibrate_result){.status = CALIBRATE_GIVEN, .size = entry->size, .time_ns = (double)entry->time_ns, .error_relative = off};
+        plan->targets[i].calibration = (struct calibrate_result){
+            .status = CALIBRATE_GIVEN, .size = entry->size, .time_ns = (double)entry->time_ns, .error_relative = off};
     }
     free(table.work.entries);
     return good;
 }
 
-bool search_sizes_write(const char *path, const struct program *program, const struct impact_plan *plan, char *error, size_t error_size) {
+bool search_sizes_write(const char *path, const struct program *program, const struct impact_plan *plan, char *error,
+                        size_t error_size) {
     struct size_table table = table_of(program, plan, 0);
     const bool good = sizes_write(path, &table, error, error_size);
     free(table.work.entries);

@@ -1,7 +1,8 @@
 /*
  * nbc_overlap - does a nonblocking collective overlap with computation, and at what price?
  *
- * A. Denis et al., "A methodology for assessing computation/communication overlap of MPI nonblocking collectives", 2022, section 5.
+ * A. Denis et al., "A methodology for assessing computation/communication overlap of MPI nonblocking collectives",
+ * 2022, section 5.
  */
 #include "calibration.h"
 #include "collectives.h"
@@ -49,35 +50,84 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        {.name = "collective", .kind = OPTION_CHOICES, .target = &s->collectives, .choices = collective_names(), .value_name = "LIST",
-         .help = "collectives to measure, comma-separated, may be repeated, see --list; default: the first five of them"},
-        {.name = "grid", .kind = OPTION_CHOICE, .target = &s->grid, .choices = grid_names, .value_name = "NAME",
-         .help = "target times of both axes: smoke 8,16,32ms; nightly 1ms to 32ms doubling (6 x 6); full 500us to 1.024s doubling "
+        {.name = "collective",
+         .kind = OPTION_CHOICES,
+         .target = &s->collectives,
+         .choices = collective_names(),
+         .value_name = "LIST",
+         .help =
+             "collectives to measure, comma-separated, may be repeated, see --list; default: the first five of them"},
+        {.name = "grid",
+         .kind = OPTION_CHOICE,
+         .target = &s->grid,
+         .choices = grid_names,
+         .value_name = "NAME",
+         .help = "target times of both axes: smoke 8,16,32ms; nightly 1ms to 32ms doubling (6 x 6); full 500us to "
+                 "1.024s doubling "
                  "(12 x 12); default: smoke"},
-        {.name = "comm-times", .kind = OPTION_DURATIONS, .target = &s->comm_times, .value_name = "LIST",
+        {.name = "comm-times",
+         .kind = OPTION_DURATIONS,
+         .target = &s->comm_times,
+         .value_name = "LIST",
          .help = "communication times instead of the grid's, ascending, with units: 500us,8ms,1s"},
-        {.name = "comp-times", .kind = OPTION_DURATIONS, .target = &s->comp_times, .value_name = "LIST",
+        {.name = "comp-times",
+         .kind = OPTION_DURATIONS,
+         .target = &s->comp_times,
+         .value_name = "LIST",
          .help = "computation times instead of the grid's"},
-        {.name = "cache", .kind = OPTION_CHOICE, .target = &s->cache, .choices = cache_names, .value_name = "NAME",
-         .help = "warm: every repetition uses the same buffers (default); cold: buffers in turn, those of each rank together twice the "
+        {.name = "cache",
+         .kind = OPTION_CHOICE,
+         .target = &s->cache,
+         .choices = cache_names,
+         .value_name = "NAME",
+         .help = "warm: every repetition uses the same buffers (default); cold: buffers in turn, those of each rank "
+                 "together twice the "
                  "size of the largest cache, as far as memory allows"},
-        {.name = "computation", .kind = OPTION_CHOICE, .target = &s->computation, .choices = compute_names(), .value_name = "NAME",
-         .help = "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s c[i] over vectors larger than "
+        {.name = "computation",
+         .kind = OPTION_CHOICE,
+         .target = &s->computation,
+         .choices = compute_names(),
+         .value_name = "NAME",
+         .help = "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s c[i] "
+                 "over vectors larger than "
                  "the caches"},
-        {.name = "test-interval", .kind = OPTION_DURATION, .target = &s->test_interval_ns, .value_name = "T",
-         .help = "the computing thread that called MPI calls MPI_Test about this often, such as 100us, until the collective is complete; its "
+        {.name = "test-interval",
+         .kind = OPTION_DURATION,
+         .target = &s->test_interval_ns,
+         .value_name = "T",
+         .help = "the computing thread that called MPI calls MPI_Test about this often, such as 100us, until the "
+                 "collective is complete; its "
                  "computation is cut into pieces for it, that of the reference too; default: 0, never"},
-        {.name = "sizes", .kind = OPTION_TEXT, .target = &s->sizes, .value_name = "FILE",
+        {.name = "sizes",
+         .kind = OPTION_TEXT,
+         .target = &s->sizes,
+         .value_name = "FILE",
          .help = "message and work sizes from this file, nothing is calibrated; a reference that has moved is flagged"},
-        {.name = "save-sizes", .kind = OPTION_TEXT, .target = &s->save_sizes, .value_name = "FILE",
-         .help = "write the sizes that the calibration found (for --sizes); again at the end where a reference moved and was "
+        {.name = "save-sizes",
+         .kind = OPTION_TEXT,
+         .target = &s->save_sizes,
+         .value_name = "FILE",
+         .help = "write the sizes that the calibration found (for --sizes); again at the end where a reference moved "
+                 "and was "
                  "calibrated anew"},
-        {.name = "seed", .kind = OPTION_INTEGER, .target = &s->seed, .minimum = 0, .maximum = 9007199254740992.0, .value_name = "N",
-         .help = "of the contents of messages; default: 1"},
-        {.name = "max-message-bytes", .kind = OPTION_INTEGER, .target = &s->max_message_bytes, .minimum = 64, .maximum = 17179869176.0,
+        {.name = "seed",
+         .kind = OPTION_INTEGER,
+         .target = &s->seed,
+         .minimum = 0,
+         .maximum = 9007199254740992.0,
          .value_name = "N",
-         .help = "largest message that the calibration tries, never more than half of the rank's share of memory holds; default: 1 GiB"},
-        {.name = "list", .kind = OPTION_FLAG, .target = &s->list,
+         .help = "of the contents of messages; default: 1"},
+        {.name = "max-message-bytes",
+         .kind = OPTION_INTEGER,
+         .target = &s->max_message_bytes,
+         .minimum = 64,
+         .maximum = 17179869176.0,
+         .value_name = "N",
+         .help = "largest message that the calibration tries, never more than half of the rank's share of memory "
+                 "holds; default: 1 GiB"},
+        {.name = "list",
+         .kind = OPTION_FLAG,
+         .target = &s->list,
          .help = "print the names of the collectives, and which of them this MPI library lacks, and end"},
         {.name = NULL},
     };
@@ -112,7 +162,8 @@ static void check_collectives(const struct option_list *collectives, char *error
     for (size_t i = 0; i < collectives->count && error[0] == '\0'; i++) {
         const struct collective *collective = &collective_table[collectives->values[i]];
         if (!collective->available) {
-            snprintf(error, error_size, "this MPI library has no %s; --list shows which collectives it has", collective->mpi_name);
+            snprintf(error, error_size, "this MPI library has no %s; --list shows which collectives it has",
+                     collective->mpi_name);
         }
     }
 }
@@ -131,12 +182,17 @@ static void list_collectives(void) {
 /* What the table of options cannot say. One line in error where something is impossible. */
 static void check_settings(const struct program *program, const struct settings *s, char *error, size_t error_size) {
     if (s->sizes != NULL && s->save_sizes != NULL) {
-        snprintf(error, error_size, "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
+        snprintf(error, error_size,
+                 "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
     } else if (s->sizes != NULL && s->max_message_bytes > 0) {
-        snprintf(error, error_size, "--max-message-bytes bounds the calibration, and --sizes calibrates nothing; use one of them");
+        snprintf(error, error_size,
+                 "--max-message-bytes bounds the calibration, and --sizes calibrates nothing; use one of them");
     } else if (s->test_interval_ns > 0 && program->configuration->source == PROGRESS_APPLICATION) {
-        snprintf(error, error_size, "--test-interval: in configuration %s the helper thread calls MPI_Test already, and no two threads may test one "
-                                    "request; leave it out, or use another configuration", program->configuration->name);
+        snprintf(error, error_size,
+                 "--test-interval: in configuration %s the helper thread calls MPI_Test already, and no two threads "
+                 "may test one "
+                 "request; leave it out, or use another configuration",
+                 program->configuration->name);
     } else {
         check_collectives(&s->collectives, error, error_size);
     }
@@ -146,9 +202,11 @@ static void check_settings(const struct program *program, const struct settings 
 static void check_ranks(const struct program *program, char *error, size_t error_size) {
     program_check_crowd(program, error, error_size);
     if (program->ranks < 2) {
-        snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more", program->ranks);
+        snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more",
+                 program->ranks);
     } else if (program->ranks > PATTERN_MAX_SUM_RANKS) {
-        snprintf(error, error_size, "%d ranks: sums can be checked for at most %d", program->ranks, PATTERN_MAX_SUM_RANKS);
+        snprintf(error, error_size, "%d ranks: sums can be checked for at most %d", program->ranks,
+                 PATTERN_MAX_SUM_RANKS);
     }
 }
 
@@ -162,12 +220,15 @@ static void fill_axes(const struct settings *s, const char **names, struct sampl
     cache[0] = cache_names[s->cache];
     computation[0] = compute_names()[s->computation];
     axes[AXIS_COLLECTIVE] = (struct sampler_axis){.name = "collective", .texts = names, .count = s->collectives.count};
-    axes[AXIS_COMM] = (struct sampler_axis){.name = "comm_target_ns", .numbers = s->comm_times.values, .count = s->comm_times.count};
-    axes[AXIS_COMP] = (struct sampler_axis){.name = "comp_target_ns", .numbers = s->comp_times.values, .count = s->comp_times.count};
+    axes[AXIS_COMM] =
+        (struct sampler_axis){.name = "comm_target_ns", .numbers = s->comm_times.values, .count = s->comm_times.count};
+    axes[AXIS_COMP] =
+        (struct sampler_axis){.name = "comp_target_ns", .numbers = s->comp_times.values, .count = s->comp_times.count};
     axes[AXIS_CACHE] = (struct sampler_axis){.name = "cache", .texts = cache, .count = 1, .constant = true};
-    axes[AXIS_COMPUTATION] = (struct sampler_axis){.name = "computation", .texts = computation, .count = 1, .constant = true};
-    axes[AXIS_TEST_INTERVAL] =
-        (struct sampler_axis){.name = "test_interval_ns", .numbers = &s->test_interval_ns, .count = 1, .constant = true};
+    axes[AXIS_COMPUTATION] =
+        (struct sampler_axis){.name = "computation", .texts = computation, .count = 1, .constant = true};
+    axes[AXIS_TEST_INTERVAL] = (struct sampler_axis){
+        .name = "test_interval_ns", .numbers = &s->test_interval_ns, .count = 1, .constant = true};
 }
 
 static struct plan plan_of(const struct program *program, const struct settings *s, const int *collectives) {
@@ -246,7 +307,8 @@ static int run(struct program *program) {
 static void check_sizes(struct program *program, void *context, char *error, size_t error_size) {
     struct overlap *o = context;
     calibration_memory_check(o->plan, error, error_size);
-    if (program->rank == 0 && error[0] == '\0' && o->sizes_file != NULL && sizes_read(o->sizes_file, &o->sizes, error, error_size)) {
+    if (program->rank == 0 && error[0] == '\0' && o->sizes_file != NULL &&
+        sizes_read(o->sizes_file, &o->sizes, error, error_size)) {
         calibration_sizes_check(o->plan, &o->sizes, o->sizes_file, error, error_size);
     }
 }
@@ -258,13 +320,15 @@ int main(int argc, char **argv) {
         .method = 1,
         .configurations = true,
         .repeats = true,
-        .help = "usage: mpiexec -n RANKS nbc_overlap [OPTION]...\n\n"
-                "Measures how much of a nonblocking collective is hidden behind computation, and at what price\n"
-                "(Denis et al. 2022). Message and work sizes are calibrated to target times; each point of the grid\n"
-                "communication time x computation time is then measured with its references beside it. Paper placement:\n"
-                "one rank per node, one computing thread per physical core.\n\n"
-                "  r_overhead  0: overlap is perfect, 1: serialised, above 1: worse than serialised\n"
-                "  r_comm      time inside MPI against the communication alone, r_comp the computation against itself alone\n",
+        .help =
+            "usage: mpiexec -n RANKS nbc_overlap [OPTION]...\n\n"
+            "Measures how much of a nonblocking collective is hidden behind computation, and at what price\n"
+            "(Denis et al. 2022). Message and work sizes are calibrated to target times; each point of the grid\n"
+            "communication time x computation time is then measured with its references beside it. Paper placement:\n"
+            "one rank per node, one computing thread per physical core.\n\n"
+            "  r_overhead  0: overlap is perfect, 1: serialised, above 1: worse than serialised\n"
+            "  r_comm      time inside MPI against the communication alone, r_comp the computation against itself "
+            "alone\n",
         .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,

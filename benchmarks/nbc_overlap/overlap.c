@@ -39,7 +39,8 @@ static double weight(void *context, const size_t at[SAMPLER_MOST_AXES]) {
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
     const struct overlap *o = context;
-    snprintf(text, text_size, "%g ms x %g ms", (double)comm_target(o, p->at) / 1e6, (double)comp_target(o, p->at) / 1e6);
+    snprintf(text, text_size, "%g ms x %g ms", (double)comm_target(o, p->at) / 1e6,
+             (double)comp_target(o, p->at) / 1e6);
 }
 
 /* ---- one point ---- */
@@ -64,15 +65,18 @@ static void say_pieces(const struct overlap *o, const struct sampler_point *p) {
     const struct bench_work *work = &o->point.work;
     const uint64_t pieces = compute_pieces(o->plan->computation, work->work_size, work->pieces);
     const double target_ns = (double)comp_target(o, p->at);
-    if (o->plan->test_interval_ns == 0 || o->bench.rank != 0 || p->at[AXIS_COLLECTIVE] > 0 || p->at[AXIS_COMM] > 0 || p->beginnings > 0) {
+    if (o->plan->test_interval_ns == 0 || o->bench.rank != 0 || p->at[AXIS_COLLECTIVE] > 0 || p->at[AXIS_COMM] > 0 ||
+        p->beginnings > 0) {
         return;
     }
     if (pieces == 1) {
-        fail_report("the computation of %g ms, of size %llu, is one piece: MPI_Test, every %g us, is not called in it", target_ns / 1e6,
-                    (unsigned long long)work->work_size, (double)o->plan->test_interval_ns / 1e3);
+        fail_report("the computation of %g ms, of size %llu, is one piece: MPI_Test, every %g us, is not called in it",
+                    target_ns / 1e6, (unsigned long long)work->work_size, (double)o->plan->test_interval_ns / 1e3);
     } else if (pieces < work->pieces) {
-        fail_report("the computation of %g ms, of size %llu, is cut into %llu pieces, no more: MPI_Test is called about every %g us in it, not every "
-                    "%g us", target_ns / 1e6, (unsigned long long)work->work_size, (unsigned long long)pieces,
+        fail_report("the computation of %g ms, of size %llu, is cut into %llu pieces, no more: MPI_Test is called "
+                    "about every %g us in it, not every "
+                    "%g us",
+                    target_ns / 1e6, (unsigned long long)work->work_size, (unsigned long long)pieces,
                     target_ns / 1e3 / (double)pieces, (double)o->plan->test_interval_ns / 1e3);
     }
 }
@@ -150,7 +154,8 @@ static void print_head(void *context) {
 /* ---- all of it ---- */
 
 static const struct repetition_series series[SERIES] = {
-    [T_MEASURED] = {.name = "t_measured_ns", .over = OVER_SPAN, .term = OVERLAP_START, .end = OVERLAP_END, .stops = true},
+    [T_MEASURED] =
+        {.name = "t_measured_ns", .over = OVER_SPAN, .term = OVERLAP_START, .end = OVERLAP_END, .stops = true},
     [T_COMM_ALONE] = {.name = "t_comm_ref_ns", .over = OVER_SPAN, .term = REF_START, .end = REF_END, .stops = true},
     [T_COMP_ALONE] = {.name = "t_comp_ref_ns", .over = OVER_LARGEST, .term = T_COMP_REF, .stops = true},
     [START_IMBALANCE] = {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = OVERLAP_START},
@@ -166,9 +171,9 @@ static const struct samples_sum rank_medians[] = {[MEDIAN_MPI] = {"t_mpi_ns", 3,
                                                   [MEDIAN_COMP] = {"t_comp_ns", 1, {T_COMP}},
                                                   [MEDIAN_COMP_REF] = {"t_comp_ref_ns", 1, {T_COMP_REF}}};
 
-static const struct samples_sum rank_samples[] = {{"t_call_ns", 1, {T_CALL}},         {"t_comp_ns", 1, {T_COMP}},
-                                                  {"t_test_ns", 1, {T_TEST}},         {"t_wait_ns", 1, {T_WAIT}},
-                                                  {"t_comm_ref_ns", 1, {T_COMM_REF}}, {"t_comp_ref_ns", 1, {T_COMP_REF}}};
+static const struct samples_sum rank_samples[] = {
+    {"t_call_ns", 1, {T_CALL}}, {"t_comp_ns", 1, {T_COMP}},         {"t_test_ns", 1, {T_TEST}},
+    {"t_wait_ns", 1, {T_WAIT}}, {"t_comm_ref_ns", 1, {T_COMM_REF}}, {"t_comp_ref_ns", 1, {T_COMP_REF}}};
 
 static const char *const thread_medians[] = {"t_comp_ns", "t_comp_ref_ns"};
 
@@ -177,7 +182,12 @@ static const struct repetition_part *const parts[] = {&bench_communication, &ben
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 const struct sampler_kind overlap_points = {
-    .samples = {.repeated = {.parts = parts, .part_count = COUNT(parts), .terms = TERMS, .series = series, .series_count = SERIES, .wrong = bench_wrong},
+    .samples = {.repeated = {.parts = parts,
+                             .part_count = COUNT(parts),
+                             .terms = TERMS,
+                             .series = series,
+                             .series_count = SERIES,
+                             .wrong = bench_wrong},
                 .spreads = spreads,
                 .spread_count = COUNT(spreads),
                 .rank_medians = rank_medians,
@@ -198,13 +208,15 @@ const struct sampler_kind overlap_points = {
     .name = name_point,
     .print_head = print_head,
     .print_row = overlap_table_row,
-    .nothing = "no size of a message, or of the computation, takes any of the times that were asked for; ask for other times, or allow larger "
+    .nothing = "no size of a message, or of the computation, takes any of the times that were asked for; ask for other "
+               "times, or allow larger "
                "messages with --max-message-bytes",
 };
 
 /* ---- before and after the points ---- */
 
-/* Collective: rank 0 writes the sizes where that was asked for. false on all ranks: it could not, the line is in rank 0's error. */
+/* Collective: rank 0 writes the sizes where that was asked for. false on all ranks: it could not, the line is in rank
+ * 0's error. */
 static bool save_sizes(const struct program *program, const struct overlap *o, char *error, size_t error_size) {
     bool saved = true;
     if (program->rank == 0 && o->save_sizes != NULL) {

@@ -1,6 +1,7 @@
 /*
- * overlap - what nbc_overlap repeats (Denis 2022, section 5): a communication alone, a computation alone, both together; for every point of a
- * grid of communication times and computation times, with sizes that were calibrated to them.
+ * overlap - what nbc_overlap repeats (Denis 2022, section 5): a communication alone, a computation alone, both
+ * together; for every point of a grid of communication times and computation times, with sizes that were calibrated to
+ * them.
  */
 #ifndef CAMPAIGN_OVERLAP_H
 #define CAMPAIGN_OVERLAP_H

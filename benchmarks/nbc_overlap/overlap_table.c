@@ -14,11 +14,13 @@
 void overlap_table_head(bool tests) {
     printf("# comm, comp: target times; comm_ref, comp_ref: each alone; measured: both together; all in ms, medians\n"
            "# comm_ref:%%, comp_ref:%%: by so much the reference has moved since its size was calibrated\n"
-           "# r_overhead 0: overlap is perfect, 1: serialised; +-: half of the widest 95 %% interval of the three medians\n"
+           "# r_overhead 0: overlap is perfect, 1: serialised; +-: half of the widest 95 %% interval of the three "
+           "medians\n"
            "%s"
            "%-25s %8s %8s %11s %6s %9s %9s %9s %10s %7s %7s%s %4s  %s\n",
-           tests ? "# tests: calls of MPI_Test in one computation; t_test: what they took together, ms\n" : "", "collective", "comm", "comp",
-           "bytes", "size", "comm_ref", "comp_ref", "measured", "r_overhead", "r_comm", "r_comp", tests ? "  tests    t_test" : "", "reps", "stop");
+           tests ? "# tests: calls of MPI_Test in one computation; t_test: what they took together, ms\n" : "",
+           "collective", "comm", "comp", "bytes", "size", "comm_ref", "comp_ref", "measured", "r_overhead", "r_comm",
+           "r_comp", tests ? "  tests    t_test" : "", "reps", "stop");
     fflush(stdout);
 }
 
@@ -50,8 +52,9 @@ static void print_times(const samples *found, const struct record_point *record,
     int64_t longer = t_comm_ref > t_comp_ref ? t_comm_ref : t_comp_ref;
     int64_t shorter = t_comm_ref > t_comp_ref ? t_comp_ref : t_comm_ref;
     double overhead = shorter > 0 ? (double)(t_measured - longer) / (double)shorter : 0;
-    printf(" %9.3f %9.3f %9.3f %10.3f %7.3f %7.3f", (double)t_comm_ref / 1e6, (double)t_comp_ref / 1e6, (double)t_measured / 1e6, overhead,
-           largest_ratio(record, MEDIAN_MPI, MEDIAN_COMM_REF), largest_ratio(record, MEDIAN_COMP, MEDIAN_COMP_REF));
+    printf(" %9.3f %9.3f %9.3f %10.3f %7.3f %7.3f", (double)t_comm_ref / 1e6, (double)t_comp_ref / 1e6,
+           (double)t_measured / 1e6, overhead, largest_ratio(record, MEDIAN_MPI, MEDIAN_COMM_REF),
+           largest_ratio(record, MEDIAN_COMP, MEDIAN_COMP_REF));
     if (tests) {
         printf(" %6" PRId64 " %9.3f", samples_largest_median(found, TEST_CALLS), (double)test_time(record) / 1e6);
     }
@@ -73,14 +76,17 @@ static void print_moved(const char *name, double moved_relative) {
     }
 }
 
-void overlap_table_row(void *context, const struct sampler_point *p, const sampler *s, const struct record_point *record) {
+void overlap_table_row(void *context, const struct sampler_point *p, const sampler *s,
+                       const struct record_point *record) {
     const struct overlap *o = context;
     const bool tests = o->plan->test_interval_ns > 0;
     printf("%-25s %8.4g %8.4g %11" PRIu64 " %6" PRIu64, o->point.work.collective->name,
-           (double)o->plan->comm_targets_ns[p->at[AXIS_COMM]] / 1e6, (double)o->plan->comp_targets_ns[p->at[AXIS_COMP]] / 1e6,
-           o->point.work.message_bytes, o->point.work.work_size);
+           (double)o->plan->comm_targets_ns[p->at[AXIS_COMM]] / 1e6,
+           (double)o->plan->comp_targets_ns[p->at[AXIS_COMP]] / 1e6, o->point.work.message_bytes,
+           o->point.work.work_size);
     if (record->repetitions == 0) {
-        printf(" %9s %9s %9s %10s %7s %7s%s %4d  %s", "-", "-", "-", "-", "-", "-", tests ? "      -         -" : "", 0, record->stop_reason);
+        printf(" %9s %9s %9s %10s %7s %7s%s %4d  %s", "-", "-", "-", "-", "-", "-", tests ? "      -         -" : "", 0,
+               record->stop_reason);
     } else {
         print_times(sampler_samples(s), record, tests);
     }

@@ -6,18 +6,20 @@
 
 #include <math.h>
 
-/* A reference that is this far from the time that its size was calibrated to, or that drifts this far during a point, is calibrated anew:
- * the convergence bound of section 5.1. A drift is believed at this probability of seeing it by chance. */
+/* A reference that is this far from the time that its size was calibrated to, or that drifts this far during a point,
+ * is calibrated anew: the convergence bound of section 5.1. A drift is believed at this probability of seeing it by
+ * chance. */
 #define MOVED_LIMIT 0.10
 #define DRIFT_P_VALUE 0.01
 
-/* How often a point's sizes are looked at again: a second time where the first one chose another size, perhaps while the machine was disturbed. */
+/* How often a point's sizes are looked at again: a second time where the first one chose another size, perhaps while
+ * the machine was disturbed. */
 enum { MOST_RECALIBRATIONS = 2 };
 
 /* Of the time that is left in a budget, what measuring a point once more may take. */
 #define AGAIN_SHARE 0.2
-/* And of a point's own time, what may be thrown away. Later, what was measured is worth more than a size that fits better: it is kept, and
- * the record says how far its references moved or drifted. */
+/* And of a point's own time, what may be thrown away. Later, what was measured is worth more than a size that fits
+ * better: it is kept, and the record says how far its references moved or drifted. */
 #define EARLY_SHARE 0.5
 
 double recalibration_moved(const sampler *s, size_t series, const struct calibrate_result *result) {
@@ -42,27 +44,30 @@ static bool drifts(const sampler *s, size_t series, const struct calibrate_resul
 }
 
 static bool may_recalibrate(const struct overlap *o) {
-    return !o->plan->sizes_given && o->point.recalibrations < MOST_RECALIBRATIONS && (o->point.recalibrations == 0 || o->point.resized);
+    return !o->plan->sizes_given && o->point.recalibrations < MOST_RECALIBRATIONS &&
+           (o->point.recalibrations == 0 || o->point.resized);
 }
 
 /* Whenever the intervals are looked at, until it is so once. */
 bool recalibration_doubts(void *context, const struct sampler_point *p, const sampler *s) {
     struct overlap *o = context;
     const struct sampler_rule *rule = &o->rule;
-    if (o->point.looked || !may_recalibrate(o) || !series_look(samples_count(sampler_samples(s)), (size_t)rule->min_repetitions)) {
+    if (o->point.looked || !may_recalibrate(o) ||
+        !series_look(samples_count(sampler_samples(s)), (size_t)rule->min_repetitions)) {
         return false;
     }
     const struct calibrate_result *comm = overlap_comm(o, p);
     const struct calibrate_result *comp = overlap_comp(o, p);
-    o->point.looked = has_moved(s, T_COMM_ALONE, comm) || has_moved(s, T_COMP_ALONE, comp) || drifts(s, T_COMM_ALONE, comm) ||
-                      drifts(s, T_COMP_ALONE, comp);
+    o->point.looked = has_moved(s, T_COMM_ALONE, comm) || has_moved(s, T_COMP_ALONE, comp) ||
+                      drifts(s, T_COMM_ALONE, comm) || drifts(s, T_COMP_ALONE, comp);
     return o->point.looked;
 }
 
 enum { COMM, COMP, REFERENCES };
 
 /* Rank 0: which references are to be looked at again, if there is time. took: the point, until now. */
-static void find_moved(const struct overlap *o, const struct sampler_point *p, const sampler *s, int64_t took, int moved[REFERENCES]) {
+static void find_moved(const struct overlap *o, const struct sampler_point *p, const sampler *s, int64_t took,
+                       int moved[REFERENCES]) {
     const struct budget *budget = &o->plan->budget;
     const int64_t now = timer_now_ns();
     const int64_t left = budget->began_ns + (int64_t)(budget->seconds * 1e9) - now;
@@ -79,11 +84,12 @@ static bool has_clock(const struct overlap *o) {
 }
 
 /*
- * Where a reference has moved, or drifts, its size is looked for again, if there is time; with another size, or where the clock was refused
- * meanwhile, the point is begun anew, and looked at as any other. A size that still takes its time by itself was not at fault: the reference is
- * another one beside the other parts of a repetition (caches, a clock rate), or the machine drifts, and would again. Its repetitions are kept:
- * references are measured beside what they are compared with, and the record says how far they drifted. With given sizes nothing is
- * calibrated: the record says how far they moved.
+ * Where a reference has moved, or drifts, its size is looked for again, if there is time; with another size, or where
+ * the clock was refused meanwhile, the point is begun anew, and looked at as any other. A size that still takes its
+ * time by itself was not at fault: the reference is another one beside the other parts of a repetition (caches, a clock
+ * rate), or the machine drifts, and would again. Its repetitions are kept: references are measured beside what they are
+ * compared with, and the record says how far they drifted. With given sizes nothing is calibrated: the record says how
+ * far they moved.
  */
 enum sampler_review recalibration_review(void *context, struct sampler_point *p, const sampler *s) {
     struct overlap *o = context;
@@ -102,14 +108,17 @@ enum sampler_review recalibration_review(void *context, struct sampler_point *p,
     const bool had_clock = has_clock(o);
     const uint64_t sizes[REFERENCES] = {comm->size, comp->size};
     const int64_t deadline = o->plan->budget.seconds > 0 ? timer_now_ns() + took : 0;
-    if ((moved[COMM] != 0 && !calibration_renew(o->calibration, p->at[AXIS_COLLECTIVE], p->at[AXIS_COMM], MOVED_LIMIT, deadline)) ||
-        (moved[COMP] != 0 && !calibration_renew(o->calibration, CALIBRATION_COMPUTATION, p->at[AXIS_COMP], MOVED_LIMIT, deadline))) {
+    if ((moved[COMM] != 0 &&
+         !calibration_renew(o->calibration, p->at[AXIS_COLLECTIVE], p->at[AXIS_COMM], MOVED_LIMIT, deadline)) ||
+        (moved[COMP] != 0 &&
+         !calibration_renew(o->calibration, CALIBRATION_COMPUTATION, p->at[AXIS_COMP], MOVED_LIMIT, deadline))) {
         return SAMPLER_WRONG_DATA;
     }
     o->point.recalibrations++;
     o->recalibrations++;
     o->point.resized = comm->size != sizes[COMM] || comp->size != sizes[COMP];
-    /* Without the clock that the repetitions so far were taken by, those to come are of another kind: the two are never mixed. */
+    /* Without the clock that the repetitions so far were taken by, those to come are of another kind: the two are never
+     * mixed. */
     const bool again = o->point.resized || has_clock(o) != had_clock;
     o->doubt_ns += timer_now_ns() - asked + (again ? took : 0);
     if (!again) {

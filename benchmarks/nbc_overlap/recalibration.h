@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How far the median of a series is from the time that its size was calibrated to, relative to that; NAN where one of them is not known. */
+/* How far the median of a series is from the time that its size was calibrated to, relative to that; NAN where one of
+ * them is not known. */
 double recalibration_moved(const sampler *s, size_t series, const struct calibrate_result *result);
 
 /* The sampler's hooks, whose context is a struct overlap. Seen early, a reference that has moved throws little away. */

@@ -39,9 +39,10 @@ static void read_faults(void) {
     const struct {
         const char *name;
         double *value;
-    } known[] = {{"offset_s", &faults.offset_s}, {"drift_ppm", &faults.drift_ppm},       {"jitter_ns", &faults.jitter_ns},
-                 {"step_ns", &faults.step_ns},   {"step_after_s", &faults.step_after_s}, {"backwards_ns", &faults.backwards_ns},
-                 {"nodes", &faults.nodes},       {"rate_ppm", &faults.rate_ppm},         {"rate_after_s", &faults.rate_after_s}};
+    } known[] = {
+        {"offset_s", &faults.offset_s}, {"drift_ppm", &faults.drift_ppm},       {"jitter_ns", &faults.jitter_ns},
+        {"step_ns", &faults.step_ns},   {"step_after_s", &faults.step_after_s}, {"backwards_ns", &faults.backwards_ns},
+        {"nodes", &faults.nodes},       {"rate_ppm", &faults.rate_ppm},         {"rate_after_s", &faults.rate_after_s}};
     const char *all = getenv("ARTIFICIAL_CLOCK");
     char *text = fail_strdup(all != NULL ? all : "");
     char *state = NULL;
@@ -73,7 +74,8 @@ int64_t artificial_clock_at(int64_t real_ns) {
         shift += faults.step_ns;
     }
     if (faults.rate_ppm != 0) {
-        shift += faults.rank * faults.rate_ppm * 1e-6 * fmax((double)(real_ns - faults.began) - faults.rate_after_s * 1e9, 0);
+        shift += faults.rank * faults.rate_ppm * 1e-6 *
+                 fmax((double)(real_ns - faults.began) - faults.rate_after_s * 1e9, 0);
     }
     return real_ns + (int64_t)llround(shift);
 }

@@ -1,10 +1,11 @@
 /*
- * A fault for tests: LD_PRELOAD this, and one byte of what a rank received is flipped when a collective has completed, nonblocking or
- * persistent, in MPI_Wait or in MPI_Test.
+ * A fault for tests: LD_PRELOAD this, and one byte of what a rank received is flipped when a collective has completed,
+ * nonblocking or persistent, in MPI_Wait or in MPI_Test.
  *
- * CORRUPT_RANK (default 1; -1: every rank), CORRUPT_WAIT (default 1: the rank's first completion; 0: each), CORRUPT_BYTE (default 0: the first byte
- * of the receive buffer), CORRUPT_ELEMENTS (default 1: that byte only; n: a byte in each of n elements from there on).
- * CORRUPT_BARRIER=1: a barrier is one of the calling rank alone: it waits for nobody.
+ * CORRUPT_RANK (default 1; -1: every rank), CORRUPT_WAIT (default 1: the rank's first completion; 0: each),
+ * CORRUPT_BYTE (default 0: the first byte of the receive buffer), CORRUPT_ELEMENTS (default 1: that byte only; n: a
+ * byte in each of n elements from there on). CORRUPT_BARRIER=1: a barrier is one of the calling rank alone: it waits
+ * for nobody.
  */
 #include "nonblocking.h"
 
@@ -56,27 +57,27 @@ static struct known *recall(MPI_Request request) {
     return NULL;
 }
 
-#define NONBLOCKING(name, receive, parameters, arguments)                   \
-    int name(LIST parameters, MPI_Request *request) {                       \
-        int (*next)(LIST parameters, MPI_Request *);                        \
-        find(#name, &next);                                                 \
-        received = (receive);                                               \
-        return next(LIST arguments, request);                               \
+#define NONBLOCKING(name, receive, parameters, arguments)                                                              \
+    int name(LIST parameters, MPI_Request *request) {                                                                  \
+        int (*next)(LIST parameters, MPI_Request *);                                                                   \
+        find(#name, &next);                                                                                            \
+        received = (receive);                                                                                          \
+        return next(LIST arguments, request);                                                                          \
     }
 
-#define PERSISTENT(name, receive, parameters, arguments)                    \
-    int name(LIST parameters, MPI_Info info, MPI_Request *request) {        \
-        int (*next)(LIST parameters, MPI_Info, MPI_Request *);              \
-        find(#name, &next);                                                 \
-        const int code = next(LIST arguments, info, request);               \
-        remember(*request, (receive));                                      \
-        return code;                                                        \
+#define PERSISTENT(name, receive, parameters, arguments)                                                               \
+    int name(LIST parameters, MPI_Info info, MPI_Request *request) {                                                   \
+        int (*next)(LIST parameters, MPI_Info, MPI_Request *);                                                         \
+        find(#name, &next);                                                                                            \
+        const int code = next(LIST arguments, info, request);                                                          \
+        remember(*request, (receive));                                                                                 \
+        return code;                                                                                                   \
     }
 
 /* Open MPI 4 has the persistent forms as MPIX_. */
-#define FORMS(name, Name, receive, parameters, arguments)         \
-    NONBLOCKING(MPI_I##name, receive, parameters, arguments)      \
-    PERSISTENT(MPI_##Name##_init, receive, parameters, arguments) \
+#define FORMS(name, Name, receive, parameters, arguments)                                                              \
+    NONBLOCKING(MPI_I##name, receive, parameters, arguments)                                                           \
+    PERSISTENT(MPI_##Name##_init, receive, parameters, arguments)                                                      \
     PERSISTENT(MPIX_##Name##_init, receive, parameters, arguments)
 
 static void *off_root(void *buffer, int root, MPI_Comm comm) {

@@ -1,11 +1,13 @@
 /*
- * exchange_truth - every collective that the library has, over a real MPI. Prints a JSON object for each: the elements that each rank receives in
- * a repetition, the bytes of its buffers, and the wrong elements that were found in all repetitions; of those without data, how often a rank left
- * before the last had come; and the sets of buffers that there were in the first repetition and in the last.
+ * exchange_truth - every collective that the library has, over a real MPI. Prints a JSON object for each: the elements
+ * that each rank receives in a repetition, the bytes of its buffers, and the wrong elements that were found in all
+ * repetitions; of those without data, how often a rank left before the last had come; and the sets of buffers that
+ * there were in the first repetition and in the last.
  *
  *     mpiexec -n 3 exchange_truth MESSAGE_BYTES REPETITIONS wait|test [cold [MEMORY_BYTES [COLLECTIVE]]]
  *
- * test: MPI_Test until it is complete, then MPI_Wait. cold: buffers take turns, in 1 MiB or so many bytes, 0: nobody knows how many.
+ * test: MPI_Test until it is complete, then MPI_Wait. cold: buffers take turns, in 1 MiB or so many bytes, 0: nobody
+ * knows how many.
  */
 #include "collectives.h"
 #include "exchange.h"
@@ -62,7 +64,8 @@ static void gather(int64_t own, int64_t *all) {
     MPI_CHECK(MPI_Gather(&own, 1, MPI_INT64_T, all, 1, MPI_INT64_T, 0, MPI_COMM_WORLD));
 }
 
-static struct truth measure(exchange *x, const struct collective *collective, uint64_t bytes, int repetitions, bool test) {
+static struct truth measure(exchange *x, const struct collective *collective, uint64_t bytes, int repetitions,
+                            bool test) {
     struct truth truth = {.received = fail_alloc((size_t)ranks, sizeof(int64_t)),
                           .faults = fail_alloc((size_t)ranks, sizeof(int64_t)),
                           .buffers = fail_alloc((size_t)ranks, sizeof(int64_t))};

@@ -1,9 +1,9 @@
 /*
  * A fault for tests: LD_PRELOAD this, and a rank never returns from its k-th call of an MPI function.
- * HANG_RANK (default 1), HANG_CALL (MPI_Init_thread, MPI_Wait, MPI_Test or MPI_Finalize; default MPI_Wait), HANG_WAIT (k, default 1).
- * In MPI_Init_thread, where no rank is known, all hang. HANG_MICROSECONDS: every call from the k-th on takes that much longer instead.
- * HANG_FILE: calls count only once this file exists. HANG_SPARSE: only calls count of which the last but one was this many milliseconds ago
- * or more.
+ * HANG_RANK (default 1), HANG_CALL (MPI_Init_thread, MPI_Wait, MPI_Test or MPI_Finalize; default MPI_Wait), HANG_WAIT
+ * (k, default 1). In MPI_Init_thread, where no rank is known, all hang. HANG_MICROSECONDS: every call from the k-th on
+ * takes that much longer instead. HANG_FILE: calls count only once this file exists. HANG_SPARSE: only calls count of
+ * which the last but one was this many milliseconds ago or more.
  */
 #include <mpi.h>
 #include <stdatomic.h>
@@ -47,7 +47,8 @@ static void enter(const char *call) {
     }
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const char *file = getenv("HANG_FILE");
-    if (rank != setting("HANG_RANK", 1) || (file != NULL && access(file, F_OK) != 0) || ++calls < setting("HANG_WAIT", 1)) {
+    if (rank != setting("HANG_RANK", 1) || (file != NULL && access(file, F_OK) != 0) ||
+        ++calls < setting("HANG_WAIT", 1)) {
         return;
     }
     const long longer = setting("HANG_MICROSECONDS", 0);

@@ -1,6 +1,7 @@
 /*
- * known_truth - the clock and the start, over a real MPI, on clocks whose truth is known (artificial_clock). Prints one JSON object: errors
- * against the truth, in ns, the largest over ranks. What they must be, the tests of the commands know.
+ * known_truth - the clock and the start, over a real MPI, on clocks whose truth is known (artificial_clock). Prints one
+ * JSON object: errors against the truth, in ns, the largest over ranks. What they must be, the tests of the commands
+ * know.
  *
  *     mpiexec -n 4 known_truth BASELINE_SECONDS HOLD_SECONDS STARTS
  */
@@ -61,7 +62,8 @@ static struct starts make_starts(clock_model *clock, int wanted) {
     return starts;
 }
 
-/* The shortest time, real ns, from a rank's coming to the agreement to its start, where nothing is to be sent for settle_ns. */
+/* The shortest time, real ns, from a rank's coming to the agreement to its start, where nothing is to be sent for
+ * settle_ns. */
 static double shortest_wait(clock_model *clock, int64_t settle_ns) {
     enum { STARTS = 20 };
     double shortest = INFINITY;

@@ -1,6 +1,7 @@
 /*
- * A library that starts a thread when it needs one, for tests: LD_PRELOAD this, and every rank's first call of LATE_CALL (MPI_Comm_split_type,
- * the first after MPI_Init, or MPI_Ibcast) starts a thread named `late` that uses a CPU for ever.
+ * A library that starts a thread when it needs one, for tests: LD_PRELOAD this, and every rank's first call of
+ * LATE_CALL (MPI_Comm_split_type, the first after MPI_Init, or MPI_Ibcast) starts a thread named `late` that uses a CPU
+ * for ever.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -25,7 +26,8 @@ static void enter(const char *call) {
         return;
     }
     started = 1;
-    if (pthread_create(&thread, NULL, spin, NULL) != 0 || pthread_setname_np(thread, "late") != 0 || pthread_detach(thread) != 0) {
+    if (pthread_create(&thread, NULL, spin, NULL) != 0 || pthread_setname_np(thread, "late") != 0 ||
+        pthread_detach(thread) != 0) {
         fprintf(stderr, "late_preload: no thread\n");
         abort();
     }

@@ -10,7 +10,7 @@ struct machine {
     double noise; /* relative, uniform */
     uint64_t state;
     unsigned calls;
-    unsigned limit; /* no more measurements after these; 0: none */
+    unsigned limit;             /* no more measurements after these; 0: none */
     uint64_t smallest, largest; /* asked for */
 };
 
@@ -178,8 +178,15 @@ static void test_out_of_time(void) {
         struct calibrate_result result = search(&machine, 8e6, 64);
         CHECK(result.measurements <= limit && result.time_ns > 0);
     }
-    const struct calibrate_request none = {.target_ns = 1, .tolerance = 0.02, .min_size = 64, .max_size = 128, .step = 64,
-                                           .initial_size = 64, .exponent = 1, .max_measurements = 0, .measure = measure};
+    const struct calibrate_request none = {.target_ns = 1,
+                                           .tolerance = 0.02,
+                                           .min_size = 64,
+                                           .max_size = 128,
+                                           .step = 64,
+                                           .initial_size = 64,
+                                           .exponent = 1,
+                                           .max_measurements = 0,
+                                           .measure = measure};
     struct calibrate_result result = calibrate_search(&none);
     CHECK(result.status == CALIBRATE_NOT_SEARCHED && result.size == 64 && result.measurements == 0);
 }
@@ -195,8 +202,15 @@ static double leap_at_target(double size, struct machine *self) {
 }
 
 static struct calibrate_result recheck(struct machine *machine, const struct calibrate_result *found) {
-    const struct calibrate_request request = {.target_ns = 8e6, .tolerance = 0.02, .min_size = 64, .max_size = (uint64_t)1 << 30, .step = 64,
-                                              .initial_size = 64, .exponent = 1, .max_measurements = 30, .measure = measure,
+    const struct calibrate_request request = {.target_ns = 8e6,
+                                              .tolerance = 0.02,
+                                              .min_size = 64,
+                                              .max_size = (uint64_t)1 << 30,
+                                              .step = 64,
+                                              .initial_size = 64,
+                                              .exponent = 1,
+                                              .max_measurements = 30,
+                                              .measure = measure,
                                               .context = machine};
     return calibrate_recheck(&request, found);
 }
@@ -207,7 +221,8 @@ static void test_recheck(void) {
     CHECK(right.status == CALIBRATE_CONVERGED);
     /* nothing has changed: one look, the same answer */
     struct calibrate_result again = recheck(&machine, &right);
-    CHECK(again.size == right.size && again.status == CALIBRATE_CONVERGED && again.measurements == right.measurements + 1);
+    CHECK(again.size == right.size && again.status == CALIBRATE_CONVERGED &&
+          again.measurements == right.measurements + 1);
     /* two disturbed looks are forgiven */
     struct machine busy = {.time = slow_at_first, .state = 7, .calls = 10};
     again = recheck(&busy, &right);
@@ -225,11 +240,13 @@ static void test_recheck(void) {
     again = recheck(&none, &wrong);
     CHECK(again.size == wrong.size && again.measurements == wrong.measurements);
     /* off target by noise: the second search finds it; by a jump: it stays so, and the nearer side counts */
-    struct calibrate_result off = {.status = CALIBRATE_OFF_TARGET, .size = 80000000, .time_ns = 1.002e7, .error_relative = 0.2525};
+    struct calibrate_result off = {
+        .status = CALIBRATE_OFF_TARGET, .size = 80000000, .time_ns = 1.002e7, .error_relative = 0.2525};
     again = recheck(&slow, &off);
     CHECK(again.status == CALIBRATE_CONVERGED && again.measurements > 1);
     struct machine jump = machine_of(leap_at_target);
-    off = (struct calibrate_result){.status = CALIBRATE_OFF_TARGET, .size = 1024, .time_ns = 7e6, .error_relative = -0.125};
+    off = (struct calibrate_result){
+        .status = CALIBRATE_OFF_TARGET, .size = 1024, .time_ns = 7e6, .error_relative = -0.125};
     again = recheck(&jump, &off);
     CHECK(again.status == CALIBRATE_OFF_TARGET && again.time_ns == 7e6 && again.measurements <= 31);
 }
@@ -238,7 +255,8 @@ static void test_doubt(void) {
     const int64_t second = 1000000000;
     CHECK(calibrate_may_doubt(0, 0));
     CHECK(calibrate_may_doubt(10 * second, 0) && !calibrate_may_doubt(10 * second + 1, 0)); /* a short run */
-    CHECK(calibrate_may_doubt(190 * second, 6000 * second) && !calibrate_may_doubt(191 * second, 6000 * second)); /* a full map */
+    CHECK(calibrate_may_doubt(190 * second, 6000 * second) &&
+          !calibrate_may_doubt(191 * second, 6000 * second)); /* a full map */
 }
 
 static void test_names(void) {
@@ -252,9 +270,12 @@ static void test_line(void) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
     calibrate_put(line, "comp_calibration",
-                  &(struct calibrate_result){.status = CALIBRATE_OFF_TARGET, .time_ns = 9.9, .error_relative = -0.5, .measurements = 30});
+                  &(struct calibrate_result){
+                      .status = CALIBRATE_OFF_TARGET, .time_ns = 9.9, .error_relative = -0.5, .measurements = 30});
     json_close_object(line);
-    CHECK_TEXT(json_line_text(line), "{\"comp_calibration\":{\"status\":\"off_target\",\"time_ns\":9,\"error_relative\":-0.5,\"measurements\":30}}");
+    CHECK_TEXT(
+        json_line_text(line),
+        "{\"comp_calibration\":{\"status\":\"off_target\",\"time_ns\":9,\"error_relative\":-0.5,\"measurements\":30}}");
     json_line_destroy(line);
 }
 

@@ -57,7 +57,8 @@ static void test_baseline(void) {
     CHECK(fabs(fit.slope) < 1e-7); /* 400 ns over 20 s is 0.02 ppm */
 }
 
-/* Within the errors of the measurements nothing is refused; a step of more than they leave open is, by what it is more. */
+/* Within the errors of the measurements nothing is refused; a step of more than they leave open is, by what it is more.
+ */
 static void test_steps(void) {
     struct clock_fit fit = {.count = 0};
     for (int i = 0; i <= 10; i++) {

@@ -1,5 +1,5 @@
-/* The team of threads and its kernels: as many threads as asked, one BLAS thread each, results that are right, also in pieces, and times that
- * are positive. No timing is judged. */
+/* The team of threads and its kernels: as many threads as asked, one BLAS thread each, results that are right, also in
+ * pieces, and times that are positive. No timing is judged. */
 #include "check.h"
 #include "compute.h"
 #include "timer.h"
@@ -35,7 +35,8 @@ static size_t wrong_products(const compute_team *team, size_t order) {
     return wrong;
 }
 
-/* Elements from first to before end of a thread's a that are the sums of b and c, and those that are not any more what they were. */
+/* Elements from first to before end of a thread's a that are the sums of b and c, and those that are not any more what
+ * they were. */
 static size_t computed(const compute_team *team, int thread, size_t first, size_t end) {
     size_t elements = 0;
     const double *a = compute_array(team, thread, 0, &elements);
@@ -113,7 +114,8 @@ static void test_factors_stay(void) {
         CHECK(wrong_products(team, orders[i]) == 0);
     }
     for (int i = 0; i < 2; i++) {
-        CHECK(memcmp(factors + i * ORDER * ORDER, compute_array(team, 1, i, &elements), sizeof(double) * ORDER * ORDER) == 0);
+        CHECK(memcmp(factors + i * ORDER * ORDER, compute_array(team, 1, i, &elements),
+                     sizeof(double) * ORDER * ORDER) == 0);
     }
     free(factors);
     compute_destroy(team);

@@ -21,8 +21,10 @@ static const char *place(const char *name) {
 static struct impact_plan plan_of(struct impact_target *targets, size_t count) {
     static const int64_t times[] = {1 * MS, 16 * MS, 1024 * MS};
     for (size_t i = 0; i < count; i++) {
-        targets[i] = (struct impact_target){.target_ns = times[i], .work_size = 8 * (i + 1),
-                                            .calibration = {.status = CALIBRATE_CONVERGED, .time_ns = (double)times[i]}};
+        targets[i] =
+            (struct impact_target){.target_ns = times[i],
+                                   .work_size = 8 * (i + 1),
+                                   .calibration = {.status = CALIBRATE_CONVERGED, .time_ns = (double)times[i]}};
     }
     return (struct impact_plan){.computation = COMPUTE_DGEMM, .targets = targets, .count = count};
 }
@@ -79,9 +81,11 @@ static void check_wrong_text(void) {
         DGEMM "[]}}",
         "{\"parameters\":{\"computation\":[\"sorting\"]},\"own\":{\"targets\":[{}]}}",
         DGEMM "[{}]}}",
-        DGEMM "[{\"comp_target_ns\":1,\"work_size\":0,\"calibration\":{\"status\":\"given\",\"time_ns\":0},\"warmup_repetitions\":0,"
+        DGEMM "[{\"comp_target_ns\":1,\"work_size\":0,\"calibration\":{\"status\":\"given\",\"time_ns\":0},\"warmup_"
+              "repetitions\":0,"
               "\"repetitions\":1,\"slot_ns\":1}]}}",
-        DGEMM "[{\"comp_target_ns\":1,\"work_size\":1,\"calibration\":{\"status\":\"given\",\"time_ns\":0},\"warmup_repetitions\":0,"
+        DGEMM "[{\"comp_target_ns\":1,\"work_size\":1,\"calibration\":{\"status\":\"given\",\"time_ns\":0},\"warmup_"
+              "repetitions\":0,"
               "\"repetitions\":0,\"slot_ns\":1}]}}",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -124,16 +128,20 @@ static void check_measurement(void) {
 static void check_like(void) {
     char error[512] = "";
     struct like like;
-    const char *text = "{\"schema\":\"mpi-campaign.record\",\"benchmark\":\"mpi_impact\",\"ranks\":4,\"threads_per_rank\":2,\"placement\":["
-                       "{\"node\":0,\"compute_cpusets\":[\"0\",\"1\"]},{\"node\":1,\"compute_cpusets\":[\"2-3\",\"8\"]},"
-                       "{\"node\":0,\"compute_cpusets\":[\"2\",\"3\"]},{\"node\":1,\"compute_cpusets\":[\"0\",\"1\"]}],\"plan\":" DGEMM
-                       "[{\"comp_target_ns\":1,\"work_size\":7,\"calibration\":{\"status\":\"given\",\"time_ns\":3},\"warmup_repetitions\":0,"
-                       "\"repetitions\":1,\"slot_ns\":1}]}}}\n";
+    const char *text =
+        "{\"schema\":\"mpi-campaign.record\",\"benchmark\":\"mpi_impact\",\"ranks\":4,\"threads_per_rank\":2,"
+        "\"placement\":["
+        "{\"node\":0,\"compute_cpusets\":[\"0\",\"1\"]},{\"node\":1,\"compute_cpusets\":[\"2-3\",\"8\"]},"
+        "{\"node\":0,\"compute_cpusets\":[\"2\",\"3\"]},{\"node\":1,\"compute_cpusets\":[\"0\",\"1\"]}],\"plan\":" DGEMM
+        "[{\"comp_target_ns\":1,\"work_size\":7,\"calibration\":{\"status\":\"given\",\"time_ns\":3},\"warmup_"
+        "repetitions\":0,"
+        "\"repetitions\":1,\"slot_ns\":1}]}}}\n";
     FILE *file = fopen(place("like"), "w");
     CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
     CHECK(like_read(place("like"), 1, &like, error, sizeof error));
     CHECK(like.ranks == 4 && like.threads == 2 && like.plan.targets[0].work_size == 7);
-    CHECK(topology_cpus_has(&like.cpus[0], 3) && topology_cpus_count(&like.cpus[0]) == 2 && topology_cpus_has(&like.cpus[1], 8));
+    CHECK(topology_cpus_has(&like.cpus[0], 3) && topology_cpus_count(&like.cpus[0]) == 2 &&
+          topology_cpus_has(&like.cpus[1], 8));
     CHECK(like.neighbour_count == 2 && like.neighbours[0] == 1 && like.neighbours[1] == 3); /* those of its node */
     like_free(&like);
     CHECK(!like_read(place("like"), 4, &like, error, sizeof error));

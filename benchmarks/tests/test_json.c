@@ -10,14 +10,16 @@ static json_value *parse(const char *text) {
 }
 
 static void test_good(void) {
-    json_value *root = parse(" {\"a\": [1, 2.5, -3e2, true, false, null], \"b\": {\"c\": \"\\u00e4\\ud83d\\ude00\\n\\\"\"}, \"d\": 42} ");
+    json_value *root = parse(
+        " {\"a\": [1, 2.5, -3e2, true, false, null], \"b\": {\"c\": \"\\u00e4\\ud83d\\ude00\\n\\\"\"}, \"d\": 42} ");
     CHECK(root != NULL && json_type_of(root) == JSON_OBJECT && json_count(root) == 3);
     const json_value *a = json_member(root, "a");
     uint64_t number = 0;
     CHECK(json_count(a) == 6 && json_count_value(json_item(a, 0), &number) && number == 1);
     CHECK(!json_count_value(json_item(a, 1), &number) && !json_count_value(json_item(a, 2), &number));
     CHECK(json_type_of(json_item(a, 3)) == JSON_BOOLEAN && json_type_of(json_item(a, 5)) == JSON_NULL);
-    CHECK(json_item(a, 6) == NULL && json_member(a, "x") == NULL && json_member(root, "x") == NULL && json_member(NULL, "x") == NULL);
+    CHECK(json_item(a, 6) == NULL && json_member(a, "x") == NULL && json_member(root, "x") == NULL &&
+          json_member(NULL, "x") == NULL);
     CHECK_TEXT(json_string(json_member(json_member(root, "b"), "c")), "\xC3\xA4\xF0\x9F\x98\x80\n\"");
     CHECK(json_string(json_member(root, "d")) == NULL);
     json_destroy(root);
@@ -30,10 +32,43 @@ static void test_good(void) {
 }
 
 static void test_bad(void) {
-    static const char *const bad[] = {
-        "", " ", "{", "}", "[1,]", "[,1]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "01", "1.", ".5", "+1", "1e", "--1", "NaN",
-        "Infinity", "tru", "nulls", "\"", "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\\udc00x\"", "\"\\u0000\"", "\"\x01\"", "\"\xFF\"",
-        "\"\xC0\x80\"", "\"\xED\xA0\x80\"", "\"\xF5\x80\x80\x80\"", "\"\xE2\x82\"", "[1] [2]", "{} x", "'a'", "[1 2]", "// c\n1"};
+    static const char *const bad[] = {"",
+                                      " ",
+                                      "{",
+                                      "}",
+                                      "[1,]",
+                                      "[,1]",
+                                      "{\"a\"}",
+                                      "{\"a\":}",
+                                      "{\"a\":1,}",
+                                      "{a:1}",
+                                      "01",
+                                      "1.",
+                                      ".5",
+                                      "+1",
+                                      "1e",
+                                      "--1",
+                                      "NaN",
+                                      "Infinity",
+                                      "tru",
+                                      "nulls",
+                                      "\"",
+                                      "\"\\x\"",
+                                      "\"\\u12\"",
+                                      "\"\\ud800\"",
+                                      "\"\\udc00x\"",
+                                      "\"\\u0000\"",
+                                      "\"\x01\"",
+                                      "\"\xFF\"",
+                                      "\"\xC0\x80\"",
+                                      "\"\xED\xA0\x80\"",
+                                      "\"\xF5\x80\x80\x80\"",
+                                      "\"\xE2\x82\"",
+                                      "[1] [2]",
+                                      "{} x",
+                                      "'a'",
+                                      "[1 2]",
+                                      "// c\n1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char error[256] = "";
         CHECK(json_parse(bad[i], strlen(bad[i]), error, sizeof error) == NULL);
@@ -80,8 +115,9 @@ static void test_writer(void) {
     json_close_object(line);
     json_put_raw(line, "raw", "[0]");
     json_close_object(line);
-    const char *expected = "{\"s\":\"a\\\"\\\\\\u000a\\u007f\xC3\xA4\xEF\xBF\xBD\",\"i\":-9223372036854775808,\"r\":0.25,\"n\":null,"
-                           "\"t\":true,\"z\":null,\"empty\":[],\"l\":[1,-2,9223372036854775807],\"o\":{},\"raw\":[0]}";
+    const char *expected =
+        "{\"s\":\"a\\\"\\\\\\u000a\\u007f\xC3\xA4\xEF\xBF\xBD\",\"i\":-9223372036854775808,\"r\":0.25,\"n\":null,"
+        "\"t\":true,\"z\":null,\"empty\":[],\"l\":[1,-2,9223372036854775807],\"o\":{},\"raw\":[0]}";
     CHECK_TEXT(json_line_text(line), expected);
     CHECK(json_line_length(line) == strlen(expected));
     json_value *root = parse(json_line_text(line));

@@ -23,13 +23,41 @@ static bool parse(struct parsed *p, int argc, const char **argv) {
     const struct option_entry entries[] = {
         {.name = "flag", .kind = OPTION_FLAG, .target = &p->flag, .help = "a flag"},
         {.name = "text", .kind = OPTION_TEXT, .target = &p->text, .value_name = "TEXT", .help = "a text"},
-        {.name = "whole", .kind = OPTION_INTEGER, .target = &p->whole, .minimum = 1, .maximum = 100, .value_name = "N", .help = "n"},
-        {.name = "real", .kind = OPTION_REAL, .target = &p->real, .minimum = 0, .maximum = 1, .value_name = "X", .help = "x"},
-        {.name = "one", .kind = OPTION_CHOICE, .target = &p->one, .choices = fruits, .value_name = "FRUIT", .help = "one"},
-        {.name = "several", .kind = OPTION_CHOICES, .target = &p->several, .choices = fruits, .value_name = "LIST", .help = "some"},
+        {.name = "whole",
+         .kind = OPTION_INTEGER,
+         .target = &p->whole,
+         .minimum = 1,
+         .maximum = 100,
+         .value_name = "N",
+         .help = "n"},
+        {.name = "real",
+         .kind = OPTION_REAL,
+         .target = &p->real,
+         .minimum = 0,
+         .maximum = 1,
+         .value_name = "X",
+         .help = "x"},
+        {.name = "one",
+         .kind = OPTION_CHOICE,
+         .target = &p->one,
+         .choices = fruits,
+         .value_name = "FRUIT",
+         .help = "one"},
+        {.name = "several",
+         .kind = OPTION_CHOICES,
+         .target = &p->several,
+         .choices = fruits,
+         .value_name = "LIST",
+         .help = "some"},
         {.name = "times", .kind = OPTION_DURATIONS, .target = &p->times, .value_name = "LIST", .help = "times"},
         {.name = "time", .kind = OPTION_DURATION, .target = &p->time, .value_name = "T", .help = "a time"},
-        {.name = "numbers", .kind = OPTION_INTEGERS, .target = &p->numbers, .minimum = 0, .maximum = 8191, .value_name = "LIST", .help = "ns"},
+        {.name = "numbers",
+         .kind = OPTION_INTEGERS,
+         .target = &p->numbers,
+         .minimum = 0,
+         .maximum = 8191,
+         .value_name = "LIST",
+         .help = "ns"},
         {.name = NULL}};
     char *words[16];
     for (int i = 0; i < argc; i++) {
@@ -56,14 +84,17 @@ static void forget(struct parsed *p) {
     options_free_list(&p->numbers);
 }
 
-#define PARSE(p, ...) parse((p), (int)(sizeof((const char *[]){"program", __VA_ARGS__}) / sizeof(char *)), (const char *[]){"program", __VA_ARGS__})
+#define PARSE(p, ...)                                                                                                  \
+    parse((p), (int)(sizeof((const char *[]){"program", __VA_ARGS__}) / sizeof(char *)),                               \
+          (const char *[]){"program", __VA_ARGS__})
 
 static void refused(const char *first, const char *second, const char *expected) {
     struct parsed p;
     const char *words[] = {"program", first, second};
     bool good = parse(&p, second != NULL ? 3 : 2, words);
     if (good || strstr(p.error, expected) == NULL || strchr(p.error, '\n') != NULL) {
-        fprintf(stderr, "%s %s: accepted, or the wrong line: %s (not: %s)\n", first, second != NULL ? second : "", p.error, expected);
+        fprintf(stderr, "%s %s: accepted, or the wrong line: %s (not: %s)\n", first, second != NULL ? second : "",
+                p.error, expected);
         exit(1);
     }
     forget(&p);
@@ -73,10 +104,15 @@ static void test_durations(void) {
     static const struct {
         const char *text;
         int64_t time;
-    } good[] = {{"8ms", 8000000}, {"500us", 500000}, {"1s", 1000000000}, {"1.024s", 1024000000}, {"1ns", 1}, {".5ms", 500000},
+    } good[] = {{"8ms", 8000000},
+                {"500us", 500000},
+                {"1s", 1000000000},
+                {"1.024s", 1024000000},
+                {"1ns", 1},
+                {".5ms", 500000},
                 {"3600s", INT64_C(3600000000000)}};
-    static const char *const bad[] = {"", "8", "ms", "-8ms", "8 ms", "8m", "8msx", "0s", "0.1ns", "1e3ms", "0x8ms", "nans", "infs",
-                                      "3601s", "1.2.3s", "/8ms", "+1s", "8MS"};
+    static const char *const bad[] = {"",      "8",     "ms",   "-8ms", "8 ms",  "8m",     "8msx", "0s",  "0.1ns",
+                                      "1e3ms", "0x8ms", "nans", "infs", "3601s", "1.2.3s", "/8ms", "+1s", "8MS"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         int64_t time = 0;
         CHECK(options_parse_duration(good[i].text, strlen(good[i].text), &time) && time == good[i].time);
@@ -89,8 +125,8 @@ static void test_durations(void) {
 
 int main(void) {
     struct parsed p;
-    CHECK(PARSE(&p, "--flag", "--text", "a b", "--whole=7", "--real", "0.5", "--one=pear", "--several", "plum,apple", "--several=pear",
-                "--times=500us,8ms", "--times", "1s"));
+    CHECK(PARSE(&p, "--flag", "--text", "a b", "--whole=7", "--real", "0.5", "--one=pear", "--several", "plum,apple",
+                "--several=pear", "--times=500us,8ms", "--times", "1s"));
     CHECK(p.flag && p.whole == 7 && p.real == 0.5 && p.one == 1);
     CHECK_TEXT(p.text, "a b");
     CHECK(p.several.count == 3 && p.several.values[0] == 2 && p.several.values[1] == 0 && p.several.values[2] == 1);
@@ -126,7 +162,8 @@ int main(void) {
     refused("--several", "apple,apple", "given twice");
     refused("--times", "8ms,8ms", "ascend");
     refused("--times", "8", "write a number with a unit");
-    CHECK(PARSE(&p, "--numbers", "3,0,3") && p.numbers.count == 3 && p.numbers.values[0] == 3 && p.numbers.values[1] == 0);
+    CHECK(PARSE(&p, "--numbers", "3,0,3") && p.numbers.count == 3 && p.numbers.values[0] == 3 &&
+          p.numbers.values[1] == 0);
     forget(&p);
     refused("--numbers", "1,,2", "'' is not a whole number from 0 to 8191");
     refused("--numbers", "1,8192", "'8192' is not a whole number");

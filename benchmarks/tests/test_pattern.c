@@ -34,7 +34,8 @@ static void test_words(void) {
             uint64_t right = words[places[i]];
             words[places[i]] ^= UINT64_C(1) << bit;
             CHECK(pattern_check_words(words, COUNT, SEED, 0, 0, &fault) == 1);
-            CHECK(fault.position == places[i] && fault.expected_word == right && fault.got_word == words[places[i]] && fault.count == 1);
+            CHECK(fault.position == places[i] && fault.expected_word == right && fault.got_word == words[places[i]] &&
+                  fault.count == 1);
             words[places[i]] = right;
         }
     }
@@ -59,7 +60,8 @@ static void test_sums(void) {
         reduce(ranks, first);
         CHECK(pattern_check_sums(sums, COUNT, SEED, ranks, first, &fault) == 0);
         CHECK(pattern_check_sums(sums, COUNT, SEED, ranks - 1, first, &fault) == COUNT); /* a rank is missing */
-        CHECK(pattern_check_sums(sums, COUNT, SEED, ranks, pattern_first((uint64_t)ranks + 1), &fault) > COUNT * 99 / 100);
+        CHECK(pattern_check_sums(sums, COUNT, SEED, ranks, pattern_first((uint64_t)ranks + 1), &fault) >
+              COUNT * 99 / 100);
     }
     double right = sums[4321];
     size_t first = pattern_first(RANKS);

@@ -1,7 +1,7 @@
 #include "check.h"
+#include "file.h"
 #include "json.h"
 #include "record.h"
-#include "file.h"
 
 #include <math.h>
 #include <signal.h>
@@ -19,18 +19,45 @@ static const char *place(const char *name) {
 
 static struct record_header header_example(char *const *placements, char *const *environment, char *const *words) {
     static const struct record_clock clock = {.method = "shared", .refusal = "", .clocks = 1, .residual_ns = NAN};
-    return (struct record_header){.family = "nbc_overlap", .method = 1, .benchmark = "nbc_overlap", .toolchain = "mpich@5.0.2",
-                                  .provider = "wheels", .configuration = "basic", .network = "native", .command_line = words,
-                                  .command_line_count = 2, .started_utc = "2026-01-01T00:00:00Z",
-                                  .mpi_library_version = "MPICH\nline \"two\"", .mpi_standard = "5.0",
-                                  .thread_level_required = "funneled", .thread_level_provided = "multiple", .ranks = 2, .nodes = 1,
-                                  .threads_per_rank = 1, .physical_cores = 2, .progress = {"library", "program", 1},
-                                  .placements = placements, .timer_name = "CLOCK_MONOTONIC", .timer_resolution_ns = 20,
-                                  .timer_overhead_ns = 21.5, .start_method = "deadline", .seed = 1, .build_compiler = "GNU 12",
-                                  .build_flags = "-O3", .build_commit = "unknown", .build_dirty = RECORD_UNKNOWN, .build_blas = "OpenBLAS",
-                                  .environment = environment, .environment_list = "FI_*", .mpi_variables = "{\"btl\":\"tcp\"}", .clock = &clock,
-                                  .plan = {.parameters = "{\"cache\":[\"warm\"]}", .points = 4, .interval_relative = NAN,
-                                           .max_repetitions = RECORD_UNKNOWN, .sizes_given = 1},
+    return (struct record_header){.family = "nbc_overlap",
+                                  .method = 1,
+                                  .benchmark = "nbc_overlap",
+                                  .toolchain = "mpich@5.0.2",
+                                  .provider = "wheels",
+                                  .configuration = "basic",
+                                  .network = "native",
+                                  .command_line = words,
+                                  .command_line_count = 2,
+                                  .started_utc = "2026-01-01T00:00:00Z",
+                                  .mpi_library_version = "MPICH\nline \"two\"",
+                                  .mpi_standard = "5.0",
+                                  .thread_level_required = "funneled",
+                                  .thread_level_provided = "multiple",
+                                  .ranks = 2,
+                                  .nodes = 1,
+                                  .threads_per_rank = 1,
+                                  .physical_cores = 2,
+                                  .progress = {"library", "program", 1},
+                                  .placements = placements,
+                                  .timer_name = "CLOCK_MONOTONIC",
+                                  .timer_resolution_ns = 20,
+                                  .timer_overhead_ns = 21.5,
+                                  .start_method = "deadline",
+                                  .seed = 1,
+                                  .build_compiler = "GNU 12",
+                                  .build_flags = "-O3",
+                                  .build_commit = "unknown",
+                                  .build_dirty = RECORD_UNKNOWN,
+                                  .build_blas = "OpenBLAS",
+                                  .environment = environment,
+                                  .environment_list = "FI_*",
+                                  .mpi_variables = "{\"btl\":\"tcp\"}",
+                                  .clock = &clock,
+                                  .plan = {.parameters = "{\"cache\":[\"warm\"]}",
+                                           .points = 4,
+                                           .interval_relative = NAN,
+                                           .max_repetitions = RECORD_UNKNOWN,
+                                           .sizes_given = 1},
                                   .metadata = "{\"a\":[1]}"};
 }
 
@@ -60,26 +87,27 @@ static bool write_point_line(record_file *record) {
     static const struct record_spread spread = {"t_call_ns", samples, samples, samples, samples};
     static const struct record_values values[] = {{"t_measured_ns", samples}, {"t_comp_ns", samples}};
     static const struct record_point_clock clock = {"none", NAN, 3, NAN};
-    return record_write_point(record, &(struct record_point){.parameters = "{\"collective\":\"ibcast\",\"message_bytes\":64}",
-                                                             .repetitions = 3,
-                                                             .warmup_repetitions = 1,
-                                                             .late_repetitions = 2,
-                                                             .discarded_repetitions = 5,
-                                                             .stop_reason = "interval",
-                                                             .interval_relative_reached = NAN,
-                                                             .data_errors = 7,
-                                                             .start_method = "barrier",
-                                                             .clock = &clock,
-                                                             .series = {values, 2},
-                                                             .warmup = {values, 1},
-                                                             .spreads = &spread,
-                                                             .spread_count = 1,
-                                                             .ranks = 2,
-                                                             .rank_medians = {values, 2},
-                                                             .threads = 3,
-                                                             .thread_medians = {values + 1, 1},
-                                                             .rank_samples = {values, 2},
-                                                             .own = "{\"test_calls\":9}"});
+    return record_write_point(record,
+                              &(struct record_point){.parameters = "{\"collective\":\"ibcast\",\"message_bytes\":64}",
+                                                     .repetitions = 3,
+                                                     .warmup_repetitions = 1,
+                                                     .late_repetitions = 2,
+                                                     .discarded_repetitions = 5,
+                                                     .stop_reason = "interval",
+                                                     .interval_relative_reached = NAN,
+                                                     .data_errors = 7,
+                                                     .start_method = "barrier",
+                                                     .clock = &clock,
+                                                     .series = {values, 2},
+                                                     .warmup = {values, 1},
+                                                     .spreads = &spread,
+                                                     .spread_count = 1,
+                                                     .ranks = 2,
+                                                     .rank_medians = {values, 2},
+                                                     .threads = 3,
+                                                     .thread_medians = {values + 1, 1},
+                                                     .rank_samples = {values, 2},
+                                                     .own = "{\"test_calls\":9}"});
 }
 
 /* Of a family that has nothing of all this. */
@@ -101,9 +129,19 @@ static void test_file(void) {
     const int64_t *const by_rank[] = {times, times + 1};
     static const size_t counts[] = {1, 0};
     static const int64_t sent[] = {5, -1};
-    const struct record_footer footer = {.complete = true, .reason = "", .points = record_points(record), .wall_seconds = 1.5, .measured_seconds = 0.5,
-                                         .clock_residual_ns = 10, .clock_refusal = "", .ranks = 2, .mpi_thread_cpu_ns = by_rank, .mpi_thread_counts = counts,
-                                         .helper_thread_cpu_ns = by_rank, .helper_thread_counts = counts, .tcp_bytes_sent = sent};
+    const struct record_footer footer = {.complete = true,
+                                         .reason = "",
+                                         .points = record_points(record),
+                                         .wall_seconds = 1.5,
+                                         .measured_seconds = 0.5,
+                                         .clock_residual_ns = 10,
+                                         .clock_refusal = "",
+                                         .ranks = 2,
+                                         .mpi_thread_cpu_ns = by_rank,
+                                         .mpi_thread_counts = counts,
+                                         .helper_thread_cpu_ns = by_rank,
+                                         .helper_thread_counts = counts,
+                                         .tcp_bytes_sent = sent};
     CHECK(record_write_footer(record, &footer));
     record_close(record);
 
@@ -127,10 +165,12 @@ static void test_file(void) {
     CHECK(json_type_of(json_member(json_member(header, "plan"), "interval_relative")) == JSON_NULL);
     CHECK(json_type_of(json_member(json_member(header, "plan"), "max_repetitions")) == JSON_NULL);
     CHECK(json_type_of(json_member(json_member(header, "plan"), "sizes_given")) == JSON_BOOLEAN);
-    CHECK(json_type_of(json_member(json_member(header, "plan"), "own")) == JSON_OBJECT && json_type_of(json_member(header, "own")) == JSON_OBJECT);
+    CHECK(json_type_of(json_member(json_member(header, "plan"), "own")) == JSON_OBJECT &&
+          json_type_of(json_member(header, "own")) == JSON_OBJECT);
     CHECK(json_count_value(json_member(header, "schema_version"), &number) && number == RECORD_VERSION);
     CHECK(json_count_value(json_member(header, "method"), &number) && number == 1);
-    CHECK_TEXT(json_string(json_item(json_member(json_member(json_member(header, "plan"), "parameters"), "cache"), 0)), "warm");
+    CHECK_TEXT(json_string(json_item(json_member(json_member(json_member(header, "plan"), "parameters"), "cache"), 0)),
+               "warm");
     CHECK(json_type_of(json_member(json_member(header, "clock"), "residual_ns")) == JSON_NULL);
     CHECK_TEXT(json_string(json_member(json_member(header, "progress"), "pinned_by")), "program");
     CHECK_TEXT(json_string(json_member(json_member(header, "mpi_variables"), "btl")), "tcp");
@@ -153,9 +193,11 @@ static void test_file(void) {
     CHECK(json_count_value(json_member(json_member(point, "own"), "test_calls"), &number) && number == 9);
 
     CHECK(json_count_value(json_member(bare, "index"), &number) && number == 1);
-    CHECK(json_type_of(json_member(bare, "stop_reason")) == JSON_NULL && json_type_of(json_member(bare, "start_method")) == JSON_NULL);
+    CHECK(json_type_of(json_member(bare, "stop_reason")) == JSON_NULL &&
+          json_type_of(json_member(bare, "start_method")) == JSON_NULL);
     CHECK(json_type_of(json_member(bare, "clock")) == JSON_NULL);
-    CHECK(json_type_of(json_member(bare, "series")) == JSON_OBJECT && json_type_of(json_member(bare, "own")) == JSON_OBJECT);
+    CHECK(json_type_of(json_member(bare, "series")) == JSON_OBJECT &&
+          json_type_of(json_member(bare, "own")) == JSON_OBJECT);
     CHECK(json_member(bare, "rank_samples") == NULL && json_member(bare, "thread_medians") == NULL);
 
     CHECK(json_count(json_item(json_member(end, "mpi_thread_cpu_ns"), 1)) == 0);
@@ -193,10 +235,21 @@ static void test_full(void) {
 
 static void test_environment(void) {
     static const char list[] = "OMPI_MCA_*,MPICH_*,MPIR_*,I_MPI_*,FI_*,UCX_*,^OMPI_MCA_orte_*";
-    static const char *const allowed[] = {"MPIR_CVAR_ASYNC_PROGRESS=1", "OMP_PLACES=", "FI_PROVIDER=tcp", "OMPI_MCA_btl=tcp,self",
-                                          "I_MPI_ASYNC_PROGRESS=1", "OPENBLAS_NUM_THREADS=1", "UCX_TLS=KEY"};
-    static const char *const refused[] = {"HOME=/root", "AWS_SECRET_KEY=x", "FI_OPX_KEY=x", "OMP", "OMPI_MCA_orte_hnp_uri=x", "XOMP_A=1",
-                                          "MPICH_TOKEN=1", ""};
+    static const char *const allowed[] = {"MPIR_CVAR_ASYNC_PROGRESS=1",
+                                          "OMP_PLACES=",
+                                          "FI_PROVIDER=tcp",
+                                          "OMPI_MCA_btl=tcp,self",
+                                          "I_MPI_ASYNC_PROGRESS=1",
+                                          "OPENBLAS_NUM_THREADS=1",
+                                          "UCX_TLS=KEY"};
+    static const char *const refused[] = {"HOME=/root",
+                                          "AWS_SECRET_KEY=x",
+                                          "FI_OPX_KEY=x",
+                                          "OMP",
+                                          "OMPI_MCA_orte_hnp_uri=x",
+                                          "XOMP_A=1",
+                                          "MPICH_TOKEN=1",
+                                          ""};
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {
         CHECK(record_environment_allowed(allowed[i], list));
     }

@@ -32,12 +32,14 @@ static double draw_cauchy(double spread) { /* half of one: no mean, no variance 
     return 1 + spread * (fabs(tan(3.141592653589793 * (uniform() - 0.5))) - 1);
 }
 
-static double draw_mostly_fast(double spread) { /* 30 % in a second, slower peak that is apart; the median is in the first */
+static double
+draw_mostly_fast(double spread) { /* 30 % in a second, slower peak that is apart; the median is in the first */
     /* 0.7 F(x) = 1/2 of uniform peaks that are spread wide: x = 5/7 of the first */
     return uniform() < 0.7 ? 1 + spread * (uniform() - 5.0 / 7) : 1 + spread * (2 + uniform());
 }
 
-static double draw_two_peaks(double spread) { /* of equal weight, 2 spread apart, narrow; the median is anything between, say the middle */
+static double draw_two_peaks(
+    double spread) { /* of equal weight, 2 spread apart, narrow; the median is anything between, say the middle */
     return 1 + (uniform() < 0.5 ? spread : -spread) + 0.1 * spread * normal();
 }
 
@@ -56,7 +58,7 @@ static int64_t time_of(double value) {
 /* ---- the whole of a point ---- */
 
 struct stopped {
-    double covered;    /* share of the points whose interval covers the median */
+    double covered;     /* share of the points whose interval covers the median */
     double repetitions; /* in the mean */
 };
 
@@ -87,7 +89,8 @@ static struct stopped run_points(draw_function *draw, double spread, double tran
                     stats_add(kept, times[i]);
                 }
             }
-            bool narrow = careless ? stats_relative_width(kept) <= asked : series_outlived(n, warmup) && stats_settled(kept, asked);
+            bool narrow = careless ? stats_relative_width(kept) <= asked
+                                   : series_outlived(n, warmup) && stats_settled(kept, asked);
             if (narrow || n == CAP) {
                 int64_t low = 0;
                 int64_t high = 0;
@@ -112,23 +115,36 @@ static void test_points(void) {
         const char *name;
         draw_function *draw;
         double spread;
-    } noise[] = {{"lognormal", draw_lognormal, 0.005},    {"lognormal", draw_lognormal, 0.01},     {"lognormal", draw_lognormal, 0.02},
-                 {"lognormal", draw_lognormal, 0.03},     {"lognormal", draw_lognormal, 0.05},     {"lognormal", draw_lognormal, 0.2},
-                 {"exponential", draw_exponential, 0.01}, {"exponential", draw_exponential, 0.03}, {"exponential", draw_exponential, 0.1},
-                 {"cauchy", draw_cauchy, 0.005},          {"cauchy", draw_cauchy, 0.02},           {"cauchy", draw_cauchy, 0.05},
-                 {"mostly fast", draw_mostly_fast, 0.02}, {"mostly fast", draw_mostly_fast, 0.05}, {"two peaks", draw_two_peaks, 0.005},
-                 {"two peaks", draw_two_peaks, 0.03},     {"two peaks", draw_two_peaks, 0.1},      {"ties", draw_ties, 0.005},
+    } noise[] = {{"lognormal", draw_lognormal, 0.005},
+                 {"lognormal", draw_lognormal, 0.01},
+                 {"lognormal", draw_lognormal, 0.02},
+                 {"lognormal", draw_lognormal, 0.03},
+                 {"lognormal", draw_lognormal, 0.05},
+                 {"lognormal", draw_lognormal, 0.2},
+                 {"exponential", draw_exponential, 0.01},
+                 {"exponential", draw_exponential, 0.03},
+                 {"exponential", draw_exponential, 0.1},
+                 {"cauchy", draw_cauchy, 0.005},
+                 {"cauchy", draw_cauchy, 0.02},
+                 {"cauchy", draw_cauchy, 0.05},
+                 {"mostly fast", draw_mostly_fast, 0.02},
+                 {"mostly fast", draw_mostly_fast, 0.05},
+                 {"two peaks", draw_two_peaks, 0.005},
+                 {"two peaks", draw_two_peaks, 0.03},
+                 {"two peaks", draw_two_peaks, 0.1},
+                 {"ties", draw_ties, 0.005},
                  {"ties", draw_ties, 0.02}};
     printf("%-14s %7s %9s %12s   %s\n", "noise", "spread", "covered", "repetitions", "careless: covered, repetitions");
     for (size_t i = 0; i < sizeof noise / sizeof *noise; i++) {
         struct stopped careful = run_points(noise[i].draw, noise[i].spread, 0, 1, false);
         struct stopped careless = run_points(noise[i].draw, noise[i].spread, 0, 1, true);
-        printf("%-14s %6.1f%% %9.3f %12.1f   %9.3f %12.1f\n", noise[i].name, 100 * noise[i].spread, careful.covered, careful.repetitions,
-               careless.covered, careless.repetitions);
+        printf("%-14s %6.1f%% %9.3f %12.1f   %9.3f %12.1f\n", noise[i].name, 100 * noise[i].spread, careful.covered,
+               careful.repetitions, careless.covered, careless.repetitions);
         CHECK(reaches(careful.covered, 0.93));
         CHECK(careful.repetitions <= 1.3 * careless.repetitions || noise[i].draw != draw_lognormal);
     }
-    /* What the rule is there for: who looks after every sample waits until the whole interval is in one of two peaks. */
+    /* What the rule is there for: who looks after every sample waits until the whole interval is in one of two peaks.
+     */
     CHECK(run_points(draw_two_peaks, 0.03, 0, 1, true).covered < 0.85);
     /* And where it does not help. */
     struct stopped between = run_points(draw_two_peaks, 0.015, 0, 1, false);
@@ -141,7 +157,8 @@ static void test_points(void) {
     printf("%-14s %7s %9s %12s\n", "transient", "fade", "covered", "repetitions");
     for (size_t i = 0; i < sizeof transients / sizeof *transients; i++) {
         struct stopped careful = run_points(draw_lognormal, 0.015, transients[i].height, transients[i].fade, false);
-        printf("%13.0f%% %7.1f %9.3f %12.1f\n", 100 * transients[i].height, transients[i].fade, careful.covered, careful.repetitions);
+        printf("%13.0f%% %7.1f %9.3f %12.1f\n", 100 * transients[i].height, transients[i].fade, careful.covered,
+               careful.repetitions);
         CHECK(reaches(careful.covered, transients[i].stated));
     }
 }
@@ -231,10 +248,12 @@ static void test_warmup_transients(void) {
     }
 }
 
-/* Samples in random order lose almost nothing; outliers anywhere but at the beginning, and a fast beginning, are no warm-up. */
+/* Samples in random order lose almost nothing; outliers anywhere but at the beginning, and a fast beginning, are no
+ * warm-up. */
 static void test_warmup_none(void) {
     enum { SERIES = 5000 };
-    static draw_function *const draws[] = {draw_lognormal, draw_exponential, draw_cauchy, draw_mostly_fast, draw_two_peaks, draw_ties};
+    static draw_function *const draws[] = {draw_lognormal,   draw_exponential, draw_cauchy,
+                                           draw_mostly_fast, draw_two_peaks,   draw_ties};
     static const size_t counts[] = {6, 10, 30, 100};
     int64_t times[100];
     printf("%-8s %18s %14s\n", "count", "taken in the mean", "cut at all");
@@ -279,7 +298,8 @@ static void test_warmup_none(void) {
         taken_of_burst += (double)series_warmup(times, 30) / SERIES;
     }
     CHECK(taken_of_fast < 0.05);
-    printf("fast beginning %.3f, one outlier %.3f, a burst of three %.3f\n", taken_of_fast, taken_of_one, taken_of_burst);
+    printf("fast beginning %.3f, one outlier %.3f, a burst of three %.3f\n", taken_of_fast, taken_of_one,
+           taken_of_burst);
     CHECK(taken_of_one < 0.2);
     CHECK(taken_of_burst < 0.4);
 }
@@ -291,16 +311,17 @@ static bool near(double got, double expected, double tolerance) {
 }
 
 static void test_drift_known(void) {
-    /* One-sided tail probabilities of Kendall's S from its exact distribution: n = 6: S = 15: 1/720, 13: 6/720, 11: 20/720;
-     * n = 10, as tabled: S = 21: 0.036, 25: 0.014, 27: 0.0083. */
+    /* One-sided tail probabilities of Kendall's S from its exact distribution: n = 6: S = 15: 1/720, 13: 6/720, 11:
+     * 20/720; n = 10, as tabled: S = 21: 0.036, 25: 0.014, 27: 0.0083. */
     static const int64_t rising[] = {1, 2, 3, 4, 5, 6};
     static const int64_t falling[] = {6, 5, 4, 3, 2, 1};
     static const int64_t swapped[] = {2, 1, 3, 4, 5, 6};
     static const int64_t two_swapped[] = {2, 1, 4, 3, 5, 6};
-    static const int64_t ten[] = {2, 1, 4, 3, 6, 5, 9, 8, 7, 10}; /* 6 pairs out of order: S = 33 */
+    static const int64_t ten[] = {2, 1, 4, 3, 6, 5, 9, 8, 7, 10};    /* 6 pairs out of order: S = 33 */
     static const int64_t ten_21[] = {4, 3, 2, 1, 8, 7, 6, 5, 9, 10}; /* 12: S = 21 */
     static const int64_t balanced[] = {1, 4, 2, 3, 0, 9, 2, 1};
-    static const int64_t ties[] = {1, 1, 2, 2, 3, 3, 4, 4}; /* S = 24, variance (8*7*21 - 4*2*1*9)/18 = 61.333, z = 23/7.8316 = 2.9368 */
+    static const int64_t ties[] = {
+        1, 1, 2, 2, 3, 3, 4, 4}; /* S = 24, variance (8*7*21 - 4*2*1*9)/18 = 61.333, z = 23/7.8316 = 2.9368 */
     CHECK(near(series_drift_of(rising, 6).p_value, 2.0 / 720, 1e-12));
     CHECK(near(series_drift_of(falling, 6).p_value, 2.0 / 720, 1e-12));
     CHECK(near(series_drift_of(swapped, 6).p_value, 12.0 / 720, 1e-12));

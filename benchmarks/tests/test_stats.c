@@ -26,13 +26,15 @@ static void test_medians(void) {
 static void test_interval_ranks(void) {
     static const struct {
         size_t count, rank;
-    } known[] = {{0, 0},  {5, 0},  {6, 1},  {8, 1},   {9, 2},     {11, 2},    {12, 3},
-                 {15, 4}, {17, 5}, {20, 6}, {25, 8},  {30, 10},   {50, 18},   {100, 40}};
+    } known[] = {{0, 0},  {5, 0},  {6, 1},  {8, 1},  {9, 2},   {11, 2},  {12, 3},
+                 {15, 4}, {17, 5}, {20, 6}, {25, 8}, {30, 10}, {50, 18}, {100, 40}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         CHECK(stats_interval_rank(known[i].count) == known[i].rank);
     }
-    CHECK(stats_interval_rank(STATS_FEWEST_FOR_INTERVAL - 1) == 0 && stats_interval_rank(STATS_FEWEST_FOR_INTERVAL) == 1);
-    CHECK(stats_interval_rank(STATS_FEWEST_WITHOUT_EXTREMES - 1) == 1 && stats_interval_rank(STATS_FEWEST_WITHOUT_EXTREMES) == 2);
+    CHECK(stats_interval_rank(STATS_FEWEST_FOR_INTERVAL - 1) == 0 &&
+          stats_interval_rank(STATS_FEWEST_FOR_INTERVAL) == 1);
+    CHECK(stats_interval_rank(STATS_FEWEST_WITHOUT_EXTREMES - 1) == 1 &&
+          stats_interval_rank(STATS_FEWEST_WITHOUT_EXTREMES) == 2);
     /* The normal approximation for many: n/2 - 0.98 sqrt(n), within a rank or two. */
     for (size_t n = 1000; n <= 1000000; n *= 10) {
         double expected = (double)n / 2 - 0.98 * sqrt((double)n);
@@ -64,7 +66,8 @@ static void test_series(void) {
     stats_destroy(series);
 }
 
-/* Narrow is not enough: the 99.9 % interval, or all samples where there are too few for it, must be within twice the asked width. */
+/* Narrow is not enough: the 99.9 % interval, or all samples where there are too few for it, must be within twice the
+ * asked width. */
 static void test_settled(void) {
     stats_series *series = stats_create();
     CHECK(!stats_settled(series, 10));
@@ -150,15 +153,18 @@ static double exact_coverage(size_t count) {
     return 1 - missed;
 }
 
-/* At least nominal, and for continuous distributions just what theory says; judged with the standard error of the simulation, 0.0022
- * at 0.95: three of them below nominal, three and a half (24 tests) around theory. */
+/* At least nominal, and for continuous distributions just what theory says; judged with the standard error of the
+ * simulation, 0.0022 at 0.95: three of them below nominal, three and a half (24 tests) around theory. */
 static void test_coverage(void) {
     static const struct {
         int64_t (*draw)(void);
         int64_t median;
         bool continuous;
-    } known[] = {{draw_uniform, 501000000, true}, {draw_skewed, 1693147, true}, {draw_heavy, 2000000, true},
-                 {draw_bimodal, 150, true},       {draw_tied, 2, false}};
+    } known[] = {{draw_uniform, 501000000, true},
+                 {draw_skewed, 1693147, true},
+                 {draw_heavy, 2000000, true},
+                 {draw_bimodal, 150, true},
+                 {draw_tied, 2, false}};
     static const size_t counts[] = {6, 7, 9, 12, 25, 101};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         double exact = exact_coverage(counts[i]);

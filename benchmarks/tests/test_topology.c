@@ -29,20 +29,21 @@ static uint64_t left_by(const char *own) {
 /* The smallest of what any limit leaves, from the group's own up to the root, of version 1 and 2. */
 static void check_cgroup_memory(void) {
     static const char *const folders[] = {"job", "job/step", "job/step/inner", "memory", "memory/box", "memory/job"};
-    static const char *const files[][2] = {{"memory.max", "9000\n"},
-                                           {"job/memory.max", "5000\n"},
-                                           {"job/memory.current", "1000\n"},
-                                           {"job/step/inner/memory.max", "3500\n"},
-                                           {"job/step/inner/memory.current", "3500\n"},
-                                           {"job/step/inner/memory.stat", "anon 500\nfile 3000\nactive_file 400\ninactive_file 2600\n"},
-                                           {"job/step/memory.max", "max\n"},
-                                           {"job/step/memory.current", "1000\n"},
-                                           {"memory/memory.limit_in_bytes", "3000\n"},
-                                           {"memory/job/memory.limit_in_bytes", "2000\n"},
-                                           {"memory/job/memory.usage_in_bytes", "1900\n"},
-                                           {"memory/job/memory.stat", "inactive_file 1\ntotal_cache 1500\ntotal_inactive_file 2000\n"},
-                                           {"memory/box/memory.limit_in_bytes", "2000\n"},
-                                           {"memory/box/memory.usage_in_bytes", "2500\n"}};
+    static const char *const files[][2] = {
+        {"memory.max", "9000\n"},
+        {"job/memory.max", "5000\n"},
+        {"job/memory.current", "1000\n"},
+        {"job/step/inner/memory.max", "3500\n"},
+        {"job/step/inner/memory.current", "3500\n"},
+        {"job/step/inner/memory.stat", "anon 500\nfile 3000\nactive_file 400\ninactive_file 2600\n"},
+        {"job/step/memory.max", "max\n"},
+        {"job/step/memory.current", "1000\n"},
+        {"memory/memory.limit_in_bytes", "3000\n"},
+        {"memory/job/memory.limit_in_bytes", "2000\n"},
+        {"memory/job/memory.usage_in_bytes", "1900\n"},
+        {"memory/job/memory.stat", "inactive_file 1\ntotal_cache 1500\ntotal_inactive_file 2000\n"},
+        {"memory/box/memory.limit_in_bytes", "2000\n"},
+        {"memory/box/memory.usage_in_bytes", "2500\n"}};
     CHECK(mkdtemp(folder) != NULL);
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         CHECK(mkdir(place(folders[i]), 0700) == 0);
@@ -56,7 +57,7 @@ static void check_cgroup_memory(void) {
     CHECK(left_by("0::/\n") == 9000);
     CHECK(left_by("0::/not/seen/from/here\n") == 9000);
     CHECK(left_by("5:memory:/box\n1:name=systemd:/job\n") == 1); /* more is used than the limit */
-    CHECK(left_by("5:memory:/job\n") == 2000); /* two files that were not read at the same moment */
+    CHECK(left_by("5:memory:/job\n") == 2000);                   /* two files that were not read at the same moment */
     CHECK(left_by("5:memory:/another\n0::/job/step\n") == 3000);
     CHECK(left_by("5:cpu:/job\nnothing\n") == UINT64_MAX && left_by("") == UINT64_MAX);
     CHECK(topology_cgroup_memory("/nonexistent", folder) == UINT64_MAX);
@@ -88,7 +89,8 @@ int main(void) {
     CHECK(topology_cpus_has(&cpus, 1) && !topology_cpus_has(&cpus, 2) && !topology_cpus_has(&cpus, -1));
     CHECK(!topology_cpus_parse("a", &cpus) && !topology_cpus_parse("3-1", &cpus) && !topology_cpus_parse("1-", &cpus));
 
-    /* This machine: at least one CPU, no more cores than CPUs, a core for each; where the kernel says nothing, nothing fails. */
+    /* This machine: at least one CPU, no more cores than CPUs, a core for each; where the kernel says nothing, nothing
+     * fails. */
     topology_own_cpus(&cpus);
     size_t count = topology_cpus_count(&cpus);
     struct topology_cpus cores;
@@ -98,7 +100,8 @@ int main(void) {
     CHECK(topology_first_cpus(&cpus, first, 4) == topology_cpus_count(&cores));
     struct topology_cpus none = {{0}};
     struct topology_cpus own_core = topology_core_cpus(&cpus, topology_cpus_next(&cpus, -1));
-    CHECK(topology_cpus_within(&own_core, &cpus) && topology_cpus_within(&none, &cpus) && !topology_cpus_within(&cpus, &none));
+    CHECK(topology_cpus_within(&own_core, &cpus) && topology_cpus_within(&none, &cpus) &&
+          !topology_cpus_within(&cpus, &none));
     CHECK(count == 0 || topology_cpus_has(&own_core, topology_cpus_next(&cpus, -1)));
 
     /* A thread is where it was bound, by its id or as the calling one. */
@@ -111,7 +114,8 @@ int main(void) {
         topology_cpus_add(&last, cpu);
         CHECK(topology_bind_thread(0, &last));
         const struct topology_thread self = topology_thread_of((int64_t)getpid());
-        CHECK(topology_cpus_count(&self.cpus) == 0 || (topology_cpus_count(&self.cpus) == 1 && topology_cpus_has(&self.cpus, cpu)));
+        CHECK(topology_cpus_count(&self.cpus) == 0 ||
+              (topology_cpus_count(&self.cpus) == 1 && topology_cpus_has(&self.cpus, cpu)));
         CHECK(topology_bind_thread((int64_t)getpid(), &cpus) && !topology_bind_thread(INT64_C(999999999), &cpus));
     }
     CHECK(topology_thread_of(INT64_C(999999999)).name[0] == '\0');

@@ -34,7 +34,8 @@ static void wait_for(atomic_int *flag) {
 static void write_points(void) {
     char error[256];
     record = record_create(NULL, error, sizeof error);
-    CHECK(record != NULL && record_write_first(record, "{}") && record_write_point(record, &(struct record_point){.parameters = "{}"}));
+    CHECK(record != NULL && record_write_first(record, "{}") &&
+          record_write_point(record, &(struct record_point){.parameters = "{}"}));
 }
 
 int main(void) {

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 
 enum method { DEADLINE, MPI_BARRIER, DISSEMINATION, METHODS };
-static const char *const method_names[METHODS] = {[DEADLINE] = "deadline", [MPI_BARRIER] = "mpi_barrier", [DISSEMINATION] = "dissemination"};
+static const char *const method_names[METHODS] = {
+    [DEADLINE] = "deadline", [MPI_BARRIER] = "mpi_barrier", [DISSEMINATION] = "dissemination"};
 
 /* Rounds that do not count: connections are made, the slack of the deadline is learnt. */
 enum { WARMUPS = 32 };
@@ -131,15 +132,16 @@ struct outcome {
     bool is_known; /* how far apart the starts were: there is a clock to tell it by */
     size_t starts;
     size_t late_starts;
-    size_t known;      /* of starts: those with an imbalance. All or none */
+    size_t known; /* of starts: those with an imbalance. All or none */
     size_t late_known;
     int64_t *imbalance;
     int64_t *late;
 };
 
 static struct outcome sort_out(const struct comparison *c, const int64_t *spread, enum method method) {
-    struct outcome o = {
-        .is_known = has_clock(c), .imbalance = fail_alloc(c->rounds, sizeof(int64_t)), .late = fail_alloc(c->rounds, sizeof(int64_t))};
+    struct outcome o = {.is_known = has_clock(c),
+                        .imbalance = fail_alloc(c->rounds, sizeof(int64_t)),
+                        .late = fail_alloc(c->rounds, sizeof(int64_t))};
     if (method == DEADLINE && !has_clock(c)) {
         return o;
     }
@@ -188,7 +190,8 @@ static void print_row(enum method method, struct outcome *o, const char *reason)
     if (o->known > 0) {
         qsort(o->imbalance, o->known, sizeof *o->imbalance, compare_numbers);
         printf(" %6zu %5zu %9.3f %9.3f %9.3f %9.3f", o->starts, o->late_starts, percentile(o->imbalance, o->known, 50),
-               percentile(o->imbalance, o->known, 95), percentile(o->imbalance, o->known, 99), percentile(o->imbalance, o->known, 100));
+               percentile(o->imbalance, o->known, 95), percentile(o->imbalance, o->known, 99),
+               percentile(o->imbalance, o->known, 100));
     } else {
         printf(" %6zu %5zu %9s %9s %9s %9s", o->starts, o->late_starts, "-", "-", "-", "-");
     }
@@ -199,8 +202,8 @@ static void print_row(enum method method, struct outcome *o, const char *reason)
 static bool report(struct session *session, const struct comparison *c, const int64_t *spread, const char *reason) {
     bool good = true;
     if (session_prints(session)) {
-        printf("start          %-14s %6s %5s %9s %9s %9s %9s  imbalance of the starts that were not late, us\n", "method", "starts", "late", "p50",
-               "p95", "p99", "largest");
+        printf("start          %-14s %6s %5s %9s %9s %9s %9s  imbalance of the starts that were not late, us\n",
+               "method", "starts", "late", "p50", "p95", "p99", "largest");
     }
     for (enum method method = DEADLINE; method < METHODS && good; method++) {
         struct outcome o = {0};
@@ -228,11 +231,12 @@ bool imbalance_measure(struct session *session) {
     run_rounds(&c);
     int64_t *spread = spread_of(&c);
     if (!has_clock(&c)) {
-        snprintf(reason, sizeof reason, "no clock, so barriers only, and when they let each rank go cannot be compared: %s",
+        snprintf(reason, sizeof reason,
+                 "no clock, so barriers only, and when they let each rank go cannot be compared: %s",
                  clock_quality_of(session->program->clock).refusal);
     } else if (c.timed_out) {
-        snprintf(reason, sizeof reason, "%zu starts of each, not %lld: they took %d s", c.rounds, (long long)session->settings->starts,
-                 MOST_SECONDS);
+        snprintf(reason, sizeof reason, "%zu starts of each, not %lld: they took %d s", c.rounds,
+                 (long long)session->settings->starts, MOST_SECONDS);
     }
     bool good = report(session, &c, spread, reason);
     free(spread);

@@ -1,6 +1,6 @@
 /*
- * imbalance - the section "start": how far apart ranks begin after a deadline on the common clock, after MPI_Barrier, and after a dissemination
- * barrier.
+ * imbalance - the section "start": how far apart ranks begin after a deadline on the common clock, after MPI_Barrier,
+ * and after a dissemination barrier.
  *
  * The three take turns, so that what disturbs one disturbs the others as well.
  */

@@ -1,8 +1,8 @@
 /*
  * timing_selfcheck - can times be trusted on this machine, with this MPI library?
  *
- * Measures what every number of the other benchmarks rests on: the timer, the clock that ranks share, the start, the noise of the
- * cores, and how well fixed work can be timed with all of these (Denis et al. 2022, section 4).
+ * Measures what every number of the other benchmarks rests on: the timer, the clock that ranks share, the start, the
+ * noise of the cores, and how well fixed work can be timed with all of these (Denis et al. 2022, section 4).
  */
 #include "calibration.h"
 #include "collectives.h"
@@ -33,39 +33,97 @@ static struct settings settings = {.hold_seconds = 10, .starts = 500, .noise_sec
 enum section { TIMER, CLOCK, START, NOISE, WORK, SECTIONS };
 static const char *const section_names[SECTIONS + 1] = {
     [TIMER] = "timer", [CLOCK] = "clock", [START] = "start", [NOISE] = "noise", [WORK] = "work"};
-static bool (*const sections[SECTIONS])(struct session *) = {
-    [TIMER] = timing_measure, [CLOCK] = residual_measure, [START] = imbalance_measure, [NOISE] = noise_measure, [WORK] = work_measure};
+static bool (*const sections[SECTIONS])(struct session *) = {[TIMER] = timing_measure,
+                                                             [CLOCK] = residual_measure,
+                                                             [START] = imbalance_measure,
+                                                             [NOISE] = noise_measure,
+                                                             [WORK] = work_measure};
 
 /* The table of options: what --help prints and the parser knows is this. */
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        {.name = "only", .kind = OPTION_CHOICES, .target = &s->only, .choices = section_names, .value_name = "LIST",
+        {.name = "only",
+         .kind = OPTION_CHOICES,
+         .target = &s->only,
+         .choices = section_names,
+         .value_name = "LIST",
          .help = "sections to run, comma-separated, may be repeated; default: all"},
-        {.name = "hold", .kind = OPTION_REAL, .target = &s->hold_seconds, .minimum = 0, .maximum = 3600, .value_name = "S",
-         .help = "clock: the residual is measured at once and after so many seconds; where clocks differ their drift is first observed for "
+        {.name = "hold",
+         .kind = OPTION_REAL,
+         .target = &s->hold_seconds,
+         .minimum = 0,
+         .maximum = 3600,
+         .value_name = "S",
+         .help = "clock: the residual is measured at once and after so many seconds; where clocks differ their drift "
+                 "is first observed for "
                  "as long; default: 10"},
-        {.name = "starts", .kind = OPTION_INTEGER, .target = &s->starts, .minimum = 1, .maximum = 100000, .value_name = "N",
-         .help = "start: so many starts of each method, taking turns; default: 500"},
-        {.name = "noise-seconds", .kind = OPTION_REAL, .target = &s->noise_seconds, .minimum = 0.01, .maximum = 600, .value_name = "S",
-         .help = "noise: how long all threads listen; default: 2"},
-        {.name = "detour-ns", .kind = OPTION_INTEGER, .target = &s->detour_ns, .minimum = 100, .maximum = 1e9, .value_name = "NS",
-         .help = "noise: a gap between two readings of the timer above this is a detour; default: 1000"},
-        {.name = "targets", .kind = OPTION_DURATIONS, .target = &s->targets, .value_name = "LIST",
-         .help = "work: times that the fixed work shall take, ascending, with units; default: 500us,4ms,16ms,64ms"},
-        {.name = "repetitions", .kind = OPTION_INTEGER, .target = &s->repetitions, .minimum = 1, .maximum = 100000, .value_name = "N",
-         .help = "work: at least so many samples of each, warm-ups not counted; default: 20"},
-        {.name = "interval", .kind = OPTION_REAL, .target = &s->interval, .minimum = 1e-4, .maximum = 10, .value_name = "W",
-         .help = "work: instead of --repetitions, samples until the 95 % interval of the median is at most this wide, relative to the median"},
-        {.name = "max-repetitions", .kind = OPTION_INTEGER, .target = &s->max_repetitions, .minimum = 1, .maximum = 100000, .value_name = "N",
-         .help = "work: with --interval, at most this many; default: 1000"},
-        {.name = "sizes", .kind = OPTION_TEXT, .target = &s->sizes, .value_name = "FILE",
-         .help = "work: message and matrix sizes from this file, nothing is calibrated"},
-        {.name = "save-sizes", .kind = OPTION_TEXT, .target = &s->save_sizes, .value_name = "FILE",
-         .help = "work: write the sizes that the calibration found (for --sizes)"},
-        {.name = "max-message-bytes", .kind = OPTION_INTEGER, .target = &s->max_message_bytes, .minimum = 64, .maximum = 17179869176.0,
+        {.name = "starts",
+         .kind = OPTION_INTEGER,
+         .target = &s->starts,
+         .minimum = 1,
+         .maximum = 100000,
          .value_name = "N",
-         .help = "work: largest message that the calibration tries, never more than half of the rank's share of memory; default: 1 GiB"},
+         .help = "start: so many starts of each method, taking turns; default: 500"},
+        {.name = "noise-seconds",
+         .kind = OPTION_REAL,
+         .target = &s->noise_seconds,
+         .minimum = 0.01,
+         .maximum = 600,
+         .value_name = "S",
+         .help = "noise: how long all threads listen; default: 2"},
+        {.name = "detour-ns",
+         .kind = OPTION_INTEGER,
+         .target = &s->detour_ns,
+         .minimum = 100,
+         .maximum = 1e9,
+         .value_name = "NS",
+         .help = "noise: a gap between two readings of the timer above this is a detour; default: 1000"},
+        {.name = "targets",
+         .kind = OPTION_DURATIONS,
+         .target = &s->targets,
+         .value_name = "LIST",
+         .help = "work: times that the fixed work shall take, ascending, with units; default: 500us,4ms,16ms,64ms"},
+        {.name = "repetitions",
+         .kind = OPTION_INTEGER,
+         .target = &s->repetitions,
+         .minimum = 1,
+         .maximum = 100000,
+         .value_name = "N",
+         .help = "work: at least so many samples of each, warm-ups not counted; default: 20"},
+        {.name = "interval",
+         .kind = OPTION_REAL,
+         .target = &s->interval,
+         .minimum = 1e-4,
+         .maximum = 10,
+         .value_name = "W",
+         .help = "work: instead of --repetitions, samples until the 95 % interval of the median is at most this wide, "
+                 "relative to the median"},
+        {.name = "max-repetitions",
+         .kind = OPTION_INTEGER,
+         .target = &s->max_repetitions,
+         .minimum = 1,
+         .maximum = 100000,
+         .value_name = "N",
+         .help = "work: with --interval, at most this many; default: 1000"},
+        {.name = "sizes",
+         .kind = OPTION_TEXT,
+         .target = &s->sizes,
+         .value_name = "FILE",
+         .help = "work: message and matrix sizes from this file, nothing is calibrated"},
+        {.name = "save-sizes",
+         .kind = OPTION_TEXT,
+         .target = &s->save_sizes,
+         .value_name = "FILE",
+         .help = "work: write the sizes that the calibration found (for --sizes)"},
+        {.name = "max-message-bytes",
+         .kind = OPTION_INTEGER,
+         .target = &s->max_message_bytes,
+         .minimum = 64,
+         .maximum = 17179869176.0,
+         .value_name = "N",
+         .help = "work: largest message that the calibration tries, never more than half of the rank's share of "
+                 "memory; default: 1 GiB"},
         {.name = NULL},
     };
     _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
@@ -83,15 +141,20 @@ static bool runs(const struct settings *s, int section) {
 /* What the table of options cannot say, and what was left out. One line in error where something contradicts. */
 static void complete_settings(struct settings *s, char *error, size_t error_size) {
     if (s->interval > 0 && s->repetitions > 0) {
-        snprintf(error, error_size, "--repetitions and --interval both say when to stop; use one of them (--max-repetitions caps --interval)");
+        snprintf(
+            error, error_size,
+            "--repetitions and --interval both say when to stop; use one of them (--max-repetitions caps --interval)");
     } else if (s->max_repetitions > 0 && !(s->interval > 0)) {
         snprintf(error, error_size, "--max-repetitions caps --interval, which is not given; use --repetitions");
     } else if (s->sizes != NULL && s->save_sizes != NULL) {
-        snprintf(error, error_size, "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
+        snprintf(error, error_size,
+                 "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
     } else if (s->sizes != NULL && s->max_message_bytes > 0) {
-        snprintf(error, error_size, "--max-message-bytes bounds the calibration, and --sizes calibrates nothing; use one of them");
+        snprintf(error, error_size,
+                 "--max-message-bytes bounds the calibration, and --sizes calibrates nothing; use one of them");
     } else if ((s->sizes != NULL || s->save_sizes != NULL) && !runs(s, WORK)) {
-        snprintf(error, error_size, "%s belongs to the section work, which --only leaves out", s->sizes != NULL ? "--sizes" : "--save-sizes");
+        snprintf(error, error_size, "%s belongs to the section work, which --only leaves out",
+                 s->sizes != NULL ? "--sizes" : "--save-sizes");
     }
     if (s->interval > 0 && s->max_repetitions == 0) {
         s->max_repetitions = DEFAULT_MOST_REPETITIONS;
@@ -154,7 +217,9 @@ static struct program_header header_of(const struct session *session) {
                                             .budget_seconds = NAN,
                                             .interval_relative = works && until_narrow ? s->interval : NAN,
                                             .min_repetitions = works && !until_narrow ? s->repetitions : RECORD_UNKNOWN,
-                                            .max_repetitions = !works ? RECORD_UNKNOWN : until_narrow ? s->max_repetitions : s->repetitions,
+                                            .max_repetitions = !works         ? RECORD_UNKNOWN
+                                                               : until_narrow ? s->max_repetitions
+                                                                              : s->repetitions,
                                             .sizes_given = works ? s->sizes != NULL : RECORD_UNKNOWN,
                                             .own = json_line_take(own)}};
 }
@@ -186,7 +251,8 @@ static int measure(struct session *session) {
         }
     }
     if (program_agree(!session->unwritable)) {
-        const struct program_footer footer = {.reason = good ? "" : session->reason, .measured_seconds = session->measured_seconds};
+        const struct program_footer footer = {.reason = good ? "" : session->reason,
+                                              .measured_seconds = session->measured_seconds};
         const bool written = program_write_footer(program, &footer);
         if (program->rank == 0 && !written && good) {
             snprintf(session->reason, sizeof session->reason, "%s", record_error(program->record));
@@ -214,11 +280,13 @@ static int run(struct program *program) {
     int code = PROGRAM_WRONG_USE;
     if (program_all_good(error)) {
         const int ibcast = collective_find("ibcast");
-        struct session session = {.settings = s, .program = program, .plan = plan_of(program, &ibcast), .measured_seconds = NAN};
+        struct session session = {
+            .settings = s, .program = program, .plan = plan_of(program, &ibcast), .measured_seconds = NAN};
         session.sizes = calibration_sizes_create(&session.plan, program->ranks);
         program_check_crowd(program, error, sizeof error);
         const bool crowded = error[0] != '\0';
-        if (!crowded && program->rank == 0 && s->sizes != NULL && sizes_read(s->sizes, &session.sizes, error, sizeof error)) {
+        if (!crowded && program->rank == 0 && s->sizes != NULL &&
+            sizes_read(s->sizes, &session.sizes, error, sizeof error)) {
             calibration_sizes_check(&session.plan, &session.sizes, s->sizes, error, sizeof error);
         }
         if (crowded) {
@@ -240,13 +308,14 @@ int main(int argc, char **argv) {
         .name = "timing_selfcheck",
         .family = "timing_selfcheck",
         .method = 1,
-        .help = "usage: mpiexec -n RANKS timing_selfcheck [OPTION]...\n\n"
-                "Measures, on this machine and with this MPI library, whether times can be trusted. Sections:\n\n"
-                "  timer  resolution and cost of a reading, on the rank where they are worst\n"
-                "  clock  how far the ranks' common time is off, at once and after a while\n"
-                "  start  how far apart ranks begin: a deadline on that clock, MPI_Barrier, a dissemination barrier\n"
-                "  noise  what takes cores away from computing threads: detours, their lengths, the share of time lost\n"
-                "  work   medians of a fixed computation (DGEMM) and of a fixed communication (MPI_Ibcast, MPI_Wait)\n",
+        .help =
+            "usage: mpiexec -n RANKS timing_selfcheck [OPTION]...\n\n"
+            "Measures, on this machine and with this MPI library, whether times can be trusted. Sections:\n\n"
+            "  timer  resolution and cost of a reading, on the rank where they are worst\n"
+            "  clock  how far the ranks' common time is off, at once and after a while\n"
+            "  start  how far apart ranks begin: a deadline on that clock, MPI_Barrier, a dissemination barrier\n"
+            "  noise  what takes cores away from computing threads: detours, their lengths, the share of time lost\n"
+            "  work   medians of a fixed computation (DGEMM) and of a fixed communication (MPI_Ibcast, MPI_Wait)\n",
         .exits = "0 good, however noisy the machine; 1 wrong data, a full disk or an MPI error; 2 wrong use",
         .describe = describe_options,
         .run = run,

@@ -123,18 +123,22 @@ static void fill_point(struct session_point *point, const struct heard *heard, i
 
 /* The lengths are sorted by this. */
 static void print_row(const struct heard *heard) {
-    printf("noise          %6d %6d %5" PRId64 " %9" PRId64 " %9.4f %9.1f %9.1f\n", heard->rank, heard->thread, heard->found.cpu,
-           heard->found.detours, 100 * (double)heard->found.lost_ns / (double)heard->found.duration_ns,
-           (double)stats_median_of(heard->lengths, (size_t)heard->found.kept) / 1e3, (double)heard->found.longest_ns / 1e3);
+    printf("noise          %6d %6d %5" PRId64 " %9" PRId64 " %9.4f %9.1f %9.1f\n", heard->rank, heard->thread,
+           heard->found.cpu, heard->found.detours,
+           100 * (double)heard->found.lost_ns / (double)heard->found.duration_ns,
+           (double)stats_median_of(heard->lengths, (size_t)heard->found.kept) / 1e3,
+           (double)heard->found.longest_ns / 1e3);
 }
 
-/* Collective. Rank 0 asks for one thread after the other, so that it never holds more than one's lengths. false: the record cannot be written. */
+/* Collective. Rank 0 asks for one thread after the other, so that it never holds more than one's lengths. false: the
+ * record cannot be written. */
 static bool gather_and_write(struct session *session, struct listener *listeners) {
     int64_t *lengths = fail_alloc(MOST_LENGTHS, sizeof *lengths);
     bool good = true;
     if (session_prints(session)) {
-        printf("noise          %6s %6s %5s %9s %9s %9s %9s  detours above %g us; share lost in %%, lengths in us\n", "rank", "thread", "cpu",
-               "detours", "share", "median", "longest", (double)session->settings->detour_ns / 1e3);
+        printf("noise          %6s %6s %5s %9s %9s %9s %9s  detours above %g us; share lost in %%, lengths in us\n",
+               "rank", "thread", "cpu", "detours", "share", "median", "longest",
+               (double)session->settings->detour_ns / 1e3);
     }
     for (int rank = 0; rank < session->program->ranks && good; rank++) {
         char host[256] = "";
@@ -161,7 +165,8 @@ static bool gather_and_write(struct session *session, struct listener *listeners
             if (session->program->rank == 0) {
                 fill_point(&point, &heard, session->settings->detour_ns);
             }
-            good = session_write_point(session, &point); /* all ranks: whoever comes next learns whether it still matters */
+            good = session_write_point(session,
+                                       &point); /* all ranks: whoever comes next learns whether it still matters */
             if (session_prints(session)) {
                 print_row(&heard);
             }

@@ -1,9 +1,9 @@
 /*
  * noise - the section "noise": what takes the cores away from threads that compute.
  *
- * Every computing thread reads the timer without pause, all at the same time, each on its core. A gap between two readings that
- * is longer than a threshold is a detour: something else ran there (the selfish detour benchmark: Hoefler,
- * Schneider and Lumsdaine 2010).
+ * Every computing thread reads the timer without pause, all at the same time, each on its core. A gap between two
+ * readings that is longer than a threshold is a detour: something else ran there (the selfish detour benchmark:
+ * Hoefler, Schneider and Lumsdaine 2010).
  */
 #ifndef CAMPAIGN_NOISE_H
 #define CAMPAIGN_NOISE_H

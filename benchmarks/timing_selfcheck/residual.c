@@ -15,7 +15,8 @@ struct look {
 /* Collective. Looks at once and after the hold; how many looks there were. */
 static int look_twice(struct session *session, struct look *looks) {
     const double hold = session->settings->hold_seconds;
-    /* A drift that is extrapolated over the hold must rest on a baseline as long, or it would amplify the errors of its ends. */
+    /* A drift that is extrapolated over the hold must rest on a baseline as long, or it would amplify the errors of its
+     * ends. */
     if (!clock_establish(session->program->clock, hold) || !clock_synchronise(session->program->clock)) {
         return 0;
     }
@@ -32,7 +33,7 @@ static int look_twice(struct session *session, struct look *looks) {
 }
 
 static void put_own(json_line *line, const struct clock_quality *quality, const char *reason, const struct look *looks,
-                     int count) {
+                    int count) {
     json_put_string(line, "method", clock_method_name(quality->method));
     json_put_string(line, "refusal", quality->refusal);
     json_put_string(line, "reason", reason);
@@ -61,13 +62,14 @@ static void print_rows(const struct clock_quality *quality, const char *reason, 
     } else if (count == 0) {
         printf("clock          %s\n", reason);
     } else {
-        printf("clock          %s, %d clock%s, drift %.3f ppm, shortest round trip %.2f us, %.2f ms per synchronisation\n",
-               clock_method_name(quality->method), quality->clocks, quality->clocks == 1 ? "" : "s", quality->drift_ppm,
-               quality->shortest_trip_ns / 1e3, 1e3 * quality->seconds / (double)quality->synchronisations);
+        printf(
+            "clock          %s, %d clock%s, drift %.3f ppm, shortest round trip %.2f us, %.2f ms per synchronisation\n",
+            clock_method_name(quality->method), quality->clocks, quality->clocks == 1 ? "" : "s", quality->drift_ppm,
+            quality->shortest_trip_ns / 1e3, 1e3 * quality->seconds / (double)quality->synchronisations);
     }
     for (int i = 0; i < count; i++) {
-        printf("clock          after %6.2f s: residual %.3f us, without drift correction %.3f us\n", looks[i].after_seconds,
-               looks[i].residual.with_drift_ns / 1e3, looks[i].residual.without_drift_ns / 1e3);
+        printf("clock          after %6.2f s: residual %.3f us, without drift correction %.3f us\n",
+               looks[i].after_seconds, looks[i].residual.with_drift_ns / 1e3, looks[i].residual.without_drift_ns / 1e3);
     }
     fflush(stdout);
 }

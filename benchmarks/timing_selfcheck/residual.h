@@ -1,6 +1,6 @@
 /*
- * residual - the section "clock": how far the ranks' common time is off, at once and after a while, with the drift taken into account
- * and without (Denis 2022, section 4.2).
+ * residual - the section "clock": how far the ranks' common time is off, at once and after a while, with the drift
+ * taken into account and without (Denis 2022, section 4.2).
  */
 #ifndef CAMPAIGN_RESIDUAL_H
 #define CAMPAIGN_RESIDUAL_H

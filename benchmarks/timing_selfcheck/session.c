@@ -37,7 +37,8 @@ bool session_prints(const struct session *session) {
 void session_reduce_largest(const struct session *session, int64_t *numbers, size_t count) {
     while (count > 0) {
         int part = count < INT_MAX / 2 ? (int)count : INT_MAX / 2;
-        MPI_CHECK(MPI_Reduce(session->program->rank == 0 ? MPI_IN_PLACE : numbers, session->program->rank == 0 ? numbers : NULL, part, MPI_INT64_T, MPI_MAX, 0,
+        MPI_CHECK(MPI_Reduce(session->program->rank == 0 ? MPI_IN_PLACE : numbers,
+                             session->program->rank == 0 ? numbers : NULL, part, MPI_INT64_T, MPI_MAX, 0,
                              MPI_COMM_WORLD));
         numbers += part;
         count -= (size_t)part;

@@ -24,7 +24,8 @@ bool timing_measure(struct session *session) {
     json_put_integer(point.own, "backwards_ns", whole[1]);
     const bool good = session_write_point(session, &point);
     if (session_prints(session)) {
-        printf("timer          " TIMER_NAME ": resolution %" PRId64 " ns, a reading takes %.1f ns, ", whole[0], overhead_ns);
+        printf("timer          " TIMER_NAME ": resolution %" PRId64 " ns, a reading takes %.1f ns, ", whole[0],
+               overhead_ns);
         if (whole[1] > 0) {
             printf("GOES BACKWARDS, by up to %" PRId64 " ns\n", whole[1]);
         } else {

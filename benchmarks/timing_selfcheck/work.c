@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where more starts than this are late for each that is not, after so many, going on makes no sense: ranks share cores. */
+/* Where more starts than this are late for each that is not, after so many, going on makes no sense: ranks share cores.
+ */
 enum { PATIENCE = 50, LATE_PER_SAMPLE = 10 };
 
 enum work_kind { COMPUTATION, COMMUNICATION, KINDS };
@@ -47,10 +48,11 @@ static bool begin(void *context, struct sampler_point *p) {
         return false;
     }
     const bool communicates = work->kind == COMMUNICATION;
-    bench_take(&work->bench,
-               &(struct bench_work){.collective = communicates ? &collective_table[work->session->plan.collectives[0]] : NULL,
-                                    .message_bytes = communicates ? size->size : 0,
-                                    .work_size = communicates ? 0 : size->size});
+    bench_take(
+        &work->bench,
+        &(struct bench_work){.collective = communicates ? &collective_table[work->session->plan.collectives[0]] : NULL,
+                             .message_bytes = communicates ? size->size : 0,
+                             .work_size = communicates ? 0 : size->size});
     p->shortest_ns = target_of(work, p);
     return true;
 }
@@ -71,7 +73,8 @@ static void find_reason(const struct work *work, const struct sampler_point *p, 
     } else if (strcmp(p->stop_reason, "late") == 0 || strcmp(p->stop_reason, "not_measured") == 0) {
         snprintf(text, text_size, "fewer than one start in %d was not late", LATE_PER_SAMPLE);
     } else if (clock.method == CLOCK_NONE) {
-        snprintf(text, text_size, "no clock, so starts by a barrier, and times that are the slowest rank's own: %s", clock.refusal);
+        snprintf(text, text_size, "no clock, so starts by a barrier, and times that are the slowest rank's own: %s",
+                 clock.refusal);
     }
 }
 
@@ -100,12 +103,14 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
 
 static void print_head(void *context) {
     if (((struct work *)context)->kind == COMPUTATION) {
-        printf("work           %-14s %8s %11s %10s %8s %6s %5s  times in ms; interval: width of the 95 %% interval of the median, %%\n", "kind",
-               "target", "size", "median", "interval", "reps", "late");
+        printf("work           %-14s %8s %11s %10s %8s %6s %5s  times in ms; interval: width of the 95 %% interval of "
+               "the median, %%\n",
+               "kind", "target", "size", "median", "interval", "reps", "late");
     }
 }
 
-static void print_row(void *context, const struct sampler_point *p, const sampler *s, const struct record_point *record) {
+static void print_row(void *context, const struct sampler_point *p, const sampler *s,
+                      const struct record_point *record) {
     const struct work *work = context;
     const struct calibrate_result *size = size_of(work, p);
     char reason[512];
@@ -139,20 +144,27 @@ static const struct repetition_series series[KINDS][SERIES] = {
                        [ELAPSED] = {.name = "elapsed_ns", .over = OVER_ELAPSED}},
 };
 
-static const struct repetition_part *const parts[KINDS] = {[COMPUTATION] = &bench_computation, [COMMUNICATION] = &bench_communication};
+static const struct repetition_part *const parts[KINDS] = {[COMPUTATION] = &bench_computation,
+                                                           [COMMUNICATION] = &bench_communication};
 
 /* The hooks are the same for both. */
-#define POINTS(kind)                                                                                                                        \
-    {                                                                                                                                       \
-        .samples = {.repeated = {.parts = &parts[kind],                                                                                     \
-                                 .part_count = 1,                                                                                           \
-                                 .terms = TERMS,                                                                                            \
-                                 .series = series[kind],                                                                                    \
-                                 .series_count = SERIES,                                                                                    \
-                                 .wrong = bench_wrong}},                                                                                    \
-        .begin = begin, .faults = faults, .parameters = put_parameters, .own = put_own, .print_head = print_head, .print_row = print_row,   \
+#define POINTS(kind)                                                                                                   \
+    {                                                                                                                  \
+        .samples = {.repeated = {.parts = &parts[kind],                                                                \
+                                 .part_count = 1,                                                                      \
+                                 .terms = TERMS,                                                                       \
+                                 .series = series[kind],                                                               \
+                                 .series_count = SERIES,                                                               \
+                                 .wrong = bench_wrong}},                                                               \
+        .begin = begin,                                                                                                \
+        .faults = faults,                                                                                              \
+        .parameters = put_parameters,                                                                                  \
+        .own = put_own,                                                                                                \
+        .print_head = print_head,                                                                                      \
+        .print_row = print_row,                                                                                        \
     }
-static const struct sampler_kind points[KINDS] = {[COMPUTATION] = POINTS(COMPUTATION), [COMMUNICATION] = POINTS(COMMUNICATION)};
+static const struct sampler_kind points[KINDS] = {[COMPUTATION] = POINTS(COMPUTATION),
+                                                  [COMMUNICATION] = POINTS(COMMUNICATION)};
 
 /* Until the interval is narrow, or so many repetitions. */
 static struct sampler_rule rule_of(const struct settings *settings) {
@@ -204,7 +216,8 @@ bool work_measure(struct session *session) {
     for (enum work_kind kind = COMPUTATION; kind < KINDS; kind++) {
         samplers[kind] = sampler_create(&points[kind], &work, &plan, &measuring);
     }
-    work.bench = bench_begin(&session->plan, session->program->clock, session->program->team, NULL, sampler_start(samplers[COMPUTATION]));
+    work.bench = bench_begin(&session->plan, session->program->clock, session->program->team, NULL,
+                             sampler_start(samplers[COMPUTATION]));
     work.calibration = calibration_create(&session->plan, &work.bench, &session->sizes);
     bool good = find_sizes(&work);
     session->measured_seconds = 0;

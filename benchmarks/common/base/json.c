@@ -81,7 +81,10 @@ static bool take_hex(struct reader *reader, uint32_t *code) {
     *code = 0;
     for (int i = 0; i < 4; i++) {
         int c = peek(reader);
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
         if (digit < 0) {
             return false;
         }

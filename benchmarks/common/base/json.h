@@ -1,8 +1,10 @@
 /*
- * json - as much of RFC 8259 as records, sizes files and metadata need: a reader into a tree, and a writer into a growing line.
+ * json - as much of RFC 8259 as records, sizes files and metadata need: a reader into a tree, and a writer into a
+ * growing line.
  *
- * The reader takes one complete document, refuses everything that is not JSON (trailing text, NaN, lone surrogates, invalid UTF-8,
- * more than 64 levels), and says where. The writer always emits valid UTF-8: bytes that are not are replaced by U+FFFD.
+ * The reader takes one complete document, refuses everything that is not JSON (trailing text, NaN, lone surrogates,
+ * invalid UTF-8, more than 64 levels), and says where. The writer always emits valid UTF-8: bytes that are not are
+ * replaced by U+FFFD.
  */
 #ifndef CAMPAIGN_JSON_H
 #define CAMPAIGN_JSON_H
@@ -36,8 +38,8 @@ const char *json_string(const json_value *value);
 /* The number as an integer >= 0; false when it is none, is negative, has a fraction or exceeds 2^53. */
 bool json_count_value(const json_value *value, uint64_t *number);
 
-/* The document without the white space between its tokens: one line, tokens verbatim. Free with free(). The text must have
- * passed json_parse. */
+/* The document without the white space between its tokens: one line, tokens verbatim. Free with free(). The text must
+ * have passed json_parse. */
 char *json_compact(const char *text, size_t length);
 
 /* ---- writing ---- */

@@ -7,8 +7,9 @@
 #include <stdbool.h>
 
 /*
- * Whether a list lets a name in. A word of it is a name, or a pattern with '*' for any letters; one that begins with '^' leaves out what it
- * matches. The last word that matches decides; otherwise: the answer where none does. A list that is NULL has no words.
+ * Whether a list lets a name in. A word of it is a name, or a pattern with '*' for any letters; one that begins with
+ * '^' leaves out what it matches. The last word that matches decides; otherwise: the answer where none does. A list
+ * that is NULL has no words.
  */
 bool names_let_in(const char *list, const char *name, bool otherwise);
 

@@ -95,8 +95,10 @@ static bool parse_list(const struct option_entry *entry, const char *value, cons
         if (entry->kind == OPTION_DURATIONS) {
             int64_t time = 0;
             if (!options_parse_duration(item, length, &time)) {
-                return refuse(fault, "--%s: '%.*s' is not a time; write a number with a unit (ns, us, ms, s), such as "
-                                     "500us or 8ms,16ms", entry->name, (int)length, item);
+                return refuse(fault,
+                              "--%s: '%.*s' is not a time; write a number with a unit (ns, us, ms, s), such as "
+                              "500us or 8ms,16ms",
+                              entry->name, (int)length, item);
             }
             if (list->count > 0 && list->values[list->count - 1] >= time) {
                 return refuse(fault, "--%s: the times must ascend, '%.*s' does not", entry->name, (int)length, item);
@@ -190,7 +192,9 @@ static bool parse_value(const struct option_entry *entry, const char *value, con
         if (strcmp(value, "0") == 0) {
             *(int64_t *)entry->target = 0;
         } else if (!options_parse_duration(value, strlen(value), entry->target)) {
-            return refuse(fault, "--%s: '%s' is not a time; write a number with a unit (ns, us, ms, s), such as 100us, or 0", entry->name, value);
+            return refuse(fault,
+                          "--%s: '%s' is not a time; write a number with a unit (ns, us, ms, s), such as 100us, or 0",
+                          entry->name, value);
         }
         return true;
     case OPTION_CHOICES:
@@ -243,8 +247,9 @@ char *options_describe(const struct option_entry *entries) {
     char *text = fail_alloc(capacity, 1);
     size_t used = 0;
     for (const struct option_entry *entry = entries; entry->name != NULL; entry++) {
-        used += (size_t)snprintf(text + used, capacity - used, "  --%s%s%s\n", entry->name,
-                                 entry->value_name != NULL ? " " : "", entry->value_name != NULL ? entry->value_name : "");
+        used +=
+            (size_t)snprintf(text + used, capacity - used, "  --%s%s%s\n", entry->name,
+                             entry->value_name != NULL ? " " : "", entry->value_name != NULL ? entry->value_name : "");
         /* wrapped at 100 columns */
         const char *rest = entry->help;
         while (*rest != '\0') {

@@ -1,8 +1,10 @@
 /*
- * options - the command line, driven by a table: one entry per option, from which parsing, checking and --help all follow.
+ * options - the command line, driven by a table: one entry per option, from which parsing, checking and --help all
+ * follow.
  *
- * Long options only, "--name value" and "--name=value". Every fault is one line that names the option, what is wrong with
- * its value and what is legal. Parsing prints nothing and ends nothing, so that all ranks can do it alike and one of them speaks.
+ * Long options only, "--name value" and "--name=value". Every fault is one line that names the option, what is wrong
+ * with its value and what is legal. Parsing prints nothing and ends nothing, so that all ranks can do it alike and one
+ * of them speaks.
  */
 #ifndef CAMPAIGN_OPTIONS_H
 #define CAMPAIGN_OPTIONS_H
@@ -12,15 +14,16 @@
 #include <stdint.h>
 
 enum option_kind {
-    OPTION_FLAG,      /* no value; target: bool */
-    OPTION_TEXT,      /* any text that is not empty; target: const char * (points into argv) */
-    OPTION_INTEGER,   /* target: int64_t, minimum ... maximum */
-    OPTION_INTEGERS,  /* a comma-separated list of them, in any order; target: option_list */
-    OPTION_REAL,      /* target: double, minimum ... maximum */
-    OPTION_CHOICE,    /* one of choices; target: int, its index */
-    OPTION_CHOICES,   /* a comma-separated list of choices, may be repeated, in any order, each once; target: option_list */
-    OPTION_DURATION,  /* a time with its unit, or 0; target: int64_t, nanoseconds */
-    OPTION_DURATIONS  /* a comma-separated list of times with units, ascending; target: option_list of nanoseconds */
+    OPTION_FLAG,     /* no value; target: bool */
+    OPTION_TEXT,     /* any text that is not empty; target: const char * (points into argv) */
+    OPTION_INTEGER,  /* target: int64_t, minimum ... maximum */
+    OPTION_INTEGERS, /* a comma-separated list of them, in any order; target: option_list */
+    OPTION_REAL,     /* target: double, minimum ... maximum */
+    OPTION_CHOICE,   /* one of choices; target: int, its index */
+    OPTION_CHOICES,  /* a comma-separated list of choices, may be repeated, in any order, each once; target: option_list
+                      */
+    OPTION_DURATION, /* a time with its unit, or 0; target: int64_t, nanoseconds */
+    OPTION_DURATIONS /* a comma-separated list of times with units, ascending; target: option_list of nanoseconds */
 };
 
 /* What a list option collects. Zero-initialise; options_free_list. */
@@ -30,10 +33,10 @@ struct option_list {
 };
 
 struct option_entry {
-    const char *name;     /* without the dashes */
+    const char *name; /* without the dashes */
     enum option_kind kind;
     void *target;
-    double minimum;       /* of numbers */
+    double minimum; /* of numbers */
     double maximum;
     const char *const *choices; /* NULL-terminated */
     const char *value_name;     /* in --help: FILE, N, LIST */

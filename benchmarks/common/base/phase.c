@@ -75,8 +75,9 @@ void phase_total(const struct phase_totals *totals) {
 }
 
 struct phase_totals phase_totals_so_far(void) {
-    return (struct phase_totals){
-        .measured_ns = NOTED(measured_ns), .synchronisations = NOTED(synchronisations), .synchronisation_ns = NOTED(synchronisation_ns)};
+    return (struct phase_totals){.measured_ns = NOTED(measured_ns),
+                                 .synchronisations = NOTED(synchronisations),
+                                 .synchronisation_ns = NOTED(synchronisation_ns)};
 }
 
 void phase_describe(char *text, size_t size) {
@@ -87,7 +88,8 @@ void phase_describe(char *text, size_t size) {
         return;
     }
     char what[128];
-    snprintf(what, sizeof what, "%s%s%s", phases[phase].text, collective != NULL ? " of " : "", collective != NULL ? collective : "");
+    snprintf(what, sizeof what, "%s%s%s", phases[phase].text, collective != NULL ? " of " : "",
+             collective != NULL ? collective : "");
     const int64_t index = NOTED(index);
     if (index < 0) {
         snprintf(text, size, "%s: calibration", what);
@@ -95,6 +97,6 @@ void phase_describe(char *text, size_t size) {
     }
     const char *point = atomic_load_explicit(&note.point, memory_order_acquire);
     const bool named = point[0] != '\0';
-    snprintf(text, size, "%s: point %" PRId64 "%s%s%s, repetition %" PRId64, what, index, named ? " (" : "", point, named ? ")" : "",
-             NOTED(repetition));
+    snprintf(text, size, "%s: point %" PRId64 "%s%s%s, repetition %" PRId64, what, index, named ? " (" : "", point,
+             named ? ")" : "", NOTED(repetition));
 }

@@ -1,9 +1,9 @@
 /*
  * phase - a note of what this rank is doing, for the line that a hung run ends with.
  *
- * The main thread takes notes, another one may read them at any time. A note is one relaxed store: cheap enough for the timed parts, and no
- * order is promised between notes, so that a description of a rank that goes on meanwhile may mix two moments. Texts are kept by
- * reference: string literals, or members of a static table. No MPI.
+ * The main thread takes notes, another one may read them at any time. A note is one relaxed store: cheap enough for the
+ * timed parts, and no order is promised between notes, so that a description of a rank that goes on meanwhile may mix
+ * two moments. Texts are kept by reference: string literals, or members of a static table. No MPI.
  */
 #ifndef CAMPAIGN_PHASE_H
 #define CAMPAIGN_PHASE_H
@@ -17,7 +17,7 @@ enum phase {
     PHASE_CLOCK,
     PHASE_START,
     PHASE_CALL,
-    PHASE_COMPUTATION,       /* beside communication */
+    PHASE_COMPUTATION, /* beside communication */
     PHASE_COMPUTATION_ALONE,
     PHASE_TEST,
     PHASE_WAIT,
@@ -34,8 +34,8 @@ enum phase phase_now(void);
 /* The collective at hand, by its MPI name; NULL: none. */
 void phase_collective(const char *mpi_name);
 
-/* The point at hand: its index, and what it is, such as "8 ms x 16 ms", which is copied and may be cut; "": nothing to say. How many
- * repetitions of it were begun. Before the first point there is calibration. */
+/* The point at hand: its index, and what it is, such as "8 ms x 16 ms", which is copied and may be cut; "": nothing to
+ * say. How many repetitions of it were begun. Before the first point there is calibration. */
 void phase_point(int64_t index, const char *name);
 void phase_repetition(int64_t repetition);
 

@@ -17,9 +17,10 @@ enum line_kind { HEADER, POINT, FOOTER };
 
 struct record_file {
     FILE *file; /* NULL: goes nowhere */
-    pthread_mutex_t writing; /* held from the beginning of a line until it is on the disk; recursive, for record_seize */
-    int64_t points;          /* lines between header and footer */
-    bool closed;             /* the footer is written */
+    pthread_mutex_t
+        writing;    /* held from the beginning of a line until it is on the disk; recursive, for record_seize */
+    int64_t points; /* lines between header and footer */
+    bool closed;    /* the footer is written */
     char *path;
     json_line *line;
     char error[512];
@@ -31,7 +32,8 @@ record_file *record_create(const char *path, char *error, size_t error_size) {
         int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (descriptor < 0) {
             if (errno == EEXIST) {
-                snprintf(error, error_size, "record file '%s' exists; records are never overwritten, name another", path);
+                snprintf(error, error_size, "record file '%s' exists; records are never overwritten, name another",
+                         path);
             } else {
                 snprintf(error, error_size, "cannot create the record file '%s': %s", path, strerror(errno));
             }
@@ -44,7 +46,8 @@ record_file *record_create(const char *path, char *error, size_t error_size) {
     }
     record_file *record = fail_alloc(1, sizeof *record);
     pthread_mutexattr_t attributes;
-    if (pthread_mutexattr_init(&attributes) != 0 || pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE) != 0 ||
+    if (pthread_mutexattr_init(&attributes) != 0 ||
+        pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE) != 0 ||
         pthread_mutex_init(&record->writing, &attributes) != 0 || pthread_mutexattr_destroy(&attributes) != 0) {
         fail_die("pthread_mutex_init failed");
     }
@@ -104,14 +107,15 @@ static bool put_line(record_file *record) {
         return true;
     }
     size_t length = json_line_length(record->line);
-    bool good = fwrite(json_line_text(record->line), 1, length, record->file) == length && fputc('\n', record->file) != EOF &&
-                fflush(record->file) == 0;
+    bool good = fwrite(json_line_text(record->line), 1, length, record->file) == length &&
+                fputc('\n', record->file) != EOF && fflush(record->file) == 0;
     /* EINVAL: a pipe or a device, which has no disk behind it */
     if (good && fdatasync(fileno(record->file)) != 0 && errno != EINVAL && errno != EROFS) {
         good = false;
     }
     if (!good) {
-        snprintf(record->error, sizeof record->error, "cannot write the record file '%s': %s", record->path, strerror(errno));
+        snprintf(record->error, sizeof record->error, "cannot write the record file '%s': %s", record->path,
+                 strerror(errno));
     }
     return good;
 }
@@ -388,7 +392,8 @@ bool record_write_point(record_file *record, const struct record_point *point) {
 /* ---- the footer ---- */
 
 /* By rank: times of that rank's threads. */
-static void put_cpu_times(json_line *line, const char *name, const int64_t *const *times, const size_t *counts, size_t ranks) {
+static void put_cpu_times(json_line *line, const char *name, const int64_t *const *times, const size_t *counts,
+                          size_t ranks) {
     json_open_array(line, name);
     for (size_t i = 0; i < ranks; i++) {
         json_put_integers(line, NULL, times[i], counts[i]);
@@ -410,7 +415,8 @@ bool record_write_footer(record_file *record, const struct record_footer *footer
     json_put_real(line, "clock_synchronisation_seconds", footer->clock_synchronisation_seconds);
     json_put_string(line, "clock_refusal", footer->clock_refusal);
     put_cpu_times(line, "mpi_thread_cpu_ns", footer->mpi_thread_cpu_ns, footer->mpi_thread_counts, footer->ranks);
-    put_cpu_times(line, "helper_thread_cpu_ns", footer->helper_thread_cpu_ns, footer->helper_thread_counts, footer->ranks);
+    put_cpu_times(line, "helper_thread_cpu_ns", footer->helper_thread_cpu_ns, footer->helper_thread_counts,
+                  footer->ranks);
     json_open_array(line, "tcp_bytes_sent");
     for (size_t i = 0; i < footer->ranks; i++) {
         put_count(line, NULL, footer->tcp_bytes_sent[i]);

@@ -1,13 +1,15 @@
 /*
- * record - the record file: JSON Lines, schema mpi-campaign.record, version 4 (results/schema/header-v4, point-v4 and footer-v4).
+ * record - the record file: JSON Lines, schema mpi-campaign.record, version 4 (results/schema/header-v4, point-v4 and
+ * footer-v4).
  *
- * The lines are the same for every family of benchmarks: what only a family knows stands in `own`, a JSON object that it hands over.
- * Plain values go in, lines come out; nothing here knows MPI. The file is created anew, never over another, and is on the disk after
- * every line: what a reader finds is what was measured, up to the last complete line. A file without a footer was cut off.
- * Every function that writes returns false when the disk refuses; record_error then says why, in one line.
+ * The lines are the same for every family of benchmarks: what only a family knows stands in `own`, a JSON object that
+ * it hands over. Plain values go in, lines come out; nothing here knows MPI. The file is created anew, never over
+ * another, and is on the disk after every line: what a reader finds is what was measured, up to the last complete line.
+ * A file without a footer was cut off. Every function that writes returns false when the disk refuses; record_error
+ * then says why, in one line.
  *
- * What is not known is NAN among real numbers, RECORD_UNKNOWN among integers, NULL among texts and structs; it becomes null, or an empty
- * object where that is said.
+ * What is not known is NAN among real numbers, RECORD_UNKNOWN among integers, NULL among texts and structs; it becomes
+ * null, or an empty object where that is said.
  */
 #ifndef CAMPAIGN_RECORD_H
 #define CAMPAIGN_RECORD_H
@@ -161,7 +163,7 @@ struct record_footer {
     int64_t clock_synchronisations;
     double clock_synchronisation_seconds;
     const char *clock_refusal;
-    size_t ranks;                            /* of the arrays below, which are by rank; 0: nobody asked */
+    size_t ranks; /* of the arrays below, which are by rank; 0: nobody asked */
     const int64_t *const *mpi_thread_cpu_ns;
     const size_t *mpi_thread_counts;
     const int64_t *const *helper_thread_cpu_ns;
@@ -176,7 +178,8 @@ struct record_footer {
 #define RECORD_SCHEMA "mpi-campaign.record"
 enum { RECORD_VERSION = 4 };
 
-/* Creates the file; NULL where it exists or cannot be made, with one line in error. path NULL: a record that goes nowhere. */
+/* Creates the file; NULL where it exists or cannot be made, with one line in error. path NULL: a record that goes
+ * nowhere. */
 record_file *record_create(const char *path, char *error, size_t error_size);
 
 bool record_write_header(record_file *record, const struct record_header *header);
@@ -191,15 +194,16 @@ bool record_write_first(record_file *record, const char *object);
 const char *record_error(const record_file *record);
 
 /*
- * For a thread that closes the record of a run whose main thread hangs: waits so long for the line that is being written. true: from now on
- * only the calling thread can write, a footer is missing, and record_points tells how many points there are; others that write wait for ever.
+ * For a thread that closes the record of a run whose main thread hangs: waits so long for the line that is being
+ * written. true: from now on only the calling thread can write, a footer is missing, and record_points tells how many
+ * points there are; others that write wait for ever.
  */
 bool record_seize(record_file *record, double seconds);
 int64_t record_points(const record_file *record);
 void record_close(record_file *record);
 
-/* Whether a variable (NAME=VALUE) is recorded: one that steers OpenMP or BLAS, or that a list of names lets in (names_let_in; NULL: none).
- * One whose name looks like that of a secret never is. */
+/* Whether a variable (NAME=VALUE) is recorded: one that steers OpenMP or BLAS, or that a list of names lets in
+ * (names_let_in; NULL: none). One whose name looks like that of a secret never is. */
 bool record_environment_allowed(const char *variable, const char *list);
 
 #endif

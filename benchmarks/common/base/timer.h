@@ -15,7 +15,8 @@
 #define TIMER_NAME "CLOCK_MONOTONIC"
 
 #ifdef TIMER_ARTIFICIAL
-/* Tests compile these very sources once more, with a clock whose offset, drift and faults are known (tests/artificial_clock). */
+/* Tests compile these very sources once more, with a clock whose offset, drift and faults are known
+ * (tests/artificial_clock). */
 int64_t timer_now_ns(void);
 #else
 /* Local time in nanoseconds. Cannot fail: the clock is mandatory in POSIX.1-2008, and timer_check proved it. */

@@ -282,7 +282,8 @@ int64_t topology_thread_cpu_ns(int64_t id) {
     if (read_line(path, text, sizeof text)) {
         return strtoll(text, NULL, 10); /* first field: time on a CPU, ns */
     }
-    /* A kernel without schedstat: ticks of user and system time, fields 14 and 15; the name may hold spaces and brackets. */
+    /* A kernel without schedstat: ticks of user and system time, fields 14 and 15; the name may hold spaces and
+     * brackets. */
     snprintf(path, sizeof path, "/proc/self/task/%" PRId64 "/stat", id);
     const char *fields = read_line(path, text, sizeof text) ? strrchr(text, ')') : NULL;
     unsigned long user = 0;
@@ -338,7 +339,8 @@ static uint64_t largest_cache(size_t *sharing) {
             largest = size;
             struct topology_cpus cpus = {{0}};
             snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/shared_cpu_list", i);
-            *sharing = read_line(path, line, sizeof line) && topology_cpus_parse(line, &cpus) ? topology_cpus_count(&cpus) : 0;
+            *sharing =
+                read_line(path, line, sizeof line) && topology_cpus_parse(line, &cpus) ? topology_cpus_count(&cpus) : 0;
         }
     }
     return largest;
@@ -366,7 +368,8 @@ static bool read_bytes(const char *root, const char *below, const char *path, co
     char file[8192];
     char text[64];
     const int length = snprintf(file, sizeof file, "%s%s%s/%s", root, below, path, name);
-    if (length < 0 || (size_t)length >= sizeof file || !read_line(file, text, sizeof text) || !isdigit((unsigned char)text[0])) {
+    if (length < 0 || (size_t)length >= sizeof file || !read_line(file, text, sizeof text) ||
+        !isdigit((unsigned char)text[0])) {
         return false;
     }
     *bytes = strtoull(text, NULL, 10);
@@ -401,8 +404,8 @@ struct memory_files {
     const char *inactive; /* of memory.stat, with all groups below */
 };
 
-/* What the limits of a cgroup and of all above it leave; path is cut shorter, name by name, until nothing of it is left. Of what is used,
- * pages of files that nobody has read lately are given up before a limit is felt. */
+/* What the limits of a cgroup and of all above it leave; path is cut shorter, name by name, until nothing of it is
+ * left. Of what is used, pages of files that nobody has read lately are given up before a limit is felt. */
 static uint64_t left_in_group(const char *root, char *path, const struct memory_files *files) {
     uint64_t least = UINT64_MAX;
     for (char *end = path + strlen(path); end != NULL; end = strrchr(path, '/')) {
@@ -421,7 +424,8 @@ static uint64_t left_in_group(const char *root, char *path, const struct memory_
 }
 
 uint64_t topology_cgroup_memory(const char *own, const char *root) {
-    static const struct memory_files version_1 = {"/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
+    static const struct memory_files version_1 = {"/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+                                                  "total_inactive_file"};
     static const struct memory_files version_2 = {"", "memory.max", "memory.current", "inactive_file"};
     uint64_t least = UINT64_MAX;
     char line[4096];

@@ -1,8 +1,8 @@
 /*
  * topology - what the kernel says about this process: CPUs, physical cores, threads. No MPI.
  *
- * Read from sched_getaffinity, /proc/self/task and /sys/devices/system/cpu. Where /proc or /sys is absent, every CPU counts as a core
- * and no threads are seen; nothing fails.
+ * Read from sched_getaffinity, /proc/self/task and /sys/devices/system/cpu. Where /proc or /sys is absent, every CPU
+ * counts as a core and no threads are seen; nothing fails.
  */
 #ifndef CAMPAIGN_TOPOLOGY_H
 #define CAMPAIGN_TOPOLOGY_H
@@ -34,7 +34,8 @@ bool topology_cpus_parse(const char *text, struct topology_cpus *cpus);
 /* CPUs that the calling thread may use; empty where the system does not say. */
 void topology_own_cpus(struct topology_cpus *cpus);
 
-/* Binds a thread of this process, by the kernel's id; 0: the calling one. false where the system refuses: errno says why. */
+/* Binds a thread of this process, by the kernel's id; 0: the calling one. false where the system refuses: errno says
+ * why. */
 bool topology_bind_thread(int64_t id, const struct topology_cpus *cpus);
 
 /* Whether all members of cpus are in all. */
@@ -57,7 +58,7 @@ struct topology_cpus topology_core_cpus(const struct topology_cpus *cpus, int cp
 size_t topology_first_cpus(const struct topology_cpus *cpus, int *first, size_t capacity);
 
 struct topology_thread {
-    int64_t id;               /* the kernel's */
+    int64_t id; /* the kernel's */
     char name[32];
     struct topology_cpus cpus;
 };
@@ -94,9 +95,10 @@ uint64_t topology_cache_bytes(void);
 /* That cache divided by those of so many threads that can share it. Looked up once. */
 uint64_t topology_cache_share(int threads);
 
-/* What the memory limits of a process's cgroups, version 1 or 2, and of all above them leave, bytes, at least 1; UINT64_MAX: no limit. Pages of
- * files that were not read lately do not count as used. own: as /proc/self/cgroup; root: where cgroups are mounted, as seen from here. Groups that
- * cannot be seen, as those around a container, are left out. */
+/* What the memory limits of a process's cgroups, version 1 or 2, and of all above them leave, bytes, at least 1;
+ * UINT64_MAX: no limit. Pages of files that were not read lately do not count as used. own: as /proc/self/cgroup; root:
+ * where cgroups are mounted, as seen from here. Groups that cannot be seen, as those around a container, are left out.
+ */
 uint64_t topology_cgroup_memory(const char *own, const char *root);
 
 /* Memory that could be had now without swapping, bytes, the limits of cgroups included; 0 when not known. */

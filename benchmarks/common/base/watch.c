@@ -28,7 +28,8 @@ static void check(int code, const char *call) {
 static void *run(void *argument) {
     watch *w = argument;
     int code = 0;
-    check(pthread_setname_np(pthread_self(), "watch"), "pthread_setname_np"); /* by itself: from outside it may be over already */
+    check(pthread_setname_np(pthread_self(), "watch"),
+          "pthread_setname_np"); /* by itself: from outside it may be over already */
     check(pthread_mutex_lock(&w->mutex), "pthread_mutex_lock");
     while (!w->stops && code != ETIMEDOUT) {
         code = pthread_cond_timedwait(&w->changed, &w->mutex, &w->deadline);
@@ -49,7 +50,8 @@ watch *watch_start(int64_t deadline_ns, void (*over)(void *context), void *conte
     pthread_condattr_t attributes;
     w->over = over;
     w->context = context;
-    w->deadline = (struct timespec){.tv_sec = (time_t)(deadline_ns / 1000000000), .tv_nsec = (long)(deadline_ns % 1000000000)};
+    w->deadline =
+        (struct timespec){.tv_sec = (time_t)(deadline_ns / 1000000000), .tv_nsec = (long)(deadline_ns % 1000000000)};
     check(pthread_condattr_init(&attributes), "pthread_condattr_init");
     check(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC), "pthread_condattr_setclock");
     check(pthread_cond_init(&w->changed, &attributes), "pthread_cond_init");

@@ -46,10 +46,12 @@ static void run_dgemm(struct compute_worker *worker, uint64_t order, uint64_t fi
     const double *a = worker->arrays;
     const double *b = a + worker->stride + first * order;
     double *c = worker->arrays + 2 * worker->stride + first * order;
-    BLAS_NAME(cblas_dgemm)(CblasColMajor, CblasNoTrans, CblasNoTrans, n, (int)(end - first), n, 1.0, a, n, b, n, 0.0, c, n);
+    BLAS_NAME(cblas_dgemm)(CblasColMajor, CblasNoTrans, CblasNoTrans, n, (int)(end - first), n, 1.0, a, n, b, n, 0.0, c,
+                           n);
 }
 
-/* How many times the largest cache the vectors of all threads that share it are, and the fewest bytes of one thread's. */
+/* How many times the largest cache the vectors of all threads that share it are, and the fewest bytes of one thread's.
+ */
 enum { TIMES_CACHE = 4 };
 #define LEAST_TRIAD_BYTES (UINT64_C(12) << 20)
 
@@ -140,7 +142,8 @@ uint64_t compute_pieces(enum compute_kind kind, uint64_t work_size, uint64_t wan
 const char *compute_blas_description(void) {
     static char text[256];
 #ifdef CAMPAIGN_BLAS_OPENBLAS
-    snprintf(text, sizeof text, "%.200s (%d thread)", BLAS_NAME(openblas_get_config)(), BLAS_NAME(openblas_get_num_threads)());
+    snprintf(text, sizeof text, "%.200s (%d thread)", BLAS_NAME(openblas_get_config)(),
+             BLAS_NAME(openblas_get_num_threads)());
 #else
     snprintf(text, sizeof text, "CBLAS (threads not verified)");
 #endif
@@ -151,7 +154,8 @@ compute_team *compute_create(enum compute_kind kind, int threads, char *error, s
 #ifdef CAMPAIGN_BLAS_OPENBLAS
     BLAS_NAME(openblas_set_num_threads)(1);
     if (BLAS_NAME(openblas_get_num_threads)() != 1) {
-        snprintf(error, error_size, "OpenBLAS keeps %d threads per call where 1 was asked for; set OPENBLAS_NUM_THREADS=1",
+        snprintf(error, error_size,
+                 "OpenBLAS keeps %d threads per call where 1 was asked for; set OPENBLAS_NUM_THREADS=1",
                  BLAS_NAME(openblas_get_num_threads)());
         return NULL;
     }
@@ -164,8 +168,9 @@ compute_team *compute_create(enum compute_kind kind, int threads, char *error, s
         started = omp_get_num_threads();
     }
     if (started != threads) {
-        snprintf(error, error_size, "OpenMP started %d of %d threads; check OMP_THREAD_LIMIT, or ask for fewer with --threads",
-                 started, threads);
+        snprintf(error, error_size,
+                 "OpenMP started %d of %d threads; check OMP_THREAD_LIMIT, or ask for fewer with --threads", started,
+                 threads);
         return NULL;
     }
     compute_team *team = fail_alloc(1, sizeof *team);
@@ -207,8 +212,8 @@ void compute_cpusets(compute_team *team, struct topology_cpus *cpusets) {
 
 void compute_reserve(compute_team *team, uint64_t work_size) {
     if (work_size > team->kernel->most) {
-        fail_die("a %s of size %llu is too large; at most %llu is possible", team->kernel->name, (unsigned long long)work_size,
-                 (unsigned long long)team->kernel->most);
+        fail_die("a %s of size %llu is too large; at most %llu is possible", team->kernel->name,
+                 (unsigned long long)work_size, (unsigned long long)team->kernel->most);
     }
     const size_t elements = (size_t)team->kernel->elements(work_size, team->threads);
     if (elements <= team->elements) {
@@ -230,14 +235,15 @@ void compute_reserve(compute_team *team, uint64_t work_size) {
         }
     }
     if (failed) {
-        fail_die("out of memory: %d times %zu MiB for a %s of size %llu; ask for fewer threads, or for shorter times", team->threads,
-                 bytes / 1048576, team->kernel->name, (unsigned long long)work_size);
+        fail_die("out of memory: %d times %zu MiB for a %s of size %llu; ask for fewer threads, or for shorter times",
+                 team->threads, bytes / 1048576, team->kernel->name, (unsigned long long)work_size);
     }
     team->elements = elements;
 }
 
 /* Piece by piece, and what comes between. Returns what that took. */
-static int64_t run_pieces(const compute_team *team, struct compute_worker *worker, uint64_t size, const struct compute_cut *cut) {
+static int64_t run_pieces(const compute_team *team, struct compute_worker *worker, uint64_t size,
+                          const struct compute_cut *cut) {
     const uint64_t pieces = compute_pieces((enum compute_kind)(team->kernel - compute_kernels), size, cut->pieces);
     int64_t polled = 0;
     bool poll = cut->poll != NULL;
@@ -297,7 +303,8 @@ static double read_lines(const double *arrays, size_t elements) {
 void compute_warm(compute_team *team, uint64_t work_size) {
     const size_t used = team->kernel->rereads ? (size_t)team->kernel->elements(work_size, team->threads) : 0;
     const size_t held = (size_t)topology_cache_share(team->threads) / sizeof(double);
-    /* also where there is nothing to read: threads that have slept since the last computation wake up here, not in what is timed */
+    /* also where there is nothing to read: threads that have slept since the last computation wake up here, not in what
+     * is timed */
 #pragma omp parallel num_threads(team->threads)
     {
         struct compute_worker *worker = &team->workers[omp_get_thread_num()];

@@ -105,8 +105,11 @@ static const struct collective_message bcast = {
     .send_blocks = one_on_root, .receive_blocks = one_off_root, .source = root, .place = first_block};
 static const struct collective_message gather = {
     .send_blocks = one, .receive_blocks = one_per_rank_on_root, .source = rank_of_block, .place = first_block};
-static const struct collective_message gatherv = {
-    .send_blocks = one, .receive_blocks = one_per_rank_on_root, .source = rank_of_block, .place = first_block, .varies = true};
+static const struct collective_message gatherv = {.send_blocks = one,
+                                                  .receive_blocks = one_per_rank_on_root,
+                                                  .source = rank_of_block,
+                                                  .place = first_block,
+                                                  .varies = true};
 static const struct collective_message scatter = {
     .send_blocks = one_per_rank_on_root, .receive_blocks = one, .source = root, .place = own_block};
 static const struct collective_message scatterv = {
@@ -117,8 +120,11 @@ static const struct collective_message allgatherv = {
     .send_blocks = one, .receive_blocks = one_per_rank, .source = rank_of_block, .place = first_block, .varies = true};
 static const struct collective_message alltoall = {
     .send_blocks = one_per_rank, .receive_blocks = one_per_rank, .source = rank_of_block, .place = own_block};
-static const struct collective_message alltoallv = {
-    .send_blocks = one_per_rank, .receive_blocks = one_per_rank, .source = rank_of_block, .place = own_block, .varies = true};
+static const struct collective_message alltoallv = {.send_blocks = one_per_rank,
+                                                    .receive_blocks = one_per_rank,
+                                                    .source = rank_of_block,
+                                                    .place = own_block,
+                                                    .varies = true};
 static const struct collective_message alltoallw = {.send_blocks = one_per_rank,
                                                     .receive_blocks = one_per_rank,
                                                     .source = rank_of_block,
@@ -143,8 +149,11 @@ static const struct collective_message neighbor_allgatherv = {
     .send_blocks = one, .receive_blocks = one_per_neighbour, .source = neighbour, .place = first_block, .varies = true};
 static const struct collective_message neighbor_alltoall = {
     .send_blocks = one_per_neighbour, .receive_blocks = one_per_neighbour, .source = neighbour, .place = same_block};
-static const struct collective_message neighbor_alltoallv = {
-    .send_blocks = one_per_neighbour, .receive_blocks = one_per_neighbour, .source = neighbour, .place = same_block, .varies = true};
+static const struct collective_message neighbor_alltoallv = {.send_blocks = one_per_neighbour,
+                                                             .receive_blocks = one_per_neighbour,
+                                                             .source = neighbour,
+                                                             .place = same_block,
+                                                             .varies = true};
 static const struct collective_message neighbor_alltoallw = {.send_blocks = one_per_neighbour,
                                                              .receive_blocks = one_per_neighbour,
                                                              .source = neighbour,
@@ -163,28 +172,32 @@ static void *bcast_buffer(const struct collective_call *c) {
     return c->rank == 0 ? sent.plain : c->receive;
 }
 
-/* start_iNAME and start_NAME_init: both forms take the same arguments, but for the info. mpi_forms.h knows what the library calls them. */
-#define CALLS(name, Name, ...)                                                                  \
-    static int start_i##name(const struct collective_call *c, MPI_Request *request) {           \
-        return FORM_I##name(__VA_ARGS__, request);                                              \
-    }                                                                                           \
-    static int start_##name##_init(const struct collective_call *c, MPI_Request *request) {     \
-        return FORM_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, request);                         \
+/* start_iNAME and start_NAME_init: both forms take the same arguments, but for the info. mpi_forms.h knows what the
+ * library calls them. */
+#define CALLS(name, Name, ...)                                                                                         \
+    static int start_i##name(const struct collective_call *c, MPI_Request *request) {                                  \
+        return FORM_I##name(__VA_ARGS__, request);                                                                     \
+    }                                                                                                                  \
+    static int start_##name##_init(const struct collective_call *c, MPI_Request *request) {                            \
+        return FORM_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, request);                                                \
     }
 
 CALLS(barrier, Barrier, c->comm)
 CALLS(bcast, Bcast, bcast_buffer(c), c->count, WORD, 0, c->comm)
 CALLS(gather, Gather, c->send, c->count, WORD, c->receive, c->count, WORD, 0, c->comm)
-CALLS(gatherv, Gatherv, c->send, c->sent.counts[0], WORD, c->receive, c->received.counts, c->received.displacements, WORD, 0, c->comm)
+CALLS(gatherv, Gatherv, c->send, c->sent.counts[0], WORD, c->receive, c->received.counts, c->received.displacements,
+      WORD, 0, c->comm)
 CALLS(scatter, Scatter, c->send, c->count, WORD, c->receive, c->count, WORD, 0, c->comm)
-CALLS(scatterv, Scatterv, c->send, c->sent.counts, c->sent.displacements, WORD, c->receive, c->received.counts[0], WORD, 0, c->comm)
+CALLS(scatterv, Scatterv, c->send, c->sent.counts, c->sent.displacements, WORD, c->receive, c->received.counts[0], WORD,
+      0, c->comm)
 CALLS(allgather, Allgather, c->send, c->count, WORD, c->receive, c->count, WORD, c->comm)
-CALLS(allgatherv, Allgatherv, c->send, c->sent.counts[0], WORD, c->receive, c->received.counts, c->received.displacements, WORD, c->comm)
+CALLS(allgatherv, Allgatherv, c->send, c->sent.counts[0], WORD, c->receive, c->received.counts,
+      c->received.displacements, WORD, c->comm)
 CALLS(alltoall, Alltoall, c->send, c->count, WORD, c->receive, c->count, WORD, c->comm)
 CALLS(alltoallv, Alltoallv, c->send, c->sent.counts, c->sent.displacements, WORD, c->receive, c->received.counts,
       c->received.displacements, WORD, c->comm)
-CALLS(alltoallw, Alltoallw, c->send, c->sent.counts, c->sent.byte_displacements, c->sent.types, c->receive, c->received.counts,
-      c->received.byte_displacements, c->received.types, c->comm)
+CALLS(alltoallw, Alltoallw, c->send, c->sent.counts, c->sent.byte_displacements, c->sent.types, c->receive,
+      c->received.counts, c->received.byte_displacements, c->received.types, c->comm)
 CALLS(reduce, Reduce, c->send, c->receive, c->count, MPI_DOUBLE, MPI_SUM, 0, c->comm)
 CALLS(allreduce, Allreduce, c->send, c->receive, c->count, MPI_DOUBLE, MPI_SUM, c->comm)
 CALLS(reduce_scatter_block, Reduce_scatter_block, c->send, c->receive, c->count, MPI_DOUBLE, MPI_SUM, c->comm)
@@ -195,86 +208,246 @@ CALLS(neighbor_allgather, Neighbor_allgather, c->send, c->count, WORD, c->receiv
 CALLS(neighbor_allgatherv, Neighbor_allgatherv, c->send, c->sent.counts[0], WORD, c->receive, c->received.counts,
       c->received.displacements, WORD, c->ring)
 CALLS(neighbor_alltoall, Neighbor_alltoall, c->send, c->count, WORD, c->receive, c->count, WORD, c->ring)
-CALLS(neighbor_alltoallv, Neighbor_alltoallv, c->send, c->sent.counts, c->sent.displacements, WORD, c->receive, c->received.counts,
-      c->received.displacements, WORD, c->ring)
+CALLS(neighbor_alltoallv, Neighbor_alltoallv, c->send, c->sent.counts, c->sent.displacements, WORD, c->receive,
+      c->received.counts, c->received.displacements, WORD, c->ring)
 CALLS(neighbor_alltoallw, Neighbor_alltoallw, c->send, c->sent.counts, c->sent.addresses, c->sent.types, c->receive,
       c->received.counts, c->received.addresses, c->received.types, c->ring)
 
 const struct collective collective_table[COLLECTIVE_COUNT] = {
     {.name = "ibcast", .mpi_name = "MPI_Ibcast", .message = &bcast, .start = start_ibcast, .available = HAS_Ibcast},
-    {.name = "ireduce", .mpi_name = "MPI_Ireduce", .message = &reduce, .start = start_ireduce, .available = HAS_Ireduce},
-    {.name = "iallgather", .mpi_name = "MPI_Iallgather", .message = &allgather, .start = start_iallgather, .available = HAS_Iallgather},
-    {.name = "ialltoall", .mpi_name = "MPI_Ialltoall", .message = &alltoall, .start = start_ialltoall, .available = HAS_Ialltoall},
-    {.name = "iallreduce", .mpi_name = "MPI_Iallreduce", .message = &allreduce, .start = start_iallreduce, .available = HAS_Iallreduce},
-    {.name = "ibarrier", .mpi_name = "MPI_Ibarrier", .message = &barrier, .start = start_ibarrier, .available = HAS_Ibarrier},
-    {.name = "igather", .mpi_name = "MPI_Igather", .message = &gather, .start = start_igather, .available = HAS_Igather},
-    {.name = "igatherv", .mpi_name = "MPI_Igatherv", .message = &gatherv, .start = start_igatherv, .available = HAS_Igatherv},
-    {.name = "iscatter", .mpi_name = "MPI_Iscatter", .message = &scatter, .start = start_iscatter, .available = HAS_Iscatter},
-    {.name = "iscatterv", .mpi_name = "MPI_Iscatterv", .message = &scatterv, .start = start_iscatterv, .available = HAS_Iscatterv},
-    {.name = "iallgatherv", .mpi_name = "MPI_Iallgatherv", .message = &allgatherv,
-     .start = start_iallgatherv, .available = HAS_Iallgatherv},
-    {.name = "ialltoallv", .mpi_name = "MPI_Ialltoallv", .message = &alltoallv, .start = start_ialltoallv, .available = HAS_Ialltoallv},
-    {.name = "ialltoallw", .mpi_name = "MPI_Ialltoallw", .message = &alltoallw, .start = start_ialltoallw, .available = HAS_Ialltoallw},
-    {.name = "ireduce_scatter_block", .mpi_name = "MPI_Ireduce_scatter_block", .message = &reduce_scatter_block,
-     .start = start_ireduce_scatter_block, .available = HAS_Ireduce_scatter_block},
-    {.name = "ireduce_scatter", .mpi_name = "MPI_Ireduce_scatter", .message = &reduce_scatter,
-     .start = start_ireduce_scatter, .available = HAS_Ireduce_scatter},
+    {.name = "ireduce",
+     .mpi_name = "MPI_Ireduce",
+     .message = &reduce,
+     .start = start_ireduce,
+     .available = HAS_Ireduce},
+    {.name = "iallgather",
+     .mpi_name = "MPI_Iallgather",
+     .message = &allgather,
+     .start = start_iallgather,
+     .available = HAS_Iallgather},
+    {.name = "ialltoall",
+     .mpi_name = "MPI_Ialltoall",
+     .message = &alltoall,
+     .start = start_ialltoall,
+     .available = HAS_Ialltoall},
+    {.name = "iallreduce",
+     .mpi_name = "MPI_Iallreduce",
+     .message = &allreduce,
+     .start = start_iallreduce,
+     .available = HAS_Iallreduce},
+    {.name = "ibarrier",
+     .mpi_name = "MPI_Ibarrier",
+     .message = &barrier,
+     .start = start_ibarrier,
+     .available = HAS_Ibarrier},
+    {.name = "igather",
+     .mpi_name = "MPI_Igather",
+     .message = &gather,
+     .start = start_igather,
+     .available = HAS_Igather},
+    {.name = "igatherv",
+     .mpi_name = "MPI_Igatherv",
+     .message = &gatherv,
+     .start = start_igatherv,
+     .available = HAS_Igatherv},
+    {.name = "iscatter",
+     .mpi_name = "MPI_Iscatter",
+     .message = &scatter,
+     .start = start_iscatter,
+     .available = HAS_Iscatter},
+    {.name = "iscatterv",
+     .mpi_name = "MPI_Iscatterv",
+     .message = &scatterv,
+     .start = start_iscatterv,
+     .available = HAS_Iscatterv},
+    {.name = "iallgatherv",
+     .mpi_name = "MPI_Iallgatherv",
+     .message = &allgatherv,
+     .start = start_iallgatherv,
+     .available = HAS_Iallgatherv},
+    {.name = "ialltoallv",
+     .mpi_name = "MPI_Ialltoallv",
+     .message = &alltoallv,
+     .start = start_ialltoallv,
+     .available = HAS_Ialltoallv},
+    {.name = "ialltoallw",
+     .mpi_name = "MPI_Ialltoallw",
+     .message = &alltoallw,
+     .start = start_ialltoallw,
+     .available = HAS_Ialltoallw},
+    {.name = "ireduce_scatter_block",
+     .mpi_name = "MPI_Ireduce_scatter_block",
+     .message = &reduce_scatter_block,
+     .start = start_ireduce_scatter_block,
+     .available = HAS_Ireduce_scatter_block},
+    {.name = "ireduce_scatter",
+     .mpi_name = "MPI_Ireduce_scatter",
+     .message = &reduce_scatter,
+     .start = start_ireduce_scatter,
+     .available = HAS_Ireduce_scatter},
     {.name = "iscan", .mpi_name = "MPI_Iscan", .message = &scan, .start = start_iscan, .available = HAS_Iscan},
-    {.name = "iexscan", .mpi_name = "MPI_Iexscan", .message = &exscan, .start = start_iexscan, .available = HAS_Iexscan},
-    {.name = "ineighbor_allgather", .mpi_name = "MPI_Ineighbor_allgather", .message = &neighbor_allgather,
-     .start = start_ineighbor_allgather, .available = HAS_Ineighbor_allgather},
-    {.name = "ineighbor_allgatherv", .mpi_name = "MPI_Ineighbor_allgatherv", .message = &neighbor_allgatherv,
-     .start = start_ineighbor_allgatherv, .available = HAS_Ineighbor_allgatherv},
-    {.name = "ineighbor_alltoall", .mpi_name = "MPI_Ineighbor_alltoall", .message = &neighbor_alltoall,
-     .start = start_ineighbor_alltoall, .available = HAS_Ineighbor_alltoall},
-    {.name = "ineighbor_alltoallv", .mpi_name = "MPI_Ineighbor_alltoallv", .message = &neighbor_alltoallv,
-     .start = start_ineighbor_alltoallv, .available = HAS_Ineighbor_alltoallv},
-    {.name = "ineighbor_alltoallw", .mpi_name = "MPI_Ineighbor_alltoallw", .message = &neighbor_alltoallw,
-     .start = start_ineighbor_alltoallw, .available = HAS_Ineighbor_alltoallw},
-    {.name = "bcast_init", .mpi_name = "MPI_Bcast_init", .message = &bcast,
-     .start = start_bcast_init, .persistent = true, .available = HAS_Bcast_init},
-    {.name = "reduce_init", .mpi_name = "MPI_Reduce_init", .message = &reduce,
-     .start = start_reduce_init, .persistent = true, .available = HAS_Reduce_init},
-    {.name = "allgather_init", .mpi_name = "MPI_Allgather_init", .message = &allgather,
-     .start = start_allgather_init, .persistent = true, .available = HAS_Allgather_init},
-    {.name = "alltoall_init", .mpi_name = "MPI_Alltoall_init", .message = &alltoall,
-     .start = start_alltoall_init, .persistent = true, .available = HAS_Alltoall_init},
-    {.name = "allreduce_init", .mpi_name = "MPI_Allreduce_init", .message = &allreduce,
-     .start = start_allreduce_init, .persistent = true, .available = HAS_Allreduce_init},
-    {.name = "barrier_init", .mpi_name = "MPI_Barrier_init", .message = &barrier,
-     .start = start_barrier_init, .persistent = true, .available = HAS_Barrier_init},
-    {.name = "gather_init", .mpi_name = "MPI_Gather_init", .message = &gather,
-     .start = start_gather_init, .persistent = true, .available = HAS_Gather_init},
-    {.name = "gatherv_init", .mpi_name = "MPI_Gatherv_init", .message = &gatherv,
-     .start = start_gatherv_init, .persistent = true, .available = HAS_Gatherv_init},
-    {.name = "scatter_init", .mpi_name = "MPI_Scatter_init", .message = &scatter,
-     .start = start_scatter_init, .persistent = true, .available = HAS_Scatter_init},
-    {.name = "scatterv_init", .mpi_name = "MPI_Scatterv_init", .message = &scatterv,
-     .start = start_scatterv_init, .persistent = true, .available = HAS_Scatterv_init},
-    {.name = "allgatherv_init", .mpi_name = "MPI_Allgatherv_init", .message = &allgatherv,
-     .start = start_allgatherv_init, .persistent = true, .available = HAS_Allgatherv_init},
-    {.name = "alltoallv_init", .mpi_name = "MPI_Alltoallv_init", .message = &alltoallv,
-     .start = start_alltoallv_init, .persistent = true, .available = HAS_Alltoallv_init},
-    {.name = "alltoallw_init", .mpi_name = "MPI_Alltoallw_init", .message = &alltoallw,
-     .start = start_alltoallw_init, .persistent = true, .available = HAS_Alltoallw_init},
-    {.name = "reduce_scatter_block_init", .mpi_name = "MPI_Reduce_scatter_block_init", .message = &reduce_scatter_block,
-     .start = start_reduce_scatter_block_init, .persistent = true, .available = HAS_Reduce_scatter_block_init},
-    {.name = "reduce_scatter_init", .mpi_name = "MPI_Reduce_scatter_init", .message = &reduce_scatter,
-     .start = start_reduce_scatter_init, .persistent = true, .available = HAS_Reduce_scatter_init},
-    {.name = "scan_init", .mpi_name = "MPI_Scan_init", .message = &scan,
-     .start = start_scan_init, .persistent = true, .available = HAS_Scan_init},
-    {.name = "exscan_init", .mpi_name = "MPI_Exscan_init", .message = &exscan,
-     .start = start_exscan_init, .persistent = true, .available = HAS_Exscan_init},
-    {.name = "neighbor_allgather_init", .mpi_name = "MPI_Neighbor_allgather_init", .message = &neighbor_allgather,
-     .start = start_neighbor_allgather_init, .persistent = true, .available = HAS_Neighbor_allgather_init},
-    {.name = "neighbor_allgatherv_init", .mpi_name = "MPI_Neighbor_allgatherv_init", .message = &neighbor_allgatherv,
-     .start = start_neighbor_allgatherv_init, .persistent = true, .available = HAS_Neighbor_allgatherv_init},
-    {.name = "neighbor_alltoall_init", .mpi_name = "MPI_Neighbor_alltoall_init", .message = &neighbor_alltoall,
-     .start = start_neighbor_alltoall_init, .persistent = true, .available = HAS_Neighbor_alltoall_init},
-    {.name = "neighbor_alltoallv_init", .mpi_name = "MPI_Neighbor_alltoallv_init", .message = &neighbor_alltoallv,
-     .start = start_neighbor_alltoallv_init, .persistent = true, .available = HAS_Neighbor_alltoallv_init},
-    {.name = "neighbor_alltoallw_init", .mpi_name = "MPI_Neighbor_alltoallw_init", .message = &neighbor_alltoallw,
-     .start = start_neighbor_alltoallw_init, .persistent = true, .available = HAS_Neighbor_alltoallw_init},
+    {.name = "iexscan",
+     .mpi_name = "MPI_Iexscan",
+     .message = &exscan,
+     .start = start_iexscan,
+     .available = HAS_Iexscan},
+    {.name = "ineighbor_allgather",
+     .mpi_name = "MPI_Ineighbor_allgather",
+     .message = &neighbor_allgather,
+     .start = start_ineighbor_allgather,
+     .available = HAS_Ineighbor_allgather},
+    {.name = "ineighbor_allgatherv",
+     .mpi_name = "MPI_Ineighbor_allgatherv",
+     .message = &neighbor_allgatherv,
+     .start = start_ineighbor_allgatherv,
+     .available = HAS_Ineighbor_allgatherv},
+    {.name = "ineighbor_alltoall",
+     .mpi_name = "MPI_Ineighbor_alltoall",
+     .message = &neighbor_alltoall,
+     .start = start_ineighbor_alltoall,
+     .available = HAS_Ineighbor_alltoall},
+    {.name = "ineighbor_alltoallv",
+     .mpi_name = "MPI_Ineighbor_alltoallv",
+     .message = &neighbor_alltoallv,
+     .start = start_ineighbor_alltoallv,
+     .available = HAS_Ineighbor_alltoallv},
+    {.name = "ineighbor_alltoallw",
+     .mpi_name = "MPI_Ineighbor_alltoallw",
+     .message = &neighbor_alltoallw,
+     .start = start_ineighbor_alltoallw,
+     .available = HAS_Ineighbor_alltoallw},
+    {.name = "bcast_init",
+     .mpi_name = "MPI_Bcast_init",
+     .message = &bcast,
+     .start = start_bcast_init,
+     .persistent = true,
+     .available = HAS_Bcast_init},
+    {.name = "reduce_init",
+     .mpi_name = "MPI_Reduce_init",
+     .message = &reduce,
+     .start = start_reduce_init,
+     .persistent = true,
+     .available = HAS_Reduce_init},
+    {.name = "allgather_init",
+     .mpi_name = "MPI_Allgather_init",
+     .message = &allgather,
+     .start = start_allgather_init,
+     .persistent = true,
+     .available = HAS_Allgather_init},
+    {.name = "alltoall_init",
+     .mpi_name = "MPI_Alltoall_init",
+     .message = &alltoall,
+     .start = start_alltoall_init,
+     .persistent = true,
+     .available = HAS_Alltoall_init},
+    {.name = "allreduce_init",
+     .mpi_name = "MPI_Allreduce_init",
+     .message = &allreduce,
+     .start = start_allreduce_init,
+     .persistent = true,
+     .available = HAS_Allreduce_init},
+    {.name = "barrier_init",
+     .mpi_name = "MPI_Barrier_init",
+     .message = &barrier,
+     .start = start_barrier_init,
+     .persistent = true,
+     .available = HAS_Barrier_init},
+    {.name = "gather_init",
+     .mpi_name = "MPI_Gather_init",
+     .message = &gather,
+     .start = start_gather_init,
+     .persistent = true,
+     .available = HAS_Gather_init},
+    {.name = "gatherv_init",
+     .mpi_name = "MPI_Gatherv_init",
+     .message = &gatherv,
+     .start = start_gatherv_init,
+     .persistent = true,
+     .available = HAS_Gatherv_init},
+    {.name = "scatter_init",
+     .mpi_name = "MPI_Scatter_init",
+     .message = &scatter,
+     .start = start_scatter_init,
+     .persistent = true,
+     .available = HAS_Scatter_init},
+    {.name = "scatterv_init",
+     .mpi_name = "MPI_Scatterv_init",
+     .message = &scatterv,
+     .start = start_scatterv_init,
+     .persistent = true,
+     .available = HAS_Scatterv_init},
+    {.name = "allgatherv_init",
+     .mpi_name = "MPI_Allgatherv_init",
+     .message = &allgatherv,
+     .start = start_allgatherv_init,
+     .persistent = true,
+     .available = HAS_Allgatherv_init},
+    {.name = "alltoallv_init",
+     .mpi_name = "MPI_Alltoallv_init",
+     .message = &alltoallv,
+     .start = start_alltoallv_init,
+     .persistent = true,
+     .available = HAS_Alltoallv_init},
+    {.name = "alltoallw_init",
+     .mpi_name = "MPI_Alltoallw_init",
+     .message = &alltoallw,
+     .start = start_alltoallw_init,
+     .persistent = true,
+     .available = HAS_Alltoallw_init},
+    {.name = "reduce_scatter_block_init",
+     .mpi_name = "MPI_Reduce_scatter_block_init",
+     .message = &reduce_scatter_block,
+     .start = start_reduce_scatter_block_init,
+     .persistent = true,
+     .available = HAS_Reduce_scatter_block_init},
+    {.name = "reduce_scatter_init",
+     .mpi_name = "MPI_Reduce_scatter_init",
+     .message = &reduce_scatter,
+     .start = start_reduce_scatter_init,
+     .persistent = true,
+     .available = HAS_Reduce_scatter_init},
+    {.name = "scan_init",
+     .mpi_name = "MPI_Scan_init",
+     .message = &scan,
+     .start = start_scan_init,
+     .persistent = true,
+     .available = HAS_Scan_init},
+    {.name = "exscan_init",
+     .mpi_name = "MPI_Exscan_init",
+     .message = &exscan,
+     .start = start_exscan_init,
+     .persistent = true,
+     .available = HAS_Exscan_init},
+    {.name = "neighbor_allgather_init",
+     .mpi_name = "MPI_Neighbor_allgather_init",
+     .message = &neighbor_allgather,
+     .start = start_neighbor_allgather_init,
+     .persistent = true,
+     .available = HAS_Neighbor_allgather_init},
+    {.name = "neighbor_allgatherv_init",
+     .mpi_name = "MPI_Neighbor_allgatherv_init",
+     .message = &neighbor_allgatherv,
+     .start = start_neighbor_allgatherv_init,
+     .persistent = true,
+     .available = HAS_Neighbor_allgatherv_init},
+    {.name = "neighbor_alltoall_init",
+     .mpi_name = "MPI_Neighbor_alltoall_init",
+     .message = &neighbor_alltoall,
+     .start = start_neighbor_alltoall_init,
+     .persistent = true,
+     .available = HAS_Neighbor_alltoall_init},
+    {.name = "neighbor_alltoallv_init",
+     .mpi_name = "MPI_Neighbor_alltoallv_init",
+     .message = &neighbor_alltoallv,
+     .start = start_neighbor_alltoallv_init,
+     .persistent = true,
+     .available = HAS_Neighbor_alltoallv_init},
+    {.name = "neighbor_alltoallw_init",
+     .mpi_name = "MPI_Neighbor_alltoallw_init",
+     .message = &neighbor_alltoallw,
+     .start = start_neighbor_alltoallw_init,
+     .persistent = true,
+     .available = HAS_Neighbor_alltoallw_init},
 };
 
 /* ---- the layout ---- */
@@ -300,12 +473,13 @@ struct collective_call collective_call_create(MPI_Comm world, uint64_t seed) {
     MPI_CHECK(MPI_Comm_dup(world, &call.comm));
     MPI_CHECK(MPI_Comm_rank(call.comm, &call.rank));
     MPI_CHECK(MPI_Comm_size(call.comm, &call.ranks));
-    /* The block for the right neighbour is sent first, and received first, from the left: edge by edge, two ranks that are each other's
-     * neighbour on both sides included. */
+    /* The block for the right neighbour is sent first, and received first, from the left: edge by edge, two ranks that
+     * are each other's neighbour on both sides included. */
     const int sources[] = {neighbour(0, call.rank, call.ranks), neighbour(1, call.rank, call.ranks)};
     const int destinations[] = {sources[1], sources[0]};
     const int weights[] = {1, 1};
-    MPI_CHECK(MPI_Dist_graph_create_adjacent(call.comm, 2, sources, weights, 2, destinations, weights, MPI_INFO_NULL, 0, &call.ring));
+    MPI_CHECK(MPI_Dist_graph_create_adjacent(call.comm, 2, sources, weights, 2, destinations, weights, MPI_INFO_NULL, 0,
+                                             &call.ring));
     MPI_CHECK(MPI_Type_contiguous(2, MPI_UINT32_T, &call.pair));
     MPI_CHECK(MPI_Type_commit(&call.pair));
     const size_t most = call.ranks > 2 ? (size_t)call.ranks : 2;
@@ -337,8 +511,9 @@ static size_t length_of(const struct collective_message *message, size_t count, 
 }
 
 static size_t begin_of(const struct collective_message *message, size_t count, int rank, int block, int ranks) {
-    const size_t before = message->varies ? blocks_sum(count, (size_t)row_of(message, rank), (size_t)block, (size_t)ranks)
-                                          : (size_t)block * count;
+    const size_t before = message->varies
+                              ? blocks_sum(count, (size_t)row_of(message, rank), (size_t)block, (size_t)ranks)
+                              : (size_t)block * count;
     return before + (size_t)block * gap_of(message);
 }
 
@@ -346,8 +521,8 @@ static int source_of(const struct collective_message *message, int block, int ra
     return message->summed != NULL ? 0 : message->source(block, rank, ranks);
 }
 
-static void put_block(struct collective_side *side, int block, size_t length, size_t begin, const struct collective_message *message,
-                      MPI_Datatype type) {
+static void put_block(struct collective_side *side, int block, size_t length, size_t begin,
+                      const struct collective_message *message, MPI_Datatype type) {
     side->counts[block] = (int)length;
     side->displacements[block] = (int)begin;
     side->types[block] = type;
@@ -374,8 +549,8 @@ void collective_arrange(struct collective_call *call, const struct collective_me
     sent->extent = 0;
     received->extent = 0;
     for (int block = 0; block < sent->blocks; block++) {
-        put_block(sent, block, length_of(message, count, rank, block, ranks), begin_of(message, count, rank, block, ranks), message,
-                  type_of(call, rank, block));
+        put_block(sent, block, length_of(message, count, rank, block, ranks),
+                  begin_of(message, count, rank, block, ranks), message, type_of(call, rank, block));
     }
     size_t begin = 0;
     for (int i = 0; i < received->blocks; i++) {
@@ -396,14 +571,17 @@ static uint64_t check_block(const struct collective_call *call, const struct col
     const int place = message->place(block, call->rank, call->ranks);
     const size_t begin = call->first + begin_of(message, (size_t)call->count, source, place, call->ranks);
     const size_t length = (size_t)call->received.counts[block];
-    const char *received = (const char *)call->receive + (size_t)call->received.displacements[block] * COLLECTIVE_ELEMENT;
+    const char *received =
+        (const char *)call->receive + (size_t)call->received.displacements[block] * COLLECTIVE_ELEMENT;
     if (message->summed != NULL) {
-        return pattern_check_sums((const void *)received, length, call->seed, message->summed(call->rank, call->ranks), begin, fault);
+        return pattern_check_sums((const void *)received, length, call->seed, message->summed(call->rank, call->ranks),
+                                  begin, fault);
     }
     return pattern_check_words((const void *)received, length, call->seed, source, begin, fault);
 }
 
-uint64_t collective_check(const struct collective_call *call, const struct collective_message *message, struct pattern_fault *fault) {
+uint64_t collective_check(const struct collective_call *call, const struct collective_message *message,
+                          struct pattern_fault *fault) {
     uint64_t faults = 0;
     for (int block = 0; block < call->received.blocks; block++) {
         struct pattern_fault found = {0};
@@ -442,7 +620,8 @@ size_t collective_most_blocks(const struct collective *collective, int ranks) {
     const struct collective_message *message = collective->message;
     size_t most = 1;
     for (int rank = 0; rank < ROLES; rank++) {
-        const size_t own = multiples(message, message->send_blocks(rank, ranks)) + multiples(message, message->receive_blocks(rank, ranks));
+        const size_t own = multiples(message, message->send_blocks(rank, ranks)) +
+                           multiples(message, message->receive_blocks(rank, ranks));
         most = own > most ? own : most;
     }
     return most;

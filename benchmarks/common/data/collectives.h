@@ -1,6 +1,6 @@
 /*
- * collectives - what is measured: one table entry per collective call, the nonblocking ones of MPI-3 and the persistent ones of MPI-4. A new one
- * is a new entry.
+ * collectives - what is measured: one table entry per collective call, the nonblocking ones of MPI-3 and the persistent
+ * ones of MPI-4. A new one is a new entry.
  *
  * message_bytes means what one rank hands to the collective:
  *
@@ -9,11 +9,12 @@
  *   Igather, Iallgather, Ineighbor_allgather      one rank's contribution
  *   Iscatter, Ialltoall, Ineighbor_alltoall       one destination's block
  *   Ireduce_scatter, Ireduce_scatter_block        one rank's block of the result; every rank hands in one for each rank
- *   the v and w forms                             the mean of such blocks: theirs are half of it to one and a half of it (blocks.h)
+ *   the v and w forms                             the mean of such blocks, each half of it to one and a half (blocks.h)
  *
- * A persistent form means the same as the nonblocking one. Root is rank 0. The neighbourhood is a ring, left and right of every rank, as a
- * distributed graph: for two ranks both neighbours are the same one. In v and w forms a gap lies between blocks, and what is received lies
- * in the reverse order. In w forms blocks are sent as 64-bit words or as pairs of 32-bit words, in turn.
+ * A persistent form means the same as the nonblocking one. Root is rank 0. The neighbourhood is a ring, left and right
+ * of every rank, as a distributed graph: for two ranks both neighbours are the same one. In v and w forms a gap lies
+ * between blocks, and what is received lies in the reverse order. In w forms blocks are sent as 64-bit words or as
+ * pairs of 32-bit words, in turn.
  */
 #ifndef CAMPAIGN_COLLECTIVES_H
 #define CAMPAIGN_COLLECTIVES_H
@@ -52,7 +53,7 @@ struct collective_call {
     MPI_Comm ring;
     MPI_Datatype pair; /* an element as two 32-bit words */
     uint64_t seed;
-    size_t first;      /* pattern_first of this repetition */
+    size_t first; /* pattern_first of this repetition */
 };
 
 /* Which data go where: what a nonblocking form and its persistent one have in common. */
@@ -60,7 +61,8 @@ struct collective_message {
     /* Blocks of this rank's buffers; 0: it has none. */
     int (*send_blocks)(int rank, int ranks);
     int (*receive_blocks)(int rank, int ranks);
-    /* A received block: which rank's it is, and the how manieth of that rank's send buffer (of all ranks' where they are summed). */
+    /* A received block: which rank's it is, and the how manieth of that rank's send buffer (of all ranks' where they
+     * are summed). */
     int (*source)(int block, int rank, int ranks);
     int (*place)(int block, int rank, int ranks);
     /* Terms are summed, those of so many ranks, 0 first; NULL: words are moved. */
@@ -73,7 +75,8 @@ struct collective {
     const char *name;
     const char *mpi_name;
     const struct collective_message *message;
-    /* Returns MPI's code. The call that is timed; of a persistent form the one that makes its request, and MPI_Start is timed. */
+    /* Returns MPI's code. The call that is timed; of a persistent form the one that makes its request, and MPI_Start is
+     * timed. */
     int (*start)(const struct collective_call *call, MPI_Request *request);
     bool persistent;
     bool available; /* the MPI library has it */
@@ -93,18 +96,21 @@ void collective_call_free(struct collective_call *call);
 void collective_arrange(struct collective_call *call, const struct collective_message *message, size_t count);
 
 /* Wrong elements in what this rank received; 0: all is well, and fault is left alone. Calls no MPI. */
-uint64_t collective_check(const struct collective_call *call, const struct collective_message *message, struct pattern_fault *fault);
+uint64_t collective_check(const struct collective_call *call, const struct collective_message *message,
+                          struct pattern_fault *fault);
 
 /* false: no data at all, message_bytes is always 0. */
 bool collective_has_message(const struct collective *collective);
 
-/* Of so many communication times that are asked for, those that differ: without a message there is one, whatever is asked for. */
+/* Of so many communication times that are asked for, those that differ: without a message there is one, whatever is
+ * asked for. */
 size_t collective_comm_times(const struct collective *collective, size_t asked);
 
 /* Buffers of the rank that has most of them, in multiples of message_bytes, rounded up. */
 size_t collective_most_blocks(const struct collective *collective, int ranks);
 
-/* Largest message whose counts and displacements, those of all blocks of a buffer together, are ints: some libraries add them up as such. */
+/* Largest message whose counts and displacements, those of all blocks of a buffer together, are ints: some libraries
+ * add them up as such. */
 uint64_t collective_most_bytes(const struct collective *collective, int ranks);
 
 /* Index in the table; -1: there is none of this name. */

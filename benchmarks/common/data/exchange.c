@@ -16,7 +16,8 @@ struct buffer {
     size_t bytes;
 };
 
-/* A persistent request belongs to one window of the send buffer: fewer windows take turns, each with a request of its own. */
+/* A persistent request belongs to one window of the send buffer: fewer windows take turns, each with a request of its
+ * own. */
 enum { PERSISTENT_PERIOD = 5 };
 
 /* A repetition's buffers. */
@@ -36,8 +37,8 @@ enum { MOST_SETS = 8192, MOST_PERSISTENT_SETS = 1024 };
 
 struct exchange {
     bool cold;
-    uint64_t memory_bytes; /* that the sets of a rank may take */
-    uint64_t cache_bytes; /* the largest over ranks */
+    uint64_t memory_bytes;  /* that the sets of a rank may take */
+    uint64_t cache_bytes;   /* the largest over ranks */
     uint64_t message_bytes; /* prepared last */
     uint64_t repetition;
     uint64_t turn; /* the repetition of this size */
@@ -117,7 +118,8 @@ static bool grow(struct buffer *buffer, size_t bytes) {
     free(buffer->memory);
     buffer->memory = aligned_alloc(PAGE, rounded);
     if (buffer->memory == NULL) {
-        fail_die("out of memory: a buffer of %zu bytes; set a lower --max-message-bytes, or use smaller --sizes", rounded);
+        fail_die("out of memory: a buffer of %zu bytes; set a lower --max-message-bytes, or use smaller --sizes",
+                 rounded);
     }
     memset(buffer->memory, 0, rounded); /* every page touched before anything is timed */
     buffer->bytes = rounded;
@@ -137,14 +139,16 @@ static size_t receive_bytes(const struct collective_call *call) {
     return call->received.extent > 0 ? call->received.extent * COLLECTIVE_ELEMENT : 1; /* some libraries refuse NULL */
 }
 
-/* Collective: the same on all ranks, although their buffers may differ in size. The rank with the smallest ones needs most sets, and the one with
- * the largest must have the memory for them. A rank without data, as all are in a barrier, has nothing that could be in a cache. */
+/* Collective: the same on all ranks, although their buffers may differ in size. The rank with the smallest ones needs
+ * most sets, and the one with the largest must have the memory for them. A rank without data, as all are in a barrier,
+ * has nothing that could be in a cache. */
 static size_t sets_for(const exchange *x, const struct collective *collective) {
     if (!x->cold) {
         return 1;
     }
     const int64_t used = (int64_t)((x->call.sent.extent + x->call.received.extent) * COLLECTIVE_ELEMENT);
-    int64_t all[2] = {(int64_t)(room_for(send_bytes(&x->call)) + room_for(receive_bytes(&x->call))), used > 0 ? -used : -INT64_MAX};
+    int64_t all[2] = {(int64_t)(room_for(send_bytes(&x->call)) + room_for(receive_bytes(&x->call))),
+                      used > 0 ? -used : -INT64_MAX};
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT64_T, MPI_MAX, x->call.comm));
     const uint64_t most = collective->persistent ? MOST_PERSISTENT_SETS : MOST_SETS;
     const uint64_t fits = x->memory_bytes / (uint64_t)all[0];
@@ -182,8 +186,8 @@ static void make(const struct collective_call *call, bool sums, struct buffers *
     grow(&set->receive, receive_bytes(call));
 }
 
-/* Collective. All sets are made at once, in the order in which they come to use: a set that was made just before its use would be in the caches,
- * and the first one has left them when the last one is made. */
+/* Collective. All sets are made at once, in the order in which they come to use: a set that was made just before its
+ * use would be in the caches, and the first one has left them when the last one is made. */
 static void change_size(exchange *x, const struct collective *collective, uint64_t message_bytes) {
     release_requests(x);
     collective_arrange(&x->call, collective->message, (size_t)(message_bytes / COLLECTIVE_ELEMENT));
@@ -239,14 +243,15 @@ void exchange_check(exchange *x) {
     uint64_t wrong = collective_check(&x->call, x->collective->message, &fault);
     if (wrong > 0 && x->faults == 0) {
         int put = snprintf(x->fault_text, sizeof x->fault_text,
-                           "rank %d received wrong data from %s: %" PRIu64 " wrong elements, the first at position %zu of %zu: ",
+                           "rank %d received wrong data from %s: %" PRIu64
+                           " wrong elements, the first at position %zu of %zu: ",
                            x->call.rank, x->collective->mpi_name, wrong, fault.position, x->call.received.extent);
         if (x->collective->message->summed != NULL) {
-            snprintf(x->fault_text + put, sizeof x->fault_text - (size_t)put, "got %.17g, expected %.17g", fault.got_sum,
-                     fault.expected_sum);
+            snprintf(x->fault_text + put, sizeof x->fault_text - (size_t)put, "got %.17g, expected %.17g",
+                     fault.got_sum, fault.expected_sum);
         } else {
-            snprintf(x->fault_text + put, sizeof x->fault_text - (size_t)put, "got 0x%016" PRIx64 ", expected 0x%016" PRIx64,
-                     fault.got_word, fault.expected_word);
+            snprintf(x->fault_text + put, sizeof x->fault_text - (size_t)put,
+                     "got 0x%016" PRIx64 ", expected 0x%016" PRIx64, fault.got_word, fault.expected_word);
         }
     }
     x->faults += wrong;

@@ -33,7 +33,8 @@ static inline double term(uint32_t progression) {
     return (double)(int32_t)((progression >> 12) + 1);
 }
 
-/* Comparing bits and not doubles: one width of lane from the load to the sum, which is what compilers vectorise best. */
+/* Comparing bits and not doubles: one width of lane from the load to the sum, which is what compilers vectorise best.
+ */
 static inline uint64_t bits_of(double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -75,8 +76,8 @@ uint64_t pattern_check_words(const uint64_t *buffer, size_t count, uint64_t seed
             uint64_t expected = block_base + (uint64_t)i * WORD_STEP;
             if (block[i] != expected) {
                 if (faults == 0) {
-                    *fault = (struct pattern_fault){
-                        .position = start + i, .got_word = block[i], .expected_word = expected};
+                    *fault =
+                        (struct pattern_fault){.position = start + i, .got_word = block[i], .expected_word = expected};
                 }
                 faults++;
             }
@@ -109,7 +110,8 @@ uint64_t pattern_check_sums(const double *buffer, size_t count, uint64_t seed, i
             double expected = factor * term(block_base + (uint32_t)i * TERM_STEP);
             if (!(block[i] == expected)) { /* so that a NaN counts as wrong */
                 if (faults == 0) {
-                    *fault = (struct pattern_fault){.position = start + i, .got_sum = block[i], .expected_sum = expected};
+                    *fault =
+                        (struct pattern_fault){.position = start + i, .got_sum = block[i], .expected_sum = expected};
                 }
                 faults++;
             }

@@ -22,7 +22,9 @@ const struct configuration configuration_table[CONFIGURATION_COUNT] = {
                                          .source = PROGRESS_LIBRARY,
                                          .gives_up_core = true,
                                          .thread_level = MPI_THREAD_FUNNELED},
-    [CONFIGURATION_BASIC_REDUCED] = {.name = "basic_reduced", .gives_up_core = true, .thread_level = MPI_THREAD_FUNNELED},
+    [CONFIGURATION_BASIC_REDUCED] = {.name = "basic_reduced",
+                                     .gives_up_core = true,
+                                     .thread_level = MPI_THREAD_FUNNELED},
 };
 
 const char *const *configuration_names(void) {

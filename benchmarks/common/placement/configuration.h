@@ -1,8 +1,9 @@
 /*
- * configuration - whose thread makes communication progress, and on which core (Denis 2022, sections 6 and 7): one table entry each.
+ * configuration - whose thread makes communication progress, and on which core (Denis 2022, sections 6 and 7): one
+ * table entry each.
  *
- * n is a rank's share of cores. The work of each computing thread is that of basic, whatever the configuration: one that gives up a core
- * does less in all (section 7.3).
+ * n is a rank's share of cores. The work of each computing thread is that of basic, whatever the configuration: one
+ * that gives up a core does less in all (section 7.3).
  */
 #ifndef CAMPAIGN_CONFIGURATION_H
 #define CAMPAIGN_CONFIGURATION_H
@@ -20,8 +21,15 @@ struct configuration {
     int thread_level;   /* that MPI is asked for: an MPI_THREAD_ constant */
 };
 
-enum { CONFIGURATION_BASIC, CONFIGURATION_ASYNC, CONFIGURATION_DEDICATED, CONFIGURATION_APPHELPER, CONFIGURATION_DEDICATED_UNBOUND,
-       CONFIGURATION_BASIC_REDUCED, CONFIGURATION_COUNT };
+enum {
+    CONFIGURATION_BASIC,
+    CONFIGURATION_ASYNC,
+    CONFIGURATION_DEDICATED,
+    CONFIGURATION_APPHELPER,
+    CONFIGURATION_DEDICATED_UNBOUND,
+    CONFIGURATION_BASIC_REDUCED,
+    CONFIGURATION_COUNT
+};
 extern const struct configuration configuration_table[CONFIGURATION_COUNT];
 
 /* The table's names in its order, NULL-terminated: for the options. */

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 /* The CPU that was asked for, or the share's last; -1 and a line in error where there is none such. */
-static int choose_dedicated_cpu(const placement *place, const int64_t *cpus, size_t count, char *error, size_t error_size) {
+static int choose_dedicated_cpu(const placement *place, const int64_t *cpus, size_t count, char *error,
+                                size_t error_size) {
     int local = 0;
     int *share = NULL;
     const size_t cores = placement_own_share(place, &share);
@@ -18,18 +19,21 @@ static int choose_dedicated_cpu(const placement *place, const int64_t *cpus, siz
     MPI_CHECK(MPI_Comm_rank(place->node_comm, &local));
     if (cpus == NULL) {
         if (last < 0) {
-            snprintf(error, error_size, "rank %d: the system does not say which CPUs it may use, so that none can be dedicated", place->rank);
+            snprintf(error, error_size,
+                     "rank %d: the system does not say which CPUs it may use, so that none can be dedicated",
+                     place->rank);
         }
         return last;
     }
     char *legal = topology_cpus_format(&place->cpus);
     int cpu = -1;
     if ((size_t)local >= count) {
-        snprintf(error, error_size, "--dedicated-cpus names %zu CPU%s, but rank %d is number %d of its node: name one for each", count,
+        snprintf(error, error_size,
+                 "--dedicated-cpus names %zu CPU%s, but rank %d is number %d of its node: name one for each", count,
                  count == 1 ? "" : "s", place->rank, local + 1);
     } else if (!topology_cpus_has(&place->cpus, (int)cpus[local])) {
-        snprintf(error, error_size, "--dedicated-cpus: rank %d may not use CPU %lld; choose from %s", place->rank, (long long)cpus[local],
-                 legal);
+        snprintf(error, error_size, "--dedicated-cpus: rank %d may not use CPU %lld; choose from %s", place->rank,
+                 (long long)cpus[local], legal);
     } else {
         cpu = (int)cpus[local];
     }
@@ -45,8 +49,9 @@ static void check_share(const placement *place, int threads, char *error, size_t
     if (!place->crowded && (size_t)threads > cores) {
         char *legal = topology_cpus_format(&place->cpus);
         snprintf(error, error_size,
-                 "rank %d: %d computing threads leave none of its CPUs %s to configuration %s; ask for at most %zu with --threads", place->rank,
-                 threads, legal, place->configuration->name, cores);
+                 "rank %d: %d computing threads leave none of its CPUs %s to configuration %s; ask for at most %zu "
+                 "with --threads",
+                 place->rank, threads, legal, place->configuration->name, cores);
         free(legal);
     }
 }
@@ -68,15 +73,17 @@ static void check_chosen(const placement *place, int threads, char *error, size_
             left.words[i] &= ~computing.words[i];
         }
         char *legal = topology_cpus_format(&left);
-        snprintf(error, error_size, "rank %d: CPU %d, which configuration %s keeps free of computation, is on a core that computes; %s%s",
+        snprintf(error, error_size,
+                 "rank %d: CPU %d, which configuration %s keeps free of computation, is on a core that computes; %s%s",
                  place->rank, place->dedicated_cpu, place->configuration->name,
-                 legal[0] != '\0' ? "name others with --dedicated-cpus: " : "none of its CPUs is free: lower --threads", legal);
+                 legal[0] != '\0' ? "name others with --dedicated-cpus: " : "none of its CPUs is free: lower --threads",
+                 legal);
         free(legal);
     }
 }
 
-bool placement_dedicate(placement *place, const struct configuration *configuration, const int64_t *cpus, size_t count, int threads,
-                        char *error, size_t error_size) {
+bool placement_dedicate(placement *place, const struct configuration *configuration, const int64_t *cpus, size_t count,
+                        int threads, char *error, size_t error_size) {
     error[0] = '\0';
     place->configuration = configuration;
     if (!configuration->gives_up_core) {

@@ -27,17 +27,17 @@ static char *own_text(const placement *place) {
     char *helper_cpuset = topology_cpus_format(&place->helper.cpus);
     const struct placement_thread helper = {place->helper.name, helper_cpuset};
     const struct placement_rank record = {.rank = place->rank,
-                                            .host = place->host,
-                                            .node = place->node_index,
-                                            .cpuset = cpuset,
-                                            .physical_cores = topology_cpus_count(&cores),
-                                            .compute_cpusets = compute,
-                                            .compute_count = (size_t)place->threads,
-                                            .mpi_threads = threads,
-                                            .mpi_thread_count = count,
-                                            .helper_threads = &helper,
-                                            .helper_thread_count = place->has_helper,
-                                            .dedicated_cpuset = dedicated};
+                                          .host = place->host,
+                                          .node = place->node_index,
+                                          .cpuset = cpuset,
+                                          .physical_cores = topology_cpus_count(&cores),
+                                          .compute_cpusets = compute,
+                                          .compute_count = (size_t)place->threads,
+                                          .mpi_threads = threads,
+                                          .mpi_thread_count = count,
+                                          .helper_threads = &helper,
+                                          .helper_thread_count = place->has_helper,
+                                          .dedicated_cpuset = dedicated};
     char *text = placement_text(&record);
     free(helper_cpuset);
     free(dedicated);
@@ -54,7 +54,8 @@ static char *own_text(const placement *place) {
     return text;
 }
 
-/* Gathers blocks of different lengths on rank 0: one buffer and the offsets in it, ranks + 1 of them; NULL elsewhere. */
+/* Gathers blocks of different lengths on rank 0: one buffer and the offsets in it, ranks + 1 of them; NULL elsewhere.
+ */
 static void *gather_blocks(const void *own, int count, MPI_Datatype type, size_t size, int **offsets) {
     int rank = 0;
     int ranks = 0;

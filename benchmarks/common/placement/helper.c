@@ -15,20 +15,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Readings of the flag between two offers of the core: some microseconds, far more than a helper with a core of its own needs to say that it
- * is done, far less than a time slice of one that shares this core. */
+/* Readings of the flag between two offers of the core: some microseconds, far more than a helper with a core of its own
+ * needs to say that it is done, far less than a time slice of one that shares this core. */
 enum { SPINS_PER_YIELD = 4096 };
 
 /* The main thread reads done while the helper is busy with the rest. */
 struct helper {
-    _Alignas(128) MPI_Request *request; /* written by the main thread before handed is posted, read by the helper after */
-    sem_t handed;                       /* a request was handed over, or it is time to end */
+    _Alignas(128)
+        MPI_Request *request; /* written by the main thread before handed is posted, read by the helper after */
+    sem_t handed;             /* a request was handed over, or it is time to end */
     sem_t started;
-    bool ends;                          /* as request */
+    bool ends; /* as request */
     bool bound;
-    int cause;                          /* errno of what made bound false */
+    int cause; /* errno of what made bound false */
     struct topology_cpus cpus;
-    int64_t id;                         /* the kernel's */
+    int64_t id; /* the kernel's */
     pthread_t thread;
     _Alignas(128) atomic_bool done;
 };
@@ -110,7 +111,8 @@ void helper_destroy(helper *h) {
 
 void helper_take(helper *h, MPI_Request *request) {
     h->request = request;
-    /* Relaxed: the helper sets it only after the semaphore, which orders this store, and that of the request, before all that it does. */
+    /* Relaxed: the helper sets it only after the semaphore, which orders this store, and that of the request, before
+     * all that it does. */
     atomic_store_explicit(&h->done, false, memory_order_relaxed);
     post(&h->handed);
 }

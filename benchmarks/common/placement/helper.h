@@ -1,9 +1,11 @@
 /*
- * helper - a progress thread of the application's own: what users do by hand where the MPI library has none (configuration apphelper).
+ * helper - a progress thread of the application's own: what users do by hand where the MPI library has none
+ * (configuration apphelper).
  *
- * It is bound to one CPU and sleeps, without using it, until the main thread hands it an open request; then it calls MPI_Test until that is
- * complete, and says so. The request belongs to the helper from helper_take to the end of helper_wait: no two threads ever touch it at
- * once. MPI must have been asked for MPI_THREAD_MULTIPLE. An MPI error in the helper ends the group like any other.
+ * It is bound to one CPU and sleeps, without using it, until the main thread hands it an open request; then it calls
+ * MPI_Test until that is complete, and says so. The request belongs to the helper from helper_take to the end of
+ * helper_wait: no two threads ever touch it at once. MPI must have been asked for MPI_THREAD_MULTIPLE. An MPI error in
+ * the helper ends the group like any other.
  */
 #ifndef CAMPAIGN_HELPER_H
 #define CAMPAIGN_HELPER_H

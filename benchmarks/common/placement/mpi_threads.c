@@ -13,7 +13,8 @@ static void check(int code, const char *call) {
     }
 }
 
-/* The threads of the process that are neither known to be MPI's nor known not to be. Free with topology_free_threads. */
+/* The threads of the process that are neither known to be MPI's nor known not to be. Free with topology_free_threads.
+ */
 static struct topology_threads unknown_threads(const placement *place) {
     struct topology_threads found;
     topology_list_threads(&found);
@@ -22,7 +23,8 @@ static struct topology_threads unknown_threads(const placement *place) {
     return found;
 }
 
-/* The threads of MPI as they are now, those that are new last. Made beside the old list, which another thread may be looking at. */
+/* The threads of MPI as they are now, those that are new last. Made beside the old list, which another thread may be
+ * looking at. */
 void placement_look_again(placement *place) {
     struct topology_threads now = {0};
     topology_add_threads(&now, &place->mpi_threads);
@@ -69,7 +71,8 @@ bool placement_move_threads(placement *place, char *error, size_t error_size) {
         if (!moved) {
             const char *why = strerror(errno);
             char *cpus = topology_cpus_format(&target);
-            snprintf(error, error_size, "rank %d: thread '%s' of the MPI library cannot be moved to CPUs %s: %s", place->rank, thread->name, cpus, why);
+            snprintf(error, error_size, "rank %d: thread '%s' of the MPI library cannot be moved to CPUs %s: %s",
+                     place->rank, thread->name, cpus, why);
             free(cpus);
         }
     }

@@ -44,7 +44,8 @@ static void find_twins(placement *place) {
     MPI_CHECK(MPI_Comm_size(place->node_comm, &size));
     MPI_CHECK(MPI_Comm_rank(place->node_comm, &own));
     struct topology_cpus *all = fail_alloc((size_t)size, sizeof *all);
-    MPI_CHECK(MPI_Allgather(&place->cpus, TOPOLOGY_WORDS, MPI_UINT64_T, all, TOPOLOGY_WORDS, MPI_UINT64_T, place->node_comm));
+    MPI_CHECK(
+        MPI_Allgather(&place->cpus, TOPOLOGY_WORDS, MPI_UINT64_T, all, TOPOLOGY_WORDS, MPI_UINT64_T, place->node_comm));
     for (int i = 0; i < size; i++) {
         if (memcmp(&all[i], &place->cpus, sizeof *all) == 0) {
             place->twins++;

@@ -30,7 +30,8 @@ int64_t transport_tcp_bytes_sent(void) {
         socklen_t protocol_length = sizeof protocol;
         char *end = NULL;
         const long descriptor = strtol(entry->d_name, &end, 10);
-        if (end == entry->d_name || getsockopt((int)descriptor, SOL_SOCKET, SO_PROTOCOL, &protocol, &protocol_length) != 0 ||
+        if (end == entry->d_name ||
+            getsockopt((int)descriptor, SOL_SOCKET, SO_PROTOCOL, &protocol, &protocol_length) != 0 ||
             protocol != IPPROTO_TCP) {
             continue; /* no socket, or none of TCP */
         }
@@ -60,8 +61,8 @@ static bool look_up(int number, struct variable *v) {
     int description_length = 0;
     int scope = 0;
     *v = (struct variable){.names = MPI_T_ENUM_NULL};
-    return MPI_T_cvar_get_info(number, v->name, &name_length, &verbosity, &v->type, &v->names, NULL, &description_length, &v->bind,
-                               &scope) == MPI_SUCCESS &&
+    return MPI_T_cvar_get_info(number, v->name, &name_length, &verbosity, &v->type, &v->names, NULL,
+                               &description_length, &v->bind, &scope) == MPI_SUCCESS &&
            name_length <= (int)sizeof v->name;
 }
 

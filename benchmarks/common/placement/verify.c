@@ -32,8 +32,8 @@ static size_t threads_in_place(const placement *place) {
     return count;
 }
 
-/* The CPUs on which the configuration's progress thread may run. Which of the library's threads that is only its place can tell: without a
- * place of its own it may be any. */
+/* The CPUs on which the configuration's progress thread may run. Which of the library's threads that is only its place
+ * can tell: without a place of its own it may be any. */
 static struct topology_cpus progress_cpus(const placement *place) {
     struct topology_cpus sum = {{0}};
     if (place->configuration->source == PROGRESS_APPLICATION && place->has_helper) {
@@ -58,18 +58,24 @@ void placement_verify(const placement *place, char *error, size_t error_size) {
     topology_cores(&place->dedicated, &dedicated);
     char *cpus = topology_cpus_format(&place->dedicated);
     if (c->source == PROGRESS_LIBRARY && place->mpi_threads.count == 0) {
-        snprintf(error, error_size, "rank %d: the MPI library started no thread, so that there is none for configuration %s", place->rank, c->name);
+        snprintf(error, error_size,
+                 "rank %d: the MPI library started no thread, so that there is none for configuration %s", place->rank,
+                 c->name);
     } else if (c->gives_up_core && !place->crowded && topology_cpus_meet(&computing, &dedicated)) {
-        snprintf(error, error_size, "rank %d: a computing thread may run on CPUs %s, which configuration %s keeps free of computation%s",
+        snprintf(error, error_size,
+                 "rank %d: a computing thread may run on CPUs %s, which configuration %s keeps free of computation%s",
                  place->rank, cpus, c->name,
                  getenv("OMP_PROC_BIND") != NULL ? ": unset OMP_PROC_BIND, so that the program binds its threads" : "");
     } else if (c->bound && c->source == PROGRESS_LIBRARY && threads_in_place(place) == 0) {
         snprintf(error, error_size,
-                 "rank %d: the MPI library started %zu thread%s, none bound to the dedicated core (CPUs %s) as configuration %s needs it: bind the "
+                 "rank %d: the MPI library started %zu thread%s, none bound to the dedicated core (CPUs %s) as "
+                 "configuration %s needs it: bind the "
                  "library's progress thread with its own variable, or with --move-progress-threads",
                  place->rank, place->mpi_threads.count, place->mpi_threads.count == 1 ? "" : "s", cpus, c->name);
-    } else if (c->bound && c->source == PROGRESS_APPLICATION && !(place->has_helper && in_place(place, &place->helper))) {
-        snprintf(error, error_size, "rank %d: the helper thread is not bound to the dedicated core (CPUs %s)", place->rank, cpus);
+    } else if (c->bound && c->source == PROGRESS_APPLICATION &&
+               !(place->has_helper && in_place(place, &place->helper))) {
+        snprintf(error, error_size, "rank %d: the helper thread is not bound to the dedicated core (CPUs %s)",
+                 place->rank, cpus);
     }
     free(cpus);
     group_share_error(error, error_size);
@@ -77,7 +83,8 @@ void placement_verify(const placement *place, char *error, size_t error_size) {
 
 struct placement_summary placement_summarise(const placement *place) {
     const struct configuration *c = place->configuration;
-    const int progress_threads = c->gives_up_core && c->source != PROGRESS_NONE ? 1 : 0; /* that were to have a core of their own */
+    const int progress_threads =
+        c->gives_up_core && c->source != PROGRESS_NONE ? 1 : 0; /* that were to have a core of their own */
     int node_ranks = 0;
     int node_rank = 0;
     MPI_CHECK(MPI_Comm_size(place->node_comm, &node_ranks));

@@ -85,7 +85,8 @@ bool program_write_footer(struct program *program, const struct program_footer *
                                              .wall_seconds = wall_seconds,
                                              .measured_seconds = own->measured_seconds,
                                              .clock_residual_ns = clock.method != CLOCK_NONE ? clock.residual_ns : NAN,
-                                             .clock_synchronisations = clockless ? RECORD_UNKNOWN : clock.synchronisations,
+                                             .clock_synchronisations =
+                                                 clockless ? RECORD_UNKNOWN : clock.synchronisations,
                                              .clock_synchronisation_seconds = clockless ? NAN : clock.seconds,
                                              .clock_refusal = clockless ? "" : clock.refusal,
                                              .ranks = (size_t)program->ranks,

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* After the ranks' lines, so long until the group ends: lines of other nodes take a moment. And so long until a process ends by itself, where
- * the group does not. */
+/* After the ranks' lines, so long until the group ends: lines of other nodes take a moment. And so long until a process
+ * ends by itself, where the group does not. */
 #define LINES_SECONDS 1.0
 #define GROUP_SECONDS 5.0
 
@@ -21,8 +21,8 @@ static void end_process(int signal) {
     _exit(PROGRAM_FAILED);
 }
 
-/* The footer of a hung run: what rank 0 can tell without the other ranks and without its own main thread. What it does not know of them is
- * left empty, or null; what is counted is what the last point that was written had. */
+/* The footer of a hung run: what rank 0 can tell without the other ranks and without its own main thread. What it does
+ * not know of them is left empty, or null; what is counted is what the last point that was written had. */
 static void close_record(struct program *program, record_file *record, const char *reason) {
     const struct phase_totals totals = phase_totals_so_far();
     const bool clockless = program->kind->clockless;
@@ -43,7 +43,8 @@ static void close_record(struct program *program, record_file *record, const cha
                                          .measured_seconds = (double)totals.measured_ns / 1e9,
                                          .clock_residual_ns = NAN,
                                          .clock_synchronisations = clockless ? RECORD_UNKNOWN : totals.synchronisations,
-                                         .clock_synchronisation_seconds = clockless ? NAN : (double)totals.synchronisation_ns / 1e9,
+                                         .clock_synchronisation_seconds =
+                                             clockless ? NAN : (double)totals.synchronisation_ns / 1e9,
                                          .clock_refusal = "",
                                          .ranks = ranks,
                                          .mpi_thread_cpu_ns = times,
@@ -81,13 +82,14 @@ void program_hangs(void *context) {
     }
     record_file *record = atomic_load_explicit(&program->unfinished, memory_order_acquire);
     if (rank == 0 && record != NULL && record_seize(record, LINES_SECONDS)) {
-        snprintf(reason, sizeof reason, "not over after %g s (--limit-seconds): rank 0 hangs in %s", program->settings.limit_seconds, where);
+        snprintf(reason, sizeof reason, "not over after %g s (--limit-seconds): rank 0 hangs in %s",
+                 program->settings.limit_seconds, where);
         close_record(program, record, reason);
     }
     timer_sleep(rank == 0 ? LINES_SECONDS : GROUP_SECONDS);
     if (rank == 0 && phase_now() != PHASE_FINALIZE) {
-        /* The whole group, with this exit code. It may hang as well: it is called while another thread is inside MPI. In MPI_Finalize there is
-         * nothing left to abort; a launcher ends the group when a process of it fails. */
+        /* The whole group, with this exit code. It may hang as well: it is called while another thread is inside MPI.
+         * In MPI_Finalize there is nothing left to abort; a launcher ends the group when a process of it fails. */
         if (signal(SIGALRM, end_process) == SIG_ERR) {
             _exit(PROGRAM_FAILED);
         }

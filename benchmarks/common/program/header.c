@@ -32,7 +32,9 @@ static struct record_progress progress_of(const struct program *program) {
     const struct configuration *c = program->configuration;
     const bool by_program = c->source == PROGRESS_APPLICATION || program->settings.move_progress_threads;
     return (struct record_progress){.source = configuration_source_name(c->source),
-                                    .pinned_by = !c->bound ? "none" : by_program ? "program" : "library",
+                                    .pinned_by = !c->bound    ? "none"
+                                                 : by_program ? "program"
+                                                              : "library",
                                     .given_up_cores = placement_given_up_cores(program->place)};
 }
 
@@ -40,15 +42,16 @@ static struct record_progress progress_of(const struct program *program) {
 static void print_who(const struct program *program, const struct placement_summary *summary) {
     const bool configurable = program->kind->configurations;
     printf("# %s: %s%s%d rank%s x %d thread%s on %d node%s, %lld physical core%s%s%s\n", program->kind->name,
-           configurable ? program->configuration->name : "", configurable ? ", " : "", program->ranks, program->ranks == 1 ? "" : "s",
-           program->threads, program->threads == 1 ? "" : "s", summary->nodes, summary->nodes == 1 ? "" : "s",
-           (long long)summary->physical_cores, summary->physical_cores == 1 ? "" : "s", summary->oversubscribed ? ", OVERSUBSCRIBED" : "",
+           configurable ? program->configuration->name : "", configurable ? ", " : "", program->ranks,
+           program->ranks == 1 ? "" : "s", program->threads, program->threads == 1 ? "" : "s", summary->nodes,
+           summary->nodes == 1 ? "" : "s", (long long)summary->physical_cores, summary->physical_cores == 1 ? "" : "s",
+           summary->oversubscribed ? ", OVERSUBSCRIBED" : "",
            summary->shared_core ? ", progress thread on a SHARED CORE" : "");
     fflush(stdout);
 }
 
-static bool write_on_rank_0(struct program *program, const struct program_header *own, const struct placement_summary *summary,
-                            char *const *placements) {
+static bool write_on_rank_0(struct program *program, const struct program_header *own,
+                            const struct placement_summary *summary, char *const *placements) {
     const struct program_settings *s = &program->settings;
     char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     char standard[32];

@@ -30,17 +30,18 @@ struct sampler_plan program_plan(const struct program *program, const struct sam
 static struct program_header header_of(const struct program *program, const struct program_measurement *m) {
     const struct sampler_plan *plan = &m->plan;
     const bool refused = program->clock != NULL && clock_quality_of(program->clock).method == CLOCK_NONE;
-    return (struct program_header){.start_method = start_method_name(refused ? START_BARRIER : plan->start),
-                                   .seed = m->seed,
-                                   .plan = {.parameters = sampler_plan_parameters(plan),
-                                            .points = sampler_count_points(program->kind->points, m->context, plan),
-                                            .budget_seconds = plan->budget.seconds,
-                                            .interval_relative = plan->rule.interval_relative > 0 ? plan->rule.interval_relative : NAN,
-                                            .min_repetitions = plan->rule.min_repetitions,
-                                            .max_repetitions = plan->rule.max_repetitions,
-                                            .sizes_given = m->sizes_given,
-                                            .own = m->plan_own},
-                                   .own = m->own};
+    return (struct program_header){
+        .start_method = start_method_name(refused ? START_BARRIER : plan->start),
+        .seed = m->seed,
+        .plan = {.parameters = sampler_plan_parameters(plan),
+                 .points = sampler_count_points(program->kind->points, m->context, plan),
+                 .budget_seconds = plan->budget.seconds,
+                 .interval_relative = plan->rule.interval_relative > 0 ? plan->rule.interval_relative : NAN,
+                 .min_repetitions = plan->rule.min_repetitions,
+                 .max_repetitions = plan->rule.max_repetitions,
+                 .sizes_given = m->sizes_given,
+                 .own = m->plan_own},
+        .own = m->own};
 }
 
 static void free_header(struct program_header *header) {
@@ -51,8 +52,9 @@ int program_refuse(struct program *program, const struct program_header *header,
     if (!program_open_record(program)) {
         return PROGRAM_WRONG_USE;
     }
-    const bool written = program_write_header(program, header) &&
-                         program_write_footer(program, &(struct program_footer){.reason = reason, .measured_seconds = 0});
+    const bool written =
+        program_write_header(program, header) &&
+        program_write_footer(program, &(struct program_footer){.reason = reason, .measured_seconds = 0});
     if (program->rank == 0) {
         fail_report("%s", written ? reason : record_error(program->record));
     }
@@ -67,7 +69,8 @@ static int end_run(struct program *program, const struct sampler_result *result,
         if (program_prints(program) && result->points > 0) {
             table_print_end(result->measured_seconds, (double)(timer_now_ns() - program->began) / 1e9);
         }
-        written = program_write_footer(program, &(struct program_footer){.reason = ended, .measured_seconds = result->measured_seconds});
+        written = program_write_footer(
+            program, &(struct program_footer){.reason = ended, .measured_seconds = result->measured_seconds});
     }
     if (program->rank == 0 && !complete) {
         fail_report("%s", ended);

@@ -83,8 +83,9 @@ void program_check_crowd(const struct program *program, char *error, size_t erro
     const double per_core = placement_summarise(program->place).ranks_per_core;
     if (per_core > MOST_RANKS_PER_CORE) {
         snprintf(error, error_size,
-                 "%g ranks per core: above %d a start together takes longer than what is measured; start fewer, or on more nodes", per_core,
-                 MOST_RANKS_PER_CORE);
+                 "%g ranks per core: above %d a start together takes longer than what is measured; start fewer, or on "
+                 "more nodes",
+                 per_core, MOST_RANKS_PER_CORE);
     }
 }
 
@@ -101,12 +102,15 @@ void program_configure(struct program *program, char *error, size_t error_size) 
     error[0] = '\0';
     if (program->thread_level < program_thread_level(program)) {
         snprintf(error, error_size,
-                 "this MPI library provides the thread level %s; configuration %s needs %s; use another configuration, or a library that is built "
+                 "this MPI library provides the thread level %s; configuration %s needs %s; use another configuration, "
+                 "or a library that is built "
                  "for it",
-                 program_thread_level_name(program->thread_level), configuration->name, program_thread_level_name(program_thread_level(program)));
+                 program_thread_level_name(program->thread_level), configuration->name,
+                 program_thread_level_name(program_thread_level(program)));
         return; /* so on all ranks: one library, and all ask for the same */
     }
-    placement_dedicate(program->place, configuration, cpus->count > 0 ? cpus->values : NULL, cpus->count, program->threads, error, error_size);
+    placement_dedicate(program->place, configuration, cpus->count > 0 ? cpus->values : NULL, cpus->count,
+                       program->threads, error, error_size);
 }
 
 void program_verify(const struct program *program, char *error, size_t error_size) {

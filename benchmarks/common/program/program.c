@@ -77,7 +77,8 @@ static void begin(struct program *program, int argc, char **argv) {
         fail_die("signal failed");
     }
     if (program->settings.limit_seconds > 0) {
-        program->watch = watch_start(program->began + (int64_t)(program->settings.limit_seconds * 1e9), program_hangs, program);
+        program->watch =
+            watch_start(program->began + (int64_t)(program->settings.limit_seconds * 1e9), program_hangs, program);
     }
     program->place = placement_create(); /* after the watch, which is no thread of MPI's */
     if (MPI_Init_thread(&argc, &argv, program_thread_level(program), &program->thread_level) != MPI_SUCCESS) {
@@ -101,7 +102,11 @@ static void print_help(const struct program *program, const struct option_entry 
 
 int program_main(const struct program_kind *kind, int argc, char **argv) {
     struct program program = {.kind = kind,
-                              .settings = {.toolchain = "unknown", .provider = "unknown", .network = "native", .interval = 0.02, .max_repetitions = 100},
+                              .settings = {.toolchain = "unknown",
+                                           .provider = "unknown",
+                                           .network = "native",
+                                           .interval = 0.02,
+                                           .max_repetitions = 100},
                               .configuration = &configuration_table[CONFIGURATION_BASIC],
                               .known_rank = -1};
     char error[PROGRAM_MOST_ERROR] = "";

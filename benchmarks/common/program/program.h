@@ -1,10 +1,10 @@
 /*
- * program - what every benchmark's main does: start MPI, read the command line, find out where the ranks are, write the record, and end in
- * order with the right exit code.
+ * program - what every benchmark's main does: start MPI, read the command line, find out where the ranks are, write the
+ * record, and end in order with the right exit code.
  *
- * A benchmark hands over a struct program_kind. Its run is called on all ranks with good options. Most then call program_measure, which takes
- * the whole course: threads, clock, header, points (sampler.h), footer. Others make what they need with the functions here. program_main gives
- * it all back.
+ * A benchmark hands over a struct program_kind. Its run is called on all ranks with good options. Most then call
+ * program_measure, which takes the whole course: threads, clock, header, points (sampler.h), footer. Others make what
+ * they need with the functions here. program_main gives it all back.
  */
 #ifndef CAMPAIGN_PROGRAM_H
 #define CAMPAIGN_PROGRAM_H
@@ -43,7 +43,7 @@ struct program_settings {
     struct option_list dedicated_cpus;
     bool move_progress_threads;
     const char *record_controls; /* NULL: not given */
-    double limit_seconds; /* 0: none */
+    double limit_seconds;        /* 0: none */
     /* of programs that repeat points */
     double budget_seconds; /* 0: none */
     double interval;
@@ -62,22 +62,22 @@ struct program {
     int rank;
     int ranks;
     const struct configuration *configuration;
-    int thread_level;      /* that MPI provides */
+    int thread_level; /* that MPI provides */
     char started_utc[32];
-    int64_t began;         /* local: when the process started */
+    int64_t began; /* local: when the process started */
     placement *place;
-    uint64_t memory_bytes; /* that this rank may take, the same on all; 0: not known */
-    int threads;           /* computing threads of each rank */
+    uint64_t memory_bytes;         /* that this rank may take, the same on all; 0: not known */
+    int threads;                   /* computing threads of each rank */
     enum compute_kind computation; /* what they compute */
-    char *metadata;        /* rank 0; NULL: none */
-    compute_team *team;    /* program_prepare makes this */
-    helper *helper;        /* program_prepare, in a configuration with one */
-    record_file *record;   /* program_prepare, on rank 0 */
-    clock_model *clock;    /* program_synchronise */
-    watch *watch;          /* with --limit-seconds */
+    char *metadata;                /* rank 0; NULL: none */
+    compute_team *team;            /* program_prepare makes this */
+    helper *helper;                /* program_prepare, in a configuration with one */
+    record_file *record;           /* program_prepare, on rank 0 */
+    clock_model *clock;            /* program_synchronise */
+    watch *watch;                  /* with --limit-seconds */
     /* What the watch may know: */
-    atomic_int known_rank;                 /* -1: MPI_Init has not said */
-    _Atomic(record_file *) unfinished;     /* rank 0's, from its header on */
+    atomic_int known_rank;             /* -1: MPI_Init has not said */
+    _Atomic(record_file *) unfinished; /* rank 0's, from its header on */
 };
 
 enum { PROGRAM_MOST_OPTIONS = 40 };
@@ -92,23 +92,27 @@ enum { PROGRAM_MOST_REASON = 768 };
 struct program_kind {
     const char *name;   /* of the program: in its messages, and the benchmark's in the record */
     const char *family; /* of its records: the schema's name */
-    int method;         /* from 1. Who measures another way counts up: its numbers are compared with those of no other method */
-    int thread_level;   /* of MPI, the least that it needs: MPI_THREAD_FUNNELED where 0. A configuration may need more */
+    int method; /* from 1. Who measures another way counts up: its numbers are compared with those of no other method */
+    int thread_level; /* of MPI, the least that it needs: MPI_THREAD_FUNNELED where 0. A configuration may need more */
     bool configurations; /* it has the options about progress threads, and --limit-seconds */
     bool repeats;        /* it has the options about repetitions: --budget-seconds, --interval, ... */
-    bool clockless;      /* times of different ranks are never compared: ranks start from a barrier, and the record has no clock */
-    const char *help;    /* what stands above the options: usage, and what it is about */
-    const char *exits;   /* its exit codes, in one line */
-    void (*describe)(struct option_entry *entries); /* its own options, ended by one without a name; at most PROGRAM_MOST_OPTIONS */
-    int (*run)(struct program *program);            /* collective. Returns the exit code */
+    bool clockless;    /* times of different ranks are never compared: ranks start from a barrier, and the record has no
+                          clock */
+    const char *help;  /* what stands above the options: usage, and what it is about */
+    const char *exits; /* its exit codes, in one line */
+    void (*describe)(
+        struct option_entry *entries); /* its own options, ended by one without a name; at most PROGRAM_MOST_OPTIONS */
+    int (*run)(struct program *program); /* collective. Returns the exit code */
 
     /* For program_measure; context is the benchmark's own. */
     const struct sampler_kind *points;
     /* On every rank, before anything is made: what else can be wrong. One line in error. */
     void (*check)(struct program *program, void *context, char *error, size_t error_size);
-    /* Collective, before the points: what is calibrated. false, which rank 0 decides: the run ends here, and its reason says why. */
+    /* Collective, before the points: what is calibrated. false, which rank 0 decides: the run ends here, and its reason
+     * says why. */
     bool (*begin)(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
-    /* Collective, after the points, or after a begin that failed. false, which rank 0 decides: something could not be saved. */
+    /* Collective, after the points, or after a begin that failed. false, which rank 0 decides: something could not be
+     * saved. */
     bool (*end)(struct program *program, void *context, char *reason, size_t reason_size);
 };
 
@@ -124,13 +128,15 @@ struct program_measurement {
     int sizes_given;          /* whether sizes came from a file; RECORD_UNKNOWN: there are none */
     const char *plan_own;     /* JSON objects for the header; NULL: empty ones */
     const char *own;
-    const char *impossible; /* why these ranks cannot measure it, the same on all of them: said in one line, and in a record. "": they can */
+    const char *impossible; /* why these ranks cannot measure it, the same on all of them: said in one line, and in a
+                               record. "": they can */
 };
 
 /* The plan that the options about repetitions ask for. The axes must outlive it. */
 struct sampler_plan program_plan(const struct program *program, const struct sampler_axis *axes, size_t axis_count);
 
-/* Collective: prepares, writes the header, measures all points of the kind, writes the footer. Returns the exit code. */
+/* Collective: prepares, writes the header, measures all points of the kind, writes the footer. Returns the exit code.
+ */
 int program_measure(struct program *program, const struct program_measurement *measurement);
 
 /* ---- its steps, for who takes another ---- */
@@ -138,26 +144,29 @@ int program_measure(struct program *program, const struct program_measurement *m
 /* Collective: rank 0's verdict for all. */
 bool program_agree(bool good);
 
-/* Collective: true where no rank has an error text; otherwise rank 0 prints that of the lowest rank that has one, in one line. */
+/* Collective: true where no rank has an error text; otherwise rank 0 prints that of the lowest rank that has one, in
+ * one line. */
 bool program_all_good(const char *error);
 
 /*
- * Collective, once everything else is known to be good: threads, their binding, the metadata and the record. false: it cannot be, and was
- * said. error: what the caller found wrong, on any rank; "" for nothing.
+ * Collective, once everything else is known to be good: threads, their binding, the metadata and the record. false: it
+ * cannot be, and was said. error: what the caller found wrong, on any rank; "" for nothing.
  */
 bool program_prepare(struct program *program, const char *error);
 
 /* Collective: the record and its metadata alone, for a run that is refused before it began. */
 bool program_open_record(struct program *program);
 
-/* Collective: one line in error, the same on all ranks, where so many of them share a core that nothing can be timed. */
+/* Collective: one line in error, the same on all ranks, where so many of them share a core that nothing can be timed.
+ */
 void program_check_crowd(const struct program *program, char *error, size_t error_size);
 
-/* Collective, for programs with configurations: takes the asked one up. One line in error, the same on all ranks, where this library or these
- * cores cannot give it. */
+/* Collective, for programs with configurations: takes the asked one up. One line in error, the same on all ranks, where
+ * this library or these cores cannot give it. */
 void program_configure(struct program *program, char *error, size_t error_size);
 
-/* Collective, after the header: one line in error, the same on all ranks, where what the configuration promised is not there. */
+/* Collective, after the header: one line in error, the same on all ranks, where what the configuration promised is not
+ * there. */
 void program_verify(const struct program *program, char *error, size_t error_size);
 
 /* Collective: the clock. One that cannot be had is said on stderr; the record says it too. */
@@ -171,7 +180,8 @@ struct program_header {
     const char *own;
 };
 
-/* Collective: rank 0 writes the header, and prints the table's first line unless --quiet. false on all ranks: the disk refused. */
+/* Collective: rank 0 writes the header, and prints the table's first line unless --quiet. false on all ranks: the disk
+ * refused. */
 bool program_write_header(struct program *program, const struct program_header *own);
 
 /* CPU times of this rank's threads beside the computing ones, ns: of those that MPI started, and of the helper. */
@@ -194,10 +204,12 @@ struct program_footer {
     const char *own;
 };
 
-/* Collective: rank 0 writes the footer, after the clock was synchronised once more. false on all ranks: the disk refused. */
+/* Collective: rank 0 writes the footer, after the clock was synchronised once more. false on all ranks: the disk
+ * refused. */
 bool program_write_footer(struct program *program, const struct program_footer *own);
 
-/* Collective: what cannot be measured, in one line and in a record that says so, with this header. Returns the exit code. */
+/* Collective: what cannot be measured, in one line and in a record that says so, with this header. Returns the exit
+ * code. */
 int program_refuse(struct program *program, const struct program_header *header, const char *reason);
 
 /* What samplers of this program work with. */

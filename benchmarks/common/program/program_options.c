@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void append_options(struct option_entry entries[PROGRAM_MOST_OPTIONS], const struct option_entry *table, size_t size) {
+static void append_options(struct option_entry entries[PROGRAM_MOST_OPTIONS], const struct option_entry *table,
+                           size_t size) {
     size_t own = 0;
     while (own < PROGRAM_MOST_OPTIONS && entries[own].name != NULL) {
         own++;
@@ -21,21 +22,46 @@ static void append_options(struct option_entry entries[PROGRAM_MOST_OPTIONS], co
 static void describe_configuration(struct program *program, struct option_entry entries[PROGRAM_MOST_OPTIONS]) {
     struct program_settings *s = &program->settings;
     const struct option_entry table[] = {
-        {.name = "configuration", .kind = OPTION_CHOICE, .target = &s->configuration, .choices = configuration_names(), .value_name = "NAME",
-         .help = "whose thread progresses communication: basic, nobody's (default); async, the MPI library's; dedicated, that thread on a core "
-                 "that does not compute; apphelper, a thread of this program on such a core; and the controls dedicated_unbound, a core less "
-                 "but nothing bound to it, and basic_reduced, basic on a core less. The library's thread is the launch's to ask for; what "
+        {.name = "configuration",
+         .kind = OPTION_CHOICE,
+         .target = &s->configuration,
+         .choices = configuration_names(),
+         .value_name = "NAME",
+         .help = "whose thread progresses communication: basic, nobody's (default); async, the MPI library's; "
+                 "dedicated, that thread on a core "
+                 "that does not compute; apphelper, a thread of this program on such a core; and the controls "
+                 "dedicated_unbound, a core less "
+                 "but nothing bound to it, and basic_reduced, basic on a core less. The library's thread is the "
+                 "launch's to ask for; what "
                  "was promised is verified"},
-        {.name = "dedicated-cpus", .kind = OPTION_INTEGERS, .target = &s->dedicated_cpus, .minimum = 0, .maximum = TOPOLOGY_MOST_CPUS - 1,
+        {.name = "dedicated-cpus",
+         .kind = OPTION_INTEGERS,
+         .target = &s->dedicated_cpus,
+         .minimum = 0,
+         .maximum = TOPOLOGY_MOST_CPUS - 1,
          .value_name = "LIST",
-         .help = "the CPU whose core does not compute, for each rank of a node in the order of ranks; default: the last core of each rank's share"},
-        {.name = "move-progress-threads", .kind = OPTION_FLAG, .target = &s->move_progress_threads,
-         .help = "after MPI_Init this program moves the threads that MPI started: with dedicated to the dedicated core, for libraries that cannot bind "
+         .help = "the CPU whose core does not compute, for each rank of a node in the order of ranks; default: the "
+                 "last core of each rank's share"},
+        {.name = "move-progress-threads",
+         .kind = OPTION_FLAG,
+         .target = &s->move_progress_threads,
+         .help = "after MPI_Init this program moves the threads that MPI started: with dedicated to the dedicated "
+                 "core, for libraries that cannot bind "
                  "them; with dedicated_unbound to all CPUs of the rank, for libraries that always bind them"},
-        {.name = "record-controls", .kind = OPTION_TEXT, .target = &s->record_controls, .value_name = "LIST",
-         .help = "control variables of MPI_T whose values the record keeps: names, comma-separated, '*' for any letters; default: none"},
-        {.name = "limit-seconds", .kind = OPTION_REAL, .target = &s->limit_seconds, .minimum = 0, .maximum = 1e7, .value_name = "S",
-         .help = "a run that is not over after so long hangs: each rank says where on standard error, the record is closed, and the run ends "
+        {.name = "record-controls",
+         .kind = OPTION_TEXT,
+         .target = &s->record_controls,
+         .value_name = "LIST",
+         .help = "control variables of MPI_T whose values the record keeps: names, comma-separated, '*' for any "
+                 "letters; default: none"},
+        {.name = "limit-seconds",
+         .kind = OPTION_REAL,
+         .target = &s->limit_seconds,
+         .minimum = 0,
+         .maximum = 1e7,
+         .value_name = "S",
+         .help = "a run that is not over after so long hangs: each rank says where on standard error, the record is "
+                 "closed, and the run ends "
                  "with exit code 1. 0: no limit (default)"},
         {.name = NULL},
     };
@@ -47,25 +73,61 @@ static void describe_repetitions(struct program *program, struct option_entry en
     static const char *const start_names[] = {"deadline", "barrier", NULL}; /* enum start_method */
     struct program_settings *s = &program->settings;
     const struct option_entry table[] = {
-        {.name = "budget-seconds", .kind = OPTION_REAL, .target = &s->budget_seconds, .minimum = 0, .maximum = 1e7, .value_name = "S",
-         .help = "time for the whole run, MPI_Init included: up to 30 % of it for calibration, the rest is divided over the remaining "
-                 "points as the run goes. --min-repetitions takes precedence; but after 3 times the budget nothing more is measured: the "
-                 "point at hand ends with what it has, the remaining ones are written as not_measured. 0: no budget (default)"},
-        {.name = "interval", .kind = OPTION_REAL, .target = &s->interval, .minimum = 1e-4, .maximum = 10, .value_name = "W",
-         .help = "a point is done when the 95 % intervals of the medians of its times are at most this wide, relative to the median; default: "
+        {.name = "budget-seconds",
+         .kind = OPTION_REAL,
+         .target = &s->budget_seconds,
+         .minimum = 0,
+         .maximum = 1e7,
+         .value_name = "S",
+         .help = "time for the whole run, MPI_Init included: up to 30 % of it for calibration, the rest is divided "
+                 "over the remaining "
+                 "points as the run goes. --min-repetitions takes precedence; but after 3 times the budget nothing "
+                 "more is measured: the "
+                 "point at hand ends with what it has, the remaining ones are written as not_measured. 0: no budget "
+                 "(default)"},
+        {.name = "interval",
+         .kind = OPTION_REAL,
+         .target = &s->interval,
+         .minimum = 1e-4,
+         .maximum = 10,
+         .value_name = "W",
+         .help = "a point is done when the 95 % intervals of the medians of its times are at most this wide, relative "
+                 "to the median; default: "
                  "0.02"},
-        {.name = "min-repetitions", .kind = OPTION_INTEGER, .target = &s->min_repetitions, .minimum = 1, .maximum = 100000, .value_name = "N",
-         .help = "at least this many valid repetitions per point; default: 9, the fewest whose 95 % interval of the median leaves out "
+        {.name = "min-repetitions",
+         .kind = OPTION_INTEGER,
+         .target = &s->min_repetitions,
+         .minimum = 1,
+         .maximum = 100000,
+         .value_name = "N",
+         .help = "at least this many valid repetitions per point; default: 9, the fewest whose 95 % interval of the "
+                 "median leaves out "
                  "the smallest and the largest, or --max-repetitions where that is less"},
-        {.name = "max-repetitions", .kind = OPTION_INTEGER, .target = &s->max_repetitions, .minimum = 1, .maximum = 100000, .value_name = "N",
+        {.name = "max-repetitions",
+         .kind = OPTION_INTEGER,
+         .target = &s->max_repetitions,
+         .minimum = 1,
+         .maximum = 100000,
+         .value_name = "N",
          .help = "at most this many; default: 100"},
-        {.name = "start", .kind = OPTION_CHOICE, .target = &s->start, .choices = start_names, .value_name = "NAME",
-         .help = "how ranks begin together: deadline, on a synchronised clock (default), or barrier, for comparison; where a clock is refused "
+        {.name = "start",
+         .kind = OPTION_CHOICE,
+         .target = &s->start,
+         .choices = start_names,
+         .value_name = "NAME",
+         .help = "how ranks begin together: deadline, on a synchronised clock (default), or barrier, for comparison; "
+                 "where a clock is refused "
                  "it is barrier anyway, and the record says so"},
-        {.name = "settle", .kind = OPTION_DURATION, .target = &s->settle_ns, .value_name = "T",
-         .help = "nothing is sent for this long before every start, such as 300us: a network that is faster after a pause then serves all timed "
+        {.name = "settle",
+         .kind = OPTION_DURATION,
+         .target = &s->settle_ns,
+         .value_name = "T",
+         .help = "nothing is sent for this long before every start, such as 300us: a network that is faster after a "
+                 "pause then serves all timed "
                  "parts alike; not where ranks start by a barrier; default: 0"},
-        {.name = "rank-samples", .kind = OPTION_FLAG, .target = &s->rank_samples,
+        {.name = "rank-samples",
+         .kind = OPTION_FLAG,
+         .target = &s->rank_samples,
          .help = "record every rank's samples above 64 ranks as well"},
         {.name = NULL},
     };
@@ -76,19 +138,46 @@ static void describe_repetitions(struct program *program, struct option_entry en
 void program_describe_options(struct program *program, struct option_entry entries[PROGRAM_MOST_OPTIONS]) {
     struct program_settings *s = &program->settings;
     const struct option_entry table[] = {
-        {.name = "threads", .kind = OPTION_INTEGER, .target = &s->threads, .minimum = 1, .maximum = 4096, .value_name = "N",
-         .help = "computing threads of each rank; default: OMP_NUM_THREADS, else the physical cores of the rank's share of its node; one "
+        {.name = "threads",
+         .kind = OPTION_INTEGER,
+         .target = &s->threads,
+         .minimum = 1,
+         .maximum = 4096,
+         .value_name = "N",
+         .help = "computing threads of each rank; default: OMP_NUM_THREADS, else the physical cores of the rank's "
+                 "share of its node; one "
                  "core fewer where the configuration gives one up and the rank has two"},
-        {.name = "record", .kind = OPTION_TEXT, .target = &s->record, .value_name = "FILE",
+        {.name = "record",
+         .kind = OPTION_TEXT,
+         .target = &s->record,
+         .value_name = "FILE",
          .help = "the record, JSON Lines; must not exist"},
-        {.name = "metadata", .kind = OPTION_TEXT, .target = &s->metadata, .value_name = "FILE",
+        {.name = "metadata",
+         .kind = OPTION_TEXT,
+         .target = &s->metadata,
+         .value_name = "FILE",
          .help = "a JSON object that is put into the record's header as it is"},
-        {.name = "record-environment", .kind = OPTION_TEXT, .target = &s->record_environment, .value_name = "LIST",
-         .help = "environment variables that the record keeps beside those of OpenMP and BLAS: names, comma-separated, '*' for any letters; "
+        {.name = "record-environment",
+         .kind = OPTION_TEXT,
+         .target = &s->record_environment,
+         .value_name = "LIST",
+         .help = "environment variables that the record keeps beside those of OpenMP and BLAS: names, comma-separated, "
+                 "'*' for any letters; "
                  "'^' before a name leaves out what an earlier one let in. One that looks like a secret is never kept"},
-        {.name = "toolchain", .kind = OPTION_TEXT, .target = &s->toolchain, .value_name = "NAME", .help = "label in the record's header"},
-        {.name = "provider", .kind = OPTION_TEXT, .target = &s->provider, .value_name = "NAME", .help = "label in the record's header"},
-        {.name = "network", .kind = OPTION_TEXT, .target = &s->network, .value_name = "NAME",
+        {.name = "toolchain",
+         .kind = OPTION_TEXT,
+         .target = &s->toolchain,
+         .value_name = "NAME",
+         .help = "label in the record's header"},
+        {.name = "provider",
+         .kind = OPTION_TEXT,
+         .target = &s->provider,
+         .value_name = "NAME",
+         .help = "label in the record's header"},
+        {.name = "network",
+         .kind = OPTION_TEXT,
+         .target = &s->network,
+         .value_name = "NAME",
          .help = "label in the record's header; default: native"},
         {.name = "quiet", .kind = OPTION_FLAG, .target = &s->quiet, .help = "no table, no progress"},
         {.name = "version", .kind = OPTION_FLAG, .target = &s->version, .help = "print the version and end"},
@@ -111,14 +200,20 @@ void program_check_options(struct program *program, char *error, size_t error_si
     struct program_settings *s = &program->settings;
     const struct configuration *c = program->configuration;
     if (s->dedicated_cpus.count > 0 && !c->gives_up_core) {
-        snprintf(error, error_size, "--dedicated-cpus: configuration %s gives no core up; use dedicated or apphelper, or leave it out", c->name);
+        snprintf(error, error_size,
+                 "--dedicated-cpus: configuration %s gives no core up; use dedicated or apphelper, or leave it out",
+                 c->name);
     } else if (s->move_progress_threads && !(c->gives_up_core && c->source == PROGRESS_LIBRARY)) {
-        snprintf(error, error_size, "--move-progress-threads: configuration %s has no thread to move; use dedicated or dedicated_unbound, or leave it out",
+        snprintf(error, error_size,
+                 "--move-progress-threads: configuration %s has no thread to move; use dedicated or dedicated_unbound, "
+                 "or leave it out",
                  c->name);
     } else if (s->min_repetitions > s->max_repetitions) {
-        snprintf(error, error_size, "--min-repetitions %lld is above --max-repetitions %lld; lower one or raise the other",
+        snprintf(error, error_size,
+                 "--min-repetitions %lld is above --max-repetitions %lld; lower one or raise the other",
                  (long long)s->min_repetitions, (long long)s->max_repetitions);
     } else if (s->min_repetitions == 0) {
-        s->min_repetitions = s->max_repetitions < STATS_FEWEST_WITHOUT_EXTREMES ? s->max_repetitions : STATS_FEWEST_WITHOUT_EXTREMES;
+        s->min_repetitions =
+            s->max_repetitions < STATS_FEWEST_WITHOUT_EXTREMES ? s->max_repetitions : STATS_FEWEST_WITHOUT_EXTREMES;
     }
 }

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct bench bench_begin(const struct plan *plan, clock_model *clock, compute_team *team, helper *helper, start_line *line) {
+struct bench bench_begin(const struct plan *plan, clock_model *clock, compute_team *team, helper *helper,
+                         start_line *line) {
     struct bench bench = {.clock = clock,
                           .team = team,
                           .helper = helper,
@@ -42,8 +43,8 @@ int64_t bench_faults(struct bench *bench, char *text, size_t text_size) {
     return faults;
 }
 
-/* The call, and the wait for its end. Where the application has a progress thread, handing the request to it is part of the call: what its
- * users pay. */
+/* The call, and the wait for its end. Where the application has a progress thread, handing the request to it is part of
+ * the call: what its users pay. */
 static void call(struct bench *bench) {
     phase_enter(PHASE_CALL);
     exchange_call(bench->x);
@@ -101,7 +102,8 @@ static bool poll_request(void *context) {
     return done == 0;
 }
 
-/* Algorithm 1. Where the computation is not cut there is no MPI_Test: what is asked is whether the library progresses by itself. */
+/* Algorithm 1. Where the computation is not cut there is no MPI_Test: what is asked is whether the library progresses
+ * by itself. */
 static void time_overlap(struct bench *bench, const struct bench_work *work, struct repetition *r) {
     struct polling polling = {.request = exchange_request(bench->x)};
     const struct compute_cut cut = {.pieces = work->pieces, .poll = poll_request, .context = &polling};
@@ -150,7 +152,8 @@ static void time_communication_part(void *context, start_line *line, struct repe
     time_communication(context, r);
 }
 
-/* A computation that follows finds the caches as the overlapped one does, which follows another: not full of what was checked. */
+/* A computation that follows finds the caches as the overlapped one does, which follows another: not full of what was
+ * checked. */
 static void finish_communication(void *context) {
     struct bench *bench = context;
     check(bench);
@@ -180,7 +183,8 @@ static void finish_overlap(void *context) {
     check(context);
 }
 
-const struct repetition_part bench_overlap = {.prepare = prepare_exchange, .time = time_overlap_part, .finish = finish_overlap};
+const struct repetition_part bench_overlap = {
+    .prepare = prepare_exchange, .time = time_overlap_part, .finish = finish_overlap};
 
 bool bench_wrong(void *context) {
     const struct bench *bench = context;
@@ -191,12 +195,20 @@ bool bench_wrong(void *context) {
 
 static const struct repetition_series communication_series = {.over = OVER_SPAN, .term = REF_START, .end = REF_END};
 static const struct repetition_part *const communication[] = {&bench_communication};
-static const struct repetition_kind communication_alone = {
-    .parts = communication, .part_count = 1, .terms = TERMS, .series = &communication_series, .series_count = 1, .wrong = bench_wrong};
+static const struct repetition_kind communication_alone = {.parts = communication,
+                                                           .part_count = 1,
+                                                           .terms = TERMS,
+                                                           .series = &communication_series,
+                                                           .series_count = 1,
+                                                           .wrong = bench_wrong};
 static const struct repetition_series computation_series = {.over = OVER_LARGEST, .term = T_COMP_REF};
 static const struct repetition_part *const computation[] = {&bench_computation};
-static const struct repetition_kind computation_alone = {
-    .parts = computation, .part_count = 1, .terms = TERMS, .series = &computation_series, .series_count = 1, .wrong = bench_wrong};
+static const struct repetition_kind computation_alone = {.parts = computation,
+                                                         .part_count = 1,
+                                                         .terms = TERMS,
+                                                         .series = &computation_series,
+                                                         .series_count = 1,
+                                                         .wrong = bench_wrong};
 
 struct bench_outcome bench_reference(struct bench *bench) {
     struct repetition r = {{0}};

@@ -1,5 +1,6 @@
 /*
- * bench - the timed parts (Denis 2022, section 5.1): communication alone, computation alone, both together, from one start of all ranks.
+ * bench - the timed parts (Denis 2022, section 5.1): communication alone, computation alone, both together, from one
+ * start of all ranks.
  */
 #ifndef CAMPAIGN_BENCH_H
 #define CAMPAIGN_BENCH_H
@@ -47,18 +48,21 @@ struct bench {
     helper *helper; /* NULL: ranks wait for their requests themselves */
     start_line *line;
     exchange *x;
-    struct bench_work work;      /* that is measured now */
-    int64_t *thread_comp_ns;     /* of the last repetition: each thread's own T_COMP and T_COMP_REF; as many as the team has threads */
+    struct bench_work work;  /* that is measured now */
+    int64_t *thread_comp_ns; /* of the last repetition: each thread's own T_COMP and T_COMP_REF; as many as the team has
+                                threads */
     int64_t *thread_comp_ref_ns;
     int rank;
     int ranks;
 };
 
 /* Collective: what measures in a plan, from these starts. Zeroed by bench_end. */
-struct bench bench_begin(const struct plan *plan, clock_model *clock, compute_team *team, helper *helper, start_line *line);
+struct bench bench_begin(const struct plan *plan, clock_model *clock, compute_team *team, helper *helper,
+                         start_line *line);
 void bench_end(struct bench *bench);
 
-/* Collective. The sum over ranks of elements that arrived wrong; text: one line about the first, of the lowest rank that has some. */
+/* Collective. The sum over ranks of elements that arrived wrong; text: one line about the first, of the lowest rank
+ * that has some. */
 int64_t bench_faults(struct bench *bench, char *text, size_t text_size);
 
 /* Collective: synchronises the clock if it is time to. Between measurements whose moments nobody interpolates. */

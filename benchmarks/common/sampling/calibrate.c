@@ -11,7 +11,7 @@ enum { MOST_POINTS = 128, MOST_REPEATS = 9 };
 
 struct measured {
     uint64_t size;
-    double time; /* median of its measurements: one of them may have been disturbed */
+    double time;                /* median of its measurements: one of them may have been disturbed */
     double times[MOST_REPEATS]; /* ascending */
     unsigned count;
 };
@@ -24,9 +24,9 @@ struct search {
 };
 
 static const char *const status_names[] = {
-    [CALIBRATE_CONVERGED] = "converged",         [CALIBRATE_OFF_TARGET] = "off_target",
-    [CALIBRATE_UNREACHABLE] = "unreachable",     [CALIBRATE_NOT_MONOTONIC] = "not_monotonic",
-    [CALIBRATE_NOT_SEARCHED] = "not_searched",   [CALIBRATE_GIVEN] = "given",
+    [CALIBRATE_CONVERGED] = "converged",       [CALIBRATE_OFF_TARGET] = "off_target",
+    [CALIBRATE_UNREACHABLE] = "unreachable",   [CALIBRATE_NOT_MONOTONIC] = "not_monotonic",
+    [CALIBRATE_NOT_SEARCHED] = "not_searched", [CALIBRATE_GIVEN] = "given",
     [CALIBRATE_NO_MESSAGE] = "no_message",
 };
 
@@ -63,7 +63,8 @@ static uint64_t round_size(const struct calibrate_request *request, double size)
 }
 
 static bool take_measurement(const struct calibrate_request *request, uint64_t size, double *time) {
-    return (request->go_on == NULL || request->go_on(request->context)) && request->measure(request->context, size, time);
+    return (request->go_on == NULL || request->go_on(request->context)) &&
+           request->measure(request->context, size, time);
 }
 
 /* Measures a size and files the result; NULL when the bounds of the search are reached. */
@@ -110,7 +111,7 @@ static const struct measured *closest(const struct search *search) {
 
 /* A larger size that was faster than a smaller one, by more than the noise that the tolerance allows for. */
 struct fall {
-    struct measured *peak;  /* NULL: there is none */
+    struct measured *peak; /* NULL: there is none */
     struct measured *after;
 };
 
@@ -129,8 +130,8 @@ static struct fall find_fall(struct search *search) {
     return (struct fall){NULL, NULL};
 }
 
-/* A fall that noise does not explain: both were measured more than once, and every reading of the larger is below every one of the
- * smaller. */
+/* A fall that noise does not explain: both were measured more than once, and every reading of the larger is below every
+ * one of the smaller. */
 static bool fall_is_certain(const struct fall *fall) {
     return fall->peak != NULL && fall->peak->count >= 2 && fall->after->count >= 2 &&
            fall->after->times[fall->after->count - 1] < fall->peak->times[0];
@@ -192,8 +193,7 @@ static double interpolate(const struct search *search, size_t low, bool bisect) 
     if (low > 0) {
         third = left - 1;
     }
-    if (low + 2 < search->count &&
-        (third == NULL || fabs(right[1].time - target) < fabs(third->time - target))) {
+    if (low + 2 < search->count && (third == NULL || fabs(right[1].time - target) < fabs(third->time - target))) {
         third = right + 1;
     }
     double guess = third != NULL ? inverse_quadratic(target, left, right, third) : NAN;
@@ -268,8 +268,8 @@ struct calibrate_result calibrate_search(const struct calibrate_request *request
             continue;
         }
 
-        /* The bracket has closed on a jump, or noise has closed it in the wrong place: measure its ends again (their medians may
-         * open it), then look once beyond, where a time that falls again would show. */
+        /* The bracket has closed on a jump, or noise has closed it in the wrong place: measure its ends again (their
+         * medians may open it), then look once beyond, where a time that falls again would show. */
         if (left->count < 3 || right->count < 3) {
             size = left->count < right->count ? left->size : right->size;
             continue;
@@ -292,7 +292,8 @@ struct calibrate_result calibrate_search(const struct calibrate_request *request
     }
 }
 
-struct calibrate_result calibrate_recheck(const struct calibrate_request *request, const struct calibrate_result *found) {
+struct calibrate_result calibrate_recheck(const struct calibrate_request *request,
+                                          const struct calibrate_result *found) {
     enum { LOOKS = 3 };
     double times[LOOKS];
     size_t looks = 0;

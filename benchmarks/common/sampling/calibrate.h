@@ -1,11 +1,12 @@
 /*
  * calibrate - finds the size for which something takes a wanted time (Denis 2022, sections 4.3 and 5.1).
  *
- * The time of a size is asked of a callback, so that the search is the same for messages, for matrices and for the unit tests' synthetic
- * functions. The search brackets the target, interpolates (inverse quadratic through the three measured points nearest to it, secant or
- * bisection where that leaves the bracket), and is bounded. A size within the tolerance is measured once more before it counts: one lucky
- * reading does not converge. calibrate_recheck looks once more when all else is found. Where the paper's method falls back to 0 bytes,
- * this one ends with a status that says why.
+ * The time of a size is asked of a callback, so that the search is the same for messages, for matrices and for the unit
+ * tests' synthetic functions. The search brackets the target, interpolates (inverse quadratic through the three
+ * measured points nearest to it, secant or bisection where that leaves the bracket), and is bounded. A size within the
+ * tolerance is measured once more before it counts: one lucky reading does not converge. calibrate_recheck looks once
+ * more when all else is found. Where the paper's method falls back to 0 bytes, this one ends with a status that says
+ * why.
  */
 #ifndef CAMPAIGN_CALIBRATE_H
 #define CAMPAIGN_CALIBRATE_H
@@ -30,9 +31,9 @@ enum calibrate_status {
 typedef bool calibrate_measure(void *context, uint64_t size, double *time_ns);
 
 struct calibrate_request {
-    double target_ns;          /* > 0 */
-    double tolerance;          /* relative: 0.02 */
-    double agreement;          /* relative: how far a second look may be from the first, where that is more than the tolerance */
+    double target_ns; /* > 0 */
+    double tolerance; /* relative: 0.02 */
+    double agreement; /* relative: how far a second look may be from the first, where that is more than the tolerance */
     uint64_t min_size;         /* smallest size, > 0 */
     uint64_t max_size;         /* largest size, >= min_size */
     uint64_t step;             /* sizes are min_size plus multiples of this */
@@ -55,18 +56,20 @@ struct calibrate_result {
 struct calibrate_result calibrate_search(const struct calibrate_request *request);
 
 /*
- * A second look at what a search found, some time later: noise that lasted as long as the search has misled it. Measures the size once,
- * or up to three times while no reading agrees, within `agreement`, with what was found. If none does, searches once more, from the
- * size that the readings point at. A search that ended off target is repeated even if a reading agrees, and the nearer of the two results
- * counts: noise keeps a search from its target as well as a jump in the times does. initial_size and max_measurements of the request are
- * not used for the looks.
+ * A second look at what a search found, some time later: noise that lasted as long as the search has misled it.
+ * Measures the size once, or up to three times while no reading agrees, within `agreement`, with what was found. If
+ * none does, searches once more, from the size that the readings point at. A search that ended off target is repeated
+ * even if a reading agrees, and the nearer of the two results counts: noise keeps a search from its target as well as a
+ * jump in the times does. initial_size and max_measurements of the request are not used for the looks.
  */
-struct calibrate_result calibrate_recheck(const struct calibrate_request *request, const struct calibrate_result *found);
+struct calibrate_result calibrate_recheck(const struct calibrate_request *request,
+                                          const struct calibrate_result *found);
 
 /*
- * Whether sizes that the repetitions have cast doubt on may be looked at again, elapsed_ns into a run of which such looks, and the
- * repetitions that they made worthless, took lost_ns: 10 s and 3 % of it. A machine whose speed moves all the time always gives a reason
- * to look, and mends nothing by it: without an end to it a full map would spend its time so instead of in repetitions.
+ * Whether sizes that the repetitions have cast doubt on may be looked at again, elapsed_ns into a run of which such
+ * looks, and the repetitions that they made worthless, took lost_ns: 10 s and 3 % of it. A machine whose speed moves
+ * all the time always gives a reason to look, and mends nothing by it: without an end to it a full map would spend its
+ * time so instead of in repetitions.
  */
 bool calibrate_may_doubt(int64_t lost_ns, int64_t elapsed_ns);
 

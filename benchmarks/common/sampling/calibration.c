@@ -17,14 +17,15 @@
 #define MESSAGE_STEP 64
 #define MOST_MESSAGE_BYTES (UINT64_C(1) << 30)
 
-/* When its time is up a search still goes on until it is near the target or has asked this often: a size that is wrong by factors would
- * make every repetition of its points worthless. */
+/* When its time is up a search still goes on until it is near the target or has asked this often: a size that is wrong
+ * by factors would make every repetition of its points worthless. */
 enum { ASK_AT_LEAST = 12 };
 #define NEAR_TARGET 0.1
 #define NEAR_ENOUGH_TARGET 0.2 /* when it has taken twice its time */
 
-/* Its time is up after this and so many times its target at the latest, whatever the budget has left: a machine whose speed moves by
- * more than the tolerance answers no differently when asked more often, and what is saved here goes to repetitions. */
+/* Its time is up after this and so many times its target at the latest, whatever the budget has left: a machine whose
+ * speed moves by more than the tolerance answers no differently when asked more often, and what is saved here goes to
+ * repetitions. */
 #define ENOUGH_NS INT64_C(1000000000)
 #define ENOUGH_TARGETS 20
 
@@ -61,16 +62,20 @@ static struct size_entry *list_targets(const int64_t *targets, size_t count) {
 }
 
 struct size_table calibration_sizes_create(const struct plan *plan, int ranks) {
-    struct size_table sizes = {.ranks = ranks, .threads_per_rank = plan->threads,
-                               .given_up_cores = plan->given_up_cores, .computation = compute_kernels[plan->computation].name, .collective_count = plan->collective_count};
+    struct size_table sizes = {.ranks = ranks,
+                               .threads_per_rank = plan->threads,
+                               .given_up_cores = plan->given_up_cores,
+                               .computation = compute_kernels[plan->computation].name,
+                               .collective_count = plan->collective_count};
     sizes.collectives = fail_alloc(sizes.collective_count, sizeof *sizes.collectives);
     for (size_t i = 0; i < sizes.collective_count; i++) {
-        sizes.collectives[i] = (struct size_list){.name = collective_table[plan->collectives[i]].name,
-                                                  .entries = list_targets(plan->comm_targets_ns, plan->comm_target_count),
-                                                  .count = plan->comm_target_count};
+        sizes.collectives[i] =
+            (struct size_list){.name = collective_table[plan->collectives[i]].name,
+                               .entries = list_targets(plan->comm_targets_ns, plan->comm_target_count),
+                               .count = plan->comm_target_count};
     }
-    sizes.work =
-        (struct size_list){.entries = list_targets(plan->comp_targets_ns, plan->comp_target_count), .count = plan->comp_target_count};
+    sizes.work = (struct size_list){.entries = list_targets(plan->comp_targets_ns, plan->comp_target_count),
+                                    .count = plan->comp_target_count};
     sizes.points = fail_alloc(sizes_points(&sizes), sizeof *sizes.points);
     return sizes;
 }
@@ -94,12 +99,14 @@ static void check_work(const struct plan *plan, uint64_t size, const char *path,
     }
 }
 
-void calibration_sizes_check(const struct plan *plan, const struct size_table *sizes, const char *path, char *error, size_t error_size) {
+void calibration_sizes_check(const struct plan *plan, const struct size_table *sizes, const char *path, char *error,
+                             size_t error_size) {
     for (size_t i = 0; i < sizes->work.count; i++) {
         check_work(plan, sizes->work.entries[i].size, path, error, error_size);
     }
     for (size_t i = 0; i < sizes_points(sizes) && error[0] == '\0'; i++) {
-        const struct collective *collective = &collective_table[plan->collectives[i / (sizes_points(sizes) / sizes->collective_count)]];
+        const struct collective *collective =
+            &collective_table[plan->collectives[i / (sizes_points(sizes) / sizes->collective_count)]];
         const uint64_t bytes = sizes->points[i].message_bytes;
         const uint64_t size = sizes->points[i].work_size;
         const uint64_t most = collective_most_bytes(collective, (int)sizes->ranks);
@@ -111,18 +118,20 @@ void calibration_sizes_check(const struct plan *plan, const struct size_table *s
         const double messages = sets * (double)bytes * (double)collective_most_blocks(collective, (int)sizes->ranks);
         const double needed = messages + compute_bytes(plan->computation, size, plan->threads);
         if ((bytes == 0) == collective_has_message(collective)) {
-            snprintf(error, error_size, "sizes file '%s': %llu bytes of %s, which has %s", path, (unsigned long long)bytes, collective->name,
-                     bytes == 0 ? "a message" : "none");
+            snprintf(error, error_size, "sizes file '%s': %llu bytes of %s, which has %s", path,
+                     (unsigned long long)bytes, collective->name, bytes == 0 ? "a message" : "none");
         } else if (bytes % COLLECTIVE_ELEMENT != 0 || bytes > most) {
-            snprintf(error, error_size, "sizes file '%s': %llu bytes of %s; a multiple of %d up to %llu is needed", path,
-                     (unsigned long long)bytes, collective->name, COLLECTIVE_ELEMENT, (unsigned long long)most);
+            snprintf(error, error_size, "sizes file '%s': %llu bytes of %s; a multiple of %d up to %llu is needed",
+                     path, (unsigned long long)bytes, collective->name, COLLECTIVE_ELEMENT, (unsigned long long)most);
         } else if (plan->memory_bytes > 0 && needed > (double)plan->memory_bytes) {
             const double left = (double)plan->memory_bytes - messages;
             snprintf(error, error_size,
-                     "sizes file '%s': %llu bytes of %s and %s of size %llu need %.0f MiB on a rank, whose share of memory is %.0f MiB; beside "
-                     "these messages %s of size %llu is the most", path, (unsigned long long)bytes, collective->name,
-                     compute_kernels[plan->computation].name, (unsigned long long)size, needed / 1048576,
-                     (double)plan->memory_bytes / 1048576, compute_kernels[plan->computation].name,
+                     "sizes file '%s': %llu bytes of %s and %s of size %llu need %.0f MiB on a rank, whose share of "
+                     "memory is %.0f MiB; beside "
+                     "these messages %s of size %llu is the most",
+                     path, (unsigned long long)bytes, collective->name, compute_kernels[plan->computation].name,
+                     (unsigned long long)size, needed / 1048576, (double)plan->memory_bytes / 1048576,
+                     compute_kernels[plan->computation].name,
                      (unsigned long long)compute_most(plan->computation, left, plan->threads));
         }
     }
@@ -142,8 +151,11 @@ void calibration_memory_check(const struct plan *plan, char *error, size_t error
         while (most > 0 && compute_bytes(plan->computation, kernel->least, most) > memory) {
             most--;
         }
-        snprintf(error, error_size, "%s of %d threads needs %.0f MiB on a rank, which may take %.0f MiB for computing, a quarter of its share of "
-                                    "memory; %d threads are the most", kernel->name, plan->threads, needed / 1048576, memory / 1048576, most);
+        snprintf(error, error_size,
+                 "%s of %d threads needs %.0f MiB on a rank, which may take %.0f MiB for computing, a quarter of its "
+                 "share of "
+                 "memory; %d threads are the most",
+                 kernel->name, plan->threads, needed / 1048576, memory / 1048576, most);
     }
 }
 
@@ -152,7 +164,8 @@ void calibration_sizes_share(struct size_table *sizes) {
         struct size_list *list = i < sizes->collective_count ? &sizes->collectives[i] : &sizes->work;
         MPI_CHECK(MPI_Bcast(list->entries, (int)(list->count * sizeof *list->entries), MPI_BYTE, 0, MPI_COMM_WORLD));
     }
-    MPI_CHECK(MPI_Bcast(sizes->points, (int)(sizes_points(sizes) * sizeof *sizes->points), MPI_BYTE, 0, MPI_COMM_WORLD));
+    MPI_CHECK(
+        MPI_Bcast(sizes->points, (int)(sizes_points(sizes) * sizeof *sizes->points), MPI_BYTE, 0, MPI_COMM_WORLD));
 }
 
 calibration *calibration_create(const struct plan *plan, struct bench *bench, struct size_table *sizes) {
@@ -212,8 +225,9 @@ static double measure_size(void *context, uint64_t size) {
             job->data_errors = true;
             return -1;
         }
-        /* Attempt -1 warms up; where each takes long, the median does without. Where nearly every start is late, late ones are better than none: what they distort, the median
-         * forgives, and the point itself is measured with starts that are not late. */
+        /* Attempt -1 warms up; where each takes long, the median does without. Where nearly every start is late, late
+         * ones are better than none: what they distort, the median forgives, and the point itself is measured with
+         * starts that are not late. */
         if (attempt >= 0 && (!outcome.late || attempt >= 2 * wanted)) {
             times[valid++] = outcome.time_ns;
         }
@@ -242,13 +256,15 @@ static bool has_time(void *context) {
     return !budget_is_over(&job->c->plan->budget) && !(job->asked > 0 && (too_long || late_enough));
 }
 
-/* Largest message that the calibration may try: what the user allows, what half of the rank's memory holds, what an int counts. */
+/* Largest message that the calibration may try: what the user allows, what half of the rank's memory holds, what an int
+ * counts. */
 static uint64_t message_limit(const calibration *c, const struct collective *collective) {
     uint64_t limit = c->plan->max_message_bytes > 0 ? c->plan->max_message_bytes : MOST_MESSAGE_BYTES;
     uint64_t counted = collective_most_bytes(collective, c->bench->ranks);
     limit = counted < limit ? counted : limit;
     if (c->plan->memory_bytes > 0) {
-        uint64_t fits = c->plan->memory_bytes / (c->plan->cold ? 4 : 2) / collective_most_blocks(collective, c->bench->ranks);
+        uint64_t fits =
+            c->plan->memory_bytes / (c->plan->cold ? 4 : 2) / collective_most_blocks(collective, c->bench->ranks);
         limit = fits < limit ? fits : limit;
     }
     return limit > MESSAGE_STEP ? limit : MESSAGE_STEP;
@@ -261,17 +277,19 @@ static uint64_t work_limit(const calibration *c) {
     return most > compute_kernels[kind].least ? most : compute_kernels[kind].least;
 }
 
-static void say_progress(const calibration *c, const char *what, int64_t target_ns, const struct calibrate_result *result) {
+static void say_progress(const calibration *c, const char *what, int64_t target_ns,
+                         const struct calibrate_result *result) {
     if (c->bench->rank == 0 && !calibration_can_take(result)) {
-        const char *why = result->status == CALIBRATE_UNREACHABLE ? "no size reaches this time" : "the time was up before a size was looked for";
-        fail_report("%s for %g ms: %s; the closest, %llu, takes %.3f ms", what, (double)target_ns / 1e6, why, (unsigned long long)result->size,
-                    result->time_ns / 1e6);
+        const char *why = result->status == CALIBRATE_UNREACHABLE ? "no size reaches this time"
+                                                                  : "the time was up before a size was looked for";
+        fail_report("%s for %g ms: %s; the closest, %llu, takes %.3f ms", what, (double)target_ns / 1e6, why,
+                    (unsigned long long)result->size, result->time_ns / 1e6);
         return;
     }
     if (c->bench->rank == 0 && !c->plan->quiet) {
         fprintf(stderr, "# calibrated %s for %g ms: size %llu takes %.3f ms (%+.1f %%, %s, %u measurements)\n", what,
-                (double)target_ns / 1e6, (unsigned long long)result->size, result->time_ns / 1e6, 100 * result->error_relative,
-                calibrate_status_name(result->status), result->measurements);
+                (double)target_ns / 1e6, (unsigned long long)result->size, result->time_ns / 1e6,
+                100 * result->error_relative, calibrate_status_name(result->status), result->measurements);
     }
 }
 
@@ -284,7 +302,8 @@ static double exponent_of(const calibration *c, const struct collective *collect
     return collective != NULL ? 1 : compute_kernels[c->plan->computation].exponent;
 }
 
-static struct calibrate_request request_of(const calibration *c, const struct collective *collective, int64_t target, double guess) {
+static struct calibrate_request request_of(const calibration *c, const struct collective *collective, int64_t target,
+                                           double guess) {
     const struct compute_kernel *kernel = &compute_kernels[c->plan->computation];
     struct calibrate_request request = {.target_ns = (double)target,
                                         .tolerance = PLAN_TOLERANCE,
@@ -307,8 +326,9 @@ static bool run_job(struct job *job, const struct calibrate_request *request, co
         job->begin = timer_now_ns();
         job->asked = 0;
         job->least_error = 0;
-        const struct calibrate_result seen = found != NULL ? search_again(MPI_COMM_WORLD, request, found, measure_size, job)
-                                                           : search_run(MPI_COMM_WORLD, request, measure_size, job);
+        const struct calibrate_result seen = found != NULL
+                                                 ? search_again(MPI_COMM_WORLD, request, found, measure_size, job)
+                                                 : search_run(MPI_COMM_WORLD, request, measure_size, job);
         if (job->data_errors) {
             return false;
         }
@@ -319,8 +339,8 @@ static bool run_job(struct job *job, const struct calibrate_request *request, co
 }
 
 /* Collective: a collective without data. It takes one time, whatever the target. */
-static bool measure_without_message(calibration *c, const struct collective *collective, const int64_t *targets, size_t count,
-                                    struct calibrate_result *results) {
+static bool measure_without_message(calibration *c, const struct collective *collective, const int64_t *targets,
+                                    size_t count, struct calibrate_result *results) {
     struct job job = {.c = c, .collective = collective, .target_ns = targets[0], .begin = timer_now_ns()};
     double time = measure_size(&job, 0);
     if (!job.data_errors) {
@@ -334,14 +354,15 @@ static bool measure_without_message(calibration *c, const struct collective *col
                                                .measurements = job.asked};
     }
     if (!job.data_errors && c->bench->rank == 0 && !c->plan->quiet) {
-        fprintf(stderr, "# %s has no message: it takes %.4f ms, and the communication axis has this one time\n", collective->name, time / 1e6);
+        fprintf(stderr, "# %s has no message: it takes %.4f ms, and the communication axis has this one time\n",
+                collective->name, time / 1e6);
     }
     return !job.data_errors;
 }
 
 /* One axis: the sizes of all targets of a collective, or of the computation. Each target starts from the one before. */
-static bool search_axis(calibration *c, const struct collective *collective, const int64_t *targets, size_t count, double budget,
-                        struct calibrate_result *results) {
+static bool search_axis(calibration *c, const struct collective *collective, const int64_t *targets, size_t count,
+                        double budget, struct calibrate_result *results) {
     if (collective != NULL && !collective_has_message(collective)) {
         return measure_without_message(c, collective, targets, count, results);
     }
@@ -359,7 +380,8 @@ static bool search_axis(calibration *c, const struct collective *collective, con
         }
         double guess = collective != NULL ? 64 * 1024 : (double)compute_kernels[c->plan->computation].first_guess;
         if (i > 0 && results[i - 1].time_ns > 0) {
-            guess = (double)results[i - 1].size * pow((double)targets[i] / results[i - 1].time_ns, 1 / exponent_of(c, collective));
+            guess = (double)results[i - 1].size *
+                    pow((double)targets[i] / results[i - 1].time_ns, 1 / exponent_of(c, collective));
         }
         const struct calibrate_request request = request_of(c, collective, targets[i], guess);
         if (!run_job(&job, &request, NULL, &results[i])) {
@@ -371,10 +393,11 @@ static bool search_axis(calibration *c, const struct collective *collective, con
 }
 
 /* Collective. A second look at one size. deadline (rank 0): 0 for none. */
-static bool look_again(calibration *c, const struct collective *collective, int64_t target, double agreement, int64_t deadline,
-                       struct calibrate_result *result) {
+static bool look_again(calibration *c, const struct collective *collective, int64_t target, double agreement,
+                       int64_t deadline, struct calibrate_result *result) {
     const struct calibrate_result found = *result;
-    struct job job = {.c = c, .collective = collective, .target_ns = target, .begin = timer_now_ns(), .deadline = deadline};
+    struct job job = {
+        .c = c, .collective = collective, .target_ns = target, .begin = timer_now_ns(), .deadline = deadline};
     struct calibrate_request request = request_of(c, collective, target, (double)found.size);
     request.agreement = agreement;
     if (!run_job(&job, &request, &found, result)) {
@@ -386,11 +409,13 @@ static bool look_again(calibration *c, const struct collective *collective, int6
     return true;
 }
 
-/* Collective. The second look at an axis. deadline (rank 0): nothing new is begun after it; 0: none. false: wrong data. */
-static bool recheck_axis(calibration *c, const struct collective *collective, const int64_t *targets, size_t count, int64_t deadline,
-                         struct calibrate_result *results) {
+/* Collective. The second look at an axis. deadline (rank 0): nothing new is begun after it; 0: none. false: wrong data.
+ */
+static bool recheck_axis(calibration *c, const struct collective *collective, const int64_t *targets, size_t count,
+                         int64_t deadline, struct calibrate_result *results) {
     for (size_t i = 0; i < count; i++) {
-        int look = calibration_can_take(&results[i]) && results[i].status != CALIBRATE_NO_MESSAGE && (deadline == 0 || timer_now_ns() < deadline);
+        int look = calibration_can_take(&results[i]) && results[i].status != CALIBRATE_NO_MESSAGE &&
+                   (deadline == 0 || timer_now_ns() < deadline);
         MPI_CHECK(MPI_Bcast(&look, 1, MPI_INT, 0, MPI_COMM_WORLD));
         if (look != 0 && !look_again(c, collective, targets[i], 0, deadline, &results[i])) {
             return false;
@@ -416,11 +441,13 @@ static void take_sizes(const struct size_list *list, struct calibrate_result *re
     for (size_t i = 0; i < list->count; i++) {
         const struct size_entry *entry = &list->entries[i];
         results[i] = (struct calibrate_result){
-            .status = is_known_to_fail(entry->status) || entry->status == CALIBRATE_NO_MESSAGE ? entry->status : CALIBRATE_GIVEN,
+            .status = is_known_to_fail(entry->status) || entry->status == CALIBRATE_NO_MESSAGE ? entry->status
+                                                                                               : CALIBRATE_GIVEN,
             .size = entry->size,
             .time_ns = (double)entry->time_ns,
-            .error_relative =
-                entry->time_ns > 0 ? ((double)entry->time_ns - (double)entry->target_ns) / (double)entry->target_ns : 0};
+            .error_relative = entry->time_ns > 0
+                                  ? ((double)entry->time_ns - (double)entry->target_ns) / (double)entry->target_ns
+                                  : 0};
     }
 }
 
@@ -470,13 +497,15 @@ bool calibration_search(calibration *c) {
 
 bool calibration_renew(calibration *c, size_t collective, size_t target, double agreement, int64_t deadline) {
     const struct plan *plan = c->plan;
-    struct calibrate_result *result = collective == CALIBRATION_COMPUTATION ? &c->comp[target] : &c->comm[collective][target];
+    struct calibrate_result *result =
+        collective == CALIBRATION_COMPUTATION ? &c->comp[target] : &c->comm[collective][target];
     const struct calibrate_result before = *result;
     bool good = false;
     if (collective == CALIBRATION_COMPUTATION) {
         good = look_again(c, NULL, plan->comp_targets_ns[target], agreement, deadline, result);
     } else {
-        good = look_again(c, &collective_table[plan->collectives[collective]], plan->comm_targets_ns[target], agreement, deadline, result);
+        good = look_again(c, &collective_table[plan->collectives[collective]], plan->comm_targets_ns[target], agreement,
+                          deadline, result);
     }
     if (!calibration_can_take(result)) {
         *result = before; /* it was reached once: this look was disturbed */

@@ -1,5 +1,6 @@
 /*
- * calibration - the sizes of all targets (Denis 2022, sections 4.3 and 5.1): searched, taken from a file, or looked at again.
+ * calibration - the sizes of all targets (Denis 2022, sections 4.3 and 5.1): searched, taken from a file, or looked at
+ * again.
  */
 #ifndef CAMPAIGN_CALIBRATION_H
 #define CAMPAIGN_CALIBRATION_H
@@ -18,7 +19,8 @@ struct size_table calibration_sizes_create(const struct plan *plan, int ranks);
 void calibration_sizes_free(struct size_table *sizes);
 
 /* What a sizes file, of this path, may say but no message or work can be: one line in error. */
-void calibration_sizes_check(const struct plan *plan, const struct size_table *sizes, const char *path, char *error, size_t error_size);
+void calibration_sizes_check(const struct plan *plan, const struct size_table *sizes, const char *path, char *error,
+                             size_t error_size);
 
 /* Where not even the smallest computation fits in the memory of a rank: one line in error. */
 void calibration_memory_check(const struct plan *plan, char *error, size_t error_size);
@@ -28,7 +30,8 @@ void calibration_sizes_share(struct size_table *sizes);
 
 typedef struct calibration calibration;
 
-/* sizes: filled by calibration_search, or read already (plan->sizes_given). The plan's budget counts from its began_ns. */
+/* sizes: filled by calibration_search, or read already (plan->sizes_given). The plan's budget counts from its began_ns.
+ */
 calibration *calibration_create(const struct plan *plan, struct bench *bench, struct size_table *sizes);
 void calibration_destroy(calibration *c);
 
@@ -42,9 +45,10 @@ const struct calibrate_result *calibration_comm(const calibration *c, size_t col
 const struct calibrate_result *calibration_comp(const calibration *c, size_t target);
 
 /*
- * Collective. Looks again for the size of a communication target, or where collective is CALIBRATION_COMPUTATION of a computation target:
- * its reference has moved. A size that still takes its time, by itself, within `agreement`, relative to the target, stays. The points that
- * come after use what is found. deadline: local time of rank 0, 0 for none. false: wrong data were received.
+ * Collective. Looks again for the size of a communication target, or where collective is CALIBRATION_COMPUTATION of a
+ * computation target: its reference has moved. A size that still takes its time, by itself, within `agreement`,
+ * relative to the target, stays. The points that come after use what is found. deadline: local time of rank 0, 0 for
+ * none. false: wrong data were received.
  */
 #define CALIBRATION_COMPUTATION SIZE_MAX
 bool calibration_renew(calibration *c, size_t collective, size_t target, double agreement, int64_t deadline);

@@ -26,16 +26,17 @@ struct plan {
     uint64_t max_message_bytes; /* 0: not limited by the caller */
     uint64_t memory_bytes;      /* that one rank may take for buffers and matrices; 0: not known */
     bool sizes_given;
-    bool cold;                  /* rotating buffers */
-    bool quiet;                 /* no progress is told */
+    bool cold;  /* rotating buffers */
+    bool quiet; /* no progress is told */
     uint64_t seed;
     int threads;
-    int given_up_cores;            /* of each rank: cores of its share on which it does not compute */
+    int given_up_cores; /* of each rank: cores of its share on which it does not compute */
     enum compute_kind computation;
-    int64_t test_interval_ns;      /* of MPI_Test while computing; 0: never */
+    int64_t test_interval_ns; /* of MPI_Test while computing; 0: never */
 };
 
-/* Into how many pieces a computation of this time is cut, so that MPI_Test can be called every test_interval_ns; 1: it is not cut. */
+/* Into how many pieces a computation of this time is cut, so that MPI_Test can be called every test_interval_ns; 1: it
+ * is not cut. */
 uint64_t plan_pieces(const struct plan *plan, int64_t comp_target_ns);
 
 #endif

@@ -63,14 +63,15 @@ static int64_t begin_of(const struct running *running, const struct repetition_s
 
 static int64_t end_of(const struct running *running, const struct repetition_series *span) {
     const int64_t *terms = running->r->terms;
-    return has_clock(running) ? clock_to_global(running->clock, terms[span->end]) : terms[span->end] - terms[span->term];
+    return has_clock(running) ? clock_to_global(running->clock, terms[span->end])
+                              : terms[span->end] - terms[span->term];
 }
 
 /* What a rank that takes no part says of a time, so that no other rank's is changed by it. */
 #define NO_TIME (INT64_MIN / 4)
 
-/* Collective: what all ranks saw. late: starts that are known to have been late, the last that came to something among them; 0: what is to be
- * found out about the last start. */
+/* Collective: what all ranks saw. late: starts that are known to have been late, the last that came to something among
+ * them; 0: what is to be found out about the last start. */
 static struct repetition_outcome combine(const struct running *running, int late) {
     const struct repetition_kind *kind = running->kind;
     int64_t all[2 * REPETITION_MOST_SERIES + 2];
@@ -89,7 +90,8 @@ static struct repetition_outcome combine(const struct running *running, int late
     all[count++] = kind->wrong != NULL && running->active && kind->wrong(running->context);
     start_forget(running->line);
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, all, count, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
-    struct repetition_outcome outcome = {.late = all[count - 2] != 0, .late_starts = late, .wrong_data = all[count - 1] != 0};
+    struct repetition_outcome outcome = {
+        .late = all[count - 2] != 0, .late_starts = late, .wrong_data = all[count - 1] != 0};
     const int64_t *next = all;
     for (size_t i = 0; i < kind->series_count; i++) {
         if (kind->series[i].over == OVER_SPAN) {
@@ -102,9 +104,10 @@ static struct repetition_outcome combine(const struct running *running, int late
     return outcome;
 }
 
-struct repetition_outcome repetition_run(const struct repetition_kind *kind, void *context, start_line *line, const clock_model *clock,
-                                         bool active, struct repetition *r) {
-    const struct running running = {.kind = kind, .context = context, .line = line, .clock = clock, .active = active, .r = r};
+struct repetition_outcome repetition_run(const struct repetition_kind *kind, void *context, start_line *line,
+                                         const clock_model *clock, bool active, struct repetition *r) {
+    const struct running running = {
+        .kind = kind, .context = context, .line = line, .clock = clock, .active = active, .r = r};
     int late = 0;
     prepare(&running, 0);
     agree_to_start(&running);

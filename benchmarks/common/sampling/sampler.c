@@ -17,8 +17,19 @@ enum { MOST_RANKS_WITH_SAMPLES = 64 };
 /* What the end takes: the footer and MPI_Finalize. */
 #define CLOSING_SECONDS 0.1
 
-/* What rank 0 decides after a repetition. DOUBT: the benchmark is to look into what it sees; early, little is thrown away. */
-enum decision { GO_ON, SYNCHRONISE, DOUBT, STOP_INTERVAL, STOP_REPETITIONS, STOP_LATE, STOP_BUDGET, STOP_DATA, NO_CLOCK };
+/* What rank 0 decides after a repetition. DOUBT: the benchmark is to look into what it sees; early, little is thrown
+ * away. */
+enum decision {
+    GO_ON,
+    SYNCHRONISE,
+    DOUBT,
+    STOP_INTERVAL,
+    STOP_REPETITIONS,
+    STOP_LATE,
+    STOP_BUDGET,
+    STOP_DATA,
+    NO_CLOCK
+};
 
 struct sampler {
     const struct sampler_kind *kind;
@@ -32,7 +43,8 @@ struct sampler {
     char reason[512];
 };
 
-sampler *sampler_create(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan, const struct sampler_session *session) {
+sampler *sampler_create(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan,
+                        const struct sampler_session *session) {
     sampler *s = fail_alloc(1, sizeof *s);
     s->kind = kind;
     s->context = context;
@@ -40,7 +52,8 @@ sampler *sampler_create(const struct sampler_kind *kind, void *context, const st
     s->session = *session;
     s->line = start_create(MPI_COMM_WORLD, session->clock, plan->start);
     start_settle(s->line, plan->settle_ns);
-    s->samples = samples_create(&kind->samples, session->clock, plan->rule.interval_relative, plan->rule.warmup_relative, session->threads);
+    s->samples = samples_create(&kind->samples, session->clock, plan->rule.interval_relative,
+                                plan->rule.warmup_relative, session->threads);
     s->result.reason = s->reason;
     return s;
 }
@@ -105,8 +118,8 @@ static enum decision decide(const sampler *s, const struct sampler_point *p) {
     return clock_due(s->session.clock) ? SYNCHRONISE : GO_ON;
 }
 
-/* Collective: the synchronisation that closes what was measured since the last. false: the clock that these repetitions began with is
- * refused now, and they are worth nothing beside what comes. */
+/* Collective: the synchronisation that closes what was measured since the last. false: the clock that these repetitions
+ * began with is refused now, and they are worth nothing beside what comes. */
 static bool close_segment(sampler *s) {
     const bool had = has_clock(s);
     clock_synchronise(s->session.clock);
@@ -148,8 +161,8 @@ static enum decision repeat(sampler *s, struct sampler_point *p) {
     }
 }
 
-/* Collective. Repeats, and brings the repetitions together; goes on where interpolated times are a little wider than the extrapolated ones
- * that the stop was decided on: then it was none. */
+/* Collective. Repeats, and brings the repetitions together; goes on where interpolated times are a little wider than
+ * the extrapolated ones that the stop was decided on: then it was none. */
 static enum decision measure_samples(sampler *s, struct sampler_point *p) {
     for (;;) {
         const enum decision decision = repeat(s, p);
@@ -160,7 +173,8 @@ static enum decision measure_samples(sampler *s, struct sampler_point *p) {
         int more = 0;
         if (s->session.rank == 0 && decision == STOP_INTERVAL) {
             const struct samples_look look = samples_look_at(s->samples);
-            more = look.widest < 0 || look.widest > s->plan->rule.interval_relative || (int64_t)look.count < s->plan->rule.min_repetitions;
+            more = look.widest < 0 || look.widest > s->plan->rule.interval_relative ||
+                   (int64_t)look.count < s->plan->rule.min_repetitions;
         }
         MPI_CHECK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));
         if (more == 0) {
@@ -236,7 +250,10 @@ static const char *stop_name(enum decision decision, bool measured) {
     if (!measured) {
         return "not_measured";
     }
-    return decision == STOP_INTERVAL ? "interval" : decision == STOP_BUDGET ? "budget" : decision == STOP_LATE ? "late" : "repetitions";
+    return decision == STOP_INTERVAL ? "interval"
+           : decision == STOP_BUDGET ? "budget"
+           : decision == STOP_LATE   ? "late"
+                                     : "repetitions";
 }
 
 /* A JSON object with what the kind puts into it. Free it. */
@@ -363,7 +380,8 @@ static bool measure_point(sampler *s, struct sampler_point *p) {
 /* ---- all points ---- */
 
 /* The next one of the axes' product that is a point, from `at` on. false: there is none. */
-static bool find_point(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan, size_t at[SAMPLER_MOST_AXES], bool first) {
+static bool find_point(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan,
+                       size_t at[SAMPLER_MOST_AXES], bool first) {
     for (size_t i = 0; i < plan->axis_count; i++) {
         if (plan->axes[i].count == 0) {
             return false;
@@ -397,7 +415,8 @@ struct points {
 static struct points all_points(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan) {
     size_t at[SAMPLER_MOST_AXES] = {0};
     struct points all = {0, 0};
-    for (bool more = find_point(kind, context, plan, at, true); more; more = find_point(kind, context, plan, at, false)) {
+    for (bool more = find_point(kind, context, plan, at, true); more;
+         more = find_point(kind, context, plan, at, false)) {
         all.count++;
         all.weight += weight_of(kind, context, at);
     }
@@ -423,21 +442,27 @@ static void check_measured(sampler *s) {
             snprintf(with, sizeof with, ", with a budget of %g s", budget->seconds);
         }
         snprintf(s->reason, sizeof s->reason,
-                 "nothing could be measured in %.1f s%s: a rank came late to %lld starts; something else uses these cores, or a thread "
-                 "of the MPI library does", budget_elapsed_seconds(budget), with, (long long)s->late);
+                 "nothing could be measured in %.1f s%s: a rank came late to %lld starts; something else uses these "
+                 "cores, or a thread "
+                 "of the MPI library does",
+                 budget_elapsed_seconds(budget), with, (long long)s->late);
     } else if (!budget_is_over(budget)) {
         snprintf(s->reason, sizeof s->reason, "nothing was measured%s%s", s->kind->nothing != NULL ? ": " : "",
                  s->kind->nothing != NULL ? s->kind->nothing : "");
     } else {
         const int64_t fewest = s->plan->rule.min_repetitions;
-        const double more = s->kind->next_point == NULL ? all_points(s->kind, s->context, s->plan).weight * (double)fewest : 0;
+        const double more =
+            s->kind->next_point == NULL ? all_points(s->kind, s->context, s->plan).weight * (double)fewest : 0;
         char take[128] = "";
         if (s->kind->weight != NULL && more > 0) {
-            snprintf(take, sizeof take, ", and %lld repetitions of every point take about %.0f s more", (long long)fewest, ceil(more));
+            snprintf(take, sizeof take, ", and %lld repetitions of every point take about %.0f s more",
+                     (long long)fewest, ceil(more));
         }
         snprintf(s->reason, sizeof s->reason,
-                 "a budget of %g s is too small for one repetition: start and calibration took %.1f s%s; raise --budget-seconds, or ask for "
-                 "fewer points or shorter times", budget->seconds, budget_elapsed_seconds(budget), take);
+                 "a budget of %g s is too small for one repetition: start and calibration took %.1f s%s; raise "
+                 "--budget-seconds, or ask for "
+                 "fewer points or shorter times",
+                 budget->seconds, budget_elapsed_seconds(budget), take);
     }
 }
 

@@ -1,15 +1,18 @@
 /*
- * sampler - measures the points of a benchmark: repeats each until its medians are known well enough, and writes it to the record.
+ * sampler - measures the points of a benchmark: repeats each until its medians are known well enough, and writes it to
+ * the record.
  *
- * A benchmark says with a struct sampler_kind what is repeated and what is made of it, and which points there are; the sampler does the rest:
- * the common start, late starts, warm-up, the stop rule, the budget that is divided over the points, the segments between synchronisations of
- * the clock and the interpolation in them, gathering, the point's line in the record and its row of the table.
+ * A benchmark says with a struct sampler_kind what is repeated and what is made of it, and which points there are; the
+ * sampler does the rest: the common start, late starts, warm-up, the stop rule, the budget that is divided over the
+ * points, the segments between synchronisations of the clock and the interpolation in them, gathering, the point's line
+ * in the record and its row of the table.
  *
- * All ranks call the same functions in the same order; rank 0 alone decides what comes next and tells the others, so that no two ranks ever
- * disagree about a size, a repetition or a stop.
+ * All ranks call the same functions in the same order; rank 0 alone decides what comes next and tells the others, so
+ * that no two ranks ever disagree about a size, a repetition or a stop.
  *
- * The stop rule (series.h, stats.h): a point is done when the 95 % intervals of the medians of all series that stop it are narrow, and may be
- * believed to be; when it has the most repetitions that are allowed; or when its share of the budget is spent, but not before the fewest.
+ * The stop rule (series.h, stats.h): a point is done when the 95 % intervals of the medians of all series that stop it
+ * are narrow, and may be believed to be; when it has the most repetitions that are allowed; or when its share of the
+ * budget is spent, but not before the fewest.
  */
 #ifndef CAMPAIGN_SAMPLER_H
 #define CAMPAIGN_SAMPLER_H
@@ -34,7 +37,8 @@ struct sampler_rule {
     double warmup_relative;   /* how much slower a warm-up must be to count (samples_create) */
     int64_t min_repetitions;
     int64_t max_repetitions;
-    int64_t most_late;           /* more starts of a point than this, and late_per_repetition for each repetition, are not put up with: a */
+    int64_t most_late; /* more starts of a point than this, and late_per_repetition for each repetition, are not put up
+                          with: a */
     int64_t late_per_repetition; /* machine on which nearly every start is late must not hold a run up for ever */
 };
 
@@ -66,9 +70,10 @@ struct sampler_point {
     size_t at[SAMPLER_MOST_AXES]; /* of each axis, the value's number */
     /* What begin may fill in: */
     int64_t shortest_ns; /* about what the shortest part takes, which says how late a start may be; 0: the strictest */
-    MPI_Comm comm;       /* MPI_COMM_WORLD. A rank that makes it MPI_COMM_NULL takes no part in the point: it only starts with the others */
+    MPI_Comm comm; /* MPI_COMM_WORLD. A rank that makes it MPI_COMM_NULL takes no part in the point: it only starts with
+                      the others */
     /* The sampler's: */
-    int beginnings;      /* how often the point was begun before: more than once where begin or review made it begin again */
+    int beginnings; /* how often the point was begun before: more than once where begin or review made it begin again */
     int64_t begin_ns;    /* local time of this beginning; review may move it */
     int64_t first_ns;    /* when its first repetition began */
     int64_t deadline_ns; /* rank 0: the point's share of the budget ends; 0: there is none. review may move it */
@@ -77,36 +82,38 @@ struct sampler_point {
     int64_t late_now;    /* of them, since it was last begun */
     int64_t discarded;   /* repetitions */
     int64_t data_errors;
-    const char *stop_reason; /* when it is over: as in the record */
+    const char *stop_reason;  /* when it is over: as in the record */
     int64_t synchronisations; /* of the clock, before the point */
     enum start_method start;
 };
 
 /* What a benchmark says of repetitions that would do for the sampler. */
 enum sampler_review {
-    SAMPLER_ACCEPT,     /* nothing against them */
-    SAMPLER_KEEP,       /* they are kept, but the caches were used meanwhile, or the point is to go on */
+    SAMPLER_ACCEPT, /* nothing against them */
+    SAMPLER_KEEP,   /* they are kept, but the caches were used meanwhile, or the point is to go on */
     SAMPLER_BEGIN_AGAIN,
-    SAMPLER_WRONG_DATA  /* looking into it, wrong data were received */
+    SAMPLER_WRONG_DATA /* looking into it, wrong data were received */
 };
 
 typedef struct sampler sampler;
 
-/* Hooks that are left out do nothing. Where it says collective, all ranks call them at the same time. context: the benchmark's own. */
+/* Hooks that are left out do nothing. Where it says collective, all ranks call them at the same time. context: the
+ * benchmark's own. */
 struct sampler_kind {
     struct samples_kind samples;
 
     /* Which points there are. Of the axes' product, whether this one is among them; NULL: all are. */
     bool (*has_point)(void *context, const size_t at[SAMPLER_MOST_AXES]);
-    /* Collective, instead of the product: the next point, of which it fills in `at` or what it keeps itself, alike on all ranks; false: there
-     * is none. What the last one had, sampler_samples knows on rank 0. */
+    /* Collective, instead of the product: the next point, of which it fills in `at` or what it keeps itself, alike on
+     * all ranks; false: there is none. What the last one had, sampler_samples knows on rank 0. */
     bool (*next_point)(void *context, const sampler *s, struct sampler_point *point);
     /* About how long one repetition takes, seconds: how the budget is divided. NULL: all alike. */
     double (*weight)(void *context, const size_t at[SAMPLER_MOST_AXES]);
     /* With next_point: how many points are still to come, about, that one among them. NULL: no other. */
     double (*points_left)(void *context);
 
-    /* Collective, before the first repetition, and where it begins again. false, which rank 0 decides: it cannot be measured. */
+    /* Collective, before the first repetition, and where it begins again. false, which rank 0 decides: it cannot be
+     * measured. */
     bool (*begin)(void *context, struct sampler_point *point);
     /* Collective, after it was written. */
     void (*end)(void *context, const struct sampler_point *point);
@@ -117,7 +124,8 @@ struct sampler_kind {
     /* Collective: how many elements arrived wrong, and one line about the first. Needed with repeated.wrong. */
     int64_t (*faults)(void *context, char *text, size_t text_size);
 
-    /* Rank 0: the members of the point's parameters and of its own object. Without `parameters` they are the axes' values. */
+    /* Rank 0: the members of the point's parameters and of its own object. Without `parameters` they are the axes'
+     * values. */
     void (*parameters)(void *context, const struct sampler_point *point, json_line *line);
     void (*own)(void *context, const struct sampler_point *point, const sampler *s, json_line *line);
 
@@ -125,7 +133,8 @@ struct sampler_kind {
     void (*name)(void *context, const struct sampler_point *point, char *text, size_t text_size);
     /* Rank 0: the table for people. Without them it has the parameters and the median of every series. */
     void (*print_head)(void *context);
-    void (*print_row)(void *context, const struct sampler_point *point, const sampler *s, const struct record_point *record);
+    void (*print_row)(void *context, const struct sampler_point *point, const sampler *s,
+                      const struct record_point *record);
 
     /* Why nothing may have been measured although there was time: what to do about it. */
     const char *nothing;
@@ -159,7 +168,8 @@ struct sampler_result {
 };
 
 /* Collective. What is pointed at must outlive it. */
-sampler *sampler_create(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan, const struct sampler_session *session);
+sampler *sampler_create(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan,
+                        const struct sampler_session *session);
 void sampler_destroy(sampler *s);
 
 /* Where the ranks start together: for what is measured beside the points. */

@@ -38,7 +38,8 @@ struct samples {
     struct described described;
 };
 
-samples *samples_create(const struct samples_kind *kind, const clock_model *clock, double asked_relative, double warmup_relative, int threads) {
+samples *samples_create(const struct samples_kind *kind, const clock_model *clock, double asked_relative,
+                        double warmup_relative, int threads) {
     samples *s = fail_alloc(1, sizeof *s);
     s->kind = kind;
     s->clock = clock;
@@ -107,7 +108,8 @@ static void make_room(samples *s) {
     if (s->count == s->capacity) {
         s->capacity = s->capacity > 0 ? 2 * s->capacity : 64;
         s->own = fail_realloc(s->own, s->capacity * term_count(s), sizeof *s->own);
-        s->own_threads = fail_realloc(s->own_threads, s->capacity * s->kind->thread_median_count * s->threads + 1, sizeof *s->own_threads);
+        s->own_threads = fail_realloc(s->own_threads, s->capacity * s->kind->thread_median_count * s->threads + 1,
+                                      sizeof *s->own_threads);
         for (size_t i = 0; i < series_count(s); i++) {
             s->times[i] = fail_realloc(s->times[i], s->capacity, sizeof *s->times[i]);
         }
@@ -281,7 +283,8 @@ static void gather_threads(samples *s) {
             medians[thread] = stats_median_of(values, s->count - warmup);
         }
         int64_t *all = s->rank == 0 ? s->thread_medians + number * ranks * s->threads : NULL;
-        MPI_CHECK(MPI_Gather(medians, (int)s->threads, MPI_INT64_T, all, (int)s->threads, MPI_INT64_T, 0, MPI_COMM_WORLD));
+        MPI_CHECK(
+            MPI_Gather(medians, (int)s->threads, MPI_INT64_T, all, (int)s->threads, MPI_INT64_T, 0, MPI_COMM_WORLD));
     }
     free(values);
     free(medians);
@@ -314,7 +317,8 @@ static int64_t sum_of(const samples *s, size_t rank, size_t repetition, const st
 }
 
 /* min, median, max and the rank of max over ranks: spread[4][count]. */
-static struct record_spread fill_spread(const samples *s, size_t warmup, const struct samples_sum *sum, int64_t *spread) {
+static struct record_spread fill_spread(const samples *s, size_t warmup, const struct samples_sum *sum,
+                                        int64_t *spread) {
     const size_t count = s->count - warmup;
     int64_t *values = fail_alloc((size_t)s->ranks, sizeof *values);
     for (size_t i = 0; i < count; i++) {
@@ -373,11 +377,13 @@ int64_t samples_largest_median(const samples *s, int term) {
 }
 
 /* The lists of series: those that count, and those that stop a point with their warm-ups. */
-static struct record_values *describe_series(samples *s, const struct samples_look *look, struct record_values *next, struct record_point *record) {
+static struct record_values *describe_series(samples *s, const struct samples_look *look, struct record_values *next,
+                                             struct record_point *record) {
     record->series.items = next;
     for (size_t i = 0; i < series_count(s); i++) {
         if (has_clock(s) || series_of(s, i)->over != OVER_IMBALANCE) {
-            *next++ = (struct record_values){series_of(s, i)->name, s->times[i] != NULL ? s->times[i] + look->warmup : NULL};
+            *next++ =
+                (struct record_values){series_of(s, i)->name, s->times[i] != NULL ? s->times[i] + look->warmup : NULL};
             record->series.count++;
         }
     }
@@ -396,13 +402,15 @@ static void describe_spreads(samples *s, const struct samples_look *look, struct
     s->described.spreads = fail_alloc(4 * count * look->count, sizeof(int64_t));
     s->described.spread_items = fail_alloc(count, sizeof *s->described.spread_items);
     for (size_t i = 0; i < count; i++) {
-        s->described.spread_items[i] = fill_spread(s, look->warmup, &s->kind->spreads[i], s->described.spreads + 4 * i * look->count);
+        s->described.spread_items[i] =
+            fill_spread(s, look->warmup, &s->kind->spreads[i], s->described.spreads + 4 * i * look->count);
     }
     record->spreads = s->described.spread_items;
     record->spread_count = count;
 }
 
-static struct record_values *describe_medians(samples *s, const struct samples_look *look, struct record_values *next, struct record_point *record) {
+static struct record_values *describe_medians(samples *s, const struct samples_look *look, struct record_values *next,
+                                              struct record_point *record) {
     const size_t ranks = (size_t)s->ranks;
     s->described.medians = fail_alloc(s->kind->rank_median_count * ranks, sizeof(int64_t));
     record->rank_medians.items = next;
@@ -416,7 +424,8 @@ static struct record_values *describe_medians(samples *s, const struct samples_l
 }
 
 /* Every thread's medians, and every rank's samples. */
-static void describe_ranks(samples *s, const struct samples_look *look, struct record_values *next, struct record_point *record) {
+static void describe_ranks(samples *s, const struct samples_look *look, struct record_values *next,
+                           struct record_point *record) {
     const size_t ranks = (size_t)s->ranks;
     const size_t block = ranks * look->count;
     record->thread_medians.items = next;
@@ -437,7 +446,8 @@ static void describe_ranks(samples *s, const struct samples_look *look, struct r
 void samples_describe(samples *s, bool every_rank, struct record_point *record) {
     const struct samples_look look = samples_look_at(s);
     free_described(s);
-    s->described.items = fail_alloc(2 * series_count(s) + s->kind->rank_median_count + s->kind->rank_sample_count + s->kind->thread_median_count,
+    s->described.items = fail_alloc(2 * series_count(s) + s->kind->rank_median_count + s->kind->rank_sample_count +
+                                        s->kind->thread_median_count,
                                     sizeof *s->described.items);
     record->repetitions = look.count;
     record->warmup_repetitions = look.warmup;

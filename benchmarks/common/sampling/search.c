@@ -24,8 +24,8 @@ static bool ask(void *context, uint64_t size, double *time_ns) {
 }
 
 /* found NULL: a new search. */
-static struct calibrate_result search(MPI_Comm comm, const struct calibrate_request *request, const struct calibrate_result *found,
-                                      search_measure *measure, void *context) {
+static struct calibrate_result search(MPI_Comm comm, const struct calibrate_request *request,
+                                      const struct calibrate_result *found, search_measure *measure, void *context) {
     struct calibrate_result result = {0};
     struct asking asking = {.comm = comm, .go_on = request->go_on, .measure = measure, .context = context};
     int rank = 0;
@@ -51,11 +51,12 @@ static struct calibrate_result search(MPI_Comm comm, const struct calibrate_requ
     return result;
 }
 
-struct calibrate_result search_run(MPI_Comm comm, const struct calibrate_request *request, search_measure *measure, void *context) {
+struct calibrate_result search_run(MPI_Comm comm, const struct calibrate_request *request, search_measure *measure,
+                                   void *context) {
     return search(comm, request, NULL, measure, context);
 }
 
-struct calibrate_result search_again(MPI_Comm comm, const struct calibrate_request *request, const struct calibrate_result *found,
-                                     search_measure *measure, void *context) {
+struct calibrate_result search_again(MPI_Comm comm, const struct calibrate_request *request,
+                                     const struct calibrate_result *found, search_measure *measure, void *context) {
     return search(comm, request, found, measure, context);
 }

@@ -56,7 +56,8 @@ static size_t count_below(const int64_t *sorted, size_t count, int64_t value, bo
 static double *centred_ranks(const int64_t *times, const int64_t *sorted, size_t count) {
     double *ranks = fail_alloc(count, sizeof *ranks);
     for (size_t i = 0; i < count; i++) {
-        double doubled = (double)count_below(sorted, count, times[i], false) + (double)count_below(sorted, count, times[i], true) + 1;
+        double doubled = (double)count_below(sorted, count, times[i], false) +
+                         (double)count_below(sorted, count, times[i], true) + 1;
         ranks[i] = doubled - (double)(count + 1);
     }
     return ranks;

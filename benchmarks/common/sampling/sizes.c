@@ -38,8 +38,9 @@ static bool read_list(const json_value *list, const char *what, const char *size
             if (status == NULL || !calibrate_status_parse(status, &entry->status) ||
                 !json_count_value(json_member(item, size_name), &entry->size) ||
                 (entry->size == 0 && entry->status != CALIBRATE_NO_MESSAGE)) {
-                snprintf(error, error_size, "sizes file '%s': the entry of %s for %" PRId64 " ns needs a %s above 0 and a status",
-                         path, what, entry->target_ns, size_name);
+                snprintf(error, error_size,
+                         "sizes file '%s': the entry of %s for %" PRId64 " ns needs a %s above 0 and a status", path,
+                         what, entry->target_ns, size_name);
                 return false;
             }
             entry->time_ns = json_count_value(json_member(item, "time_ns"), &time) ? (int64_t)time : 0;
@@ -47,8 +48,9 @@ static bool read_list(const json_value *list, const char *what, const char *size
         }
         if (!found) {
             snprintf(error, error_size,
-                     "sizes file '%s' has no size of %s for %" PRId64 " ns; make one with --save-sizes and the same targets", path,
-                     what, entry->target_ns);
+                     "sizes file '%s' has no size of %s for %" PRId64
+                     " ns; make one with --save-sizes and the same targets",
+                     path, what, entry->target_ns);
             return false;
         }
     }
@@ -64,7 +66,8 @@ size_t sizes_index(const struct size_table *table, size_t collective, size_t com
 }
 
 /* Calls visit for every point, in the order of points. */
-typedef void visit_point(void *context, const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target);
+typedef void visit_point(void *context, const struct size_table *table, size_t collective, size_t comm_target,
+                         size_t comp_target);
 
 static void visit_points(const struct size_table *table, visit_point *visit, void *context) {
     for (size_t i = 0; i < table->collective_count; i++) {
@@ -76,13 +79,17 @@ static void visit_points(const struct size_table *table, visit_point *visit, voi
     }
 }
 
-static struct size_point usual_sizes(const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target) {
-    return (struct size_point){table->collectives[collective].entries[comm_target].size, table->work.entries[comp_target].size};
+static struct size_point usual_sizes(const struct size_table *table, size_t collective, size_t comm_target,
+                                     size_t comp_target) {
+    return (struct size_point){table->collectives[collective].entries[comm_target].size,
+                               table->work.entries[comp_target].size};
 }
 
-static void take_usual(void *context, const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target) {
+static void take_usual(void *context, const struct size_table *table, size_t collective, size_t comm_target,
+                       size_t comp_target) {
     (void)context;
-    table->points[sizes_index(table, collective, comm_target, comp_target)] = usual_sizes(table, collective, comm_target, comp_target);
+    table->points[sizes_index(table, collective, comm_target, comp_target)] =
+        usual_sizes(table, collective, comm_target, comp_target);
 }
 
 struct exception {
@@ -92,7 +99,8 @@ struct exception {
     struct size_point sizes;
 };
 
-static void take_exception(void *context, const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target) {
+static void take_exception(void *context, const struct size_table *table, size_t collective, size_t comm_target,
+                           size_t comp_target) {
     const struct exception *e = context;
     if (strcmp(table->collectives[collective].name, e->collective) == 0 &&
         table->collectives[collective].entries[comm_target].target_ns == (int64_t)e->comm_target_ns &&
@@ -101,8 +109,8 @@ static void take_exception(void *context, const struct size_table *table, size_t
     }
 }
 
-static bool read_points(const json_value *list, const char *size_name, const char *path, struct size_table *table, char *error,
-                        size_t error_size) {
+static bool read_points(const json_value *list, const char *size_name, const char *path, struct size_table *table,
+                        char *error, size_t error_size) {
     if (table->points == NULL) {
         return true;
     }
@@ -114,7 +122,10 @@ static bool read_points(const json_value *list, const char *size_name, const cha
             !json_count_value(json_member(item, "comp_target_ns"), &e.comp_target_ns) ||
             !json_count_value(json_member(item, "message_bytes"), &e.sizes.message_bytes) ||
             !json_count_value(json_member(item, size_name), &e.sizes.work_size) || e.sizes.work_size == 0) {
-            snprintf(error, error_size, "sizes file '%s': point %zu needs a collective, two targets, a message size, and a work size above 0", path, i);
+            snprintf(
+                error, error_size,
+                "sizes file '%s': point %zu needs a collective, two targets, a message size, and a work size above 0",
+                path, i);
             return false;
         }
         visit_points(table, take_exception, &e);
@@ -123,23 +134,27 @@ static bool read_points(const json_value *list, const char *size_name, const cha
 }
 
 /* Whether the sizes of a file are those of the same work. */
-static bool is_comparable(const json_value *root, uint64_t version, const char *path, const struct size_table *table, char *error,
-                          size_t error_size) {
+static bool is_comparable(const json_value *root, uint64_t version, const char *path, const struct size_table *table,
+                          char *error, size_t error_size) {
     uint64_t ranks = 0;
     uint64_t threads = 0;
     const bool counted = json_count_value(json_member(root, "ranks"), &ranks) &&
                          json_count_value(json_member(root, "threads_per_rank"), &threads);
-    const bool same_threads = (int64_t)threads == table->threads_per_rank || (int64_t)threads == table->threads_per_rank + table->given_up_cores;
+    const bool same_threads = (int64_t)threads == table->threads_per_rank ||
+                              (int64_t)threads == table->threads_per_rank + table->given_up_cores;
     if (!counted || (int64_t)ranks != table->ranks || !same_threads) {
         snprintf(error, error_size,
-                 "sizes file '%s' was made for %" PRIu64 " ranks of %" PRIu64 " threads, this run has %" PRId64 " of %" PRId64
-                 " and %" PRId64 " given-up cores; sizes are comparable between ranks of equally many only",
+                 "sizes file '%s' was made for %" PRIu64 " ranks of %" PRIu64 " threads, this run has %" PRId64
+                 " of %" PRId64 " and %" PRId64
+                 " given-up cores; sizes are comparable between ranks of equally many only",
                  path, ranks, threads, table->ranks, table->threads_per_rank, table->given_up_cores);
         return false;
     }
     const char *computation = version < 3 ? "dgemm" : json_string(json_member(root, "computation"));
     if (computation == NULL || strcmp(computation, table->computation) != 0) {
-        snprintf(error, error_size, "sizes file '%s' was made for the computation %s, this run has %s; make one with --save-sizes --computation %s",
+        snprintf(error, error_size,
+                 "sizes file '%s' was made for the computation %s, this run has %s; make one with --save-sizes "
+                 "--computation %s",
                  path, computation != NULL ? computation : "of no name", table->computation, table->computation);
         return false;
     }
@@ -150,10 +165,10 @@ static bool read_table(const json_value *root, const char *path, struct size_tab
                        size_t error_size) {
     const char *schema = json_string(json_member(root, "schema"));
     uint64_t version = 0;
-    if (schema == NULL || strcmp(schema, SCHEMA) != 0 || !json_count_value(json_member(root, "schema_version"), &version) ||
-        version < 1 || version > SCHEMA_VERSION) {
-        snprintf(error, error_size, "'%s' is no sizes file of schema %s, version 1 to %d; make one with --save-sizes", path, SCHEMA,
-                 SCHEMA_VERSION);
+    if (schema == NULL || strcmp(schema, SCHEMA) != 0 ||
+        !json_count_value(json_member(root, "schema_version"), &version) || version < 1 || version > SCHEMA_VERSION) {
+        snprintf(error, error_size, "'%s' is no sizes file of schema %s, version 1 to %d; make one with --save-sizes",
+                 path, SCHEMA, SCHEMA_VERSION);
         return false;
     }
     if (!is_comparable(root, version, path, table, error, error_size)) {
@@ -163,11 +178,13 @@ static bool read_table(const json_value *root, const char *path, struct size_tab
     const json_value *collectives = json_member(root, "collectives");
     for (size_t i = 0; i < table->collective_count; i++) {
         struct size_list *list = &table->collectives[i];
-        if (!read_list(json_member(collectives, list->name), list->name, "message_bytes", path, list, error, error_size)) {
+        if (!read_list(json_member(collectives, list->name), list->name, "message_bytes", path, list, error,
+                       error_size)) {
             return false;
         }
     }
-    return read_list(json_member(root, names.work), "the computation", names.work_size, path, &table->work, error, error_size) &&
+    return read_list(json_member(root, names.work), "the computation", names.work_size, path, &table->work, error,
+                     error_size) &&
            read_points(json_member(root, "points"), names.work_size, path, table, error, error_size);
 }
 
@@ -204,7 +221,8 @@ static void put_list(json_line *line, const char *name, const char *size_name, c
     json_close_array(line);
 }
 
-static void put_exception(void *context, const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target) {
+static void put_exception(void *context, const struct size_table *table, size_t collective, size_t comm_target,
+                          size_t comp_target) {
     json_line *line = context;
     const struct size_point usual = usual_sizes(table, collective, comm_target, comp_target);
     const struct size_point *point = &table->points[sizes_index(table, collective, comm_target, comp_target)];

@@ -67,7 +67,8 @@ int64_t stats_median(const stats_series *series) {
     return middle_of(series->sorted, series->count);
 }
 
-/* The largest k for which the interval of ranks k and count + 1 - k misses the median with at most this probability; 0: none. */
+/* The largest k for which the interval of ranks k and count + 1 - k misses the median with at most this probability; 0:
+ * none. */
 static size_t interval_rank(size_t count, double missed) {
     /* Six standard deviations (sqrt(n)/2) below the mean the tail is under 1e-9: the sum may start there. */
     double n = (double)count;

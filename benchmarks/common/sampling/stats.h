@@ -1,10 +1,10 @@
 /*
  * stats - medians and their nonparametric confidence intervals.
  *
- * Times are skewed and many-peaked, so no distribution is assumed: the interval of the median is a pair of order statistics,
- * and its coverage follows from the binomial distribution alone (David and Nagaraja, Order Statistics, section 7.1).
- * With n samples sorted as x(1) <= ... <= x(n), [x(k), x(n+1-k)] covers the median with probability
- * 1 - 2 P(B <= k-1), B ~ Binomial(n, 1/2). k is the largest for which that is at least 95 %: none exists below n = 6.
+ * Times are skewed and many-peaked, so no distribution is assumed: the interval of the median is a pair of order
+ * statistics, and its coverage follows from the binomial distribution alone (David and Nagaraja, Order Statistics,
+ * section 7.1). With n samples sorted as x(1) <= ... <= x(n), [x(k), x(n+1-k)] covers the median with probability 1 - 2
+ * P(B <= k-1), B ~ Binomial(n, 1/2). k is the largest for which that is at least 95 %: none exists below n = 6.
  */
 #ifndef CAMPAIGN_STATS_H
 #define CAMPAIGN_STATS_H
@@ -38,11 +38,11 @@ bool stats_interval(const stats_series *series, int64_t *low, int64_t *high);
 double stats_relative_width(const stats_series *series);
 
 /*
- * Whether that width may be believed to be at most the asked one: the 95 % interval is, and the 99.9 % interval (below 11 samples, for
- * which there is none: all samples) is at most twice the asked width. Where the density around the median is smooth the second is 1.7
- * times as wide as the first, so that it costs little. Where times have two peaks of about the same weight, the 95 % interval lies
- * within one of them now and then, narrow and wrong; who repeats until it is narrow waits for just that. false where there is no
- * interval. O(sqrt(count)).
+ * Whether that width may be believed to be at most the asked one: the 95 % interval is, and the 99.9 % interval (below
+ * 11 samples, for which there is none: all samples) is at most twice the asked width. Where the density around the
+ * median is smooth the second is 1.7 times as wide as the first, so that it costs little. Where times have two peaks of
+ * about the same weight, the 95 % interval lies within one of them now and then, narrow and wrong; who repeats until it
+ * is narrow waits for just that. false where there is no interval. O(sqrt(count)).
  */
 bool stats_settled(const stats_series *series, double asked_relative);
 

@@ -36,7 +36,8 @@ void table_print_head(const struct sampler_kind *kind, const struct sampler_plan
 }
 
 /* What the point is. */
-static void print_parameters(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan, const struct sampler_point *point) {
+static void print_parameters(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan,
+                             const struct sampler_point *point) {
     if (is_named(kind)) {
         char name[64] = "";
         kind->name(context, point, name, sizeof name);
@@ -52,8 +53,8 @@ static void print_parameters(const struct sampler_kind *kind, void *context, con
     }
 }
 
-void table_print_row(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan, const struct sampler_point *point,
-                     const samples *s, const struct record_point *record) {
+void table_print_row(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan,
+                     const struct sampler_point *point, const samples *s, const struct record_point *record) {
     const struct repetition_kind *repeated = &kind->samples.repeated;
     print_parameters(kind, context, plan, point);
     for (size_t i = 0; i < repeated->series_count; i++) {
@@ -81,7 +82,7 @@ void table_print_row(const struct sampler_kind *kind, void *context, const struc
 }
 
 void table_print_end(double measured_seconds, double wall_seconds) {
-    printf("# %.1f %% of the wall time in valid repetitions: %.3f of %.3f s\n", wall_seconds > 0 ? 100 * measured_seconds / wall_seconds : 0,
-           measured_seconds, wall_seconds);
+    printf("# %.1f %% of the wall time in valid repetitions: %.3f of %.3f s\n",
+           wall_seconds > 0 ? 100 * measured_seconds / wall_seconds : 0, measured_seconds, wall_seconds);
     fflush(stdout);
 }

@@ -3,8 +3,8 @@
 #include "clock_fit.h"
 #include "fail.h"
 #include "fail_mpi.h"
-#include "phase.h"
 #include "group.h"
+#include "phase.h"
 #include "timer.h"
 
 #include <inttypes.h>
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Round trips of one measurement: as many as fit the time, between these bounds. On a quiet node 100 take 50 us; where ranks share a
- * core, each can take a time slice. */
+/* Round trips of one measurement: as many as fit the time, between these bounds. On a quiet node 100 take 50 us; where
+ * ranks share a core, each can take a time slice. */
 enum { FEWEST_TRIPS = 5, MOST_TRIPS = 100 };
 #define TRIPS_NS INT64_C(20000000)
 
@@ -51,9 +51,9 @@ struct clock_model {
     MPI_Comm leaders; /* rank 0 first; MPI_COMM_NULL for the others */
     int rank;
     int ranks;
-    struct clock_fit fit; /* offsets of this group's clock; the same on all its ranks */
-    char refusal[MOST_REFUSAL];      /* agreed by all */
-    char own_refusal[MOST_REFUSAL];  /* of this rank, not told yet */
+    struct clock_fit fit;           /* offsets of this group's clock; the same on all its ranks */
+    char refusal[MOST_REFUSAL];     /* agreed by all */
+    char own_refusal[MOST_REFUSAL]; /* of this rank, not told yet */
     struct clock_quality quality;
     int64_t interval_ns;
 };
@@ -90,8 +90,8 @@ static int compare_trips(const void *left, const void *right) {
     return (first > second) - (first < second);
 }
 
-/* The side that asks: the offset of the partner's clock to this rank's. Both the time and the offset are means over the shortest trips, so
- * that they lie on one line whatever the drift. */
+/* The side that asks: the offset of the partner's clock to this rank's. Both the time and the offset are means over the
+ * shortest trips, so that they lie on one line whatever the drift. */
 static struct clock_point measure_offset(clock_model *model, MPI_Comm comm, int partner) {
     struct trip trips[MOST_TRIPS];
     int kind = QUESTION;
@@ -104,10 +104,12 @@ static struct clock_point measure_offset(clock_model *model, MPI_Comm comm, int 
         MPI_CHECK(MPI_Recv(&trip->answer, 1, MPI_INT64_T, partner, TAG, comm, MPI_STATUS_IGNORE));
         trip->received = timer_now_ns();
         if (trip->received < trip->sent) {
-            refuse(model, "the clock of rank %d goes backwards, by %" PRId64 " ns", model->rank, trip->sent - trip->received);
+            refuse(model, "the clock of rank %d goes backwards, by %" PRId64 " ns", model->rank,
+                   trip->sent - trip->received);
         } else if (count > 1 && trip->answer < trip[-1].answer) {
-            refuse(model, "the clock of rank %d, or of the one that it was asked against, goes backwards, by %" PRId64 " ns", model->rank,
-                   trip[-1].answer - trip->answer);
+            refuse(model,
+                   "the clock of rank %d, or of the one that it was asked against, goes backwards, by %" PRId64 " ns",
+                   model->rank, trip[-1].answer - trip->answer);
         }
     }
     qsort(trips, (size_t)count, sizeof *trips, compare_trips);
@@ -157,8 +159,9 @@ static int rounds_of(int size) {
 }
 
 /*
- * Binomial tree from rank 0 of comm: in round k the ranks below 2^k, which know, answer those 2^k above them. between(model, comm,
- * parent, context) on the one that asks must end with tell_done; answers are corrected by fit, which the asking may have changed.
+ * Binomial tree from rank 0 of comm: in round k the ranks below 2^k, which know, answer those 2^k above them.
+ * between(model, comm, parent, context) on the one that asks must end with tell_done; answers are corrected by fit,
+ * which the asking may have changed.
  */
 typedef void tree_ask(clock_model *model, MPI_Comm comm, int parent, void *context);
 
@@ -178,7 +181,8 @@ static void walk_tree(clock_model *model, MPI_Comm comm, tree_ask *ask, void *co
     }
 }
 
-/* Between groups. The line so far says what to expect; what is far from it is measured again, in case it was only disturbed. */
+/* Between groups. The line so far says what to expect; what is far from it is measured again, in case it was only
+ * disturbed. */
 struct between {
     struct clock_fit fit; /* a copy: with the new measurement, when there is one */
     struct clock_point point;
@@ -195,8 +199,10 @@ static void ask_between(clock_model *model, MPI_Comm comm, int parent, void *con
         }
     }
     if (excess > 0) {
-        refuse(model, "the clock of rank %d is %.3f ms from where its drift could have brought it: it, or that of rank 0, was set", model->rank,
-               (between->point.offset - clock_fit_predict(&between->fit, between->point.local)) / 1e6);
+        refuse(model,
+               "the clock of rank %d is %.3f ms from where its drift could have brought it: it, or that of rank 0, was "
+               "set",
+               model->rank, (between->point.offset - clock_fit_predict(&between->fit, between->point.local)) / 1e6);
     }
     clock_fit_add(&between->fit, between->point);
 }
@@ -235,16 +241,16 @@ static void ask_parent(clock_model *model, MPI_Comm comm, int parent, void *cont
 }
 
 /*
- * Ranks whose clock differs all the same (virtual machines that are copies of one) get groups of their own. One walk finds those that agree
- * with the first, by way of their parents; the others walk again among themselves. After MOST_WALKS the rest are taken apart as they are, which
- * may make more groups than there are clocks, never fewer.
+ * Ranks whose clock differs all the same (virtual machines that are copies of one) get groups of their own. One walk
+ * finds those that agree with the first, by way of their parents; the others walk again among themselves. After
+ * MOST_WALKS the rest are taken apart as they are, which may make more groups than there are clocks, never fewer.
  */
 static void split_by_clock(clock_model *model, MPI_Comm same, MPI_Comm *out) {
     enum { MOST_WALKS = 4 };
     MPI_Comm left = MPI_COMM_NULL;
     int size = 0;
     MPI_CHECK(MPI_Comm_dup(same, &left));
-    for (int walk = 1; ; walk++) {
+    for (int walk = 1;; walk++) {
         int own = 0;
         MPI_CHECK(MPI_Comm_rank(left, &own));
         MPI_CHECK(MPI_Comm_size(left, &size));
@@ -377,7 +383,8 @@ bool clock_synchronise(clock_model *model) {
     struct clock_point point = seen.between.point;
     double disagreement = seen.within.contradiction;
     if (disagreement > NOT_SHARED_NS) {
-        refuse(model, "the clock of rank %d, which it shared with others, is %.3f ms away from theirs", model->rank, disagreement / 1e6);
+        refuse(model, "the clock of rank %d, which it shared with others, is %.3f ms away from theirs", model->rank,
+               disagreement / 1e6);
     }
     bool good = agree_on_refusal(model);
     if (clock_fit_baseline_ns(&model->fit) >= CLOCK_FIT_BASELINE_NS) {
@@ -398,7 +405,8 @@ bool clock_synchronise(clock_model *model) {
     quality->longest_trip_ns = fmax(quality->longest_trip_ns, largest[1]);
     quality->drift_ppm = largest[2];
     quality->synchronisations++;
-    /* Extrapolation no further than the baseline is long; half as far where the residual was twice the budget, at most twice as far. */
+    /* Extrapolation no further than the baseline is long; half as far where the residual was twice the budget, at most
+     * twice as far. */
     double trusted = first ? 0 : (double)since_ns * fmin(RESIDUAL_BUDGET_NS / fmax(quality->residual_ns, 1), 2);
     trusted = fmin(trusted, (double)clock_fit_baseline_ns(&model->fit));
     model->interval_ns = (int64_t)fmin(fmax(trusted, (double)LEAST_INTERVAL_NS), (double)MOST_INTERVAL_NS);
@@ -441,7 +449,8 @@ struct clock_residual clock_verify(clock_model *model) {
 
 struct clock_quality clock_quality_of(const clock_model *model) {
     struct clock_quality quality = model->quality;
-    quality.baseline_seconds = quality.method == CLOCK_INTERPOLATED ? (double)clock_fit_baseline_ns(&model->fit) / 1e9 : 0;
+    quality.baseline_seconds =
+        quality.method == CLOCK_INTERPOLATED ? (double)clock_fit_baseline_ns(&model->fit) / 1e9 : 0;
     return quality;
 }
 
@@ -454,7 +463,8 @@ int64_t clock_interpolate(const clock_model *model, int64_t local) {
 }
 
 int64_t clock_to_local(const clock_model *model, int64_t global) {
-    /* The line takes a local time; the offset changes by parts per million, so one correction is exact to under a nanosecond. */
+    /* The line takes a local time; the offset changes by parts per million, so one correction is exact to under a
+     * nanosecond. */
     int64_t guess = global - (int64_t)llround(model->fit.offset);
     return global - (int64_t)llround(clock_fit_predict(&model->fit, guess));
 }

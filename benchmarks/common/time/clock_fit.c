@@ -14,15 +14,16 @@
 #define RATE_ERROR 1e-6
 #define RATE_ERROR_UNKNOWN 500e-6
 
-/* A clock's rate is not constant: what an old measurement says of the drift now is less certain by this much per ns of its age. */
+/* A clock's rate is not constant: what an old measurement says of the drift now is less certain by this much per ns of
+ * its age. */
 #define WANDER_RATE 0.3e-6
 
 /* A measurement without any delay is still this uncertain, beside a small part of its round trip. */
 #define LEAST_ERROR_NS 20.0
 #define ERROR_OF_TRIP 0.02
 
-/* By how much a measurement may be wrong: half of what its round trip is longer than the shortest known. A path that is slower one way
- * than the other shifts all alike, and nothing can see it. */
+/* By how much a measurement may be wrong: half of what its round trip is longer than the shortest known. A path that is
+ * slower one way than the other shifts all alike, and nothing can see it. */
 static double error_of(const struct clock_fit *fit, const struct clock_point *point) {
     double extra = point->trip > fit->shortest_trip ? point->trip - fit->shortest_trip : 0;
     return extra / 2 + ERROR_OF_TRIP * fit->shortest_trip + LEAST_ERROR_NS;
@@ -140,6 +141,7 @@ double clock_fit_excess(const struct clock_fit *fit, struct clock_point point) {
         return 0;
     }
     const double rate = has_slope(fit) ? STEP_RATE : STEP_RATE_UNKNOWN;
-    const double allowed = STEP_FLOOR_NS + fit->error + (fit->last.trip + point.trip) / 2 + rate * fabs((double)(point.local - fit->last.local));
+    const double allowed = STEP_FLOOR_NS + fit->error + (fit->last.trip + point.trip) / 2 +
+                           rate * fabs((double)(point.local - fit->last.local));
     return fmax(fabs(point.offset - clock_fit_predict(fit, point.local)) - allowed, 0);
 }

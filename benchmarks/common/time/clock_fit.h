@@ -1,14 +1,15 @@
 /*
- * clock_fit - the line that one clock follows against another: offset and drift from measured offsets. Pure arithmetic, no MPI.
+ * clock_fit - the line that one clock follows against another: offset and drift from measured offsets. Pure arithmetic,
+ * no MPI.
  *
  * Offsets are global minus local, in ns; the slope is their change per ns (1e-6: 1 ppm).
  *
- * A measurement is as certain as its round trip is short, against the shortest that was seen: what a trip is longer may all have been on
- * one way. The offset at a measurement is the mean of what was measured and of what the line foretold, each by its certainty, so that one
- * that was disturbed hardly moves it, and a good one settles it. The slope is the least-squares one through measurements that are spread
- * in time, so that many synchronisations in a short time do not shorten its baseline; older ones count less, because a rate changes (0.3
- * ppm). Below CLOCK_FIT_BASELINE_NS there is no slope: over a short baseline it would amplify the errors of its ends (Denis 2022, section
- * 4.2).
+ * A measurement is as certain as its round trip is short, against the shortest that was seen: what a trip is longer may
+ * all have been on one way. The offset at a measurement is the mean of what was measured and of what the line foretold,
+ * each by its certainty, so that one that was disturbed hardly moves it, and a good one settles it. The slope is the
+ * least-squares one through measurements that are spread in time, so that many synchronisations in a short time do not
+ * shorten its baseline; older ones count less, because a rate changes (0.3 ppm). Below CLOCK_FIT_BASELINE_NS there is
+ * no slope: over a short baseline it would amplify the errors of its ends (Denis 2022, section 4.2).
  */
 #ifndef CAMPAIGN_CLOCK_FIT_H
 #define CAMPAIGN_CLOCK_FIT_H
@@ -50,13 +51,14 @@ int64_t clock_fit_baseline_ns(const struct clock_fit *fit);
 /* Offset at a local time: extrapolated along the line. 0 without measurements. */
 double clock_fit_predict(const struct clock_fit *fit, int64_t local);
 
-/* Offset at a local time between the last two measurements: exact for a linear clock but for the errors of the measurements. */
+/* Offset at a local time between the last two measurements: exact for a linear clock but for the errors of the
+ * measurements. */
 double clock_fit_interpolate(const struct clock_fit *fit, int64_t local);
 
 /*
  * How far beyond everything that a clock may do a measurement is from the line, ns; 0: it fits. A clock may run up to
- * 100 ppm apart from the line, 2000 ppm while there is no line yet; both measurements may be wrong by half their round trips; 10 us are
- * given. What is beyond is a step.
+ * 100 ppm apart from the line, 2000 ppm while there is no line yet; both measurements may be wrong by half their round
+ * trips; 10 us are given. What is beyond is a step.
  */
 double clock_fit_excess(const struct clock_fit *fit, struct clock_point point);
 

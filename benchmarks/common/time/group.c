@@ -25,7 +25,8 @@ void group_split(MPI_Comm comm, const char *text, MPI_Comm *out) {
     MPI_Comm alike = MPI_COMM_NULL;
     snprintf(own, sizeof own, "%s", text);
     MPI_CHECK(MPI_Comm_rank(comm, &rank));
-    /* By hash first, so that the texts of a whole machine need not be gathered anywhere; then by the texts themselves. */
+    /* By hash first, so that the texts of a whole machine need not be gathered anywhere; then by the texts themselves.
+     */
     MPI_CHECK(MPI_Comm_split(comm, colour_of(own), rank, &alike));
     MPI_CHECK(MPI_Comm_set_errhandler(alike, MPI_ERRORS_RETURN));
     MPI_CHECK(MPI_Comm_size(alike, &size));

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Collective over comm: the ranks whose text (shorter than GROUP_MOST_TEXT, cut there) equals this rank's, in comm's order. Errors on *out
- * are returned. */
+/* Collective over comm: the ranks whose text (shorter than GROUP_MOST_TEXT, cut there) equals this rank's, in comm's
+ * order. Errors on *out are returned. */
 #define GROUP_MOST_TEXT 512
 void group_split(MPI_Comm comm, const char *text, MPI_Comm *out);
 

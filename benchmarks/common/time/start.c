@@ -16,8 +16,8 @@
 /* Further from the deadline than this, other threads on this core may go first. */
 #define YIELD_NS INT64_C(200000)
 
-/* Starts that the slack is learnt from, and the one of them, by size, that it must cover twice. The largest few are preemptions: a slack
- * that covered them would make every start wait for what happens to some. */
+/* Starts that the slack is learnt from, and the one of them, by size, that it must cover twice. The largest few are
+ * preemptions: a slack that covered them would make every start wait for what happens to some. */
 enum { HISTORY = 32, COVERED = 26 };
 
 struct start_line {
@@ -26,11 +26,11 @@ struct start_line {
     enum start_method method;
     int64_t needs[HISTORY]; /* of the latest starts, largest over ranks: the same on all ranks */
     size_t next;
-    int64_t agreed;         /* global: when the last rank had come to the agreement */
-    int64_t own_need;       /* from then until this rank stood at the line, at the last start */
+    int64_t agreed;   /* global: when the last rank had come to the agreement */
+    int64_t own_need; /* from then until this rank stood at the line, at the last start */
     int64_t settle;
     struct tolerance tolerance;
-    int64_t deadline;       /* local */
+    int64_t deadline; /* local */
     bool late;
 };
 
