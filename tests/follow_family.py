@@ -47,7 +47,7 @@ def with_barriers(root: Path, day: int, time_ns: int) -> Path:
     """An archived run that has them beside its overlap."""
     folder = archived(root, name_of(day), launches=3)
     for repeat in (1, 2, 3):
-        synthetic.write(folder.records / f"mpich.{FAMILY}.r{repeat}.jsonl", record(time_ns, repeat))
+        synthetic.write(folder.records_folder / f"mpich.{FAMILY}.r{repeat}.jsonl", record(time_ns, repeat))
     registry.write_tables(load_run(folder.path))
     manifest = run_folders.read_manifest(folder)
     manifest.pop("checksums")

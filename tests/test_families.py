@@ -48,9 +48,9 @@ ALLOWED: Mapping[str, str] = {
     "postprocess/records/adapters/impact.py": "the same",
     "postprocess/records/adapters/peer.py": "the same",
     "postprocess/records/adapters/selfcheck.py": "the same",
-    "postprocess/quality/measurement.py": "it is about what timing_selfcheck measures",
-    "postprocess/quality/measurement_plot.py": "the same",
-    "postprocess/quality/measurement_text.py": "the same",
+    "postprocess/quality/figures.py": "it is about what timing_selfcheck measures",
+    "postprocess/quality/figures_plot.py": "the same",
+    "postprocess/quality/figures_text.py": "the same",
     "mpi_campaign/doctor/examination.py": "the same",
     "mpi_campaign/doctor/figures.py": "the same",
     "mpi_campaign/doctor/selfcheck.py": "what launches timing_selfcheck",
@@ -208,7 +208,7 @@ def test_of_a_family_of_several_benchmarks_one_is_shown_alone(run: str) -> None:
     peers = registry.BY_NAME["peers"]
     whole = registry.found(loaded, peers)
     rows = [dict.fromkeys(peers.columns) | {"benchmark": name} for name in ("imb_nbc", "osu", "osu")]
-    loaded.kept[registry.found, "peers"] = type(whole)(loaded, (), pd.DataFrame(rows))
+    loaded.made[registry.found, "peers"] = type(whole)(loaded, (), pd.DataFrame(rows))
     assert len(json.loads(rendering.table_as_json(loaded, peers, "osu"))) == 2
     assert len(json.loads(rendering.table_as_json(loaded, peers, "peers"))) == 3
 
@@ -240,7 +240,7 @@ def test_the_end_of_a_run_reads_every_record_once(tmp_path: Path, monkeypatch: p
     read = counted(monkeypatch)
     campaign = ending.Campaign(Options(), tmp_path, [])
     assert campaign._close(folder, manifest, interrupted=False) == 0
-    assert read == {path.name: 1 for path in folder.records.glob("*.jsonl")}
+    assert read == {path.name: 1 for path in folder.records_folder.glob("*.jsonl")}
     again = load_run(folder.path)
     assert not again.problems
     assert again.manifest["status"] == "complete"

@@ -370,19 +370,20 @@ def test_launches_that_are_compared_take_over_sizes(tmp_path: Path, monkeypatch:
 
     first, second, third, _ = found.rounds
     assert handed(first) == {}
-    (folder.records / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("mpich's")
+    (folder.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("mpich's")
     assert handed(second) == {"openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.sizes.json": "mpich's"}
     assert handed(third) == {"openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.r2.sizes.json": "mpich's"}
 
-    (folder.records / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").unlink()  # it has no such collective
-    (folder.records / "openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("the second's own")
+    gone = folder.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json"
+    gone.unlink()  # it has no such collective
+    (folder.records_folder / "openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("the second's own")
     assert set(handed(third).values()) == {"the second's own"}
-    (folder.records / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("mpich's")
+    (folder.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("mpich's")
 
     other = run_folders.start(tmp_path / "results", "local")
-    (other.records / "openmpi-5_0_8.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("another version's")
+    (other.records_folder / "openmpi-5_0_8.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("another version's")
     assert set(handed(first, other).values()) == {"another version's"}
-    (other.records / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("its own")
+    (other.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("its own")
     assert set(handed(first, other).values()) == {"its own"}
 
     alone = planned(MPICH, OPENMPI, repeat=2, **asked)

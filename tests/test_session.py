@@ -109,7 +109,7 @@ def failed(reason: str, stem: str = CASE.stem, where: str = "") -> Outcome:
 
 
 def record(folder: RunFolder, text: str) -> None:
-    (folder.records / f"{CASE.stem}.jsonl").write_text(text)
+    (folder.records_folder / f"{CASE.stem}.jsonl").write_text(text)
 
 
 def log(folder: RunFolder, text: str) -> None:
