@@ -76,8 +76,6 @@ PARAMETERS: Mapping[str, tuple[Axis, ...]] = {
     "peers": (COLLECTIVE, CACHE),
 }
 """By family, what its cases can be asked to differ in, in the order of words and of file names."""
-PLACED = (CORES_PER_RANK,)
-"""How ranks are placed: every case has them, behind its own."""
 PLACEMENT = (SYSTEM, PROVIDER, RANKS, NODES, THREADS, GIVEN_UP)
 """What is only told where what is beside each other differs in it."""
 ASKED_FOR = tuple(dict.fromkeys(one for own in PARAMETERS.values() for one in own))
