@@ -60,7 +60,6 @@ ALLOWED: Mapping[str, str] = {
     "mpi_campaign/running/run.py": "programs of others are provided before a run",
     "mpi_campaign/commands/prepare.py": "the same, by `setup`",
     "mpi_campaign/commands/cli.py": "the short forms of `show`",
-    "mpi_campaign/toolchains/builds.py": "the programs that CMake makes",
     "mpi_campaign/toolchains/spack/matrix.py": "a key of spack.yaml, for packages of others",
     "mpi_campaign/toolchains/spack/build.py": "a key of what is kept of a build by Spack",
 }

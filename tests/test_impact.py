@@ -210,7 +210,7 @@ class TestPrograms:
         slow = tmp_path / "slow.jsonl"
         header, rest = like.read_text().split("\n", 1)
         plan = json.loads(header)
-        for target in plan["plan"]["targets"]:
+        for target in plan["plan"]["own"]["targets"]:
             target["repetitions"] = 100_000
         slow.write_text(json.dumps(plan) + "\n" + rest)
         line, environment = launch_line(built / COMPUTE_ALONE, "--like", str(slow), "--record", str(tmp_path / "alone"))

@@ -174,6 +174,10 @@ def test_what_cannot_be_made_public_is_refused(tmp_path: Path, original: RunFold
     rewrite(original, {**said, "system": f"of-{HOST}"})
     refused(export(original), f"'of-{HOST}'", "by which it is compared", "under another name")
     rewrite(original, said)
+    nowhere = tmp_path / "nowhere"
+    done = inside("results", "export", str(original.path), "--public", "-o", str(nowhere / "public.tar.gz"))
+    refused(done, "nowhere/public.tar.gz cannot be written", "-o")
+    assert not nowhere.exists()
     (original.archived / "junit.xml").unlink()
     refused(export(original), "junit.xml: missing", "nothing was exported")
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]

@@ -39,13 +39,14 @@ def is_public(manifest: dict[str, Any]) -> bool:
 
 
 def write(run: RunFolder, target: Path) -> None:
-    """Write the public copy of an archived run into a folder that is not there yet. A public copy stays as it is.
+    """Make a folder with the public copy of an archived run. A public copy stays as it is.
 
     Raises CampaignError where the run has what cannot be made public, OSError where it cannot be written.
     """
     manifest = run_folders.read_manifest(run)
+    target.mkdir()
     if is_public(manifest):
-        shutil.copytree(run.archived, target)
+        shutil.copytree(run.archived, target, dirs_exist_ok=True)
         return
     parts = _parts_of(run.archived, manifest)
     texts = {path: _text(run, path) for path in parts.kept if not path.name.endswith((PLAIN, PACKED))}

@@ -1,4 +1,5 @@
-"""MPICH's device ch4, in MPICH itself and in what is built on it: its progress thread, its networks, its names."""
+"""What several libraries have of MPICH: its names of variables, and, where they are built on its device ch4, that
+device's progress thread and networks."""
 
 import re
 from collections.abc import Mapping
@@ -38,7 +39,7 @@ CONFIGURATIONS: Mapping[str, Rule] = {
     "dedicated_unbound": _async,  # the thread inherits the rank's cpuset
 }
 
-# TCP between nodes; by ch3 as well, which needs not be told.
+# TCP between nodes, shared memory within each.
 between_nodes = same(MPIR_CVAR_CH4_NETMOD="ofi", FI_PROVIDER="tcp", UCX_TLS="tcp,sm,self")
 
 # The names that all that comes from MPICH has.

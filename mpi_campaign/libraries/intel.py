@@ -62,7 +62,6 @@ LIBRARY = Library(
     title="Intel MPI",
     package="intel-oneapi-mpi",
     launchers=(StartedBy(INTEL_HYDRA),),
-    source="its wheels, Spack, or installed",
     reports=r"Intel\(R\) MPI Library (\d[\w.]*)",
     always=_always,
     networks={"shm": same(I_MPI_FABRICS="shm"), "wire": lambda request: _tcp(request, "ofi")},

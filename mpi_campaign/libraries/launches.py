@@ -30,8 +30,8 @@ def launch(family: str, request: Request) -> Answer:
 
 
 def _not_started(entry: Library, request: Request) -> str:
-    names = dict.fromkeys(name for one in entry.launchers for name in one.launcher.commands)
-    return f"how {request.launcher} starts ranks of {entry.title} is not known; known are {', '.join(names)}"
+    known = (f"{one.launcher.title} ({', '.join(one.launcher.commands)})" for one in entry.launchers)
+    return f"how {request.launcher} starts ranks of {entry.title} is not known; known: {'; '.join(known)}"
 
 
 def _with_core_given_up(request: Request, settings: Settings) -> Answer:

@@ -28,7 +28,6 @@ class Library:
 
     package: Spack's name of it.
     launchers: what starts its ranks; of several that can, the first.
-    source: how it can be had, or why not.
     reports: pattern of MPI_Get_library_version; its group 1 is the version. Empty where that is not known.
 
     always: settings of every launch. The library's progress thread is off in them, whatever a file of the site says:
@@ -55,7 +54,6 @@ class Library:
     title: str
     package: str
     launchers: tuple[StartedBy, ...]
-    source: str = "Spack, or installed"
     reports: str = ""
     always: Callable[[Request], Settings] = nothing
     networks: Mapping[str, Rule] = field(default_factory=dict)

@@ -26,7 +26,6 @@ LIBRARY = Library(
     title="MPICH",
     package="mpich",
     launchers=(StartedBy(HYDRA),),
-    source="its wheels, Spack, or installed",
     reports=r"MPICH Version:\s*(\d[\w.]*)",
     always=same(MPIR_CVAR_ASYNC_PROGRESS="0"),
     networks=ch4.NETWORKS,

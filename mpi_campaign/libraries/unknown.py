@@ -9,7 +9,6 @@ UNKNOWN = Library(
     title="an MPI library that the campaign does not know",
     package="",
     launchers=(StartedBy(UNKNOWN_LAUNCHER),),
-    source="installed",
     without={
         "wire": f"how to keep this library on TCP {_ADD_IT}",
         **dict.fromkeys(

@@ -269,7 +269,7 @@ static void print_row(const sampler *s, const struct sampler_point *p, const str
     if (s->kind->print_row != NULL) {
         s->kind->print_row(s->context, p, s, record);
     } else {
-        table_print_row(s->plan, p, s->samples, &s->kind->samples, record);
+        table_print_row(s->kind, s->context, s->plan, p, s->samples, record);
     }
 }
 
@@ -463,7 +463,7 @@ struct sampler_result sampler_measure(sampler *s) {
         if (s->kind->print_head != NULL) {
             s->kind->print_head(s->context);
         } else if (s->kind->print_row == NULL) {
-            table_print_head(s->plan, &s->kind->samples);
+            table_print_head(s->kind, s->plan);
         }
     }
     for (size_t i = 0; next_point(s, &points[i % 2], last); i++) {

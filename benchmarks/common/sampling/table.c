@@ -6,29 +6,43 @@
 
 enum { NARROWEST = 12 };
 
-static bool is_median(const struct repetition_series *series) {
-    return series->over != OVER_ELAPSED;
+/* Whether a series has a column: how long something took. */
+static bool is_shown(const struct repetition_series *series) {
+    return series->over == OVER_LARGEST || series->over == OVER_SPAN;
 }
 
-void table_print_head(const struct sampler_plan *plan, const struct samples_kind *kind) {
+static bool is_named(const struct sampler_kind *kind) {
+    return kind->next_point != NULL && kind->name != NULL;
+}
+
+void table_print_head(const struct sampler_kind *kind, const struct sampler_plan *plan) {
+    const struct repetition_kind *repeated = &kind->samples.repeated;
     printf("# medians; +-: half of the widest 95 %% interval of those that are measured until theirs is narrow\n");
-    for (size_t i = 0; i < plan->axis_count; i++) {
+    if (is_named(kind)) {
+        printf("%*s ", NARROWEST, "point");
+    }
+    for (size_t i = 0; i < plan->axis_count && kind->next_point == NULL; i++) {
         if (!plan->axes[i].constant) {
             printf("%*s ", NARROWEST, plan->axes[i].name);
         }
     }
-    for (size_t i = 0; i < kind->repeated.series_count; i++) {
-        if (is_median(&kind->repeated.series[i])) {
-            printf("%*s ", NARROWEST, kind->repeated.series[i].name);
+    for (size_t i = 0; i < repeated->series_count; i++) {
+        if (is_shown(&repeated->series[i])) {
+            printf("%*s ", NARROWEST, repeated->series[i].name);
         }
     }
     printf(" reps  stop\n");
     fflush(stdout);
 }
 
-void table_print_row(const struct sampler_plan *plan, const struct sampler_point *point, const samples *s, const struct samples_kind *kind,
-                     const struct record_point *record) {
-    for (size_t i = 0; i < plan->axis_count; i++) {
+/* What the point is. */
+static void print_parameters(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan, const struct sampler_point *point) {
+    if (is_named(kind)) {
+        char name[64] = "";
+        kind->name(context, point, name, sizeof name);
+        printf("%*s ", NARROWEST, name);
+    }
+    for (size_t i = 0; i < plan->axis_count && kind->next_point == NULL; i++) {
         const struct sampler_axis *axis = &plan->axes[i];
         if (!axis->constant && axis->texts != NULL) {
             printf("%*s ", NARROWEST, axis->texts[point->at[i]]);
@@ -36,13 +50,16 @@ void table_print_row(const struct sampler_plan *plan, const struct sampler_point
             printf("%*" PRId64 " ", NARROWEST, axis->numbers[point->at[i]]);
         }
     }
-    for (size_t i = 0; i < kind->repeated.series_count; i++) {
-        if (!is_median(&kind->repeated.series[i])) {
-            continue;
-        }
-        if (record->repetitions > 0) {
+}
+
+void table_print_row(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan, const struct sampler_point *point,
+                     const samples *s, const struct record_point *record) {
+    const struct repetition_kind *repeated = &kind->samples.repeated;
+    print_parameters(kind, context, plan, point);
+    for (size_t i = 0; i < repeated->series_count; i++) {
+        if (is_shown(&repeated->series[i]) && record->repetitions > 0) {
             printf("%*" PRId64 " ", NARROWEST, samples_median(s, i));
-        } else {
+        } else if (is_shown(&repeated->series[i])) {
             printf("%*s ", NARROWEST, "-");
         }
     }

@@ -6,10 +6,10 @@
 
 #include "sampler.h"
 
-/* A column for every parameter of the points, and for the median of every series. */
-void table_print_head(const struct sampler_plan *plan, const struct samples_kind *kind);
-void table_print_row(const struct sampler_plan *plan, const struct sampler_point *point, const samples *s, const struct samples_kind *kind,
-                     const struct record_point *record);
+/* A column for every parameter of the points, or where they are found on the way for their name, and for the median of every series. */
+void table_print_head(const struct sampler_kind *kind, const struct sampler_plan *plan);
+void table_print_row(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan, const struct sampler_point *point,
+                     const samples *s, const struct record_point *record);
 
 /* The last line: the share of the wall time that went into valid repetitions. */
 void table_print_end(double measured_seconds, double wall_seconds);
