@@ -77,8 +77,6 @@ PARAMETERS: Mapping[str, tuple[Axis, ...]] = {
 }
 """By family, what its cases can be asked to differ in, in the order of words and of file names; a family without such
 axes is not named."""
-PLACED = (CORES_PER_RANK,)
-"""How ranks are placed: every case has them, behind its own."""
 PLACEMENT = (SYSTEM, PROVIDER, RANKS, NODES, THREADS, GIVEN_UP)
 """What is only told where what is beside each other differs in it."""
 ASKED_FOR = tuple(dict.fromkeys(one for own in PARAMETERS.values() for one in own))

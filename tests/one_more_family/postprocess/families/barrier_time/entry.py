@@ -27,7 +27,7 @@ from postprocess.families.family import (
 )  # fmt: skip
 from postprocess.records.header import repeat_of
 from postprocess.records.reading import load_record
-from postprocess.records.record import RecordFile, Point, Record, check_family
+from postprocess.records.record import Point, Record, RecordFile, check_family
 from postprocess.records.run import Run
 
 FAMILY, TIME, FILE = "barrier_time", "t_barriers_ns", "barrier_time.parquet"
