@@ -47,7 +47,7 @@ def test_stems_tell_every_case_apart_and_suit_a_file_system() -> None:
 def test_harvest_takes_what_is_there_and_keeps_what_is_whole(folder: RunFolder) -> None:
     place = stage(folder, case(), CUT)
     run_folders.harvest(folder)
-    kept = folder.records / f"{case().stem}.jsonl"
+    kept = folder.records_folder / f"{case().stem}.jsonl"
     assert kept.read_text() == CUT
     assert not run_folders.is_complete(kept)
     (place / run_folders.RECORD).write_text(WHOLE)

@@ -20,8 +20,9 @@ from mpi_campaign.planning import plan
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
 from postprocess.families.timing_selfcheck.record import load_selfcheck
-from postprocess.quality import measurement, stop_rules
-from postprocess.quality.measurement_text import BEGIN, END
+from postprocess.quality import figures as computed
+from postprocess.quality import stop_rules
+from postprocess.quality.figures_text import BEGIN, END
 from tests.support import Command, launch, refused
 
 MOST = 100
@@ -142,7 +143,7 @@ def test_a_quick_run_leaves_records_tables_and_pictures(campaign: Command, tmp_p
     assert [where for where, _ in rows] == ["within a node", "between nodes"]
     for address in re.findall(r"!\[[^]]*\]\(([^)]*)\)", page):
         assert ElementTree.parse(out / address).getroot().tag.endswith("svg")
-    records = measurement.load(out / "records")
+    records = computed.load(out / "records")
     assert len(records.within) == 1
     assert len(records.launches) == 4
     refusal = machine.nodes_refusal()

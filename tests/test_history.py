@@ -245,7 +245,7 @@ def test_a_run_that_is_not_whole_is_not_accepted(tmp_path: Path, inside: Command
     manifest["cases"][-1]["fail_phase"] = "performance"  # worse than a reference; what criteria say counts here
     rewrite(run, manifest)
     assert inside(*words).returncode == 0
-    record = next(iter(sorted(run.records.glob("*.jsonl"))))
+    record = next(iter(sorted(run.records_folder.glob("*.jsonl"))))
     record.write_text(record.read_text().replace('"repetitions": 11', '"repetitions": 12', 1))
     refused(inside(*words), "checksum differs", "nothing is accepted")
 

@@ -214,9 +214,9 @@ def test_each_number_of_cores_has_sessions_of_its_own_and_calibrates_once(interl
     by_round = [[case.stem for case in found.to_measure if turn.has(case)] for turn in found.rounds]
     assert {stem for stems in by_round for stem in stems} == {case.stem for case in found.to_measure}
     begun = [turn for turn in found.rounds if found.begins(turn)]
-    assert [(turn.cores_per_rank, turn.repeat) for turn in begun] == [(1, 1), (4, 1)]
-    assert all(len({found.placements[turn.cores_per_rank].threads_per_rank}) == 1 for turn in found.rounds)
-    assert [found.placements[cores].threads_per_rank for cores in (1, 4)] == [1, 4]
+    assert [(turn.axes["cores_per_rank"], turn.repeat) for turn in begun] == [(1, 1), (4, 1)]
+    assert all(found.placement_of(turn).threads_per_rank == turn.axes["cores_per_rank"] for turn in found.rounds)
+    assert [one.threads_per_rank for one in found.placements] == [1, 4]
 
 
 def test_a_run_that_could_have_one_number_of_cores_only_goes_on_as_it_was() -> None:
@@ -370,19 +370,20 @@ def test_launches_that_are_compared_take_over_sizes(tmp_path: Path, monkeypatch:
 
     first, second, third, _ = found.rounds
     assert handed(first) == {}
-    (folder.records / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("mpich's")
+    (folder.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("mpich's")
     assert handed(second) == {"openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.sizes.json": "mpich's"}
     assert handed(third) == {"openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.r2.sizes.json": "mpich's"}
 
-    (folder.records / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").unlink()  # it has no such collective
-    (folder.records / "openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("the second's own")
+    gone = folder.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json"
+    gone.unlink()  # it has no such collective
+    (folder.records_folder / "openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("the second's own")
     assert set(handed(third).values()) == {"the second's own"}
-    (folder.records / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("mpich's")
+    (folder.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("mpich's")
 
     other = run_folders.start(tmp_path / "results", "local")
-    (other.records / "openmpi-5_0_8.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("another version's")
+    (other.records_folder / "openmpi-5_0_8.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("another version's")
     assert set(handed(first, other).values()) == {"another version's"}
-    (other.records / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("its own")
+    (other.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("its own")
     assert set(handed(first, other).values()) == {"its own"}
 
     alone = planned(MPICH, OPENMPI, repeat=2, **asked)

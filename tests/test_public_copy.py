@@ -355,7 +355,7 @@ def test_ordinary(name: str) -> None:
 
 
 def test_a_damaged_packed_record_is_told_in_one_line(copy: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = next(copy.records.glob("*.jsonl.gz"))
+    path = next(copy.records_folder.glob("*.jsonl.gz"))
     data = path.read_bytes()
     for damaged in (data[:-9], data[: len(data) // 2], b"\x1f\x8bno", b""):
         path.write_bytes(damaged)

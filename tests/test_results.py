@@ -45,7 +45,7 @@ def test_a_run_is_what_was_archived_until_a_byte_changes(root: Path, inside: Com
     assert done.returncode == 0, done.stdout
     assert "3 of 3 runs are what was archived" in done.stdout
     folder = run_folders.find(name_of(2), root)
-    record = next(iter(sorted(folder.records.glob("*.jsonl"))))
+    record = next(iter(sorted(folder.records_folder.glob("*.jsonl"))))
     record.write_text(record.read_text().replace('"repetitions": 11', '"repetitions": 12', 1))
     (folder.path / "points.parquet").unlink()
     (folder.path / "logs").mkdir(exist_ok=True)
@@ -179,7 +179,7 @@ def test_a_file_that_is_no_pack_or_was_changed_is_refused(root: Path, tmp_path: 
     (tmp_path / "text").write_text("hello")
     refused(inside("results", "import", str(tmp_path / "text"), "--output", str(root)), "no file that")
     folder = run_folders.find(name_of(1), root)
-    with next(iter(folder.records.glob("*.jsonl"))).open("a") as stream:
+    with next(iter(folder.records_folder.glob("*.jsonl"))).open("a") as stream:
         stream.write(" ")
     other = tmp_path / "other"
     refused(inside("results", "import", str(folder.path), "--output", str(other)), "checksum differs")

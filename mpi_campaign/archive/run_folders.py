@@ -95,7 +95,7 @@ class RunFolder:
         return self.root / self.system / "reports" / self.run / "report.html"
 
     @property
-    def records(self) -> Path:
+    def records_folder(self) -> Path:
         return self.path / "records"
 
 
@@ -103,7 +103,7 @@ def start(root: Path, system: str) -> RunFolder:
     """A new run folder. Raises CampaignError where it cannot be made."""
     stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     folder = RunFolder(root, system, f"{stamp}-{secrets.token_hex(3)}")
-    for place in (folder.session, folder.partial / "logs", folder.records):
+    for place in (folder.session, folder.partial / "logs", folder.records_folder):
         try:
             place.mkdir(parents=True)
         except OSError as error:

@@ -135,7 +135,7 @@ def faults(run: RunFolder, tell: Callable[[int, int], None] = lambda _done, _tot
                     yield f"{clean(name)}: not the file that was archived: its checksum differs"
             except OSError as error:
                 yield f"{clean(name)}: cannot be read: {error.strerror}"
-    paths = record_files(run.records)
+    paths = record_files(run.records_folder)
     for number, path in enumerate(paths):
         tell(number, len(paths))
         try:

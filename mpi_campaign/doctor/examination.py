@@ -105,7 +105,7 @@ def _measure(check: Selfcheck, watch: "_Watch", report: Report) -> None:
         return
     report.interrupted = measured.interrupted
     records, troubles = [], [measured.trouble] if measured.trouble else []
-    for path in measured.records:
+    for path in measured.record_paths:
         try:
             records.append(load_selfcheck(path))
         except RecordError as error:

@@ -34,9 +34,9 @@ from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from postprocess.drawing.text import share
 from postprocess.families.timing_selfcheck.record import load_selfcheck
-from postprocess.quality import measurement, measurement_plot, measurement_text, stop_rules
-from postprocess.quality.measurement import BETWEEN, LAUNCH, RUN, SERIES, TRUTH_BETWEEN, TRUTH_WITHIN, WITHIN
-from postprocess.quality.measurement_text import PageError
+from postprocess.quality import figures, figures_plot, figures_text, stop_rules
+from postprocess.quality.figures import BETWEEN, LAUNCH, RUN, SERIES, TRUTH_BETWEEN, TRUTH_WITHIN, WITHIN
+from postprocess.quality.figures_text import PageError
 from postprocess.records.fields import RecordError
 from postprocess.statistics.limits import CONCLUSIVE as DISTURBING_SHARE
 
@@ -210,11 +210,11 @@ class Run:
             truth = selfcheck.build(toolchain, TRUTH, tests=True)
             self._measure(Launches(toolchain, placement, within, between, program, truth, folder / RECORDS, self.plan))
         self.progress.step("tables and pictures")
-        records = measurement.load(folder / RECORDS)
-        found = measurement.summarise(records)
+        records = figures.load(folder / RECORDS)
+        found = figures.summarise(records)
         _write(found, records, folder)
-        print("\n".join(measurement_text.verdict_lines(found, records)))
-        for line in measurement_text.warnings(found, records):
+        print("\n".join(figures_text.verdict_lines(found, records)))
+        for line in figures_text.warnings(found, records):
             print(f"campaign: {line}", file=sys.stderr)
         if into_docs and not self.interrupted:
             _write_page(found, records, DOCS)
@@ -236,7 +236,7 @@ class Run:
         self.about = {
             "toolchain": toolchain.toolchain,
             "command": " ".join(self.words),
-            "note": measurement_text.what_is_short(self.plan.hold_seconds, self.plan.launches),
+            "note": figures_text.what_is_short(self.plan.hold_seconds, self.plan.launches),
             **_about_machine(placement),
         }
         return toolchain, placement
@@ -404,23 +404,23 @@ def _page_with(part: str, path: Path) -> str:
             f"{path}: {error.strerror}; the figures go into it: git checkout -- docs/{PAGE}, or give another --out"
         ) from error
     try:
-        return measurement_text.into_page(page, part)
+        return figures_text.into_page(page, part)
     except PageError as error:
         raise CampaignError(f"{path}: {error}") from error
 
 
-def _write(found: measurement.Figures, records: measurement.Records, folder: Path) -> None:
+def _write(found: figures.Figures, records: figures.FiguresRun, folder: Path) -> None:
     pictures = _addresses(found, folder)
-    (folder / PAGE).write_text(measurement_text.part_of_page(found, records, pictures) + "\n")
+    (folder / PAGE).write_text(figures_text.part_of_page(found, records, pictures) + "\n")
 
 
-def _write_page(found: measurement.Figures, records: measurement.Records, docs: Path) -> None:
-    part = measurement_text.part_of_page(found, records, _addresses(found, docs))
+def _write_page(found: figures.Figures, records: figures.FiguresRun, docs: Path) -> None:
+    part = figures_text.part_of_page(found, records, _addresses(found, docs))
     page = _page_with(part, docs / PAGE)
     files.write_atomically(docs / PAGE, page)
 
 
-def _addresses(found: measurement.Figures, folder: Path) -> dict[str, str]:
+def _addresses(found: figures.Figures, folder: Path) -> dict[str, str]:
     """Draws; the pictures' addresses as seen from the folder."""
-    drawn = measurement_plot.write_pictures(found, folder / PICTURES)
+    drawn = figures_plot.write_pictures(found, folder / PICTURES)
     return {name: path.relative_to(folder).as_posix() for name, path in drawn.items()}

@@ -52,7 +52,7 @@ class Measured:
     toolchain: str
     placement: Placement
     folder: Path
-    records: list[Path] = field(default_factory=list)
+    record_paths: list[Path] = field(default_factory=list)
     trouble: str = ""
     log: Path | None = None
     stuck: bool = False
@@ -110,7 +110,7 @@ class Selfcheck:
             record = launch.folder / f"launch-{number:02}.jsonl"
             ended = launch.run(record, first=first)
             if record.is_file():
-                found.records.append(record)
+                found.record_paths.append(record)
             found.interrupted = ended.interrupted
             if ended.interrupted:
                 found.trouble = f"interrupted in launch {number} of {launches}"

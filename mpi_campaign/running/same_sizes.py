@@ -45,6 +45,6 @@ def _first_launch(folder: RunFolder, case: Case, environment: str) -> Path:
 
 def _of_run(run: RunFolder, case: Case) -> Path | None:
     name = f"{replace(case, repeat=1).stem}{SUFFIX}"
-    same = run.records / name
+    same = run.records_folder / name
     rest = name.partition(".")[2]  # without the environment
-    return same if same.is_file() else next(iter(sorted(run.records.glob(f"*.{rest}"))), None)
+    return same if same.is_file() else next(iter(sorted(run.records_folder.glob(f"*.{rest}"))), None)

@@ -192,10 +192,10 @@ def _numbers(
     run: RunFolder, case: Case, family: Family, numbers_of: Callable[[Path, Path | None], Numbers], grid: str
 ) -> Told:
     """Raises RecordError."""
-    path = record_file(run.records / f"{case.stem}.jsonl")
+    path = record_file(run.records_folder / f"{case.stem}.jsonl")
     record = registry.load(path, family)
     header = record.header
-    beside = None if case.basic in (None, case) else record_file(run.records / f"{case.basic.stem}.jsonl")
+    beside = None if case.basic in (None, case) else record_file(run.records_folder / f"{case.basic.stem}.jsonl")
     numbers = numbers_of(path, beside if beside is not None and beside.is_file() else None)
     named = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
     why = "oversubscribed" if header.oversubscribed else numbers.doubt if record.complete else "incomplete"

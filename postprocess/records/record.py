@@ -107,8 +107,8 @@ class Footer:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What every record is, whatever its family makes of its points: a file, whole or not.
+class RecordFile:
+    """A record as every family sees it, whatever it makes of the points: a file, whole or not.
 
     ``incomplete`` says why it is not whole; it is empty when it is.
     """
@@ -135,7 +135,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Record(Kept):
+class Record(RecordFile):
     """One record file, of any family."""
 
     points: tuple[Point, ...]
@@ -146,7 +146,7 @@ def calibration_of(line: Fields) -> Calibration:
     return Calibration(line.text("status"), line.count("time_ns"), line.number("error_relative"))
 
 
-def check_family(record: Kept, family: str) -> None:
+def check_family(record: RecordFile, family: str) -> None:
     """Raise RecordError where a record is of another family."""
     if record.family != family:
         fail(record.header.where, f"a record of {clean(record.family)}, not of {family}")

@@ -29,14 +29,14 @@ class Run:
     """A run folder: its manifest (empty when that could not be read), the records of all families by file name, and
     what was wrong with what could not be read.
 
-    ``kept`` has what was made of it once (`once`).
+    ``made`` has what was made of it once (`once`).
     """
 
     path: Path
     manifest: Json
     records: tuple[Record, ...]
     problems: tuple[str, ...]
-    kept: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
+    made: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, family: str) -> tuple[Record, ...]:
         """The records of one family."""
@@ -44,9 +44,9 @@ class Run:
 
     def once(self, name: Hashable, make: Callable[[], T]) -> T:
         """What is made of this run, under a name: made the first time, and the same one again after that."""
-        if name not in self.kept:
-            self.kept[name] = make()
-        found: T = self.kept[name]
+        if name not in self.made:
+            self.made[name] = make()
+        found: T = self.made[name]
         return found
 
 

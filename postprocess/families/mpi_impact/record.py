@@ -13,7 +13,7 @@ from pathlib import Path
 from postprocess.drawing.text import clean
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.reading import load_record
-from postprocess.records.record import Calibration, Kept, Point, Record, calibration_of, check_family
+from postprocess.records.record import Calibration, Point, Record, RecordFile, calibration_of, check_family
 from postprocess.records.run import Run, Views, views_of
 
 FAMILY = "mpi_impact"
@@ -68,7 +68,7 @@ class Launch:
 
 
 @dataclass(frozen=True)
-class ImpactRecord(Kept):
+class ImpactRecord(RecordFile):
     """A record of all launches of one case. ``launches`` holds whole ones only; ``planned_launches`` are programs."""
 
     computation: str

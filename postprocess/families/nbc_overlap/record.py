@@ -22,9 +22,9 @@ from postprocess.records.record import (
     GIVEN,
     Calibration,
     Clock,
-    Kept,
     Point,
     Record,
+    RecordFile,
     Spread,
     calibration_of,
     check_family,
@@ -133,7 +133,7 @@ class OverlapPoint:
 
 
 @dataclass(frozen=True)
-class OverlapRecord(Kept):
+class OverlapRecord(RecordFile):
     """A record of `nbc_overlap`. Planned are the collectives and the times of the grid.
 
     ``cache`` is ``warm`` or ``cold``; version 1 knew warm ones only. ``interval_relative`` is the asked width of the

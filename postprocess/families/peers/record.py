@@ -16,7 +16,7 @@ from postprocess.records.envelope import SCHEMA, VERSION
 from postprocess.records.fields import Fields, Json, fail
 from postprocess.records.header import NO_PROGRESS_KNOWN, Header, Plan
 from postprocess.records.reading import load_record
-from postprocess.records.record import Footer, Kept, Point, Record, check_family
+from postprocess.records.record import Footer, Point, Record, RecordFile, check_family
 from postprocess.records.run import Run, Views, views_of
 from postprocess.records.writing import write_record
 from postprocess.statistics import metrics
@@ -57,7 +57,7 @@ class PeerHeader:
 
 
 @dataclass(frozen=True)
-class PeerRecord(Kept):
+class PeerRecord(RecordFile):
     """A whole peer's record: what a `PeerHeader` has beyond every header, and a result per message size."""
 
     collective: str

@@ -15,7 +15,7 @@ import numpy as np
 
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.reading import load_record
-from postprocess.records.record import Calibration, Kept, Point, Record, check_family
+from postprocess.records.record import Calibration, Point, Record, RecordFile, check_family
 
 FAMILY = "timing_selfcheck"
 COMPUTATION, COMMUNICATION = KINDS = ("computation", "communication")
@@ -120,7 +120,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Selfcheck(Kept):
+class Selfcheck(RecordFile):
     """One launch. ``wall_seconds`` is NaN where it was cut off."""
 
     timer: Timer | None

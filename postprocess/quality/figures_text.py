@@ -1,4 +1,4 @@
-"""The figures of `measurement` as a part of a Markdown page: tables, pictures, provenance."""
+"""What `figures` holds as a part of a Markdown page: tables, pictures, provenance."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from postprocess.drawing.text import clean, duration, share
 from postprocess.families.timing_selfcheck.judgement import YES_LIMIT
-from postprocess.quality.measurement import (
+from postprocess.quality.figures import (
     BETWEEN,
     HOLD_AIM_SECONDS,
     LAUNCHES_AIM,
@@ -17,9 +17,9 @@ from postprocess.quality.measurement import (
     WITHIN,
     ClockError,
     Figures,
+    FiguresRun,
     Held,
     Known,
-    Records,
     Stops,
     aims,
 )
@@ -66,7 +66,7 @@ def into_page(page: str, part: str) -> str:
     return f"{before}{BEGIN}\n\n{part.strip()}\n\n{END}{after}"
 
 
-def part_of_page(found: Figures, records: Records, pictures: Mapping[str, str]) -> str:
+def part_of_page(found: Figures, records: FiguresRun, pictures: Mapping[str, str]) -> str:
     """The whole part, from the values to reach to the provenance. `pictures`: addresses by name, of PICTURES."""
     run = records.run
     sections = [
@@ -89,7 +89,7 @@ def part_of_page(found: Figures, records: Records, pictures: Mapping[str, str]) 
     return "\n\n".join(one for one in sections if one)
 
 
-def warnings(found: Figures, records: Records) -> list[str]:
+def warnings(found: Figures, records: FiguresRun) -> list[str]:
     """What a reader has to know before the numbers, a line each, without a full stop."""
     lines = []
     if records.interrupted:
@@ -105,7 +105,7 @@ def warnings(found: Figures, records: Records) -> list[str]:
     return lines
 
 
-def verdict_lines(found: Figures, records: Records) -> list[str]:
+def verdict_lines(found: Figures, records: FiguresRun) -> list[str]:
     """The values to reach, for a terminal; none where nothing was measured."""
     if found.empty:
         return []
@@ -125,11 +125,11 @@ def _picture(name: str, pictures: Mapping[str, str]) -> list[str]:
     return [f"![{_ALT[name]}]({pictures[name]})"] if name in pictures else []
 
 
-def _no(records: Records) -> str:
+def _no(records: FiguresRun) -> str:
     return records.no_nodes
 
 
-def _held(found: Figures, records: Records) -> list[Held]:
+def _held(found: Figures, records: FiguresRun) -> list[Held]:
     return aims(found, records.no_nodes, records.interrupted)
 
 
@@ -175,7 +175,7 @@ def _measured(held: Held) -> str:
     return "; ".join([*seen, *([clean(held.missing)] if held.missing else [])]) or "–"
 
 
-def _aims(found: Figures, records: Records) -> str:
+def _aims(found: Figures, records: FiguresRun) -> str:
     rows = [
         [clean(one.what), f"{_sign(one)} {_limit(one)}", _measured(one), _strong(one.verdict)]
         for one in _held(found, records)
@@ -191,7 +191,7 @@ def _strong(verdict: str) -> str:
     return f"**{verdict}**" if verdict in (REACHED, NOT_REACHED) else verdict
 
 
-def _why_not(found: Figures, records: Records) -> str:
+def _why_not(found: Figures, records: FiguresRun) -> str:
     """What the records say of the aims on repetitions and launches that were not reached, an item each."""
     missed = {one.what: one for one in _held(found, records) if one.verdict == NOT_REACHED}
     lines = []
@@ -227,11 +227,11 @@ _LAUNCHES_VARY = {
 }
 
 
-def _skipped(records: Records) -> str:
+def _skipped(records: FiguresRun) -> str:
     return f"Between two nodes: not measured, {clean(_no(records))}.\n\n" if _no(records) else ""
 
 
-def _starts(found: Figures, records: Records) -> str:
+def _starts(found: Figures, records: FiguresRun) -> str:
     head = ["where", "start by", "starts", "late", *(f"p{percent}" for percent in PERCENTS), "largest"]
     rows = [
         [
@@ -258,7 +258,7 @@ def _moment(one: ClockError) -> str:
     return "at once" if one.after_seconds < 1 else f"after {one.after_seconds:.0f} s"
 
 
-def _clocks(found: Figures, records: Records) -> str:
+def _clocks(found: Figures, records: FiguresRun) -> str:
     head = ["where", "clocks", "", "launches", "residual, drift corrected", "offset alone", "true error"]
     rows = [
         [
@@ -357,7 +357,7 @@ def _variations(found: Figures) -> str:
     )
 
 
-def _provenance(records: Records) -> str:
+def _provenance(records: FiguresRun) -> str:
     run = records.run
     names = {
         "command": "command", "started_utc": "date", "seconds": "took, s", "commit": "commit",

@@ -2,7 +2,7 @@
 
 Reads the folder of records that such a run leaves (`load`), computes (`summarise`), and holds what was found against
 what was aimed at (`aims`). Times are nanoseconds, unless a name says otherwise; ratios have no unit; what is not known
-is NaN. `measurement_text` and `measurement_plot` show it.
+is NaN. `figures_text` and `figures_plot` show it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Truth:
 
 
 @dataclass(frozen=True)
-class Records:
+class FiguresRun:
     """All records of one run. ``run`` is its provenance; ``no_nodes`` says why there are none between nodes."""
 
     run: Json
@@ -211,7 +211,7 @@ class Figures:
         return not (self.starts or self.clocks or self.stops or self.launches > 1)
 
 
-def load(folder: Path) -> Records:
+def load(folder: Path) -> FiguresRun:
     """Read what a run of `campaign figures` left, whole or interrupted. Raises RecordError."""
     try:
         run = json.loads((folder / RUN).read_text())
@@ -219,7 +219,7 @@ def load(folder: Path) -> Records:
         fail(str(folder / RUN), f"cannot be read: {error}")
     found = {group: tuple(map(load_selfcheck, sorted(folder.glob(f"{group}-*.jsonl")))) for group in GROUPS}
     truths = tuple(load_truth(path, group) for group in TRUTHS for path in sorted(folder.glob(f"{group}-*.json")))
-    return Records(run, found[WITHIN], found[BETWEEN], found[LAUNCH], found[SERIES], truths)
+    return FiguresRun(run, found[WITHIN], found[BETWEEN], found[LAUNCH], found[SERIES], truths)
 
 
 def load_truth(path: Path, where: str) -> Truth:
@@ -249,7 +249,7 @@ def load_truth(path: Path, where: str) -> Truth:
     )
 
 
-def summarise(records: Records) -> Figures:
+def summarise(records: FiguresRun) -> Figures:
     """Every number."""
     stops = _stops(records.series)
     return Figures(
@@ -290,7 +290,7 @@ def quantile_interval(samples: ArrayLike, percent: float) -> Known:
     )
 
 
-def _starts(records: Records) -> tuple[Starts, ...]:
+def _starts(records: FiguresRun) -> tuple[Starts, ...]:
     found = []
     for where, group in ((WITHIN, records.within), (BETWEEN, records.between)):
         for method in ("deadline", "mpi_barrier", "dissemination"):

@@ -1,4 +1,4 @@
-"""The figures of `measurement` as pictures: SVG, on a light ground of their own, so that dark pages do not hide them.
+"""What `figures` holds as pictures: SVG, on a light ground of their own, so that dark pages do not hide them.
 
 Letters are at least 9 points at the width of a page. Colours are told apart by the colour-blind (Okabe and Ito 2008),
 and never alone: line, marker or place differ too.
@@ -26,8 +26,8 @@ from postprocess.families.timing_selfcheck.judgement import (
     START_AIM_NS,
     YES_LIMIT,
 )
-from postprocess.quality.measurement import BETWEEN, WITHIN, ClockError, Figures, Known, Starts, Stops, Variation
-from postprocess.quality.measurement_text import CLOCK, LAUNCHES, METHODS, PLACES, RULE_TITLES, START, STOP
+from postprocess.quality.figures import BETWEEN, WITHIN, ClockError, Figures, Known, Starts, Stops, Variation
+from postprocess.quality.figures_text import CLOCK, LAUNCHES, METHODS, PLACES, RULE_TITLES, START, STOP
 from postprocess.quality.stop_rules import NAMES
 
 _WIDTH_INCHES = 8.4
