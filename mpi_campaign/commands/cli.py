@@ -19,6 +19,7 @@ from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_W
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
+from postprocess.drawing.text import plural
 from postprocess.statistics.limits import HISTORY_RATE, Limits
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -169,7 +170,7 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
     from mpi_campaign.running.run import Campaign  # noqa: PLC0415
 
     words = ["./campaign", *sys.argv[1:]]
-    asked = {name: tuple(dict.fromkeys(one)) if isinstance(one, tuple) else one for name, one in asked.items()}
+    asked = {name: tuple(dict.fromkeys(value)) if isinstance(value, tuple) else value for name, value in asked.items()}
     for name in ("budget_seconds", "case_limit_seconds"):
         if _was_given(name) and asked[name] == getattr(Options, name):  # stands for "not given" in a manifest
             raise CampaignError(
@@ -184,7 +185,7 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
         options = Options.of(**asked)
         check_turns(options)
         return Campaign(options, output.resolve(), words).run(dry_run=dry_run)
-    flags = {one.name: max(one.opts, key=len) for one in click.get_current_context().command.params}
+    flags = {parameter.name: max(parameter.opts, key=len) for parameter in click.get_current_context().command.params}
     times = {name: asked[name] for name in ("budget_seconds", "case_limit_seconds") if _was_given(name)}
     given = [flags[name] for name in asked if _was_given(name) and name not in times]
     if given:
@@ -453,7 +454,7 @@ def results_verify(runs: tuple[str, ...], output: Path) -> int:
 
     root = output.resolve()
     folders = [run_folders.find(run, root) for run in runs] or [
-        one for one in run_folders.runs(root) if one.archived.is_dir()
+        run for run in run_folders.runs(root) if run.archived.is_dir()
     ]
     bad = 0
     progress = Progress(len(folders))
@@ -509,7 +510,7 @@ def results_import(sources: tuple[Path, ...], system: str, output: Path) -> int:
 
     root = output.resolve()
     refused = 0
-    for source in (one for given in sources for one in store.sources_of(given, root)):
+    for source in (source_ for given in sources for source_ in store.sources_of(given, root)):
         try:
             folder, new = store.take_in(source, root, system)
             print(f"{'imported' if new else 'was there already'}: {folder.path}", flush=True)
@@ -540,7 +541,7 @@ def results_prune(output: Path, system: str, keep: int | None, days: float | Non
     if yes:
         store.throw_away(found)
     elif found:
-        print(f"{len(found)} run{'s' * (len(found) != 1)}; nothing was deleted: add --yes")
+        print(f"{plural(len(found), 'run')}; nothing was deleted: add --yes")
     if not found:
         print("there is nothing to delete")
     return EXIT_GOOD

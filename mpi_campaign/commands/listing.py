@@ -20,8 +20,10 @@ from mpi_campaign.toolchains.spack import matrix, tool
 def everything() -> dict[str, list[dict[str, Any]]]:
     """By kind, a list of {name, what, available, why_not}."""
     resolved = resolving.load()
-    names = dict.fromkeys([*resolving.KNOWN_TOOLCHAINS, *(one.toolchain for one in resolved if not one.spack)])
-    here = {one.toolchain: one for one in resolved if one.provider != "spack"}
+    names = dict.fromkeys(
+        [*resolving.KNOWN_TOOLCHAINS, *(toolchain.toolchain for toolchain in resolved if not toolchain.spack)]
+    )
+    here = {toolchain.toolchain: toolchain for toolchain in resolved if toolchain.provider != "spack"}
     return {
         "systems": [_entry(name, "settings in systems/" + name) for name in known_systems.available()],
         "networks": [_entry(name, what, known_systems.network_refusal(name)) for name, what in NETWORKS.items()],
@@ -31,7 +33,7 @@ def everything() -> dict[str, list[dict[str, Any]]]:
         ],
         "toolchains of Spack": list(_spack()),
         "benchmarks": [_entry(name, benchmark.title) for name, benchmark in BENCHMARKS.items()],
-        "configurations": [_entry(name, one.title) for name, one in CONFIGURATIONS.items()],
+        "configurations": [_entry(name, configuration.title) for name, configuration in CONFIGURATIONS.items()],
         "configurations of each library": list(_configurations()),
         **{
             choice.plural: [_entry(value, what) for value, what in choice.legal.items()]
@@ -76,7 +78,7 @@ def _configurations() -> Iterator[dict[str, Any]]:
     """What each library can give here, over which networks, and why not: one entry per library and configuration."""
     here = known_systems.load(plan.Options.system)
     placement = Placement.on(here.partition().node, plan.Options.ranks, 0)
-    there = [name for name, one in here.partitions.items() if not one.why_not()]
+    there = [name for name, partition in here.partitions.items() if not partition.why_not()]
     for family, configuration in itertools.product(registry.LIBRARIES, CONFIGURATIONS):
         limits = launches.limits(family, configuration, placement)
         had = [network for network in there if network not in limits]

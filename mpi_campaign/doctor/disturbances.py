@@ -207,7 +207,7 @@ def clocksource(root: Path) -> Finding:
     """What the kernel reads the time from."""
     folder = root / "sys/devices/system/clocksource/clocksource0"
     current, others = read(folder / "current_clocksource"), read(folder / "available_clocksource").split()
-    better = next((one for one in FAST_CLOCKSOURCES if one in others), None)
+    better = next((source for source in FAST_CLOCKSOURCES if source in others), None)
     return finding(
         "clock source",
         current or "not visible",

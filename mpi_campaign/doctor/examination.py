@@ -20,7 +20,7 @@ from mpi_campaign.this_machine import findings, host, machine
 from mpi_campaign.this_machine.findings import GOOD, LACKING, NOTE, Finding, finding
 from mpi_campaign.toolchains import resolving
 from postprocess.drawing import text
-from postprocess.drawing.text import share
+from postprocess.drawing.text import plural, share
 from postprocess.families.timing_selfcheck import judgement
 from postprocess.families.timing_selfcheck.judgement import NOT_MEASURED, Summary
 from postprocess.families.timing_selfcheck.record import Clock, load_selfcheck
@@ -56,7 +56,7 @@ class Report:
                 **judgement.as_json(self.timing),
             }
         return {
-            "findings": [vars(one) for one in self.findings],
+            "findings": [vars(entry) for entry in self.findings],
             "timing": timing,
             "records": str(self.measured.folder) if self.measured else None,
         }
@@ -114,7 +114,7 @@ def _measure(check: Selfcheck, watch: "_Watch", report: Report) -> None:
     if records:
         report.timing = judgement.summarise(records)
     if troubles:
-        judged = report.timing and any(one.word != NOT_MEASURED for one in report.timing.verdicts)
+        judged = report.timing and any(verdict.word != NOT_MEASURED for verdict in report.timing.verdicts)
         state = NOTE if judged and not measured.stuck else LACKING
         advice = f"what it said is in {measured.log or measured.folder}"
         if measured.stuck:
@@ -218,7 +218,7 @@ def _compiler() -> Iterator[Finding]:
 
 def _cores() -> Iterator[Finding]:
     cores = machine.cores().physical
-    seen = f"{machine.cpu_model()}, {_count(cores, 'physical core')} for this process"
+    seen = f"{machine.cpu_model()}, {plural(cores, 'physical core')} for this process"
     if cores < 2:
         yield Finding(
             "cores", LACKING, seen, "two ranks need two: ./campaign run --oversubscribe runs them, marked as such"
@@ -254,7 +254,7 @@ def _disk() -> Iterator[Finding]:
 
 def _toolchains() -> Finding:
     try:
-        names = ", ".join(one.toolchain for one in resolving.load())
+        names = ", ".join(toolchain.toolchain for toolchain in resolving.load())
     except CampaignError as error:
         return Finding("toolchains", LACKING, str(error), "put that right, then start again")
     return Finding("toolchains", GOOD, names or "none yet: they are installed from their wheels when first used")
@@ -287,10 +287,11 @@ def _clock(clock: Clock) -> Finding:
             "ranks start by a barrier, and only their own durations are known",
         )
     errors = ", ".join(
-        f"{_ns(one.with_drift_ns)} {'at once' if one.after_seconds < 1 else f'after {one.after_seconds:.0f} s'}"
-        for one in clock.residuals
+        f"{_ns(residual.with_drift_ns)} "
+        f"{'at once' if residual.after_seconds < 1 else f'after {residual.after_seconds:.0f} s'}"
+        for residual in clock.residuals
     )
-    off = any(judgement.residual_is_large(clock, one) for one in clock.residuals)
+    off = any(judgement.residual_is_large(clock, residual) for residual in clock.residuals)
     if clock.method != "shared":  # which alone can be off
         seen = f"{clock.method}, off by {errors}"
         return finding("common clock", seen, off, "times over ranks are uncertain by as much")
@@ -307,11 +308,11 @@ def _clock(clock: Clock) -> Finding:
 def _start(found: Summary) -> Finding:
     names = {"deadline": "deadline", "mpi_barrier": "MPI_Barrier", "dissemination": "dissemination"}
     seen = "; ".join(
-        f"{names[one.method]} {_ns(one.p50_ns)}, {_ns(one.p95_ns)}, {_ns(one.p99_ns)}"
-        f"{f' ({one.late} late, thrown away)' if one.late else ''}"
-        for one in found.starts
+        f"{names[start.method]} {_ns(start.p50_ns)}, {_ns(start.p95_ns)}, {_ns(start.p99_ns)}"
+        f"{f' ({start.late} late, thrown away)' if start.late else ''}"
+        for start in found.starts
     )
-    deadline = next((one for one in found.starts if one.method == "deadline"), None)
+    deadline = next((start for start in found.starts if start.method == "deadline"), None)
     p95 = deadline.p95_ns if deadline else math.nan
     return finding(
         "start",
@@ -325,13 +326,13 @@ def _noise(found: Summary) -> Finding:
     cores = sorted(found.cores, key=lambda one: -one.share)
     each = []
     configured = disturbances.tick_hz(MACHINE)
-    for one in cores[:WORST_CORES]:
-        known = one.tick_hz and configured in (0, one.tick_hz)
-        tick = f", as often as a tick of {one.tick_hz} Hz" if known else ""
-        cpu = f"CPU {one.cpu}" if one.cpu >= 0 else f"rank {one.rank}"
+    for core in cores[:WORST_CORES]:
+        known = core.tick_hz and configured in (0, core.tick_hz)
+        tick = f", as often as a tick of {core.tick_hz} Hz" if known else ""
+        cpu = f"CPU {core.cpu}" if core.cpu >= 0 else f"rank {core.rank}"
         each.append(
-            f"{cpu}: {share(one.share)} of its time, {one.detours_per_second:.0f} detours/s{tick}, "
-            f"p50 {_ns(one.p50_ns)}, p99 {_ns(one.p99_ns)}, longest {_ns(one.longest_ns)}"
+            f"{cpu}: {share(core.share)} of its time, {core.detours_per_second:.0f} detours/s{tick}, "
+            f"p50 {_ns(core.p50_ns)}, p99 {_ns(core.p99_ns)}, longest {_ns(core.longest_ns)}"
         )
     if len(cores) > WORST_CORES:
         each.append(f"{len(cores) - WORST_CORES} more with less")
@@ -347,15 +348,20 @@ def _conclusions(found: Summary, measured: Measured, seconds: float) -> str:
     place = measured.placement
     lines = [
         f"Can it support conclusions? {measured.toolchain} over {selfcheck.NETWORK}, {place.ranks} ranks x "
-        f"{_count(place.threads_per_rank, 'thread')}, {_count(found.launches, 'launch')}, {duration(seconds)}"
+        f"{plural(place.threads_per_rank, 'thread')}, {plural(found.launches, 'launch')}, {duration(seconds)}"
     ]
     rows = [("at", "verdict", "smallest difference", "because")]
     rows += [
-        (text.duration(one.target_ns), one.word, _difference(one.smallest_difference_relative), "; ".join(one.reasons))
-        for one in found.verdicts
+        (
+            text.duration(verdict.target_ns),
+            verdict.word,
+            _difference(verdict.smallest_difference_relative),
+            "; ".join(verdict.reasons),
+        )
+        for verdict in found.verdicts
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for row, advice in zip(rows, ["", *(one.advice for one in found.verdicts)], strict=True):
+    for row, advice in zip(rows, ["", *(verdict.advice for verdict in found.verdicts)], strict=True):
         lines.append("  ".join(f"{cell:<{width}}" for cell, width in zip(row, [*widths, 0], strict=True)).rstrip())
         if advice:
             lines.append(f"{'':<{widths[0] + 2}}-> {advice}")
@@ -370,11 +376,6 @@ def _conclusions(found: Summary, measured: Measured, seconds: float) -> str:
 
 def _difference(fraction: float) -> str:
     return "more than 100 %" if fraction > 1 else share(fraction)
-
-
-def _count(number: int, what: str) -> str:
-    plural = "es" if what.endswith("ch") else "s"
-    return f"{number} {what}{'' if number == 1 else plural}"
 
 
 def _ns(nanoseconds: float) -> str:

@@ -113,7 +113,7 @@ class Launches:
     def steps(self) -> Iterator[Step]:
         """In the order in which they run: sizes are found first, what matters most follows."""
         plan, launches = self.plan, self.plan.launches + 1  # the first finds the sizes, and is not compared
-        work = 2 * selfcheck.REPETITIONS * sum(MILLISECONDS[one] for one in plan.targets) / 1e3
+        work = 2 * selfcheck.REPETITIONS * sum(MILLISECONDS[target] for target in plan.targets) / 1e3
         targets, each = ",".join(plan.targets), ("--repetitions", str(selfcheck.REPETITIONS))
         sizes = self.folder / SIZES
         for number in range(1, launches + 1):
@@ -324,7 +324,7 @@ def _new_folder(out: Path | None) -> Path:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             shown = "" if out == Path() else f" {out}"  # what was given as '' cannot be told from the folder itself
             raise CampaignError(f"--out{shown}: it is there already; name a new or an empty folder, or docs")
-    there = next(one for one in (folder, *folder.parents) if one.exists())
+    there = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         raise CampaignError(f"{folder}: cannot be made, {there} is no folder that can be written to")
     return folder

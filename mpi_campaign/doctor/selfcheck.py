@@ -193,7 +193,9 @@ def refuse_unknown(spec: resolving.Spec) -> None:
         with contextlib.suppress(OSError):  # a full disk, say: a finding, when it is measured with
             resolving.resolve(spec, lambda _text: None)
         return
-    if spec.toolchain in resolving.KNOWN_TOOLCHAINS or any(one.toolchain == spec.toolchain for one in resolving.load()):
+    if spec.toolchain in resolving.KNOWN_TOOLCHAINS or any(
+        known.toolchain == spec.toolchain for known in resolving.load()
+    ):
         return
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--disable-pip-version-check", "--no-input"]
     command += ["--retries", "1", "--quiet", "--no-deps", "--only-binary", ":all:", "--ignore-installed"]

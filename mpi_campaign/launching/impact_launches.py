@@ -110,7 +110,7 @@ class Programs:
         sys.stderr.write(said)
         sys.stderr.flush()
         if started.returncode:
-            own = [one for one in said.splitlines() if one.startswith(f"{program}: ")]
+            own = [line for line in said.splitlines() if line.startswith(f"{program}: ")]
             ended = "it hung, and was ended" if hangs else f"exit code {started.returncode}"
             raise LaunchError(f"{program}: {own[0].removeprefix(f'{program}: ') if own else ended}")
 
@@ -189,10 +189,10 @@ class Merged:
         }
         for index, same in enumerate(zip(*files, strict=True)):
             parameters = same[0]["parameters"]
-            if same[0]["index"] != index or any(one["parameters"] != parameters for one in same):
+            if same[0]["index"] != index or any(point["parameters"] != parameters for point in same):
                 raise LaunchError(f"launch {self.launches} of {program} did other work than was planned")
-            times = [rank for one in same for rank in one["rank_samples"]["t_comp_ns"]]
-            windows = [rank for one in same for rank in one["own"]["window_utc_ns"]]
+            times = [rank for point in same for rank in point["rank_samples"]["t_comp_ns"]]
+            windows = [rank for point in same for rank in point["own"]["window_utc_ns"]]
             self._write(
                 {
                     **same[0],
@@ -291,7 +291,7 @@ def _sum_seconds(sizes: Path) -> float:
     """One repetition of every time of a sizes file, together. Raises LaunchError."""
     try:
         document = json.loads(sizes.read_text(encoding="utf-8"))
-        return float(sum(max(one["time_ns"], one["target_ns"]) for one in document["work"]) / 1e9)
+        return float(sum(max(piece["time_ns"], piece["target_ns"]) for piece in document["work"]) / 1e9)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise LaunchError(f"{sizes} is no sizes file of mpi_impact ({error})") from error
 

@@ -31,7 +31,7 @@ def launcher_version(family: str, text: str) -> str | None:
 
 def _launchers_say(family: str) -> list[str]:
     """The patterns of what a family's launchers print of themselves."""
-    return [one.launcher.says for one in registry.library(family).launchers if one.launcher.says]
+    return [entry.launcher.says for entry in registry.library(family).launchers if entry.launcher.says]
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def launch(family: str, request: Request) -> Answer:
 
 
 def _not_started(entry: Library, request: Request) -> str:
-    known = (f"{one.launcher.title} ({', '.join(one.launcher.commands)})" for one in entry.launchers)
+    known = (f"{started.launcher.title} ({', '.join(started.launcher.commands)})" for started in entry.launchers)
     return f"how {request.launcher} starts ranks of {entry.title} is not known; known: {'; '.join(known)}"
 
 

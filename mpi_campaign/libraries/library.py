@@ -74,7 +74,7 @@ class Library:
     def launcher(self, command: str, version: str) -> Launcher | None:
         """The one that ReFrame calls so, for a version of the library; None where none starts it."""
         starting = (one.launcher for one in self.launchers if one.starts(version))
-        return next((one for one in starting if one.is_called(command)), None)
+        return next((launcher for launcher in starting if launcher.is_called(command)), None)
 
     def network(self, name: str) -> Rule | Impossible:
         """What selects a network."""

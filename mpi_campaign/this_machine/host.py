@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mpi_campaign.this_machine.findings import GOOD, LACKING, NOTE, Finding, finding
-from postprocess.drawing.text import size
+from postprocess.drawing.text import plural, size
 from postprocess.records.host_limits import is_starved
 from postprocess.statistics.limits import CONCLUSIVE
 
@@ -96,7 +96,7 @@ def findings(limits: HostLimits, cores: int, ranks: int) -> list[Finding]:
 
 def notes(found: Iterable[Finding]) -> list[str]:
     """The findings that are not good, a line each."""
-    return [f"{one.subject}: {one.seen}: {one.advice}" for one in found if one.state != GOOD]
+    return [f"{finding.subject}: {finding.seen}: {finding.advice}" for finding in found if finding.state != GOOD]
 
 
 # -- what each limit means ---------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def cpu_limit(limits: HostLimits, cores: int) -> Finding:
     allowed = limits.cgroup_cpus
     if allowed is None:
         return Finding("CPU limit", GOOD, "none")
-    used = f"{cores} core{'s' * (cores != 1)}"
+    used = plural(cores, "core")
     return finding(
         "CPU limit",
         f"{cores_words(allowed)} worth of time for ranks on {used}",
@@ -119,8 +119,8 @@ def cpu_limit(limits: HostLimits, cores: int) -> Finding:
 
 
 def cores_words(number: float) -> str:
-    """So many cores', as an owner."""
-    return f"{number:g} {'core' if number == 1 else 'cores'}{chr(39)}{'s' * (number == 1)}"
+    """A number of cores as the owner of what follows: ``1 core's``, ``2.5 cores'``."""
+    return f"{number:g} core's" if number == 1 else f"{number:g} cores'"
 
 
 def mask(limits: HostLimits) -> Finding:
@@ -167,7 +167,7 @@ def memory(limits: HostLimits, ranks: int) -> Finding:
     needed = MEMORY_BYTES_PER_RANK * ranks
     return finding(
         "memory limit",
-        f"{size(allowed)} for {ranks} rank{'s' * (ranks != 1)}",
+        f"{size(allowed)} for {plural(ranks, 'rank')}",
         allowed < needed,
         "messages take at most half of a rank's share, so that long communication times may be out of reach: "
         f"raise the control group's limit to {size(needed)}",
@@ -180,7 +180,7 @@ def shared_memory(limits: HostLimits, ranks: int) -> Finding:
     if whole is None or free is None:
         return Finding("/dev/shm", GOOD, "no limit that is visible")
     needed = max(2 * SHM_LEAST_BYTES, SHM_BYTES_PER_RANK * ranks)
-    seen = f"{size(free)} free of {size(whole)} for {ranks} rank{'s' * (ranks != 1)}"
+    seen = f"{size(free)} free of {size(whole)} for {plural(ranks, 'rank')}"
     if free >= needed:
         return Finding("/dev/shm", GOOD, seen)
     starts = free > SHM_LEAST_BYTES
@@ -246,7 +246,9 @@ def groups(root: Path, controller: str) -> list[Path]:
             here = top.joinpath(*parts)
             # A container sees its host's path but not the folders on it: what exists counts.
             found.update(
-                dict.fromkeys(one for one in (here, *here.parents) if one.is_relative_to(top) and _is_dir(one))
+                dict.fromkeys(
+                    folder for folder in (here, *here.parents) if folder.is_relative_to(top) and _is_dir(folder)
+                )
             )
     return list(found)
 
@@ -271,7 +273,7 @@ def core_speeds(root: Path, cpus: Sequence[int]) -> str | None:
     By the first of the kernel's measures that tells kinds apart, or speeds by more than what a median may be off.
     """
     by_kind = {
-        name: sorted(cpu_list(read(root / f"sys/devices/{one}/cpus")) & set(cpus)) for name, one in KINDS.items()
+        name: sorted(cpu_list(read(root / f"sys/devices/{kind}/cpus")) & set(cpus)) for name, kind in KINDS.items()
     }
     if all(by_kind.values()):
         return ", ".join(f"{name} {list_text(those)}" for name, those in by_kind.items())

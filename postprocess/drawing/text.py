@@ -41,9 +41,15 @@ def work(amount: int, computation: str) -> str:
     return f"matrices of order {amount}" if computation == "dgemm" else f"{amount} elements"
 
 
+def plural(count: int, noun: str) -> str:
+    """A number of things: ``1 rank``, ``2 ranks``, ``0 launches``."""
+    ending = "es" if noun.endswith("ch") else "s"
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}{ending}"
+
+
 def cores(count: int) -> str:
     """A rank's share: ``4 cores per rank``."""
-    return f"{count} core{'s' * (count != 1)} per rank"
+    return f"{plural(count, 'core')} per rank"
 
 
 def ratio(value: float) -> str:
