@@ -1,1 +1,1 @@
-"""What a run is asked to do, and what of it can be."""
+"""What a run is asked to measure, and which of that can be measured."""

@@ -1,4 +1,4 @@
-"""A case: what one process group of a benchmark is to measure. Its identity names its files."""
+"""A case: what one process group of a benchmark measures. Its identity names its files."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,8 +13,8 @@ from postprocess.families.family import Value
 class Case:
     """toolchain is NAME@VERSION, environment its ReFrame name, network `shm`, `wire:<rate>` or `native`.
 
-    parameters: of every axis of AXES the value, the usual one where the benchmark does not have the axis, and where
-    none is given. Raises TypeError for what is no axis.
+    parameters: the value of every axis of AXES. An axis that the benchmark lacks, or that is not given, has its usual
+    value. Raises TypeError for a name that is no axis.
     """
 
     toolchain: str
@@ -34,29 +34,29 @@ class Case:
         object.__setattr__(self, "parameters", every)
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> "Case":
-        """What `as_dict` gave; a manifest that is older than an axis has its usual value. Raises TypeError for
-        anything else."""
-        own = {name: value for name, value in told.items() if name in cls.own_keys()}
-        return cls(**own, parameters={name: value for name, value in told.items() if name not in own})
+    def from_dict(cls, values: Mapping[str, Any]) -> "Case":
+        """The case from what `as_dict` returned. An axis that is missing, because the manifest is older, has its usual
+        value. Raises TypeError for anything else."""
+        identity = {name: value for name, value in values.items() if name in cls.own_keys()}
+        return cls(**identity, parameters={name: value for name, value in values.items() if name not in identity})
 
     @classmethod
-    def from_manifest(cls, told: Mapping[str, Any]) -> "Case":
-        """A case of a manifest, which also says what became of it. Raises TypeError where it is none."""
-        return cls.from_dict({name: told[name] for name in (*cls.own_keys(), *AXES) if name in told})
+    def from_manifest(cls, entry: Mapping[str, Any]) -> "Case":
+        """A case from its entry in a manifest, which also holds the result. Raises TypeError for anything else."""
+        return cls.from_dict({name: entry[name] for name in (*cls.own_keys(), *AXES) if name in entry})
 
     @classmethod
     def own_keys(cls) -> list[str]:
-        """Those of `as_dict` that are no axes."""
-        return [one.name for one in fields(cls) if one.name != "parameters"]
+        """The keys of `as_dict` that are not axes."""
+        return [field.name for field in fields(cls) if field.name != "parameters"]
 
     def as_dict(self) -> dict[str, Any]:
-        """Its fields and its axes beside each other, as manifests have them."""
+        """Fields and axes in one mapping, as manifests store a case."""
         return {**{name: getattr(self, name) for name in self.own_keys()}, **self.parameters}
 
-    def _unusual(self) -> Iterator[tuple[str, str, bool]]:
-        """In what it differs from the usual case, for people and for file names, and whether cases of its benchmark
-        have no usual value of that."""
+    def _differences_from_usual(self) -> Iterator[tuple[str, str, bool]]:
+        """How the case differs from the usual one: for each difference the words for people, the words for file names,
+        and whether the axis has no usual value, so that its value is always shown."""
         for name, axis in AXES.items():
             value = self.parameters[name]
             if not axis.is_usual(value):
@@ -66,32 +66,34 @@ class Case:
 
     @property
     def label(self) -> str:
-        """For people."""
+        """The name of the case for people."""
         benchmark = "" if self.benchmark == USUAL_BENCHMARK else self.benchmark
         words = [self.toolchain, self.network, self.configuration, benchmark]
-        words += [said for said, _, always_told in self._unusual() if always_told]
-        unusual = ", ".join(said for said, _, always_told in self._unusual() if not always_told)
+        words += [word for word, _, is_always_shown in self._differences_from_usual() if is_always_shown]
+        unusual = ", ".join(word for word, _, is_always_shown in self._differences_from_usual() if not is_always_shown)
         return " ".join(filter(None, [*words, f"({unusual})" if unusual else ""]))
 
     @property
     def stem(self) -> str:
-        """Name of its files, without suffix."""
+        """The name of the case's files, without suffix."""
         parts = [self.environment, self.network, self.configuration, self.benchmark]
-        parts += [name for _, name, _ in self._unusual()]
+        parts += [name for _, name, _ in self._differences_from_usual()]
         return ".".join(re.sub(r"[^A-Za-z0-9_-]", "_", part) for part in parts if part)
 
     @property
     def basic(self) -> "Case | None":
-        """The case of `basic` that gives this one its sizes and references, identical in all else; None without one."""
+        """The case of `basic` that gives this case its sizes and references; None where the benchmark needs none.
+
+        Both cases are identical in everything else."""
         benchmark = BENCHMARKS[self.benchmark].basic_of
         if not benchmark:
             return None
-        without = {name: one.usual for name, one in CHOICES.items() if not one.axis.of_basic}
-        parameters = {**self.parameters, **without}
+        usual_values = {name: choice.usual for name, choice in CHOICES.items() if not choice.axis.of_basic}
+        parameters = {**self.parameters, **usual_values}
         return replace(self, configuration="basic", benchmark=benchmark, parameters=parameters)
 
     @property
     def launched_by(self) -> str:
-        """Name of the ReFrame test that measures it."""
+        """The name of the ReFrame test that measures the case."""
         benchmark = BENCHMARKS[self.benchmark]
         return benchmark.fixture if benchmark.fixture and self == self.basic else benchmark.test

@@ -1,4 +1,4 @@
-"""What a run is asked to do, and what of it can be: options checked, ranks placed, cases planned or skipped."""
+"""The plan of a run: options are checked, ranks are placed, cases are planned or skipped with a reason."""
 
 import itertools
 import math
@@ -28,6 +28,7 @@ from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains import builds, peers, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack import matrix
+from postprocess.drawing.text import plural
 from postprocess.families.family import Value
 
 PROVIDERS: Mapping[str, str] = {
@@ -40,30 +41,30 @@ MANIFEST_VERSION = 1
 # The benchmarks refuse more: spinning ranks share a core by time slices of milliseconds.
 MOST_RANKS_PER_CORE = 16
 
-# What a run takes beside its measurements, a session after its first one, and a case beside its points; they come off
-# the budget.
+# Time that is not spent measuring: once per run, per session after the first, and per launch. It comes off the budget.
 FIXED_SECONDS = 20.0
 ROUND_SECONDS = 4.0
 LAUNCH_SECONDS = 2.5
 SHORTEST_CASE_SECONDS = 2.0
-# A case is hung when it takes this much longer than its budget.
+# A case that takes longer than LIMIT_SECONDS plus this many times its budget is hung.
 LIMIT_FACTOR = 4.0
 LIMIT_SECONDS = 120.0
 LIMIT_WITHOUT_BUDGET_SECONDS = 12 * 3600.0
 # More than anybody waits for.
 LONGEST_SECONDS = 30 * 86400.0
 MOST_REPEATS = 1000
-# Target times: below, a start is as late as they are long; above, nine repetitions of a point take minutes.
+# Legal target times. Shorter ones are no longer than the delay of a start; with longer ones, nine repetitions of a
+# point take minutes.
 SHORTEST_TARGET_NS = 1_000
 LONGEST_TARGET_NS = 10_000_000_000
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a person asked for. Kept in the manifest, so that --resume asks for the same.
+    """What a person asked for. The manifest keeps it, so that --resume asks for the same.
 
-    axes: by axis, the values that were asked for, as they were typed; an axis of which none was, or of which a run has
-    one value and that is the usual one, is not there.
+    axes: the values that were asked for, by axis, as they were typed. An axis is left out where nothing was asked for,
+    and where a run has a single value that is the usual one.
     """
 
     system: str = "local"
@@ -89,7 +90,7 @@ class Options:
 
     @classmethod
     def of(cls, **asked: Any) -> "Options":
-        """With axes beside the other fields, under the names that the command line and manifests have of them."""
+        """Options from keywords in which axes stand beside the other fields, under their `Choice.key`."""
         axes = {}
         for choice in CHOICES.values():
             given = asked.pop(choice.key, ())
@@ -99,35 +100,35 @@ class Options:
         return cls(**asked, axes=axes)
 
     def as_dict(self) -> dict[str, Any]:
-        """What `of` takes, and manifests have."""
-        told: dict[str, Any] = {}
-        for one in fields(self):
-            told |= self._axes_as_dict() if one.name == "axes" else {one.name: getattr(self, one.name)}
-        return told
+        """The keywords of `of`, which manifests store."""
+        values: dict[str, Any] = {}
+        for option in fields(self):
+            values |= self._axes_as_dict() if option.name == "axes" else {option.name: getattr(self, option.name)}
+        return values
 
     def _axes_as_dict(self) -> dict[str, str | tuple[str, ...]]:
-        told: dict[str, str | tuple[str, ...]] = {}
+        values: dict[str, str | tuple[str, ...]] = {}
         for name, choice in CHOICES.items():
             texts = self.axes.get(name, ())
-            told[choice.key] = texts if choice.several else next(iter(texts), str(choice.usual))
-        return told
+            values[choice.key] = texts if choice.several else next(iter(texts), str(choice.usual))
+        return values
 
     @classmethod
     def from_manifest(cls, manifest: Mapping[str, Any]) -> "Options":
-        """What a run was asked for. Raises KeyError, TypeError or ValueError where the manifest does not say it."""
+        """The options of an archived run. Raises KeyError, TypeError or ValueError where the manifest has none."""
         version = manifest["schema_version"]
         if type(version) is not int or not 1 <= version <= MANIFEST_VERSION:
             raise ValueError(f"schema version {version}; this campaign reads up to {MANIFEST_VERSION}")
         asked: dict[str, Any] = {}
-        for name, one in manifest["options"].items():
-            asked[name] = tuple(one) if isinstance(one, list) else one
-        if type(one := asked.get("threads_per_rank")) is int:  # of a run that could have one number only
-            asked["threads_per_rank"] = (one,) if one else ()
+        for name, given in manifest["options"].items():
+            asked[name] = tuple(given) if isinstance(given, list) else given
+        if type(threads := asked.get("threads_per_rank")) is int:  # an old run, which has a single number
+            asked["threads_per_rank"] = (threads,) if threads else ()
         for name, usual in cls().as_dict().items():
-            value = asked.setdefault(name, usual)  # an option that is younger than the run
-            wanted = (int, float) if isinstance(usual, float) else type(usual)
+            value = asked.setdefault(name, usual)  # the run is older than the option
+            legal_type = (int, float) if isinstance(usual, float) else type(usual)
             element = int if name == "threads_per_rank" else str
-            if not isinstance(value, wanted) or (
+            if not isinstance(value, legal_type) or (
                 isinstance(value, tuple) and not all(isinstance(v, element) for v in value)
             ):
                 raise TypeError(f"{name} is {value!r}")
@@ -138,9 +139,9 @@ class Options:
 class Round:
     """What one ReFrame session measures: the cases of one repeat, of these environments and configurations.
 
-    axes: their values of the axes of which a session has one (BY_SESSION), such as the cores per rank.
-    basic_repeat: the launch of `basic` whose sizes and references they take; 0: that of the same repeat, which is
-    measured in this very session unless it was before.
+    axes: the values of the axes that have a single value per session (BY_SESSION), such as the cores per rank.
+    basic_repeat: the repeat of `basic` that gives the cases their sizes and references. 0 means the same repeat, which
+    this session measures unless an earlier one did.
     """
 
     repeat: int
@@ -150,55 +151,63 @@ class Round:
     axes: Mapping[str, Value] = field(default_factory=dict, hash=False)
 
     def has(self, case: Case) -> bool:
-        """Whether it is one of the cases to judge, or the `basic` that is measured for them."""
-        wanted = case.configuration in self.configurations or (case == case.basic and not self.basic_repeat)
-        same = case.environment in self.environments and session_of(case) == self.axes
-        return case.repeat == self.repeat and same and wanted
+        """Whether the round measures the case: to judge it, or as the `basic` of cases to judge."""
+        is_measured = case.configuration in self.configurations or (case == case.basic and not self.basic_repeat)
+        is_of_session = case.environment in self.environments and session_of(case) == self.axes
+        return case.repeat == self.repeat and is_of_session and is_measured
 
 
 def session_of(case: Case) -> dict[str, Value]:
-    """Its values of the axes of which a ReFrame session has one."""
+    """A case's values of the axes that have a single value per ReFrame session."""
     return {name: case.parameters[name] for name in BY_SESSION}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What will run: cases to measure, and cases that are skipped with the reason.
+    """What a run measures, and which cases it skips.
 
-    placements: all that its cases have.
+    placements: every placement of ranks that a case of the run has.
+    skipped: the reason by the stem of the case.
     """
 
     options: Options
     network: str
     placements: tuple[Placement, ...]
     cases: tuple[Case, ...]
-    skipped: Mapping[str, str]  # reason by the case's stem
+    skipped: Mapping[str, str]
 
     @property
     def to_measure(self) -> list[Case]:
-        """Launches: every case that is not skipped, and the `basic` that it needs, each once."""
-        wanted = [case for case in self.cases if case.stem not in self.skipped]
-        basics = [one.basic for one in wanted if one.basic is not None]
-        return list({case.stem: case for case in [*basics, *wanted]}.values())
+        """The launches: every case that is not skipped, and the `basic` that it needs, each once."""
+        not_skipped = [case for case in self.cases if case.stem not in self.skipped]
+        basics = [case.basic for case in not_skipped if case.basic is not None]
+        return list({case.stem: case for case in [*basics, *not_skipped]}.values())
 
     @property
     def sides(self) -> list[tuple[str, str]]:
-        """(environment, configuration) of everything to judge, `basic` first: its sizes are those of the others."""
-        wanted = [case for case in self.cases if case.stem not in self.skipped]
-        wanted.sort(key=lambda case: case.configuration != "basic")
-        return list(dict.fromkeys((case.environment, case.configuration) for case in wanted))
+        """(environment, configuration) of every case to judge. `basic` comes first: the others take its sizes."""
+        not_skipped = [case for case in self.cases if case.stem not in self.skipped]
+        not_skipped.sort(key=lambda case: case.configuration != "basic")
+        return list(dict.fromkeys((case.environment, case.configuration) for case in not_skipped))
 
     @cached_property
     def rounds(self) -> list[Round]:
-        """The sessions in their order. Interleaved, the sides take turns, A B B A …: a machine that drifts does not
-        decide between them. Where `basic` is one of them, and thus not measured for the others, these take what its
-        first launch found."""
+        """The sessions in their order.
+
+        With --interleave, the sides take turns, A B B A …, so that a machine that drifts favours neither. Where `basic`
+        is a side of its own, it is not measured again for the others: they take the sizes of its first launch.
+        """
         repeats = range(1, self.options.repeat + 1)
         sides = self.sides
         if self.options.interleave:
-            own = {environment for environment, configuration in sides if configuration == "basic"}
+            with_basic = {environment for environment, configuration in sides if configuration == "basic"}
             turns = [
-                Round(repeat, (environment,), (configuration,), int(environment in own and configuration != "basic"))
+                Round(
+                    repeat,
+                    (environment,),
+                    (configuration,),
+                    int(environment in with_basic and configuration != "basic"),
+                )
                 for repeat in repeats
                 for environment, configuration in (sides if repeat % 2 else sides[::-1])
             ]
@@ -206,52 +215,60 @@ class Plan:
             environments = tuple(dict.fromkeys(environment for environment, _ in sides))
             configurations = tuple(dict.fromkeys(configuration for _, configuration in sides))
             turns = [Round(repeat, environments, configurations) for repeat in repeats]
-        wanted = [case for case in self.cases if case.stem not in self.skipped]
+        not_skipped = [case for case in self.cases if case.stem not in self.skipped]
         sessions: list[dict[str, Value]] = []
         for case in self.cases:
             if (axes := session_of(case)) not in sessions:
                 sessions.append(axes)
-        there = [(session_of(case), case.environment, case.configuration) for case in wanted]
+        measured = [(session_of(case), case.environment, case.configuration) for case in not_skipped]
         return [
             replace(turn, axes=axes)
             for turn in turns
             for axes in sessions
-            if any((axes, *side) in there for side in itertools.product(turn.environments, turn.configurations))
+            if any((axes, *side) in measured for side in itertools.product(turn.environments, turn.configurations))
         ]
 
     def placement_of(self, turn: Round) -> Placement:
-        """Where the ranks of a round are."""
-        wanted = {name: turn.axes[name] for name in placed.PLACED}
-        return next(one for one in self.placements if placed.values_of(one, self.placements) == wanted)
+        """The placement of a round's ranks."""
+        values = {name: turn.axes[name] for name in placed.PLACED}
+        return next(
+            placement for placement in self.placements if placed.values_of(placement, self.placements) == values
+        )
 
     def begins(self, turn: Round) -> bool:
-        """Whether it is the first round with its axes, which calibrates the sizes of those that follow."""
-        return turn == next(one for one in self.rounds if one.axes == turn.axes)
+        """Whether a round is the first with its axes. The first one calibrates the sizes, later ones take them over."""
+        return turn == next(other for other in self.rounds if other.axes == turn.axes)
 
     @property
     def grid(self) -> suites.Grid:
-        """What the overlap is measured on."""
+        """The target times that the overlap is measured on."""
         return grid_of(self.options)
 
     @property
     def overhead_seconds(self) -> float:
-        """What the run takes beside the cases' budgets."""
+        """Wall time of the run that is in no case's budget."""
         return FIXED_SECONDS + LAUNCH_SECONDS * len(self.to_measure) + ROUND_SECONDS * (len(self.rounds) - 1)
 
     @property
     def case_budget_seconds(self) -> float:
-        """The run's budget, divided among the launches by their benchmarks' shares; 0 where there is none."""
+        """The budget of a launch whose benchmark has share 1; 0 where the run has no budget.
+
+        Launches divide the run's budget by the shares of their benchmarks.
+        """
         suite = suites.SUITES[self.options.suite]
-        own = self.options.budget_seconds < 0
-        budget = suite.budget_seconds if own else self.options.budget_seconds
+        is_suites_budget = self.options.budget_seconds < 0
+        budget = suite.budget_seconds if is_suites_budget else self.options.budget_seconds
         if budget == 0:
             return 0.0
         shares = sum(BENCHMARKS[case.benchmark].share for case in self.to_measure)
-        least = self.grid.least_case_seconds if own and suite.grows else SHORTEST_CASE_SECONDS
+        least = self.grid.least_case_seconds if is_suites_budget and suite.grows else SHORTEST_CASE_SECONDS
         return max(least, (budget - self.overhead_seconds) / shares)
 
     def too_short(self) -> str:
-        """That the budget leaves cases less than their fewest repetitions take, and which one would not; or nothing."""
+        """A warning that names a long enough budget, where a case's budget is shorter than its fewest repetitions.
+
+        Empty where the budget suffices.
+        """
         each = self.case_budget_seconds
         least = max((BENCHMARKS[case.benchmark].least_seconds(self.grid) for case in self.to_measure), default=0.0)
         if not 0 < each < least:
@@ -264,18 +281,18 @@ class Plan:
         )
 
     def expected_seconds(self, case: Case) -> float:
-        """What a launch takes, started and ended; 0 where nothing bounds it."""
+        """Wall time of a launch, start and end included; 0 where no budget bounds it."""
         budget = self.case_budget_seconds
         return LAUNCH_SECONDS + budget * BENCHMARKS[case.benchmark].share if budget else 0.0
 
     @property
     def expected_measuring_seconds(self) -> float:
-        """What all launches take, one after the other; 0 where nothing bounds them."""
+        """Wall time of all launches, one after the other; 0 where no budget bounds them."""
         return sum(map(self.expected_seconds, self.to_measure))
 
     @property
     def case_limit_seconds(self) -> float:
-        """A case that takes longer is hung."""
+        """The time limit of a case: one that takes longer is hung."""
         if self.options.case_limit_seconds:
             return self.options.case_limit_seconds
         budget = self.case_budget_seconds
@@ -293,7 +310,7 @@ def check_clone() -> None:
 
 
 def check(options: Options) -> None:
-    """Refuse what cannot be meant, before anything is installed. Raises CampaignError."""
+    """Refuse options that make no sense, before anything is installed. Raises CampaignError."""
     check_clone()
     _check_names(options)
     _check_numbers(options)
@@ -303,7 +320,7 @@ def check(options: Options) -> None:
 
 
 def check_turns(options: Options) -> None:
-    """Refuse a new run in which nothing takes turns. Raises CampaignError."""
+    """Refuse --interleave in a new run that has no repeats to take turns in. Raises CampaignError."""
     if options.interleave and options.repeat < 2:
         raise CampaignError(
             "--interleave lets toolchains and configurations take turns, A B B A: add --repeat 2, or more"
@@ -322,7 +339,7 @@ def _check_toolchains(options: Options) -> None:
 
 def _check_names(options: Options) -> None:
     kind, _, rate = options.network.partition(":")
-    named: list[tuple[str, tuple[str, ...], Iterable[str]]] = [
+    checks: list[tuple[str, tuple[str, ...], Iterable[str]]] = [
         ("system", (options.system,), known_systems.available()),
         ("suite", (options.suite,), suites.SUITES),
         ("provider", (options.provider,), PROVIDERS),
@@ -330,16 +347,16 @@ def _check_names(options: Options) -> None:
         ("benchmark", options.benchmarks, BENCHMARKS),
         ("network", (kind,) if options.network else (), NETWORKS),
     ]
-    for what, values, legal in named:
+    for what, values, legal in checks:
         for value in values:
             if value not in legal:
                 raise CampaignError(f"there is no {what} '{value}'; there are: {', '.join(legal)}")
     for name, texts in options.axes.items():
         for text in texts:
             CHOICES[name].read(text)
-    there = known_systems.load(options.system).partitions
-    if kind and kind not in there:
-        raise CampaignError(f"system '{options.system}' has no partition for '{kind}'; it has: {', '.join(there)}")
+    partitions = known_systems.load(options.system).partitions
+    if kind and kind not in partitions:
+        raise CampaignError(f"system '{options.system}' has no partition for '{kind}'; it has: {', '.join(partitions)}")
     if rate and kind != "wire":
         raise CampaignError(f"network '{options.network}': only wire has a rate, e.g. wire:{WIRE_RATE}")
     if rate:
@@ -354,7 +371,8 @@ def _check_numbers(options: Options) -> None:
     asked = benchmarks_of(options)
     fewest = max(benchmark.fewest_ranks for benchmark in asked.values())
     names = [name for name, benchmark in asked.items() if benchmark.fewest_ranks == fewest]
-    need = f"{' and '.join(names)} need{'s' * (len(names) == 1)} at least {fewest}{_alone(options.ranks)}"
+    verb = "needs" if len(names) == 1 else "need"
+    need = f"{' and '.join(names)} {verb} at least {fewest}{_benchmarks_for(options.ranks)}"
     wrong = {
         f"--repeat {options.repeat}: a whole number from 1 to {MOST_REPEATS}": not 1 <= options.repeat <= MOST_REPEATS,
         f"--ranks {options.ranks}: {need}": options.ranks < fewest,
@@ -379,7 +397,7 @@ def _check_numbers(options: Options) -> None:
 
 
 def _check_used(options: Options, asked: Mapping[str, Benchmark]) -> None:
-    """Refuse what none of the benchmarks that were asked for has. Raises CampaignError."""
+    """Refuse an axis that none of the benchmarks has. Raises CampaignError."""
     for name in options.axes:
         if not any(benchmark.has(name) for benchmark in asked.values()):
             raise CampaignError(
@@ -388,14 +406,14 @@ def _check_used(options: Options, asked: Mapping[str, Benchmark]) -> None:
             )
 
 
-def _alone(ranks: int) -> str:
-    """Behind a refusal of so many ranks: what may have them."""
+def _benchmarks_for(ranks: int) -> str:
+    """The end of a refusal of a number of ranks: the benchmarks that can have so many; empty where none can."""
     enough = [name for name, benchmark in BENCHMARKS.items() if benchmark.fewest_ranks <= ranks]
     return f"; {ranks} may be asked for with --benchmark {' or '.join(enough)} alone" if enough else ""
 
 
 def grid_of(options: Options) -> suites.Grid:
-    """What was asked for, else the suite's. Raises CampaignError for a time that is none, or out of bounds."""
+    """The grid that was asked for, else the suite's. Raises CampaignError for a text that is no legal time."""
     axes = []
     for option, texts in (("--comm-time", options.comm_times), ("--comp-time", options.comp_times)):
         axes.append([suites.nanoseconds(option, text, zero=False) for text in texts])
@@ -408,63 +426,63 @@ def grid_of(options: Options) -> suites.Grid:
 
 
 def place(options: Options) -> list[Placement]:
-    """Ranks on a node's cores, for each number of them per rank. Raises CampaignError where there are too few."""
-    return list(dict.fromkeys(_placed(options, threads) for threads in options.threads_per_rank or (0,)))
+    """A placement for each number of cores per rank that was asked for. Raises CampaignError for too few cores."""
+    return list(dict.fromkeys(_placement(options, threads) for threads in options.threads_per_rank or (0,)))
 
 
-def _placed(options: Options, threads_per_rank: int) -> Placement:
-    there = known_systems.load(options.system).partition(options.network)
-    cores = there.node.cores
-    found = Placement.on(there.node, options.ranks, threads_per_rank, crowding=options.oversubscribe)
-    if found.ranks > MOST_RANKS_PER_CORE * cores:
+def _placement(options: Options, threads_per_rank: int) -> Placement:
+    partition = known_systems.load(options.system).partition(options.network)
+    cores = partition.node.cores
+    placement = Placement.on(partition.node, options.ranks, threads_per_rank, crowding=options.oversubscribe)
+    if placement.ranks > MOST_RANKS_PER_CORE * cores:
         raise CampaignError(
-            f"{found.ranks} ranks on {cores} core{'s' * (cores > 1)}: above {MOST_RANKS_PER_CORE} on a core, starting "
+            f"{placement.ranks} ranks on {plural(cores, 'core')}: above {MOST_RANKS_PER_CORE} on a core, starting "
             "together takes longer than what is measured: ask for fewer with --ranks"
         )
-    if found.cores_per_node > MOST_RANKS_PER_CORE * cores:
+    if placement.cores_per_node > MOST_RANKS_PER_CORE * cores:
         raise CampaignError(
-            f"{found.ranks} rank{'s' * (found.ranks > 1)} of {found.threads_per_rank} threads on {cores} "
-            f"core{'s' * (cores > 1)}: at most {MOST_RANKS_PER_CORE} threads on a core: ask for fewer with "
+            f"{plural(placement.ranks, 'rank')} of {placement.threads_per_rank} threads on "
+            f"{plural(cores, 'core')}: at most {MOST_RANKS_PER_CORE} threads on a core: ask for fewer with "
             "--threads-per-rank or --ranks"
         )
-    if found.oversubscribed and not options.oversubscribe:
+    if placement.oversubscribed and not options.oversubscribe:
         raise CampaignError(
-            f"{found.ranks} ranks of {found.threads_per_rank} threads need {found.cores_per_node} cores, {there.whose} "
-            f"{cores}: ask for less with --ranks or --threads-per-rank, or run it marked as oversubscribed with "
-            "--oversubscribe"
+            f"{placement.ranks} ranks of {placement.threads_per_rank} threads need {placement.cores_per_node} cores, "
+            f"{partition.whose} {cores}: ask for less with --ranks or --threads-per-rank, or run it marked as "
+            "oversubscribed with --oversubscribe"
         )
-    return found
+    return placement
 
 
 SHM_SERIALISES = "over which most libraries overlap nothing without a progress thread"
 
 
 def choose_network(options: Options) -> tuple[str, list[str]]:
-    """The network, one of those that the system has, and what must be said about it.
+    """The network, one that the system has, and notes to print about the choice.
 
-    Raises CampaignError where the one that was asked for cannot be, or none.
+    Raises CampaignError where the network that was asked for cannot be had, or where none can.
     """
     kind, _, rate = options.network.partition(":")
-    there = known_systems.load(options.system).partitions
+    partitions = known_systems.load(options.system).partitions
     if kind in ("shm", "native"):
         return kind, []
-    if not kind and "wire" not in there:
-        return next(iter(there)), []
+    if not kind and "wire" not in partitions:
+        return next(iter(partitions)), []
     network = f"wire:{rate or WIRE_RATE}"
-    refusal = there["wire"].why_not()
+    refusal = partitions["wire"].why_not()
     if refusal is None:
         return network, []
     if kind == "wire":
         raise CampaignError(f"network '{options.network}' cannot be had here: {refusal}; use --network shm")
-    if "shm" not in there:
+    if "shm" not in partitions:
         raise CampaignError(
             f"no wire can be had here ({refusal}), and system '{options.system}' has no partition for shm; it has: "
-            f"{', '.join(there)}: choose another one with --network"
+            f"{', '.join(partitions)}: choose another one with --network"
         )
     return "shm", [f"no wire on this machine ({refusal}): shared memory instead, {SHM_SERIALISES}"]
 
 
-def _name(toolchain: Toolchain) -> tuple[str, str]:
+def _identity(toolchain: Toolchain) -> tuple[str, str]:
     return toolchain.toolchain, toolchain.provider
 
 
@@ -475,28 +493,33 @@ def make_plan(
     *placements: Placement,
     built: bool = True,
 ) -> Plan:
-    """All cases that were asked for; what the registry knows to be impossible is skipped with its reason.
+    """All cases that were asked for; impossible ones are skipped with a reason.
 
-    placements: ranks on cores, once for each number of cores per rank that was asked for.
-    Which collectives a library lacks is known from when the benchmarks have been built with it.  built: everything that
-    Spack builds is there; else another benchmark that it will build is not missed yet.
+    placements: one for each number of cores per rank that was asked for.
+    built: Spack has built everything. Before, a benchmark that Spack will build does not count as missing. Which
+    collectives a library lacks is also known only after the build.
     Raises CampaignError where nothing is left to run.
     """
-    twice = [one for one in resolved if [(two.toolchain, two.provider) for two in resolved].count(_name(one)) > 1]
+    twice = [
+        toolchain
+        for toolchain in resolved
+        if [(two.toolchain, two.provider) for two in resolved].count(_identity(toolchain)) > 1
+    ]
     if twice:
+        prefixes = ", ".join(toolchain.prefix for toolchain in twice)
         raise CampaignError(
-            f"{twice[0].toolchain} is asked for from several prefixes ({', '.join(one.prefix for one in twice)}): "
-            "no record could tell them apart, run them one after the other"
+            f"{twice[0].toolchain} is asked for from several prefixes ({prefixes}): no record "
+            "could tell them apart, run them one after the other"
         )
     cases = []
     skipped = {}
     for placement, toolchain, (name, benchmark) in itertools.product(
         placements, resolved, benchmarks_of(options).items()
     ):
-        for configuration, cell in _cells(options, benchmark):
+        for configuration, cell in _combinations(options, benchmark):
             parameters = {**cell, **placed.values_of(placement, placements)}
             question = Question(toolchain, parameters, options.peer_prefixes, built)
-            reason = _impossible(options, question, benchmark, configuration, network, placement)
+            reason = _why_impossible(options, question, benchmark, configuration, network, placement)
             for repeat in range(1, options.repeat + 1):
                 case = Case(
                     toolchain=toolchain.toolchain,
@@ -524,8 +547,8 @@ def make_plan(
 
 
 def _within_budget(plan: Plan) -> Plan:
-    """Without the values, such as the last collectives, that a suite's own budget has no room for on this machine; what
-    was asked for stays."""
+    """The plan without the last values of an axis, such as collectives, for which a suite's own budget has no time on
+    this machine. Values that a person asked for stay."""
     suite = suites.SUITES[plan.options.suite]
     axis = suite.leaves_out
     if not axis or axis in plan.options.axes or plan.options.budget_seconds >= 0:
@@ -541,14 +564,16 @@ def _within_budget(plan: Plan) -> Plan:
 
 
 def benchmarks_of(options: Options) -> dict[str, Benchmark]:
-    """What was asked for, else the suite's."""
+    """The benchmarks that were asked for, else the suite's, by name."""
     names = options.benchmarks or suites.SUITES[options.suite].benchmarks
     return {name: BENCHMARKS[name] for name in names}
 
 
 def axes_of(options: Options, benchmark: Benchmark) -> dict[str, tuple[Value, ...]]:
-    """By axis, the values that cases of a benchmark have: those that were asked for, else the suite's; of an axis that
-    it does not have, the usual one, or the one that all cases of the run have."""
+    """The values that cases of a benchmark have, by axis: those that were asked for, else the suite's.
+
+    Axes that the benchmark lacks are left out, unless all cases of a run share a single value of them.
+    """
     return {
         name: values_of(options.suite, choice, options.axes)
         for name, choice in CHOICES.items()
@@ -557,13 +582,13 @@ def axes_of(options: Options, benchmark: Benchmark) -> dict[str, tuple[Value, ..
 
 
 def configurations_of(options: Options, benchmark: Benchmark) -> tuple[str, ...]:
-    """The configurations that were asked for, else those of the suite that the benchmark can be run in."""
+    """The configurations that were asked for, else those of the suite in which the benchmark can run."""
     usual = suites.SUITES[options.suite].configurations
     return options.configurations or tuple(name for name in usual if name in benchmark.configurations)
 
 
-def _cells(options: Options, benchmark: Benchmark) -> Iterator[tuple[str, dict[str, Value]]]:
-    """Every combination of a configuration and values of all axes."""
+def _combinations(options: Options, benchmark: Benchmark) -> Iterator[tuple[str, dict[str, Value]]]:
+    """Every combination of a configuration and a value of each axis."""
     axes = axes_of(options, benchmark)
     usual = {name: choice.usual for name, choice in CHOICES.items()}
     for configuration in configurations_of(options, benchmark):
@@ -571,27 +596,27 @@ def _cells(options: Options, benchmark: Benchmark) -> Iterator[tuple[str, dict[s
             yield configuration, {**usual, **dict(zip(axes, values, strict=True))}
 
 
-def _impossible(
+def _why_impossible(
     options: Options, question: Question, benchmark: Benchmark, configuration: str, network: str, placement: Placement
 ) -> str:
     """Why a case cannot be had; empty where it can."""
     toolchain = question.toolchain
     if configuration not in benchmark.configurations:
         return f"{benchmark.test} runs in {', '.join(benchmark.configurations)} only"
-    there = known_systems.load(options.system).partition(network)
+    partition = known_systems.load(options.system).partition(network)
     request = Request(
         Path(toolchain.prefix),
         toolchain.version,
         configuration,
         network,
         placement,
-        here=there.here,
-        launcher=there.launcher,
+        here=partition.here,
+        launcher=partition.launcher,
     )
     answer = launches.launch(toolchain.family, request)
     if isinstance(answer, Impossible):
         return answer.reason
     where = Where(configuration, toolchain.toolchain, builds.programs(toolchain))
-    reasons = [one.impossible(question.parameters[one.name], where) for one in benchmark.choices]
+    reasons = [choice.impossible(question.parameters[choice.name], where) for choice in benchmark.choices]
     reason = next(filter(None, reasons), None) or benchmark.impossible(question)
     return reason.reason if reason is not None else ""

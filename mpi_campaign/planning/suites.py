@@ -15,12 +15,12 @@ from mpi_campaign.toolchains.peers import PEERS
 from postprocess.families.axes import COLLECTIVE
 from postprocess.families.family import Axis, Value
 
-# Those that the paper measures everywhere (section 5.3), and the one whose result every rank waits for.
+# The collectives that the paper measures everywhere (section 5.3), and one whose result every rank waits for.
 PAPERS_FOUR = ("ibcast", "ireduce", "iallgather", "ialltoall")
 FIVE = (*PAPERS_FOUR, "iallreduce")
-# One of each library that comes in wheels.
+# One version of each library that comes in wheels.
 THREE_LIBRARIES = (*resolving.DEFAULT_TOOLCHAINS, "intel@2021.18.1")
-# All that can be measured: the nonblocking ones of MPI-3, and the persistent form of each, of MPI-4.
+# All collectives that can be measured: the nonblocking ones of MPI-3, and their persistent forms of MPI-4.
 NONBLOCKING = (
     *FIVE,
     "ibarrier", "igather", "igatherv", "iscatter", "iscatterv", "iallgatherv", "ialltoallv", "ialltoallw",
@@ -31,14 +31,15 @@ NONBLOCKING = (
 COLLECTIVES = (*NONBLOCKING, *(f"{name[1:]}_init" for name in NONBLOCKING))
 
 LOADED = "CAMPAIGN_COLLECTIVES"
-"""Variable that names collectives, comma-separated, of which ReFrame makes tests beside the suites'; `all`: of all."""
+"""Environment variable: more collectives, comma-separated, of which ReFrame makes tests. `all` means all of them."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Target times of communication and of computation, ns, ascending; each with each is a point of the map.
+    """Target times of communication and of computation, in ns, ascending. Every pair of them is a point of the map.
 
-    name: the benchmark's name of it, or what one of a user's own is called where references of its points are kept.
+    name: the benchmark's name of the grid. A grid with a user's own times is named after them; references of its points
+    are kept under that name.
     """
 
     name: str
@@ -51,8 +52,11 @@ class Grid:
 
     @property
     def least_case_seconds(self) -> float:
-        """About what calibration and nine repetitions of all points take: of one, what is measured and its references
-        are twice both times at the most; a size is found within some eighteen tries."""
+        """An estimate of the time for calibration and nine repetitions of all points.
+
+        A repetition of a point, with its references, takes at most twice the sum of both times. Finding a size takes
+        about eighteen tries.
+        """
         axes = sum(self.comm_times_ns) + sum(self.comp_times_ns)
         points = sum(comm + comp for comm in self.comm_times_ns for comp in self.comp_times_ns)
         return 18e-9 * (points + axes) + 0.03 * self.points
@@ -62,14 +66,13 @@ _NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def nanoseconds(option: str, text: str, *, zero: bool = True) -> int:
-    """A duration as the benchmarks read it: a number and a unit, or 0 where that means something. Raises
-    CampaignError."""
+    """A duration as the benchmarks read it: a number and a unit, or 0 where `zero` allows it. Raises CampaignError."""
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(ns|us|ms|s)", text)
-    found = round(float(match[1]) * _NANOSECONDS[match[2]]) if match else 0
-    if found < 1 and not (zero and text == "0"):
+    time_ns = round(float(match[1]) * _NANOSECONDS[match[2]]) if match else 0
+    if time_ns < 1 and not (zero and text == "0"):
         none = "; 0 is measured in any case" if zero else ""
         raise CampaignError(f"{option} {text}: a time with a unit (ns, us, ms, s), such as 100us{none}")
-    return found
+    return time_ns
 
 
 def _square(name: str, first_ns: int, count: int) -> Grid:
@@ -79,34 +82,34 @@ def _square(name: str, first_ns: int, count: int) -> Grid:
 
 # As the benchmark has them (--grid).
 GRIDS: Mapping[str, Grid] = {
-    one.name: one
-    for one in (_square("smoke", 8_000_000, 3), _square("nightly", 1_000_000, 6), _square("full", 500_000, 12))
+    grid.name: grid
+    for grid in (_square("smoke", 8_000_000, 3), _square("nightly", 1_000_000, 6), _square("full", 500_000, 12))
 }
 
 
 def grid_with(name: str, comm_times_ns: Iterable[int] = (), comp_times_ns: Iterable[int] = ()) -> Grid:
-    """A grid, or one with times of a user's own instead of those of an axis, which may come in any order."""
+    """A grid. Times that are given, in any order, replace those of its axis."""
     grid = GRIDS[name]
     comm, comp = (tuple(sorted(set(times))) for times in (comm_times_ns, comp_times_ns))
     if not comm and not comp:
         return grid
     comm, comp = comm or grid.comm_times_ns, comp or grid.comp_times_ns
-    named = ("-".join(map(str, times)) for times in (comm, comp))
-    return Grid("comm_{}_comp_{}_ns".format(*named), comm, comp)
+    times_in_name = ("-".join(map(str, times)) for times in (comm, comp))
+    return Grid("comm_{}_comp_{}_ns".format(*times_in_name), comm, comp)
 
 
 @dataclass(frozen=True)
 class Suite:
     """grid: communication x computation times, where a run is given no others.
 
-    budget_seconds: wall time of the whole suite, 0 where only the repetitions bound it.
-    case_seconds, limit: what a ReFrame mode gives a case when it is started by hand: its budget, and its time limit.
-    toolchains, benchmarks, configurations, axes: what it measures where nothing else is asked for; of an axis that is
-    not there, the usual value.
-    leaves_out: the axis whose last values are left out where the budget has no room for them; empty where all of it is
-    measured, whatever it takes.
-    grows: takes longer than its budget where that leaves a case less than the grid's `least_case_seconds`: on more
-    cores there are more configurations, and each of their points has to be measured.
+    budget_seconds: wall time of the whole suite; 0 where only the repetitions bound it.
+    case_seconds, limit: budget and time limit that the ReFrame mode gives a case when ReFrame is started by hand.
+    toolchains, benchmarks, configurations, axes: what the suite measures where nothing else is asked for. An axis that
+    is not in `axes` has its usual value.
+    leaves_out: the axis whose last values are left out where the budget has no time for them; empty where every value
+    is measured, however long that takes.
+    grows: the suite may exceed its budget, so that each case gets the grid's `least_case_seconds`. More cores mean more
+    configurations, and each of their points has to be measured.
     """
 
     purpose: str
@@ -122,18 +125,18 @@ class Suite:
     grows: bool = False
 
     def values(self, axis: Axis) -> tuple[Value, ...]:
-        """Of an axis, those that it measures."""
+        """The values of an axis that the suite measures."""
         assert axis.usual is not None
         return self.axes.get(axis.name, (axis.usual,))
 
 
-def loaded(named: str) -> tuple[str, ...]:
-    """The collectives of which ReFrame makes tests: the suites', and what the variable `LOADED` names.
+def loaded(text: str) -> tuple[str, ...]:
+    """The collectives of which ReFrame makes tests: the suites', and those that `text`, the value of LOADED, names.
 
-    Not all of them each time: they would be hundreds, and take ReFrame several seconds to load.
-    Raises CampaignError for one that there is not.
+    Tests of all collectives would be hundreds, which take ReFrame several seconds to load.
+    Raises CampaignError for a name that is no collective.
     """
-    names = set(COLLECTIVES if named == "all" else filter(None, named.split(",")))
+    names = set(COLLECTIVES if text == "all" else filter(None, text.split(",")))
     unknown = sorted(names - set(COLLECTIVES))
     if unknown:
         raise CampaignError(f"{LOADED}: unknown {unknown[0]!r}; choose from all, {', '.join(COLLECTIVES)}")

@@ -1,4 +1,4 @@
-"""What is to be known of a benchmark to plan and to launch it."""
+"""What planning and launching need to know of a benchmark."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,8 +13,10 @@ from postprocess.families.family import Value
 
 @dataclass(frozen=True)
 class Question:
-    """A case that may be impossible for a reason that a benchmark knows. built: everything that Spack builds is there;
-    else another benchmark that it will build is not missed yet."""
+    """A case that may be impossible for a reason that its benchmark knows.
+
+    built: Spack has built everything. Before, a benchmark that Spack will build does not count as missing.
+    """
 
     toolchain: Toolchain
     parameters: Mapping[str, Value]
@@ -27,16 +29,17 @@ class Benchmark:
     """One benchmark.
 
     test: name of the ReFrame test of reframe/ that launches it.
-    choices: the axes that its cases differ in beside the configuration; of the others, they have the usual values.
-    configurations: those that it can be run in.
-    basic_of: the benchmark whose `basic` is measured before any of its cases, because they take their sizes and
-    references from it; itself, another one, or "" where there is none.
-    fixture: name of the test that measures its `basic`, where that is a fixture of `test`, which then only judges it.
-    share: of what a case of nbc_overlap has of the run's budget, what one of its own has.
-    fewest_ranks: that it makes sense with.
-    points: how many a case of it has on a grid; 0 where it has no map.
-    least_seconds: about what the fewest repetitions of a case's points take; 0 where nobody knows.
-    impossible: why it cannot run there; what configurations and axes know of themselves is asked before.
+    choices: the axes in which its cases differ, beside the configuration. Other axes have their usual values.
+    configurations: the configurations in which it can run.
+    basic_of: the benchmark whose `basic` is measured first, because the cases take their sizes and references from
+    it: the benchmark itself, another benchmark, or "" where the cases need no `basic`.
+    fixture: name of the test that measures its `basic`, where that is a fixture of `test`. Then `test` only judges
+    what the fixture measured.
+    share: the budget of a case relative to the budget of a case of nbc_overlap.
+    fewest_ranks: the smallest number of ranks that makes sense.
+    points: how many points a case has on a grid; 0 where the benchmark has no map.
+    least_seconds: an estimate of the time for the fewest repetitions of a case's points; 0 where it is not known.
+    impossible: why a case cannot run. Configurations and axes are asked for their own reasons first.
     """
 
     title: str

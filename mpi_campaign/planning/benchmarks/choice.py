@@ -1,4 +1,4 @@
-"""How an axis of cases is asked for on the command line, planned, given to ReFrame, and told to a program."""
+"""How values of an axis are asked for on the command line, planned, and handed to ReFrame and to a program."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,13 +12,15 @@ from mpi_campaign.planning import suites
 from postprocess.families.family import Axis, Value
 
 WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-"""Any text that is a value of an axis: it becomes part of the names of files."""
+"""A legal value of an axis that takes any word. The word becomes part of file names."""
 
 
 @dataclass(frozen=True)
 class Where:
-    """What a value of an axis is asked for with. programs: the folder of the toolchain's programs; None where what is
-    in it does not count yet."""
+    """The rest of a case for which a value of an axis is asked for.
+
+    programs: the folder of the toolchain's programs; None where they may not have been built yet.
+    """
 
     configuration: str
     toolchain: str
@@ -31,16 +33,16 @@ def _always_possible(_value: Value, _where: Where) -> Impossible | None:
 
 @dataclass(frozen=True)
 class Choice:
-    """An axis of which values can be asked for. An axis that has no entry of its own in `choices` has these defaults.
+    """An axis of which values can be asked for. An axis without an entry in `choices` has these defaults.
 
-    several: any number of its values can be asked for; else a run has one of them, which all of its cases have.
+    several: a run can have any number of values; else it has a single value, which all of its cases share.
     always: values that are measured whatever is asked for.
-    values: all that there are, each with what it is, where the axis itself does not know them.
-    tests, variable: of which of many values ReFrame makes tests, given what the environment variable of that name
-    holds; `variable` is empty where it makes tests of all of them.
-    told: from the option's name and a value, the words of a program's command line.
-    impossible: why a value cannot be had there.
-    about, metavar: of the option's help; without `about` it names the values.
+    values: the legal values, each with a description, where the axis itself does not list them.
+    tests, variable: `variable` is the environment variable that selects of which values ReFrame makes tests, and
+    `tests` returns those values from what the variable holds. `variable` is empty where ReFrame makes tests of all.
+    told: returns the words of a program's command line from the option's name and a value.
+    impossible: why a case cannot have a value; None where it can.
+    about, metavar: the option's help text and placeholder. Without `about` the help names the values.
     """
 
     axis: Axis
@@ -69,40 +71,40 @@ class Choice:
 
     @property
     def legal(self) -> Mapping[str, str]:
-        """All values that there are, each with what it is; empty where that is any text or number."""
+        """The legal values, each with a description; empty where any text or number is legal."""
         return self.values or self.axis.values
 
     @property
     def word(self) -> str:
-        """Its name without the unit: `test-interval` of test_interval_ns."""
+        """The name of the axis without its unit: `test-interval` for test_interval_ns."""
         return self.name.removesuffix(f"_{self.axis.unit}").replace("_", "-")
 
     @property
     def option(self) -> str:
-        """Of `campaign run`, and of the programs."""
+        """The option of `campaign run` and of the programs."""
         return f"--{self.word}"
 
     @property
     def plural(self) -> str:
-        """Of several values: `test_intervals`."""
+        """The name of several values: `test_intervals`."""
         name = self.word.replace("-", "_")
         return name if name.endswith("s") else f"{name}s"
 
     @property
     def key(self) -> str:
-        """Under which manifests keep what was asked for."""
+        """The key under which manifests keep what was asked for."""
         return self.plural if self.several else self.word.replace("-", "_")
 
     @property
     def by_session(self) -> bool:
-        """Whether a ReFrame session has one of its values, as a variable of the tests; else it is a parameter of them.
+        """Whether the axis is a variable of the ReFrame tests, with one value per session; else it is their parameter.
 
         ReFrame's command line can give a test's own parameters any values, but not those of the fixture `basic`.
         """
         return not self.several or (self.axis.of_basic and not self.legal)
 
     def read(self, text: str) -> Value:
-        """A value as a person types it. Raises CampaignError for what is none."""
+        """The value that a text stands for. Raises CampaignError for a text that is no value."""
         word = self.word.replace("-", " ")
         if self.legal:
             if text not in self.legal:
@@ -121,30 +123,30 @@ class Choice:
             raise CampaignError(f"{self.option} {text}: a {what}") from None
 
     def values_of(self, asked: Sequence[str], suites_own: Sequence[Value]) -> tuple[Value, ...]:
-        """What is measured: the values that were asked for, else the suite's; numbers in their order."""
-        wanted = [self.read(text) for text in asked] or suites_own
-        found = dict.fromkeys([*self.always, *wanted])
-        return tuple(found if self.axis.kind == "text" else sorted(found))
+        """The values to measure: those that were asked for, else the suite's. Numbers are sorted."""
+        read_values = [self.read(text) for text in asked] or suites_own
+        measured = dict.fromkeys([*self.always, *read_values])
+        return tuple(measured if self.axis.kind == "text" else sorted(measured))
 
-    def loaded(self, named: str) -> tuple[Value, ...]:
-        """The values of which ReFrame makes tests, where `variable` holds this; the usual one where there are any
-        number of them."""
+    def loaded(self, text: str) -> tuple[Value, ...]:
+        """The values of which ReFrame makes tests when `variable` holds this text; the usual value where any text or
+        number is legal."""
         if self.tests is not None:
-            return tuple(self.tests(named))
+            return tuple(self.tests(text))
         return tuple(self.legal) or (self.usual,)
 
     def loading(self, asked: Sequence[Value]) -> dict[str, str]:
-        """The environment variable with which ReFrame makes tests of what was asked for; nothing where it does so
-        without."""
+        """The environment variable that makes ReFrame create tests of the values that were asked for; empty where
+        ReFrame needs none."""
         unusual = ",".join(str(value) for value in asked if self.variable and value not in self.loaded(""))
         return {self.variable: unusual} if unusual else {}
 
     def words(self, value: Value) -> list[str]:
-        """The words that tell a program its value."""
+        """The words of a program's command line that set the value."""
         return list(self.told(self.option, value) if self.told else (self.option, f"{value}{self.axis.unit}"))
 
     def help(self) -> str:
-        """Of its option."""
+        """The help text of the option."""
         about = self.about or (f"One of {', '.join(self.legal)}." if self.legal else f"{self.axis.title}.")
         default = "" if self.always else " Default: the suite's."
         return f"{about} May be repeated.{default}" if self.several else about

@@ -1,6 +1,6 @@
-"""What is known of single axes beside what `Choice` takes for granted: entries by the axis's name.
+"""Axes that differ from the defaults of `Choice`: entries by the name of the axis.
 
-An axis that has none here is asked for, planned and told to programs all the same.
+An axis without an entry works too, with the defaults.
 """
 
 from collections.abc import Mapping
@@ -14,15 +14,15 @@ from postprocess.families import axes
 
 
 def _lacks_function(collective: str, where: Where) -> Impossible | None:
-    """Which functions a library lacks is known from when the benchmarks have been built with it."""
+    """Why a collective cannot be measured. What a library lacks is known after the benchmarks were built with it."""
     function = builds.mpi_function(collective)
     lacking = where.programs is not None and function in builds.missing_functions(where.programs)
     return Impossible(f"{where.toolchain} has no {function}") if lacking else None
 
 
-def _tests_alone(every_ns: int, where: Where) -> Impossible | None:
+def _cannot_test(interval_ns: int, where: Where) -> Impossible | None:
     reason = CONFIGURATIONS[where.configuration].without_tests
-    return Impossible(reason) if every_ns and reason else None
+    return Impossible(reason) if interval_ns and reason else None
 
 
 _ENTRIES = (
@@ -37,15 +37,15 @@ _ENTRIES = (
     Choice(
         axes.TEST_INTERVAL,
         always=(0,),
-        told=lambda option, every: (option, f"{every}ns") if every else (),
-        impossible=_tests_alone,
+        told=lambda option, interval_ns: (option, f"{interval_ns}ns") if interval_ns else (),
+        impossible=_cannot_test,
         about="Also measure with MPI_Test called this often while computing, e.g. 100us.",
         metavar="DURATION",
     ),
     Choice(axes.CACHE, several=False, about="Buffers of messages: warm or cold."),
 )
 
-OWN: Mapping[str, Choice] = {one.name: one for one in _ENTRIES}
+OWN: Mapping[str, Choice] = {entry.name: entry for entry in _ENTRIES}
 
 
 def of_family(family: str) -> tuple[Choice, ...]:

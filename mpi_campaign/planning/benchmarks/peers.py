@@ -1,4 +1,4 @@
-"""Other benchmarks beside ours: they take the sizes that `basic` of nbc_overlap found."""
+"""Other benchmarks beside ours. They take the sizes that `basic` of nbc_overlap found."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -12,15 +12,15 @@ from postprocess.families import axes
 
 
 def _lacks_program(name: str, question: Question) -> Impossible | None:
-    """Why it cannot run; None where it can, or where that is not known yet."""
+    """Why a benchmark cannot run; None where it can, or where that is not known before the build."""
     toolchain, parameters = question.toolchain, question.parameters
     if not axes.CACHE.is_usual(parameters[axes.CACHE.name]):
         return Impossible(f"{peers.PEERS[name].title}: caches are warm there")
     if not question.built and peers.is_to_be_built(name, toolchain.spack):
         return None
     collective, prefix = str(parameters[axes.COLLECTIVE.name]), Path(toolchain.prefix)
-    found = peers.find(name, collective, toolchain.family, prefix, question.peer_prefixes, toolchain.spack)
-    return Impossible(found) if isinstance(found, str) else None
+    program_or_reason = peers.find(name, collective, toolchain.family, prefix, question.peer_prefixes, toolchain.spack)
+    return Impossible(program_or_reason) if isinstance(program_or_reason, str) else None
 
 
 PEERS: Mapping[str, Benchmark] = {

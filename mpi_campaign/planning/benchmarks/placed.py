@@ -1,4 +1,4 @@
-"""The axes whose values come from how the ranks of a case are placed: every case has them."""
+"""The axes whose values follow from the placement of a case's ranks. Every case has them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from postprocess.families.family import Value
 
 @dataclass(frozen=True)
 class Placed:
-    """count: what a placement has of it.
-    if_several: cases have that number only where a run has several of them, and the usual value in any other run.
+    """count: returns the value of the axis that a placement has.
+    if_several: cases have that value only in a run whose placements differ in it; else they have the usual value.
     """
 
     choice: Choice
@@ -20,16 +20,16 @@ class Placed:
     if_several: bool = False
 
     def value(self, placement: Placement, placements: Sequence[Placement]) -> Value:
-        """The value that cases on one of a run's placements have."""
-        several = len({self.count(one) for one in placements}) > 1
+        """The value that cases on `placement` have in a run with these placements."""
+        several = len({self.count(other) for other in placements}) > 1
         return self.choice.usual if self.if_several and not several else self.count(placement)
 
 
 _ENTRIES = (Placed(Choice(axes.CORES_PER_RANK), lambda placement: placement.threads_per_rank, if_several=True),)
 
-PLACED: Mapping[str, Placed] = {one.choice.name: one for one in _ENTRIES}
+PLACED: Mapping[str, Placed] = {entry.choice.name: entry for entry in _ENTRIES}
 
 
 def values_of(placement: Placement, placements: Sequence[Placement]) -> dict[str, Value]:
-    """By axis, the value that cases on one of a run's placements have."""
-    return {name: one.value(placement, placements) for name, one in PLACED.items()}
+    """The values, by axis, that cases on `placement` have in a run with these placements."""
+    return {name: axis.value(placement, placements) for name, axis in PLACED.items()}

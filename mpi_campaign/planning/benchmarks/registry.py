@@ -1,4 +1,4 @@
-"""All benchmarks, a line each, and all axes of their cases."""
+"""All benchmarks, and all axes of their cases."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,22 +17,24 @@ BENCHMARKS: dict[str, Benchmark] = {
     **PEERS,
 }
 USUAL_BENCHMARK = "nbc_overlap"
-"""The one whose cases are named without it."""
+"""The benchmark whose name is left out of the names of its cases."""
 
-CHOICES: Mapping[str, Choice] = {choice.name: choice for one in BENCHMARKS.values() for choice in one.choices}
+CHOICES: Mapping[str, Choice] = {
+    choice.name: choice for benchmark in BENCHMARKS.values() for choice in benchmark.choices
+}
 """Every axis that can be asked for."""
 
-_ALL: Mapping[str, Choice] = {**CHOICES, **{name: one.choice for name, one in PLACED.items()}}
+_ALL: Mapping[str, Choice] = {**CHOICES, **{name: entry.choice for name, entry in PLACED.items()}}
 
 AXES: Mapping[str, Axis] = {name: choice.axis for name, choice in _ALL.items()}
 """Every axis of a case, in the order of words and of file names."""
 
 BY_SESSION: Mapping[str, Choice] = {name: choice for name, choice in _ALL.items() if choice.by_session}
-"""Those of which a ReFrame session has one value."""
+"""The axes that have a single value per ReFrame session."""
 
 
 def values_of(suite: str, choice: Choice, asked: Mapping[str, Sequence[str]]) -> tuple[Value, ...]:
-    """The values of an axis that are measured: those that were asked for, else the suite's."""
+    """The values of an axis to measure: those that were asked for, else the suite's."""
     return choice.values_of(asked.get(choice.name, ()), suites.SUITES[suite].values(choice.axis))
 
 
@@ -43,16 +45,18 @@ def loading(asked: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 def with_axis(name: str) -> list[str]:
     """The benchmarks that have an axis."""
-    return [benchmark for benchmark, one in BENCHMARKS.items() if one.has(name)]
+    return [benchmark for benchmark, entry in BENCHMARKS.items() if entry.has(name)]
 
 
 def suites_of(benchmark: str, configuration: str, parameters: Mapping[str, Value]) -> set[str]:
-    """The suites that a case belongs to. Of axes that have any number of values, each belongs to all of them."""
-    told = [one for name, one in CHOICES.items() if one.legal and not one.by_session and name in parameters]
+    """The suites that a case belongs to. Axes that any text or number is a value of do not count."""
+    limited = [
+        choice for axis, choice in CHOICES.items() if choice.legal and not choice.by_session and axis in parameters
+    ]
     return {
         name
-        for name, one in suites.SUITES.items()
-        if benchmark in one.benchmarks
-        and configuration in one.configurations
-        and all(parameters[choice.name] in one.values(choice.axis) for choice in told)
+        for name, suite in suites.SUITES.items()
+        if benchmark in suite.benchmarks
+        and configuration in suite.configurations
+        and all(parameters[choice.name] in suite.values(choice.axis) for choice in limited)
     }
