@@ -1,4 +1,4 @@
-"""One ReFrame session: its command line, its life under the guard, and what it said about each test."""
+"""One ReFrame session: its command line, its run under the guard, and its report on each test."""
 
 import json
 import re
@@ -21,7 +21,7 @@ EVENT = re.compile(
 
 @dataclass(frozen=True)
 class Event:
-    """A test began (RUN) or ended (OK, FAIL, SKIP). `test` is ReFrame's display name, parameters and all."""
+    """A test began (RUN) or ended (OK, FAIL, SKIP). `test` is ReFrame's display name, parameters included."""
 
     what: str
     test: str
@@ -30,18 +30,18 @@ class Event:
 
     @property
     def name(self) -> str:
-        """The test's, without its parameters."""
+        """The name of the test, without its parameters."""
         return self.test.partition(" ")[0]
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The test's and its fixtures', by name."""
+        """The parameters of the test and of its fixtures, by name."""
         return dict(re.findall(r"%(?:\w+\.)*(\w+)=(\S+)", self.test))
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the session's report says of one test: fail_reason is empty unless it failed."""
+    """The entry of one test in the session's report. `fail_reason` is empty unless the test failed."""
 
     stem: str
     environment: str
@@ -66,10 +66,10 @@ class Session:
 
     @property
     def complaint(self) -> str:
-        """What ReFrame found wrong: its first reason or error, else the last thing it said."""
-        said = [line.strip() for line in self.output if line.strip()]
-        errors = [line for line in said if re.search(r"Reason:|\berror\b", line, re.IGNORECASE)]
-        return (errors or said[-1:] or ["nothing was said"])[0]
+        """ReFrame's first reason or error, else the last line of its output."""
+        lines = [line.strip() for line in self.output if line.strip()]
+        errors = [line for line in lines if re.search(r"Reason:|\berror\b", line, re.IGNORECASE)]
+        return (errors or lines[-1:] or ["nothing was said"])[0]
 
 
 def command(
@@ -85,11 +85,11 @@ def command(
     parameters: Mapping[str, str] = MappingProxyType({}),
     loading: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
-    """The ReFrame command line of a session; it works as well when it is typed.
+    """The ReFrame command line of a session. It also works when a person types it.
 
     folder: where the session stages, writes its report and its JUnit file.  tests: pattern of display names.
-    policy: serial for everything that is timed.  parameters: values that a test's parameter takes instead of its own.
-    loading: environment variables without which ReFrame does not make the tests.
+    policy: serial for everything that is timed.  parameters: values that replace those of a test's parameter.
+    loading: environment variables that ReFrame needs to make the tests.
     """
     variables_of_ours = [*(f"{name}={value}" for name, value in loading.items()), *environ.assignment()]
     return [
@@ -117,15 +117,18 @@ def command(
 
 
 def pattern(test: str, axes: Mapping[str, Sequence[object]]) -> str:
-    """Of display names: tests of this name whose parameters, their own or their fixtures', have one of these values."""
+    """A pattern of display names. It matches tests of this name whose parameters have one of these values.
+
+    Parameters of their fixtures count too.
+    """
     having = (f"(?=.*%([^%]*[.])?{axis}=({'|'.join(map(str, values))})(%|$))" for axis, values in axes.items())
     return f"^{test}(?=%|$){''.join(having)}"
 
 
 def run(words: list[str], on_event: Callable[[Event], None], on_tick: Callable[[], None]) -> Session:
-    """Run ReFrame under the guard, telling events as they come and a tick in between.
+    """Run ReFrame under the guard. Calls on_event for each event, and on_tick in between.
 
-    Ctrl-C and SIGTERM end it: ReFrame is interrupted, its jobs die, what is on disk stays.
+    Ctrl-C and SIGTERM interrupt ReFrame: its jobs die, what is on disk stays.
     """
 
     def on_line(line: str) -> None:
@@ -164,7 +167,7 @@ def _outcomes(document: dict[str, object]) -> Iterator[Outcome]:
 
 
 def _one_line(reason: str) -> str:
-    """Several references that were missed are a line each in ReFrame's words, below an empty one."""
+    """A reason of ReFrame in one line. It has a line for each missed reference, after an empty line."""
     lines = [line.strip() for line in reason.splitlines() if line.strip()]
     ends = [" " if line.endswith(":") else "; " for line in lines[:-1]]
     return "".join(line + end for line, end in zip(lines, [*ends, ""], strict=False))

@@ -42,6 +42,7 @@ from mpi_campaign.this_machine import host, machine
 from mpi_campaign.toolchains import builds, peers, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack import installed, matrix
+from postprocess.drawing.text import plural
 from postprocess.families.family import Value
 from postprocess.records import host_limits
 
@@ -50,7 +51,7 @@ SETUP_STEPS = 3
 
 
 class Campaign:
-    """One invocation of `campaign run`; with `resume`, one that goes on with an interrupted run."""
+    """One invocation of `campaign run`. With `resume`, it goes on with that interrupted run."""
 
     def __init__(self, options: Options, output: Path, words: list[str], resume: RunFolder | None = None) -> None:
         self.options = options
@@ -62,16 +63,18 @@ class Campaign:
         self.later = ""
 
     def run(self, *, dry_run: bool) -> int:
-        """All of it. Returns the exit code. Raises CampaignError where nothing could run."""
+        """Do the whole run. Returns the exit code. Raises CampaignError where nothing can run."""
         check(self.options)
         environ.let(self.options.environment, {})
         self.progress.step("looking at this machine")
         compiler = machine.compiler()
         placed = place(self.options)
-        threads = ", ".join(f"{one.threads_per_rank}{' (oversubscribed)' * one.oversubscribed}" for one in placed)
+        threads = ", ".join(
+            f"{placement.threads_per_rank}{' (oversubscribed)' * placement.oversubscribed}" for placement in placed
+        )
         ranks = self.options.ranks
         self._say(
-            f"{machine.cpu_model()}, {machine.cores().physical} cores; {ranks} rank{'s' * (ranks != 1)} x {threads} "
+            f"{machine.cpu_model()}, {machine.cores().physical} cores; {plural(ranks, 'rank')} x {threads} "
             f"computing threads; {compiler}"
         )
         limited = _limits(placed)
@@ -82,7 +85,7 @@ class Campaign:
         peers.provide(list(benchmarks_of(self.options)), resolved, self._say)
         network, notes = choose_network(self.options)
         environ.let(self.options.environment, known_systems.load(self.options.system).partition(network).let_in())
-        self._say(f"{', '.join(one.toolchain for one in resolved)}; network {network}")
+        self._say(f"{', '.join(toolchain.toolchain for toolchain in resolved)}; network {network}")
         for line in environ.summary(environ.kept_out(), environ.let_in()):
             self._say(line)
         plan = make_plan(self.options, resolved, network, *placed, built=False)
@@ -107,7 +110,7 @@ class Campaign:
                     )
                 with run_folders.growing(folder):
                     return self._measure(folder, plan, resolved, notes)
-        except KeyboardInterrupt:  # once more, while what the first one ended was put away
+        except KeyboardInterrupt:  # a second interrupt, while the results of the first were archived
             if not run_folders.has_manifest(folder.path):
                 raise
             self.progress.line(f"interrupted, what was measured is kept: {run_folders.resume_words(folder)}")
@@ -122,7 +125,7 @@ class Campaign:
             return EXIT_FAILED
 
     def build(self) -> int:
-        """Find the toolchains and build the benchmarks with them, measure nothing. Returns the exit code.
+        """Find the toolchains and build the benchmarks with them. Measures nothing. Returns the exit code.
 
         Raises CampaignError where nothing can be built.
         """
@@ -142,7 +145,11 @@ class Campaign:
             watch = Watch(self.progress, plan, folder, on_end=lambda: None)
             try:
                 session = self._build(folder, plan, watch, resolved)
-                failed = [one for one in reframe_session.outcomes(folder.session / run_folders.REPORT) if one.failed]
+                failed = [
+                    outcome
+                    for outcome in reframe_session.outcomes(folder.session / run_folders.REPORT)
+                    if outcome.failed
+                ]
                 for one in failed:
                     self.progress.line(f"FAIL {one.environment}: {build_error(one)}")
             finally:
@@ -180,7 +187,7 @@ class Campaign:
         policy: str,
         **given: dict[str, str],
     ) -> list[str]:
-        """ReFrame's command line, all but what it is to do."""
+        """ReFrame's command line, without the option that says what to do with the tests."""
         return reframe_session.command(
             settings=known_systems.SYSTEMS / self.options.system / "settings.py",
             folder=folder.session,
@@ -194,11 +201,14 @@ class Campaign:
         )
 
     def _build(self, folder: RunFolder, plan: Plan, watch: Watch, resolved: Sequence[Toolchain]) -> Session:
-        """All builds, several at once, before anything is measured. One that fails is told when its cases are; another
-        benchmark that Spack could not build is told here, since the build of ours is good without it."""
-        all_ = dict.fromkeys(case.environment for case in plan.to_measure)
-        words = [*self._session(folder, plan, all_, tests="^build_benchmarks", policy="async"), "--run"]
-        by_spack = [(one.toolchain, one.spack) for one in resolved if one.spack is not None]
+        """Do all builds, several at once, before anything is measured.
+
+        A failed build of our benchmarks is reported with its cases. If Spack could not build another benchmark, this
+        prints why, since our own build is good without it.
+        """
+        environments = dict.fromkeys(case.environment for case in plan.to_measure)
+        words = [*self._session(folder, plan, environments, tests="^build_benchmarks", policy="async"), "--run"]
+        by_spack = [(toolchain.toolchain, toolchain.spack) for toolchain in resolved if toolchain.spack is not None]
         before = {name: installed.failed(build) for name, build in by_spack}
         session = reframe_session.run(words, watch.on_event, watch.on_tick)
         for name, build in by_spack:
@@ -208,7 +218,7 @@ class Campaign:
         return session
 
     def _command(self, folder: RunFolder, plan: Plan, turn: Round | None = None) -> list[str]:
-        """The command line that measures one round of the plan, or the first."""
+        """The command line that measures a round of the plan, by default the first."""
         turn = turn or plan.rounds[0]
         variables = {
             "ranks": str(plan.options.ranks),
@@ -231,30 +241,35 @@ class Campaign:
             "sizes_from": str(folder.session / same_sizes.FOLDER) if given_sizes else "",
         }
         variables |= {name: value for name, value in unusual.items() if value}
-        for name, choice in BY_SESSION.items():  # what every case of the run has is told, be it the usual value
+        for (
+            name,
+            choice,
+        ) in BY_SESSION.items():  # an axis with a single value per run is always set, even to its usual value
             if not choice.several or turn.axes[name] != choice.usual:
                 variables[name] = str(turn.axes[name])
         tests, parameters = [], {}
         for name, benchmark in benchmarks_of(self.options).items():
-            wanted = [
+            to_measure = [
                 case
                 for case in plan.cases
                 if case.benchmark == name and case.stem not in plan.skipped and turn.has(case)
             ]
-            if not wanted:
+            if not to_measure:
                 continue
-            # Without what is skipped everywhere: ReFrame would measure its fixtures before it skips it.
-            measured = {case.configuration for case in wanted}
+            # Configurations of which every case is skipped are left out: ReFrame would measure their fixtures first.
+            measured = {case.configuration for case in to_measure}
             configurations = configurations_of(self.options, benchmark)
-            axes: dict[str, list[Value]] = {"configuration": [one for one in configurations if one in measured]}
+            axes: dict[str, list[Value]] = {
+                "configuration": [configuration for configuration in configurations if configuration in measured]
+            }
             for choice in benchmark.choices:
                 if choice.by_session:
                     continue
-                there = {case.parameters[choice.name] for case in wanted}
-                values = [value for value in axes_of(self.options, benchmark)[choice.name] if value in there]
+                planned_values = {case.parameters[choice.name] for case in to_measure}
+                values = [value for value in axes_of(self.options, benchmark)[choice.name] if value in planned_values]
                 if choice.legal:
                     axes[choice.name] = values
-                elif values != [choice.usual]:  # any number of them: ReFrame makes tests of those asked for
+                elif values != [choice.usual]:  # any value is legal: ReFrame makes tests of those asked for
                     parameters[f"{benchmark.test}.{choice.name}"] = ",".join(map(str, values))
             tests.append(reframe_session.pattern(benchmark.test, axes))
         return self._session(
@@ -281,7 +296,7 @@ class Campaign:
             raise CampaignError(f"ReFrame's dry run ended with {session.exit_code}: {session.complaint}")
         launches, seconds = len(plan.to_measure), plan.expected_measuring_seconds
         time = f" in about {duration(seconds)}" if seconds else ""
-        self._say(f"dry run: {launches} case{'s' * (launches != 1)} would be measured{time}; nothing was")
+        self._say(f"dry run: {plural(launches, 'case')} would be measured{time}; nothing was")
         return EXIT_GOOD
 
     def _measure(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]) -> int:
@@ -289,7 +304,7 @@ class Campaign:
         manifest["cases"] = list(results(folder, plan, []))
         run_folders.write_manifest(folder, manifest)
         keep_sources(folder, resolved)
-        folder.session.mkdir(parents=True, exist_ok=True)  # of another clone's run that is resumed, there is none
+        folder.session.mkdir(parents=True, exist_ok=True)  # missing where a run of another clone is resumed
         facts = {name: manifest[name] for name in ("run", "system", "suite", "campaign", "environment")}
         files.write_atomically(folder.session / "metadata.json", json.dumps(facts) + "\n")
         watch = Watch(self.progress, plan, folder, on_end=lambda: run_folders.harvest(folder))
@@ -305,10 +320,10 @@ class Campaign:
         launches = len(plan.to_measure)
         numbers = {BENCHMARKS[case.benchmark].points(plan.grid) for case in plan.to_measure}
         points = numbers.pop() if len(numbers) == 1 else 0
-        cells = f" of {points} point{'s' * (points != 1)}" if points else ""
+        cells = f" of {plural(points, 'point')}" if points else ""
         seconds = plan.expected_measuring_seconds
         time = f", about {duration(seconds)}" if seconds else ""
-        self.progress.step(f"measuring {launches} case{'s' * (launches != 1)}{cells}{time}")
+        self.progress.step(f"measuring {plural(launches, 'case')}{cells}{time}")
         self._say(str(manifest["reframe_command"]))
         outcomes: list[Outcome] = []
         interrupted = False
@@ -326,8 +341,8 @@ class Campaign:
             for name in run_folders.SESSION_FILES:
                 (folder.session / name).unlink(missing_ok=True)
             session = reframe_session.run(words, watch.on_event, watch.on_tick)
-            said = reframe_session.outcomes(folder.session / run_folders.REPORT)
-            outcomes += said
+            of_session = reframe_session.outcomes(folder.session / run_folders.REPORT)
+            outcomes += of_session
             manifest["sessions"].append(
                 {
                     "began_utc": began,
@@ -341,46 +356,46 @@ class Campaign:
             run_folders.harvest(folder)
             run_folders.keep_session(folder, len(manifest["sessions"]))
             interrupted = session.interrupted
-            if interrupted or self._broken(session, said):
+            if interrupted or self._broken(session, of_session):
                 break
         manifest["cases"] = list(results(folder, plan, outcomes, interrupted=interrupted))
         manifest["finished_utc"] = run_folders.now_utc()
         return self._close(folder, manifest, interrupted=interrupted)
 
     def _plan_again(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], manifest: dict[str, Any]) -> Plan:
-        """The plan as it is when the builds have told which collectives each library lacks.
+        """The plan after the builds, which show what collectives each library lacks.
 
-        Raises CampaignError where nothing is left of it; then it was no run, and leaves nothing.
+        Raises CampaignError where no case is left. A new run then leaves no folder behind.
         """
         try:
-            found = make_plan(self.options, resolved, plan.network, *plan.placements)
+            new_plan = make_plan(self.options, resolved, plan.network, *plan.placements)
         except CampaignError:
             if not self.resume:
                 for gone in (folder.partial, folder.session):
                     shutil.rmtree(gone, ignore_errors=True)
             raise
-        reasons = dict.fromkeys(reason for stem, reason in found.skipped.items() if stem not in plan.skipped)
+        reasons = dict.fromkeys(reason for stem, reason in new_plan.skipped.items() if stem not in plan.skipped)
         notes = [f"skipped: {reason}" for reason in reasons]
         for note in notes:
             self._say(note)
         manifest["notes"] += notes
-        manifest["case_budget_seconds"] = found.case_budget_seconds
-        manifest["reframe_command"] = reframe_session.typed([*self._command(folder, found), "--run"])
-        manifest["cases"] = list(results(folder, found, []))
+        manifest["case_budget_seconds"] = new_plan.case_budget_seconds
+        manifest["reframe_command"] = reframe_session.typed([*self._command(folder, new_plan), "--run"])
+        manifest["cases"] = list(results(folder, new_plan, []))
         run_folders.write_manifest(folder, manifest)
-        return found
+        return new_plan
 
     def _manifest(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]) -> dict[str, Any]:
         before = run_folders.read_manifest(folder) if self.resume else {}
         kept = ("started_utc", "later_run", "command_line", "campaign", "host", "environment")
         began: dict[str, Any] = {name: before[name] for name in kept if name in before}
         now = self._provenance()
-        told_before = ("campaign", "host", "environment")
-        moved = [name for name in told_before if name in began and _is_another(name, began[name], now[name])]
+        compared = ("campaign", "host", "environment")
+        moved = [name for name in compared if name in began and _is_another(name, began[name], now[name])]
         if moved:
             notes = [*notes, f"resumed with another {' and another '.join(moved)}: see the sessions"]
-        told = map(str, before.get("notes") or [])  # what was measured before was measured under what they say
-        notes = list(dict.fromkeys([*told, *notes]))
+        notes_before = map(str, before.get("notes") or [])  # they apply to what was measured before
+        notes = list(dict.fromkeys([*notes_before, *notes]))
         return {
             "schema": "mpi-campaign.manifest",
             "schema_version": MANIFEST_VERSION,
@@ -389,12 +404,12 @@ class Campaign:
             "suite": self.options.suite,
             "status": "incomplete",
             "started_utc": run_folders.now_utc(),
-            "later_run": self.later,  # which was there already: the clock was set back
+            "later_run": self.later,  # not empty: the clock was set back
             "finished_utc": None,
             **now,
             "reframe_command": reframe_session.typed([*self._command(folder, plan), "--run"]),
             "options": self.options.as_dict(),
-            "toolchains": [{**asdict(one), "environment": one.environment} for one in resolved],
+            "toolchains": [{**asdict(toolchain), "environment": toolchain.environment} for toolchain in resolved],
             "case_budget_seconds": plan.case_budget_seconds,
             "cases": [],
             "sessions": before.get("sessions", []),
@@ -403,7 +418,7 @@ class Campaign:
         }
 
     def _provenance(self) -> dict[str, Any]:
-        """What one session of a run was made with; a resumed run has several."""
+        """The command line, campaign, host and environment of one session. A resumed run has several sessions."""
         git = machine.git_state()
         campaign = {"version": __version__, "commit": git.commit, "dirty": git.dirty}
         if git.why_unknown:
@@ -415,9 +430,9 @@ class Campaign:
             "environment": environ.as_recorded(),
         }
 
-    def _broken(self, session: Session, said: list[Outcome]) -> bool:
+    def _broken(self, session: Session, outcomes: list[Outcome]) -> bool:
         """Whether ReFrame itself failed, rather than a test."""
-        if session.exit_code == 0 or said or session.interrupted:
+        if session.exit_code == 0 or outcomes or session.interrupted:
             return False
         self._say(f"ReFrame ended with {session.exit_code}: {session.complaint}")
         return True
@@ -426,7 +441,7 @@ class Campaign:
         from mpi_campaign.archive import rendering  # noqa: PLC0415 - pandas and matplotlib take a second to load
         from postprocess.families import registry  # noqa: PLC0415 - likewise
 
-        # A few seconds, and then everything is in its place: an interrupt here would only leave it half told.
+        # This takes a few seconds. An interrupt would leave an archive with half of its files.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         self.progress.step("archiving")
@@ -468,13 +483,13 @@ class Campaign:
 
 
 def _limits(placed: Sequence[Placement]) -> list[str]:
-    """What the limits of this machine mean for ranks that are placed so, where that is not good."""
-    cores = min(max(one.cores_per_node for one in placed), machine.cores().physical)
-    return host.notes(host.findings(machine.limits(), cores, max(one.ranks_per_node for one in placed)))
+    """Warnings about limits of this machine that disturb ranks with these placements, a line each."""
+    cores = min(max(placement.cores_per_node for placement in placed), machine.cores().physical)
+    return host.notes(host.findings(machine.limits(), cores, max(placement.ranks_per_node for placement in placed)))
 
 
 def _is_another(part: str, before: Any, now: Mapping[str, Any]) -> bool:
-    """Whether a part of a manifest is not as it was."""
+    """Whether a part of a manifest differs from what the run began with."""
     if part != "host" or not isinstance(before, dict):
         return bool(before != now)
     known, still = host_limits.known_in_both(before, now)
@@ -482,28 +497,32 @@ def _is_another(part: str, before: Any, now: Mapping[str, Any]) -> bool:
 
 
 def _all_built(resolved: list[Toolchain]) -> bool:
-    """Whether nothing is left to build. An installed library may have changed in its place: with it, CMake looks."""
-    by_spack = [one.spack for one in resolved if one.spack]
-    by_hand = [one for one in resolved if not one.spack]
+    """Whether nothing is left to build. Installed libraries always need a look of CMake: they may have changed."""
+    by_spack = [toolchain.spack for toolchain in resolved if toolchain.spack]
+    by_hand = [toolchain for toolchain in resolved if not toolchain.spack]
     sources = builds.fingerprint()
     return not any(installed.to_install(one, sources) for one in by_spack) and all(
-        one.provider == "wheels" and builds.is_built(one) for one in by_hand
+        toolchain.provider == "wheels" and builds.is_built(toolchain) for toolchain in by_hand
     )
 
 
 def keep_sources(folder: RunFolder, resolved: list[Toolchain]) -> None:
-    """The system's description, unless every clone has it, and what Spack builds a run's toolchains from go into the
-    archive with it."""
+    """Archive what a run was made from: the system's description, unless every clone has it, and the files from which
+    Spack builds the toolchains."""
     kept = folder.partial / provenance.SYSTEM_FOLDER
     if folder.system != Options.system:
         kept.mkdir(exist_ok=True)
         shutil.copyfile(known_systems.SYSTEMS / folder.system / "settings.py", kept / "settings.py")
-    for one in resolved:
-        if one.spack is not None:
+    for toolchain in resolved:
+        if toolchain.spack is not None:
             (folder.partial / provenance.SPACK_FOLDER).mkdir(exist_ok=True)
-            shutil.copyfile(one.spack.folder / "spack.lock", folder.partial / provenance.lock_of(one.environment))
-            shutil.copyfile(one.spack.folder / "spack.yaml", folder.partial / provenance.manifest_of(one.environment))
-    if any(one.spack for one in resolved):
+            shutil.copyfile(
+                toolchain.spack.folder / "spack.lock", folder.partial / provenance.lock_of(toolchain.environment)
+            )
+            shutil.copyfile(
+                toolchain.spack.folder / "spack.yaml", folder.partial / provenance.manifest_of(toolchain.environment)
+            )
+    if any(toolchain.spack for toolchain in resolved):
         (kept / "spack").mkdir(parents=True, exist_ok=True)
         for path in matrix.scope_of(folder.system).glob("*.yaml"):
             shutil.copyfile(path, kept / "spack" / path.name)

@@ -1,4 +1,4 @@
-"""Which sizes a launch takes over instead of calibrating them: launches that are to be compared do the same work."""
+"""Sizes that a launch takes over instead of calibrating them, so that launches to be compared do the same work."""
 
 import shutil
 from dataclasses import replace
@@ -14,11 +14,11 @@ SUFFIX = run_folders.RECORD_FILES[run_folders.SIZES]
 
 
 def hand_over(folder: RunFolder, plan: Plan, turn: Round, of: RunFolder | None) -> list[Case]:
-    """Put the sizes that the launches of a round take over into the session's folder for them.
+    """Copy the sizes that the launches of a round take over into the session's folder for sizes.
 
-    Those of the run `of`, where that is given: of the same case, or else of the same case of another toolchain. Those
-    of the case's first launch; or, where sides take turns, of the first toolchain's that has it. Returns the cases for
-    which there are none: they are calibrated.
+    of: a run whose sizes are taken over: those of the same case, else those of the same case of another toolchain.
+    Without `of`, a case takes over the sizes of its first launch. Where sides take turns, it takes those of the first
+    toolchain that measured the case. Returns the cases without sizes to take over: they are calibrated.
     """
     target = folder.session / FOLDER
     target.mkdir(exist_ok=True)

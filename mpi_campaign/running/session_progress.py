@@ -1,4 +1,4 @@
-"""Follows a ReFrame session: what runs, how far it is, how long still."""
+"""Follow a ReFrame session: what runs, how far it is, how long it still takes."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ BUILDS = {"RUN": "building for", "OK": "built for", "FAIL": "BUILD FAILED for", 
 
 
 class Watch:
-    """Follows the session's events and tells where it is."""
+    """Follows the session's events and shows its progress."""
 
     def __init__(self, progress: Progress, plan: Plan, folder: RunFolder, on_end: Callable[[], object]) -> None:
         self.progress = progress
@@ -28,11 +28,11 @@ class Watch:
         self.plan = plan
         self.countdown = Countdown(len(plan.to_measure), plan.expected_measuring_seconds)
         self.running: Case | None = None
-        self.launched = 0.0  # Unix time; a record that is older is of the launch before
+        self.launched = 0.0  # Unix time; an older record belongs to the launch before
 
     def _case(self, event: Event) -> Case | None:
-        """The launch that an event is about; None for a build, or for `basic` judged after its fixture measured it, or
-        taken over from an earlier session."""
+        """The case that an event's launch measures; None where nothing is launched: a build, a `basic` that its fixture
+        has measured, or one that an earlier session has."""
         for case in self.cases:
             if (case.launched_by, case.environment) == (event.name, event.environment) and self.turn.has(case):
                 values = case.as_dict()
@@ -67,8 +67,8 @@ class Watch:
         if self.running is None or not self.progress.status_due:
             return
         points = 0
-        with suppress(FileNotFoundError):  # ReFrame has just emptied its folder for the next launch
-            written = {one: one.stat().st_mtime for one in run_folders.staged(self.folder, run_folders.RECORD)}
+        with suppress(FileNotFoundError):  # ReFrame has just emptied the folder for the next launch
+            written = {record: record.stat().st_mtime for record in run_folders.staged(self.folder, run_folders.RECORD)}
             newest = max(written, key=lambda one: written[one], default=None)
             if newest is not None and written[newest] >= self.launched:
                 points = newest.read_bytes().count(b'"type":"point"')

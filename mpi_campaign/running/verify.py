@@ -1,7 +1,7 @@
-"""Was what was asked for what ran? Judged from the record, which saw it from inside the process.
+"""Did a case run as it was asked to? Judged from its record, which the benchmark wrote from inside the processes.
 
-What was promised and is absent is a fault, and fails the case: a wrong library, ranks that share a core, a progress
-thread that is not there, did nothing or is not where it belongs, a wire that carried less than the payload.
+A broken promise is a fault, and fails the case: a wrong library, ranks that share a core, a wire that carried less than
+the payload, a progress thread that is absent, did nothing or is not where it belongs.
 """
 
 import json
@@ -24,17 +24,20 @@ from postprocess.records.fields import RecordError
 from postprocess.records.header import Header, Placement, Thread
 
 LEAST_WORK = 0.01
-"""CPU time of a progress thread at work, relative to the time of communication alone. In the archived runs 11 % is the
-least, of one that sleeps while the network works; of threads that libraries start and leave idle 0.4 % is the most."""
+"""The least CPU time of a progress thread at work, relative to the time of communication alone.
+
+In the archived runs, the least that a progress thread used is 11 %: it sleeps while the network works. Threads that a
+library starts and leaves idle used 0.4 % at most.
+"""
 STARTING_NS = 20_000_000
-"""CPU time that threads which libraries leave idle may take nevertheless, to start: 8 ms at most in the archived runs,
-in those of 9 s as in that of 100 min."""
+"""CPU time that a library's idle threads may take to start. In the archived runs they take 8 ms at most, in runs of 9 s
+and in one of 100 min."""
 
 
 def faults_of_file(
     path: Path, case: Case, library: str, version: str, basic_path: Path | None, wire_report: Path
 ) -> list[str]:
-    """`faults` of record files; a file that cannot be read is a fault."""
+    """The `faults` of a record file. A file that cannot be read is a fault too."""
     family = families.of_benchmark(case.benchmark)
     try:
         record = families.load(path, family)
@@ -45,51 +48,51 @@ def faults_of_file(
 
 
 def faults(record: Any, case: Case, library: str, version: str, basic: Any, wire_report: Path) -> list[str]:
-    """Everything in which a record is not what its case promised, each as one phrase; empty when all is well.
+    """Every difference between a record and what its case promised, each as one phrase; empty when there is none.
 
-    record: as the family of the case's benchmark sees it, one that tells where it ran.
-    library, version: of the toolchain.
-    basic: the record of `basic` of the identical case, which other configurations are held against; None without one.
-    wire_report: what the wire's launcher wrote; read only where the network is a wire.
+    record: a record of the family of the case's benchmark, with a header that says where the ranks ran.
+    library, version: family and version of the toolchain's MPI library.
+    basic: the record of `basic` of the identical case, with which other configurations are compared; None without it.
+    wire_report: the file that the wire's launcher wrote. It is read only where the network is a wire.
     """
     header, family = record.header, families.of_benchmark(case.benchmark)
-    found = [record.incomplete] if record.incomplete else []
-    found += [*family.wrong(record), *_of_identity(header, case, library, version), *of_axes(header, case)]
-    found += [*_of_share(header, case), *_of_cpus(header), *_of_placement(header)]
+    all_faults = [record.incomplete] if record.incomplete else []
+    all_faults += [*family.wrong(record), *_of_identity(header, case, library, version), *of_axes(header, case)]
+    all_faults += [*_of_share(header, case), *_of_cpus(header), *_of_placement(header)]
     if header.configuration == case.configuration:
-        for spent in _spent(record, family):
-            found += _of_idle_threads(header, library, spent.mpi_ns, spent.wall_seconds)
+        for spent in _thread_times(record, family):
+            all_faults += _of_idle_threads(header, library, spent.mpi_ns, spent.wall_seconds)
     if header.configuration == case.configuration != "basic":
         progresses = registry.library(library).progresses
-        found += _of_configuration(header, basic.header if basic else None, progresses=progresses)
-        found += _of_work(record, None if progresses else basic, family)
+        all_faults += _of_configuration(header, basic.header if basic else None, progresses=progresses)
+        all_faults += _of_work(record, None if progresses else basic, family)
     if family.payload is not None and case.network.startswith("wire"):
-        found += _of_wire(record, family.payload(record), wire_report)
+        all_faults += _of_wire(record, family.payload(record), wire_report)
     elif family.payload is not None and case.network == "shm":
-        # The ranks of a node count as one in the least payload over other networks; over a wire each is alone.
+        # In the least payload, the ranks of a node count as one over most networks; over a wire, each counts alone.
         alone = replace(record, header=replace(header, network="wire"))
-        found += _of_shared_memory(record, family.payload(alone))
-    return list(dict.fromkeys(found))
+        all_faults += _of_shared_memory(record, family.payload(alone))
+    return list(dict.fromkeys(all_faults))
 
 
-def _spent(record: Any, family: Family) -> list[Spent]:
+def _thread_times(record: Any, family: Family) -> list[Spent]:
     return family.inside.spent(record) if family.inside is not None else []
 
 
 def of_names(of: object, case: Case, names: Iterable[str]) -> Iterator[str]:
-    """Fields of a record, or of its header, that are not what its case has under the same name."""
+    """A fault for each of these fields in which a record, or its header, differs from its case."""
     for name in names:
         if getattr(of, name) != getattr(case, name):
             yield f"{name} is {getattr(of, name)}, not {getattr(case, name)}"
 
 
 def of_axes(header: Header, case: Case) -> Iterator[str]:
-    """What the benchmark was told of the axes of its cases."""
+    """A fault for each axis whose value in the record is not that of the case."""
     for choice in BENCHMARKS[case.benchmark].choices:
-        name, wanted = choice.name, case.parameters[choice.name]
+        name, asked = choice.name, case.parameters[choice.name]
         planned = header.plan.parameters.get(name, ())
-        if wanted not in planned:
-            yield f"{name} is {', '.join(map(str, planned)) or 'not told'}, not {wanted}"
+        if asked not in planned:
+            yield f"{name} is {', '.join(map(str, planned)) or 'not told'}, not {asked}"
 
 
 def _of_identity(header: Header, case: Case, family: str, version: str) -> Iterator[str]:
@@ -104,13 +107,13 @@ def _of_identity(header: Header, case: Case, family: str, version: str) -> Itera
 
 def _of_share(header: Header, case: Case) -> Iterator[str]:
     share = header.threads_per_rank + header.progress.given_up_cores
-    wanted = case.parameters[CORES_PER_RANK.name]
-    if wanted and not header.oversubscribed and share != wanted:
-        yield f"each rank has {share} cores, not {wanted}"
+    asked = case.parameters[CORES_PER_RANK.name]
+    if asked and not header.oversubscribed and share != asked:
+        yield f"each rank has {share} cores, not {asked}"
 
 
 def _of_cpus(header: Header) -> Iterator[str]:
-    """Every rank must be on CPUs that this campaign may use and, where it was bound, on those that it was given."""
+    """Every rank must run on CPUs that the campaign may use. A bound rank must run on the CPUs that it was given."""
     metadata = header.metadata
     allowed, shares = metadata.get("allowed_cpus", ""), metadata.get("shares", [])
     for rank in header.placement:
@@ -123,7 +126,7 @@ def _of_cpus(header: Header) -> Iterator[str]:
 
 def _of_placement(header: Header) -> Iterator[str]:
     if header.oversubscribed:
-        return  # said in the record, and in all that is made of it
+        return  # the record says so, and so do all tables and reports
     users = Counter(
         (rank.node, cpuset) for rank in header.placement for cpuset in rank.compute_cpusets if cpuset.isdigit()
     )
@@ -133,7 +136,7 @@ def _of_placement(header: Header) -> Iterator[str]:
 
 
 def _of_configuration(header: Header, basic: Header | None, *, progresses: bool) -> Iterator[str]:
-    """What a configuration promised (CONFIGURATIONS), against `basic` where that was measured.
+    """Faults in what the configuration promises (CONFIGURATIONS), compared with `basic` where that was measured.
 
     progresses: the library has progress threads in `basic` too.
     """
@@ -154,7 +157,10 @@ def _of_configuration(header: Header, basic: Header | None, *, progresses: bool)
 
 
 def _of_computing_threads(header: Header, basic: Header | None) -> Iterator[str]:
-    """As many as in basic, but one fewer where a core is given up; where there is none to give up, that is said."""
+    """Each rank must compute on as many threads as in `basic`, less the cores that it gave up.
+
+    A rank gives up one core where the configuration says so; a bound rank that is oversubscribed may keep it.
+    """
     configuration, given_up = CONFIGURATIONS[header.configuration], header.progress.given_up_cores
     if given_up != configuration.gives_up_core and not (configuration.bound and header.oversubscribed):
         yield f"each rank gave up {given_up} cores, not {int(configuration.gives_up_core)}"
@@ -173,7 +179,7 @@ def _of_dedicated_cores(header: Header) -> Iterator[str]:
 
 
 def _of_helper_threads(header: Header) -> Iterator[str]:
-    """The application's own thread: one for each rank, on the dedicated core."""
+    """Every rank must have a progress thread of the application, on its dedicated core."""
     if header.thread_level_provided != "multiple":
         yield f"the library provides MPI_THREAD_{header.thread_level_provided.upper()}, not MPI_THREAD_MULTIPLE"
     for rank in header.placement:
@@ -183,19 +189,22 @@ def _of_helper_threads(header: Header) -> Iterator[str]:
 
 
 def _of_library_threads(header: Header, basic: Header, *, progresses: bool) -> Iterator[str]:
-    """A progress thread beyond what basic has, where it belongs; without a progress thread, none beyond basic's."""
+    """The library must have a progress thread where one is promised, and else no more threads than in `basic`.
+
+    The thread must run where the configuration puts it.
+    """
     configuration = CONFIGURATIONS[header.configuration]
-    wanted = configuration.progress == "library"
+    is_promised = configuration.progress == "library"
     for rank, base in zip(header.placement, basic.placement, strict=True):
         more = len(rank.mpi_threads) - (0 if progresses else len(base.mpi_threads))
         beside = f"{len(rank.mpi_threads)} threads of the library, {len(base.mpi_threads)} in basic"
-        if wanted and more <= 0:
+        if is_promised and more <= 0:
             yield f"rank {rank.rank} has no progress thread: {beside}"
-        elif not wanted and len(rank.mpi_threads) > len(base.mpi_threads):
+        elif not is_promised and len(rank.mpi_threads) > len(base.mpi_threads):
             yield f"rank {rank.rank} has a progress thread, and was to have none: {beside}"
         elif configuration.bound:
             yield from _of_binding(rank, rank.mpi_threads, 1 if progresses else more)
-        elif wanted and configuration.gives_up_core:
+        elif is_promised and configuration.gives_up_core:
             yield from _of_freedom(rank, 1 if progresses else more)
 
 
@@ -219,7 +228,7 @@ def _of_work(record: Any, basic: Any, family: Family) -> Iterator[str]:
         return
     for number, (spent, unasked) in enumerate(zip(busy, idle, strict=False)):
         worked = (sum(spent) - unasked) / communicated_ns
-        if spent and worked < LEAST_WORK:  # where there is no thread, that is said
+        if spent and worked < LEAST_WORK:  # a missing thread is a fault of its own
             beyond = " more than in basic" if source == "library" else ""
             yield (
                 f"rank {number}'s progress thread did nothing: of the time of communication alone it was {worked:.1%} "
@@ -230,13 +239,13 @@ def _of_work(record: Any, basic: Any, family: Family) -> Iterator[str]:
 def _of_idle_threads(
     header: Header, family: str, cpu_ns: Sequence[Sequence[float]], wall_seconds: float
 ) -> Iterator[str]:
-    """Where the library's progress thread was not asked for, its threads must not use the processor like one.
+    """Where no progress thread was asked for, the library's threads must not use the processor as one does.
 
-    A share of the whole time, however short communication is: what polls uses all of it. Only where the campaign chose
-    the transport and knows how to switch the progress thread off: anything else that a library does by itself, a
-    network's own threads for example, is what its `basic` is.
+    The limit is a share of the whole wall time, because a thread that polls uses all of it. This is checked only where
+    the campaign chose the transport and knows how to switch the progress thread off. Otherwise whatever the library
+    does by itself, with a network's own threads for example, belongs to its `basic`.
 
-    cpu_ns: of each rank, of each thread that the library started.
+    cpu_ns: CPU time by rank and by thread that the library started.
     """
     entry = registry.library(family)
     known = "async" in entry.configurations and not entry.progresses and header.network != "native"
@@ -250,33 +259,33 @@ def _of_idle_threads(
             )
 
 
-def _of_binding(rank: Placement, threads: Sequence[Thread], wanted: int) -> Iterator[str]:
-    """That many of these threads may run on the rank's dedicated core, and nowhere else."""
+def _of_binding(rank: Placement, threads: Sequence[Thread], fewest: int) -> Iterator[str]:
+    """At least `fewest` of these threads must be bound to the rank's dedicated core."""
     dedicated = cpus_of(rank.dedicated_cpuset)
     if not dedicated:
-        return  # said already
+        return  # the missing dedicated core is a fault of its own
     elsewhere = [thread.cpuset for thread in threads if not cpus_of(thread.cpuset) <= dedicated]
-    if len(threads) - len(elsewhere) < wanted:
+    if len(threads) - len(elsewhere) < fewest:
         yield (
             f"rank {rank.rank}'s progress thread may run on CPU {elsewhere[-1]}, not on its dedicated core "
             f"{rank.dedicated_cpuset} alone"
         )
 
 
-def _of_freedom(rank: Placement, wanted: int) -> Iterator[str]:
-    """That many of the library's threads may run on more than one core of the rank."""
+def _of_freedom(rank: Placement, fewest: int) -> Iterator[str]:
+    """At least `fewest` of the library's threads must be free to run on more than one core of the rank."""
     free = [
         thread
         for thread in rank.mpi_threads
         if len(cpus_of(thread.cpuset)) * rank.physical_cores > len(cpus_of(rank.cpuset))
     ]
-    if len(free) < wanted:
+    if len(free) < fewest:
         bound = next(thread.cpuset for thread in rank.mpi_threads if thread not in free)
         yield f"rank {rank.rank}'s progress thread is bound to CPU {bound}, and was not to be bound to a core"
 
 
 def cpus_of(cpuset: str) -> set[int]:
-    """The kernel's list, 0-3,8, as a set."""
+    """The CPUs of a list as the kernel writes it: 0-3,8."""
     spans = [part.partition("-") for part in cpuset.split(",") if part]
     return {cpu for first, _, last in spans for cpu in range(int(first), int(last or first) + 1)}
 
@@ -288,7 +297,7 @@ def _of_shared_memory(record: Any, payload: int) -> Iterator[str]:
 
 
 def _tcp_bytes(record: Any) -> int | None:
-    """What the connections of all ranks carried; None where the record does not say."""
+    """Bytes that the connections of all ranks sent; None where the record does not say."""
     sent = record.footer.tcp_bytes_sent if record.footer is not None else None
     known = [rank for rank in sent or () if rank is not None]
     return sum(known) if sent is not None and len(known) == len(sent) else None
@@ -302,7 +311,7 @@ def _of_wire(record: Any, expected: int, wire_report: Path) -> Iterator[str]:
 
 
 def of_carried(expected: int, wire_report: Path) -> Iterator[str]:
-    """What a wire carried, as its launcher reported it, must be the payload at least."""
+    """A wire must have carried at least the payload, by the report of its launcher."""
     try:
         carried = int(json.loads(wire_report.read_text())["link_bytes"])
     except (OSError, ValueError, KeyError) as error:
