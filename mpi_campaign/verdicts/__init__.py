@@ -1,1 +1,1 @@
-"""The commands `compare`, `history`, `accept` and `baseline`: archived runs held against each other."""
+"""The commands `compare`, `history`, `accept` and `baseline`: verdicts from several archived runs."""

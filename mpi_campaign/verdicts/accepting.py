@@ -1,4 +1,4 @@
-"""`campaign accept`: runs held against an acceptance document."""
+"""`campaign accept`: judge runs by the criteria of an acceptance document."""
 
 import json
 import math
@@ -36,8 +36,7 @@ from postprocess.verdicts.verdict_page import acceptance_answer, acceptance_view
 def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as_json: bool) -> int:
     """Print the results, and write them as JUnit or as a page. Returns 1 unless all criteria pass.
 
-    Several runs are one acceptance: of other libraries, or of every node in turn.
-
+    Several runs, of several libraries or of each node, are judged together as one acceptance.
     Raises CampaignError.
     """
     check_apart(files, path)
@@ -56,34 +55,34 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
         progress.status(f"checking run {folder.run}, {number} of {len(folders)}")
         runs.append(_whole(folder, progress))
     troubles = [case for folder in folders for case in _troubles(folder)]
-    systems = [folder.system for folder in folders]  # under which they are kept, whatever their manifests say
+    systems = [folder.system for folder in folders]  # the archive's names of the systems, whatever the manifests say
     progress.status("computing the ratios and their intervals")
     tables = {
         family.name: _joined(
-            [_named(registry.found(one, family).table, s) for one, s in zip(runs, systems, strict=True)]
+            [_with_system(registry.found(run, family).table, s) for run, s in zip(runs, systems, strict=True)]
         )
         for family in registry.FAMILIES
         if family.metrics
     }
     progress.status("")
     by_node = [family for family in registry.FAMILIES if family.by_node is not None]
-    records = [record for family in by_node for one in runs for record in registry.read(one, family).records]
+    records = [record for family in by_node for run in runs for record in registry.read(run, family).records]
     results = judge(criteria, tables, records, troubles)
     names = ", ".join(folder.run for folder in folders)
     for kind, target in files.items():
         page = kind == "html"
         write(
             target,
-            render(acceptance_view(criteria, results, names, [fact for one in folders for fact in _facts(one)]))
+            render(acceptance_view(criteria, results, names, [fact for folder in folders for fact in _facts(folder)]))
             if page
             else _junit(criteria, results),
         )
     print(_json(criteria, folders, results) if as_json else _text(criteria, results))
-    return EXIT_GOOD if all(one.verdict == PASS for one in results) else EXIT_FAILED
+    return EXIT_GOOD if all(result.verdict == PASS for result in results) else EXIT_FAILED
 
 
 def _whole(folder: RunFolder, progress: Progress) -> Run:
-    """A run whose every file is what was archived, and can be read. Raises CampaignError: this is to be signed."""
+    """A run in which every file is as it was archived. Raises CampaignError for any other: people sign the result."""
     run = rendering.load(folder)
 
     def tell(done: int, total: int) -> None:
@@ -97,8 +96,8 @@ def _whole(folder: RunFolder, progress: Progress) -> Run:
 
 
 def _troubles(folder: RunFolder) -> list[dict[str, Any]]:
-    """The cases of a run that were not what was asked for, are missing, or were stopped by a CPU limit; not those that
-    missed a reference."""
+    """The cases of a run that failed, are missing, or were stopped by a CPU limit. A case that missed a reference does
+    not count."""
     manifest = run_folders.read_manifest(folder)
     judged = [case for case in manifest.get("cases") or [] if case.get("result") != "skip"]
     stopped = [
@@ -109,19 +108,21 @@ def _troubles(folder: RunFolder) -> list[dict[str, Any]]:
     return [case for case in judged if not is_as_asked(case)] + stopped
 
 
-def _named(table: pd.DataFrame, system: str) -> pd.DataFrame:
-    """A table that says under which name of a system its run is kept, where it has such a column."""
+def _with_system(table: pd.DataFrame, system: str) -> pd.DataFrame:
+    """A table with the archive's name of the system in its column `system`, where it has one."""
     return table.assign(system=system) if "system" in table else table
 
 
 def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat([one for one in tables if len(one)] or tables[:1], ignore_index=True)
+    return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
 
 
 def _text(criteria: Criteria, results: Sequence[Result]) -> str:
     heads = ["verdict", "criterion", "measured", "95 %", "what it asks"]
-    lines = [[one.verdict, one.criterion.name, *measured_words(one), one.criterion.words] for one in results]
-    evidence = [f"  {clean(one.criterion.name)}: {clean(line)}" for one in results for line in one.evidence]
+    lines = [
+        [result.verdict, result.criterion.name, *measured_words(result), result.criterion.words] for result in results
+    ]
+    evidence = [f"  {clean(result.criterion.name)}: {clean(line)}" for result in results for line in result.evidence]
     table = aligned(heads, lines, right={2})
     return "\n\n".join([clean(criteria.title), table, "\n".join(evidence), acceptance_answer(results)])
 
@@ -134,14 +135,14 @@ def _json(criteria: Criteria, folders: Sequence[RunFolder], results: Sequence[Re
         "runs": [{"run": folder.run, "system": folder.system} for folder in folders],
         "criteria": [
             {
-                "name": one.criterion.name,
-                "asks": one.criterion.words,
-                "verdict": one.verdict,
-                "value": _number(one.value),
-                "ci95": [_number(one.low), _number(one.high)],
-                "evidence": one.evidence,
+                "name": result.criterion.name,
+                "asks": result.criterion.words,
+                "verdict": result.verdict,
+                "value": _number(result.value),
+                "ci95": [_number(result.low), _number(result.high)],
+                "evidence": result.evidence,
             }
-            for one in results
+            for result in results
         ],
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
@@ -152,18 +153,18 @@ def _number(value: float) -> float | None:
 
 
 def _junit(criteria: Criteria, results: Sequence[Result]) -> str:
-    """A test case per criterion: what was not tested is skipped, which a build server shows."""
+    """JUnit with a test case per criterion. A criterion that was not tested is skipped, which build servers show."""
     kinds = {PASS: "", FAIL: FAILURE, NOT_TESTED: SKIPPED}
     return junit(
         criteria.title,
         (
             TestCase(
                 "acceptance",
-                one.criterion.name,
-                kinds[one.verdict],
-                f"{one.criterion.words}: {' '.join(measured_words(one))}; {'; '.join(one.evidence)}",
+                result.criterion.name,
+                kinds[result.verdict],
+                f"{result.criterion.words}: {' '.join(measured_words(result))}; {'; '.join(result.evidence)}",
             )
-            for one in results
+            for result in results
         ),
     )
 
@@ -182,7 +183,7 @@ def _facts(folder: RunFolder) -> list[tuple[str, str]]:
         "finished": manifest.get("finished_utc"),
         "machine": ", ".join(str(host[name]) for name in ("name", "cpu", "os", "kernel") if name in host),
         "limits": limits_words(host),
-        "toolchains": ", ".join(str(one.get("toolchain")) for one in manifest.get("toolchains") or []),
+        "toolchains": ", ".join(str(toolchain.get("toolchain")) for toolchain in manifest.get("toolchains") or []),
         "campaign": f"{campaign.get('version')}, commit {campaign.get('commit')}",
         "command": " ".join(map(str, manifest.get("command_line") or [])),
     }

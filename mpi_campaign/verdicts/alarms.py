@@ -1,4 +1,4 @@
-"""`campaign history`: since when a case is slower, what changed in that run, and which alarms somebody has seen to."""
+"""`campaign history`: since when a case is slower, what changed in that run, and which alarms are acknowledged."""
 
 import functools
 import itertools
@@ -19,7 +19,7 @@ from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.processes import locks
 from mpi_campaign.verdicts import comparing, sides
 from mpi_campaign.verdicts.sides import Side
-from postprocess.drawing.text import clean
+from postprocess.drawing.text import clean, plural
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts.compare import FASTER, METRICS
 from postprocess.verdicts.compare_text import POINT_AXES, effect_words, names_of, target_words, value_words
@@ -41,7 +41,7 @@ FILE = "acknowledged.json"
 
 @dataclass(frozen=True)
 class Alarm:
-    """A change, what changed with it in the manifests, and the words with which it was acknowledged, if it was."""
+    """A change in a series, what changed with it in the manifests, and the words that acknowledge it, if any."""
 
     change: Change
     system: str
@@ -51,12 +51,12 @@ class Alarm:
 
     @property
     def rings(self) -> bool:
-        """Whether somebody should look at it."""
+        """Whether somebody should look at the change."""
         return self.stands and not self.acknowledged
 
     @property
     def state(self) -> str:
-        """In a word."""
+        """The state of the alarm in a word."""
         if self.change.verdict == FASTER:
             return "better"
         return "ALARM" if self.rings else "acknowledged" if self.acknowledged else "past"
@@ -64,8 +64,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Seen:
-    """An alarm that somebody has seen to: its case and metric (`Change.own_key`), its run, how much it was, and why it
-    may be quiet."""
+    """An acknowledged alarm: case and metric (`Change.own_key`), run, size of the change, and why it may be quiet."""
 
     name: str
     case: tuple[str, ...]
@@ -74,7 +73,10 @@ class Seen:
     because: str
 
     def is_of(self, change: Change, runs: Sequence[str], limits: Limits) -> bool:
-        """Whether a change of its series is that one: it may move by a few runs when more are known, but not grow."""
+        """Whether a change of the same series is the acknowledged one.
+
+        The place of a change may move by a few runs when more runs are known, but its size may not grow.
+        """
         if METRICS[change.metric].is_worse(change.effect, self.effect, limits):
             return False
         away = abs(bisect_left(runs, self.run) - bisect_left(runs, change.run))
@@ -83,7 +85,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a person asked of a history: the words of a side or none, which metrics, what counts."""
+    """What a person asked of a history: the words of a side, or none; the metrics; what counts as a change."""
 
     words: str
     metrics: Sequence[str]
@@ -91,62 +93,62 @@ class Asked:
 
 
 def run(asked: Asked, root: Path, html: Path | None, *, as_json: bool) -> int:
-    """Print what changed over the runs of a side, and write it as a page. Returns 1 where an alarm rings.
+    """Print the changes over the runs of a side, and write them as a page. Returns 1 where an alarm rings.
 
     Raises CampaignError.
     """
     alarms, series = find(asked, root)
     if html is not None:
-        told = [(one.change, one.state, "; ".join(one.explained)) for one in alarms]
+        notes = [(alarm.change, alarm.state, "; ".join(alarm.explained)) for alarm in alarms]
         title = f"Since when is it slower? {asked.words or 'all runs'}"
-        comparing.write(html, render(history_view(title, told, series, answer(alarms), coverage(series))))
+        comparing.write(html, render(history_view(title, notes, series, answer(alarms), coverage(series))))
     print(as_json_text(alarms, series) if as_json else as_text(alarms, series))
     return EXIT_FAILED if any(alarm.rings for alarm in alarms) else EXIT_GOOD
 
 
 def find(asked: Asked, root: Path) -> tuple[list[Alarm], list[Series]]:
-    """The alarms of a side's runs, oldest first, and the series in which they were looked for. Raises CampaignError."""
+    """The alarms of a side's runs, oldest first, and the series that were searched. Raises CampaignError."""
     metrics = comparing.metrics(asked.metrics)
     side = sides.parse(asked.words, root) if asked.words else Side("")
-    whole = [one for one in run_folders.runs(root) if one.path == one.archived and side.may_hold(one)]
+    whole = [run for run in run_folders.runs(root) if run.path == run.archived and side.may_hold(run)]
     if not whole:
         of = f" of '{asked.words}'" if asked.words else ""
         raise CampaignError(f"there is no complete run{of}: see what there is with ./campaign results list")
     runs, problems = consistency.together(whole)
-    table, unread = launch_table(one.path for one in runs)
+    table, unread = launch_table(run.path for run in runs)
     for problem in (*problems, *unread):
         print(f"campaign: {problem}", file=sys.stderr)
     launches = side.launches(table, runs)
     if launches.empty:
         of = f" of '{asked.words}'" if asked.words else ""
         raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
-    series = [with_changes(one) for one in series_of(launches, metrics)]
+    series = [with_changes(its_values) for its_values in series_of(launches, metrics)]
     changes = changes_of(series, asked.limits)
     still = {one.name for one in standing(changes, series, asked.limits)}
-    known = {system: _by_case(acknowledged(root, system)) for system in {one.system for one in runs}}
+    known = {system: _by_case(acknowledged(root, system)) for system in {run.system for run in runs}}
     by_key = {one.key: one for one in series}
 
     @functools.cache
     def explained(system: str, before: str, after: str, toolchains: tuple[str, str]) -> tuple[str, ...]:
-        """A night in which many cases of a toolchain change is read once."""
+        """What changed in the manifests between two runs. It is read once, though many cases may change in a night."""
         old, new = (_manifest(RunFolder(root, system, name)) for name in (before, after))
         return tuple(manifest_changes(old, new, toolchains)) if old and new else ("a manifest cannot be read",)
 
     def alarm(change: Change) -> Alarm:
         system, its = str(change.case["system"]), by_key[change.key]
         seen = itertools.chain.from_iterable(known[system].get(key, []) for key in its.own_keys)
-        because = next((one.because for one in seen if one.is_of(change, its.runs, asked.limits)), "")
+        because = next((entry.because for entry in seen if entry.is_of(change, its.runs, asked.limits)), "")
         why = explained(system, change.before, change.run, change.toolchains)
         return Alarm(change, system, why, because, stands=change.name in still)
 
-    return [alarm(one) for one in changes], series
+    return [alarm(change) for change in changes], series
 
 
 def _by_case(seen: Iterable[Seen]) -> dict[tuple[str, ...], list[Seen]]:
-    found: dict[tuple[str, ...], list[Seen]] = defaultdict(list)
-    for one in seen:
-        found[one.case].append(one)
-    return found
+    by_case: dict[tuple[str, ...], list[Seen]] = defaultdict(list)
+    for entry in seen:
+        by_case[entry.case].append(entry)
+    return by_case
 
 
 def _manifest(run_: RunFolder) -> dict[str, Any]:
@@ -157,13 +159,19 @@ def _manifest(run_: RunFolder) -> dict[str, Any]:
 
 
 def acknowledged(root: Path, system: str) -> list[Seen]:
-    """Alarms of a system that somebody has seen to. Raises CampaignError where the file is not what was written."""
+    """The acknowledged alarms of a system. Raises CampaignError where their file is not as it was written."""
     path = root / system / FILE
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
         return [
-            Seen(str(name), tuple(map(str, one["case"])), str(one["run"]), float(one["effect"]), str(one["because"]))
-            for name, one in found.items()
+            Seen(
+                str(name),
+                tuple(map(str, entry["case"])),
+                str(entry["run"]),
+                float(entry["effect"]),
+                str(entry["because"]),
+            )
+            for name, entry in document.items()
         ]
     except FileNotFoundError:
         return []
@@ -176,7 +184,7 @@ def acknowledged(root: Path, system: str) -> list[Seen]:
 
 
 def acknowledge(names: Sequence[str], because: str, asked: Asked, root: Path) -> list[Alarm]:
-    """Keep alarms quiet from now on, of those that the same history shows. Raises CampaignError."""
+    """Acknowledge alarms, of those that the same history shows: they stay quiet. Raises CampaignError."""
     alarms, _ = find(asked, root)
     by_name = {alarm.change.name: alarm for alarm in alarms}
     missing = next((name for name in names if name not in by_name), None)
@@ -187,12 +195,12 @@ def acknowledge(names: Sequence[str], because: str, asked: Asked, root: Path) ->
         path = root / system / FILE
         try:
             with _locked(path.parent):
-                known = {one.name: one for one in acknowledged(root, system)}
+                known = {entry.name: entry for entry in acknowledged(root, system)}
                 for one in chosen:
                     if one.system == system:
                         change = one.change
                         known[change.name] = Seen(change.name, change.own_key, change.run, change.effect, because)
-                kept = {one.pop("name"): one for one in map(asdict, known.values())}
+                kept = {entry.pop("name"): entry for entry in map(asdict, known.values())}
                 files.write_atomically(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
         except OSError as error:
             raise CampaignError(f"{path} cannot be written ({error.strerror})") from error
@@ -201,7 +209,7 @@ def acknowledge(names: Sequence[str], because: str, asked: Asked, root: Path) ->
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Nobody else changes what is in a system's folder of the archive. Raises OSError."""
+    """Lock a system's folder of the archive against changes by others. Raises OSError."""
     with (
         run_folders.open_lock(folder / ".lock") as lock,
         locks.held(
@@ -219,24 +227,24 @@ def as_text(alarms: Sequence[Alarm], series: Sequence[Series]) -> str:
 
 
 def coverage(series: Sequence[Series]) -> str:
-    """In how many series a change could be found."""
-    looked = [one for one in series if one.values.size >= 2 * FEWEST]
-    runs = len({run_ for one in series for run_ in one.runs})
+    """A line that says in how many series a change could be found."""
+    looked = [case_series for case_series in series if case_series.values.size >= 2 * FEWEST]
+    runs = len({run_ for case_series in series for run_ in case_series.runs})
     return f"{len(looked)} of {len(series)} series have the {2 * FEWEST} runs that it takes, of {runs} runs in all"
 
 
 def answer(alarms: Sequence[Alarm]) -> str:
-    """In a line."""
+    """The alarms, counted in a line."""
     ringing = sum(alarm.rings for alarm in alarms)
     kept = sum(bool(alarm.acknowledged) for alarm in alarms)
-    return f"{len(alarms)} change{'s' * (len(alarms) != 1)}, {ringing} alarm{'s' * (ringing != 1)}, {kept} acknowledged"
+    return f"{plural(len(alarms), 'change')}, {plural(ringing, 'alarm')}, {kept} acknowledged"
 
 
 def _alarm_lines(alarm: Alarm) -> list[str]:
     change = alarm.change
     case = change.case
-    named = zip((one.title for one in POINT_AXES), target_words(case), strict=True)
-    where = [f"{what} {target}" for what, target in named if target]
+    targets = zip((axis.title for axis in POINT_AXES), target_words(case), strict=True)
+    where = [f"{what} {target}" for what, target in targets if target]
     ends = [effect_words(change.metric, end) for end in (change.low, change.high)]
     lines = [
         f"{alarm.state} {change.name} {change.verdict} since {change.run}: {alarm.system} "
@@ -246,14 +254,17 @@ def _alarm_lines(alarm: Alarm) -> list[str]:
         f"[{', '.join(ends)}], {change.runs[0]} runs before, {change.runs[1]} since; "
         f"adjusted p of a rank test {change.q_value:.1g}",
     ]
-    lines += [f"      changed after {change.before}: {said}" for said in alarm.explained or ("nothing that is known",)]
+    lines += [
+        f"      changed after {change.before}: {explanation}"
+        for explanation in alarm.explained or ("nothing that is known",)
+    ]
     lines += [f"      acknowledged: {alarm.acknowledged}"] if alarm.acknowledged else []
     return list(map(clean, lines))
 
 
 def as_json_text(alarms: Sequence[Alarm], series: Sequence[Series]) -> str:
     """What `history --json` prints."""
-    found = [
+    entries = [
         {
             "name": alarm.change.name,
             "rings": alarm.rings,
@@ -276,7 +287,7 @@ def as_json_text(alarms: Sequence[Alarm], series: Sequence[Series]) -> str:
         }
         for alarm in alarms
     ]
-    document = {"schema": "mpi-campaign.history", "schema_version": 1, "series": len(series), "changes": found}
+    document = {"schema": "mpi-campaign.history", "schema_version": 1, "series": len(series), "changes": entries}
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
 
 

@@ -1,7 +1,7 @@
 """`campaign baseline`: references made from archived runs.
 
-Every entry is an upper bound: [0, null, bound, unit] of a ratio that is 0 where all is well, [value, null, fraction,
-unit] of another one.
+Every entry is an upper bound: [0, null, bound, unit] for a ratio that is 0 where all is well, [value, null, fraction,
+unit] for any other metric.
 """
 
 import sys
@@ -35,14 +35,17 @@ FEWEST_RUNS = 3
 
 
 Values: TypeAlias = dict[tuple[str, Bound, str, str], dict[str, list[float]]]
-"""By the ReFrame test, what is bounded, the key of the case, and, where only runs on the same sizes have it in common,
-sizes: the values of each run."""
+"""Values by run, by (ReFrame test, bound, key of the case, sizes). `sizes` is empty for a metric that runs on different
+sizes have in common."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """What a record says: the key of its case, the ReFrame test that measures it, the bounds of its family, its
-    numbers, and why they can be no reference; or ""."""
+    """What references need of a record.
+
+    key: of the case.  test: the ReFrame test that measures it.  bounds: of the record's family.
+    why: the reason that the numbers can be no reference; "" where they can.
+    """
 
     key: str
     test: str = ""
@@ -53,7 +56,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Made:
-    """References that were made: `document` as it is written, how many, and what was left out, a line each."""
+    """References: the `document` to write, how many it has, and what was left out, a line each."""
 
     document: dict[str, Any]
     references: int
@@ -74,7 +77,7 @@ def make(runs: Sequence[RunFolder]) -> Made:
     few: dict[str, int] = defaultdict(int)
     made_of: dict[str, int] = {}
     sizes_of: dict[str, str] = {}
-    # Of several sizes those that most runs have.
+    # Where runs have different sizes, the sizes of most runs count.
     for (test, bound, name, sizes), by_run in sorted(
         values.items(), key=lambda item: (item[0][0], item[0][2], item[0][1].metric, -len(item[1]))
     ):
@@ -99,15 +102,15 @@ def make(runs: Sequence[RunFolder]) -> Made:
         more = f"; it takes {FEWEST_RUNS} runs or more" if len(runs) < FEWEST_RUNS and not few else ""
         todo = ": measure longer (--budget-seconds)" if "reliable" in why else ""
         raise CampaignError(f"no reference can be made of these runs: {why}{todo}{more}")
-    own = {
+    provenance = {
         "schema_version": VERSION,
         "made_utc": run_folders.now_utc(),
         "runs": [run.run for run in runs],
         "toolchains": sorted(
             {
-                str(one.get("toolchain"))
+                str(toolchain.get("toolchain"))
                 for run in runs
-                for one in run_folders.read_manifest(run).get("toolchains") or []
+                for toolchain in run_folders.read_manifest(run).get("toolchains") or []
             }
         ),
         "quantile": QUANTILE,
@@ -116,28 +119,28 @@ def make(runs: Sequence[RunFolder]) -> Made:
         "sizes": sizes_of,
     }
     without = tuple(f"{times} x {reason}" for reason, times in left_out.items())
-    return Made({OWN: own, **document}, len(made_of), without)
+    return Made({OWN: provenance, **document}, len(made_of), without)
 
 
 def _values_of(runs: Sequence[RunFolder]) -> tuple[Values, dict[str, int]]:
-    """What becomes references; and how many records do not, by reason."""
+    """The values that become references, and the number of records that do not, by reason."""
     values: Values = defaultdict(lambda: defaultdict(list))
     left_out: dict[str, int] = defaultdict(int)
     for run in runs:
-        for told in _records_of(run):
-            if told.why:
-                left_out[told.why] += 1
+        for record in _records_of(run):
+            if record.why:
+                left_out[record.why] += 1
                 continue
-            for bound in told.bounds:
-                if bound.metric in told.numbers.values:
-                    same = told.numbers.sizes if bound.of_sizes else ""
-                    number = told.numbers.values[bound.metric]
-                    values[told.test, bound, told.key, same][run.run].append(number)
+            for bound in record.bounds:
+                if bound.metric in record.numbers.values:
+                    same = record.numbers.sizes if bound.of_sizes else ""
+                    number = record.numbers.values[bound.metric]
+                    values[record.test, bound, record.key, same][run.run].append(number)
     return values, left_out
 
 
 def _good(runs: Sequence[RunFolder]) -> list[RunFolder]:
-    """Without copies. Raises CampaignError for a file that is not what was archived: the references would be of it."""
+    """The runs without copies. Raises CampaignError for a file that is not as it was archived."""
     kept, problems = consistency.together(runs)
     for problem in problems:
         print(f"campaign: {problem}", file=sys.stderr)
@@ -149,7 +152,7 @@ def _good(runs: Sequence[RunFolder]) -> list[RunFolder]:
 
 
 def _reference(bound: Bound, values: Sequence[float]) -> list[Any]:
-    """ReFrame's (reference, lower, upper, unit), of a value per run; no lower bound: what is better is no fault."""
+    """ReFrame's (reference, lower, upper, unit) from a value per run. There is no lower bound: better is no fault."""
     high = float(np.quantile(values, QUANTILE))
     if bound.absolute:
         return [0, None, round(max(high, 0.0) + bound.margin, 4), "ratio"]  # ReFrame takes no bound below 0
@@ -158,10 +161,9 @@ def _reference(bound: Bound, values: Sequence[float]) -> list[Any]:
 
 
 def _records_of(run: RunFolder) -> Iterator[Told]:
-    """What every record of a run says that has numbers.
+    """Every record of a run that has numbers.
 
-    A case that was worse than its reference was what was asked for all the same: without it, references would know only
-    what they let pass.
+    A case that missed its reference counts too: without it, new references would only know what old ones let pass.
     """
     manifest = run_folders.read_manifest(run)
     try:
@@ -197,13 +199,13 @@ def _numbers(
     header = record.header
     beside = None if case.basic in (None, case) else record_file(run.records_folder / f"{case.basic.stem}.jsonl")
     numbers = numbers_of(path, beside if beside is not None and beside.is_file() else None)
-    named = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
+    name = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
     why = "oversubscribed" if header.oversubscribed else numbers.doubt if record.complete else "incomplete"
-    return Told(named, BENCHMARKS[case.benchmark].test, family.bounds, numbers, why)
+    return Told(name, BENCHMARKS[case.benchmark].test, family.bounds, numbers, why)
 
 
 def write(system: str, made: Made) -> Path:
-    """Write a system's references, whole or not at all. Raises CampaignError."""
+    """Write a system's references, all or nothing. Raises CampaignError."""
     path = path_of(system)
     if not path.parent.is_dir():
         raise CampaignError(

@@ -31,7 +31,7 @@ Manifest: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """What a person asked of a comparison: the sides' words, of which runs, which metrics, what counts."""
+    """What a person asked of a comparison: words of the sides, runs, metrics, and what counts as a difference."""
 
     words: tuple[str, ...]
     within: str = ""
@@ -43,7 +43,7 @@ class Asked:
 
 
 def limits(least_ratio: float, least_difference: float, rate: float) -> Limits:
-    """What counts as a difference. Raises CampaignError where a number is out of bounds."""
+    """The limits of what counts as a difference. Raises CampaignError where a number is out of bounds."""
     try:
         return Limits(least_ratio, least_difference, rate)
     except ValueError as error:
@@ -51,7 +51,7 @@ def limits(least_ratio: float, least_difference: float, rate: float) -> Limits:
 
 
 def metrics(names: Sequence[str]) -> Sequence[str]:
-    """Those that were asked for, or the usual ones. Raises CampaignError for one that there is not."""
+    """The metrics that were asked for, else the usual ones. Raises CampaignError for an unknown name."""
     unknown = next((name for name in names if name not in METRICS), None)
     if unknown is not None:
         raise CampaignError(f"there is no metric '{unknown}' to compare; there are: {', '.join(METRICS)}")
@@ -59,16 +59,16 @@ def metrics(names: Sequence[str]) -> Sequence[str]:
 
 
 def run(asked: Asked, root: Path, form: str, files: Mapping[str, Path]) -> int:
-    """Print the comparison of all pairs of sides, as text or in a form, and write it to files in others.
+    """Print the comparison of all pairs of sides, and write it to files in other forms.
 
-    form: `json`, `markdown` or empty.  files: of `junit`, `html`.
+    form: what is printed, `json`, `markdown` or empty for text.  files: paths by form, `junit` and `html`.
 
     Returns 1 where anything is slower. Raises CampaignError.
     """
     check_apart(files)
     pairs, facts = _compare(asked, root)
-    if all(found.rows.empty for found in pairs.values()):
-        raise CampaignError(_nothing(asked, pairs))
+    if all(comparison.rows.empty for comparison in pairs.values()):
+        raise CampaignError(_why_nothing(asked, pairs))
     forms: Mapping[str, Callable[[Pairs], str]] = {
         "": partial(compare_text.comparisons_text, every=asked.every),
         "json": compare_text.comparisons_json,
@@ -79,12 +79,12 @@ def run(asked: Asked, root: Path, form: str, files: Mapping[str, Path]) -> int:
     for kind, path in files.items():
         write(path, forms[kind](pairs))
     print(forms[form](pairs).removesuffix("\n"))
-    return EXIT_FAILED if any(found.count(SLOWER) for found in pairs.values()) else EXIT_GOOD
+    return EXIT_FAILED if any(comparison.count(SLOWER) for comparison in pairs.values()) else EXIT_GOOD
 
 
-def _nothing(asked: Asked, pairs: Pairs) -> str:
-    """Why nothing could be compared, in a line."""
-    alone = [line for names, found in pairs.items() for line in compare_text.missing_lines(found, names)]
+def _why_nothing(asked: Asked, pairs: Pairs) -> str:
+    """Why there was nothing to compare, in a line."""
+    alone = [line for names, comparison in pairs.items() for line in compare_text.missing_lines(comparison, names)]
     if not alone:
         return f"no case of {' and '.join(asked.words)} has {' or '.join(metrics(asked.metrics))}: nothing was compared"
     more = f"; and {len(alone) - MOST_LINES} more" if len(alone) > MOST_LINES else ""
@@ -92,7 +92,7 @@ def _nothing(asked: Asked, pairs: Pairs) -> str:
 
 
 def check_apart(files: Mapping[str, Path], *read: Path) -> None:
-    """Raises CampaignError where two files to write are one, or one of them is what is read."""
+    """Raises CampaignError where two files to write are the same, or where a file to write is read too."""
     seen = {path.resolve(): "what is read" for path in read}
     for kind, path in files.items():
         other = seen.setdefault(path.resolve(), f"--{kind}")
@@ -101,7 +101,7 @@ def check_apart(files: Mapping[str, Path], *read: Path) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file that a person named, whole or not at all where it is a regular one. Raises CampaignError."""
+    """Write a file that a person named; a regular file is written all or nothing. Raises CampaignError."""
     run_folders.check_outside(path)
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()):
@@ -113,7 +113,7 @@ def write(path: Path, text: str) -> None:
 
 
 def _compare(asked: Asked, root: Path) -> tuple[Pairs, list[tuple[str, str]]]:
-    """Every pair of sides, each with those after it; and which runs they are of."""
+    """The comparison of every pair of sides, and the runs that they are from."""
     if len(asked.words) < 2:
         raise CampaignError("two sides at least: ./campaign compare A B, such as last~1 and last, or two toolchains")
     chosen = metrics(asked.metrics)
@@ -133,37 +133,39 @@ def _compare(asked: Asked, root: Path) -> tuple[Pairs, list[tuple[str, str]]]:
     manifests = _manifests({run for side in parsed for run in side.runs or ()}, tables, root)
     pairs = {}
     for i, j in itertools.combinations(range(len(parsed)), 2):
-        found = compare(tables[i], tables[j], sides.differ([parsed[i], parsed[j]]), chosen, counts)
+        comparison = compare(tables[i], tables[j], sides.differ([parsed[i], parsed[j]]), chosen, counts)
         remarks = _terms(manifests[i], manifests[j])
-        pairs[asked.words[i], asked.words[j]] = replace(found, remarks=(*found.remarks, *remarks))
+        pairs[asked.words[i], asked.words[j]] = replace(comparison, remarks=(*comparison.remarks, *remarks))
     return dict(zip(pairs, over_all(list(pairs.values())), strict=True)), facts
 
 
-def _manifests(named: Iterable[RunFolder], tables: Sequence[pd.DataFrame], root: Path) -> list[dict[str, Manifest]]:
-    """Of each side's launches, the manifests of their runs that can be read, by the run's name."""
-    folders = {(one.system, one.run): one for one in (*run_folders.runs(root), *named)}
-    found: list[dict[str, Manifest]] = []
+def _manifests(
+    runs_named: Iterable[RunFolder], tables: Sequence[pd.DataFrame], root: Path
+) -> list[dict[str, Manifest]]:
+    """For each side, the readable manifests of the runs of its launches, by the name of the run."""
+    folders = {(run.system, run.run): run for run in (*run_folders.runs(root), *runs_named)}
+    of_sides: list[dict[str, Manifest]] = []
     for table in tables:
         of_side: dict[str, Manifest] = {}
         for name in sorted(_runs(table)):
             with suppress(CampaignError):
                 of_side[name[1]] = run_folders.read_manifest(folders[name])
-        found.append(of_side)
-    return found
+        of_sides.append(of_side)
+    return of_sides
 
 
-def _terms(one: Mapping[str, Manifest], other: Mapping[str, Manifest]) -> list[str]:
-    """What stands against a comparison of two sides: other limits of their hosts, other variables that were let into
-    their launches, ranks that were stopped."""
-    hosts = ([manifest.get("host") or {} for manifest in side.values()] for side in (one, other))
+def _terms(this: Mapping[str, Manifest], other: Mapping[str, Manifest]) -> list[str]:
+    """Why two sides are not on the same terms: different limits of their hosts, different variables that were let into
+    their launches, or ranks that a CPU limit stopped."""
+    hosts = ([manifest.get("host") or {} for manifest in side.values()] for side in (this, other))
     stopped = {
         f"run {clean(name)}: {why}"
-        for name, manifest in {**one, **other}.items()
+        for name, manifest in {**this, **other}.items()
         for case in manifest.get("cases") or []
         if (why := starved_words(manifest, case))
     }
-    others = [*differences(*hosts), *let_in.differences(list(one.values()), list(other.values()))]
-    return [f"not on the same terms: {clean(said)}" for said in others] + sorted(stopped)
+    others = [*differences(*hosts), *let_in.differences(list(this.values()), list(other.values()))]
+    return [f"not on the same terms: {clean(difference)}" for difference in others] + sorted(stopped)
 
 
 def _runs(table: pd.DataFrame) -> set[tuple[str, str]]:

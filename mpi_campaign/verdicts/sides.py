@@ -1,13 +1,13 @@
-"""The sides of a comparison: what a person's words mean, and which launches of the archive they are.
+"""The sides of a comparison: what a person's words mean, and which launches of the archive they select.
 
     20261121T224108Z-554aa3, last, last~1, a run's folder     a run
     openmpi@5.0.11                                            a toolchain
     async                                                     a configuration
     cluster                                                   a system of the archive
-    2026-11-01..2026-11-20, 2026-11-01.., ..2026-11-20        a range of dates, both ends in it
+    2026-11-01..2026-11-20, 2026-11-01.., ..2026-11-20        a range of dates, both ends included
     baseline                                                  the runs from which the system's references were made
 
-Joined by commas, all must hold: ``mpich@5.0.2,async,2026-11-01..``.
+Where words are joined by commas, all must hold: ``mpich@5.0.2,async,2026-11-01..``.
 """
 
 import itertools
@@ -32,7 +32,7 @@ TOOLCHAIN = re.compile(r"[A-Za-z][\w.+-]*@[\w.+-]+")
 BASELINE = "baseline"
 DATES = re.compile(r"(?P<first>\d{4}-\d{2}-\d{2})?\.\.(?P<last>\d{4}-\d{2}-\d{2})?")
 
-# Columns that go with what a side may name: they differ with it, and are no part of a case's name then.
+# By what a side may name, the columns that differ with it. Between such sides, these columns do not identify a case.
 ALONG = {
     "toolchain": ("toolchain", "provider"),
     "configuration": ("configuration", "given_up_cores"),
@@ -42,7 +42,7 @@ ALONG = {
 
 @dataclass(frozen=True)
 class Side:
-    """words: as they were typed.  runs: folders that were named, None where none were.  The others: values, or ""."""
+    """words: as they were typed.  runs: the folders of runs that were named, or None.  Other fields: values, or ""."""
 
     words: str
     runs: tuple[RunFolder, ...] | None = None
@@ -54,12 +54,12 @@ class Side:
 
     @property
     def of_systems(self) -> str:
-        """The system that it names, or whose runs it names; empty where that is not one."""
+        """The system that the side names, or the only system of the runs that it names; else empty."""
         systems = {run.system for run in self.runs or ()}
         return self.system or (systems.pop() if len(systems) == 1 else "")
 
     def may_hold(self, run: RunFolder) -> bool:
-        """Whether a run, by its name, can have launches of this side."""
+        """Whether a run can have launches of this side, judged by the run's name."""
         day = f"{run.run[:4]}-{run.run[4:6]}-{run.run[6:8]}"
         return (
             (self.runs is None or run in self.runs)
@@ -69,22 +69,22 @@ class Side:
         )
 
     def launches(self, table: pd.DataFrame, runs: Iterable[RunFolder]) -> pd.DataFrame:
-        """Those of a table of launches that are of this side, which `runs` are."""
+        """The rows of a table of launches that belong to this side, in these runs."""
         if table.empty:
             return table
         mine = {(run.system, run.run) for run in runs}
         systems, names = table["system"].cat, table["run"].cat
         held = [[(system, name) in mine for name in names.categories] for system in systems.categories]
-        wanted = np.array(held)[systems.codes, names.codes]
+        is_mine = np.array(held)[systems.codes, names.codes]
         for name in ("toolchain", "configuration"):
             if getattr(self, name):
-                wanted &= (table[name] == getattr(self, name)).to_numpy()
-        found: pd.DataFrame = table[wanted]
-        return found
+                is_mine &= (table[name] == getattr(self, name)).to_numpy()
+        mine_only: pd.DataFrame = table[is_mine]
+        return mine_only
 
 
 def parse(words: str, root: Path) -> Side:
-    """What a side's words mean. Raises CampaignError with what there is."""
+    """The side that words mean. Raises CampaignError, which lists what there is."""
     side = Side(words)
     for word in filter(None, words.split(",")):
         side = _with(side, word, root)
@@ -94,7 +94,7 @@ def parse(words: str, root: Path) -> Side:
 
 
 def _with(side: Side, word: str, root: Path) -> Side:
-    """A side that one more word narrows. Raises CampaignError where it means nothing, or the same thing twice."""
+    """A side narrowed by one more word. Raises CampaignError for a word without meaning, or with one that is taken."""
     if (dates := DATES.fullmatch(word)) and word != "..":
         for day in filter(None, dates.groups()):
             _check_day(day)
@@ -119,7 +119,10 @@ def _with(side: Side, word: str, root: Path) -> Side:
 
 
 def _baseline(side: Side, root: Path) -> tuple[RunFolder, ...]:
-    """The runs of the references of a side's system, or of the only system that has some. Raises CampaignError."""
+    """The runs from which references were made, of a side's system or of the only system that has references.
+
+    Raises CampaignError.
+    """
     having = [path.parent.name for path in sorted((ROOT / "systems").glob(f"*/{references.FILE}"))]
     if not side.system and len(having) != 1:
         raise CampaignError(
@@ -145,29 +148,29 @@ def _check_day(day: str) -> None:
 
 
 def differ(sides: Sequence[Side]) -> tuple[str, ...]:
-    """The columns in which the sides differ by intent: what each of them names, and not all alike.
+    """The columns in which the sides differ on purpose: every side names a value, and the values differ.
 
-    What only some of them name tells which launches are theirs; the others' launches are matched by it.
+    A column that only some sides name selects their launches; launches of the other sides are matched by it.
     """
-    named = []
+    differing = []
     for name in ALONG:
         values = [side.of_systems if name == "system" else getattr(side, name) for side in sides]
         if all(values) and len(set(values)) > 1:
-            named.append(name)
-    return tuple(column for name in named for column in ALONG[name])
+            differing.append(name)
+    return tuple(column for name in differing for column in ALONG[name])
 
 
 def load(sides: Sequence[Side], within: Side | None, root: Path) -> tuple[list[pd.DataFrame], list[str]]:
     """The launches of each side, and what could not be read, a line each.
 
-    Where no side names runs or dates, nor `within` does, they are of the newest run that has launches of every side:
-    times of different runs are not compared unless somebody asks for it.  Raises CampaignError where a side has none.
+    Where neither a side nor `within` names runs or dates, the launches are from the newest run that has some of every
+    side: times of different runs are compared only on request.  Raises CampaignError where a side has no launches.
     """
     if within is not None and (within.toolchain or within.configuration):
         raise CampaignError(f"--within '{within.words}' names more than runs: give a run, a system or dates")
     known = [run for run in run_folders.runs(root) if run.path == run.archived]
-    named = [run for side in (*sides, *filter(None, [within])) for run in side.runs or ()]
-    known = list(dict.fromkeys([*known, *named]))
+    runs_named = [run for side in (*sides, *filter(None, [within])) for run in side.runs or ()]
+    known = list(dict.fromkeys([*known, *runs_named]))
     if within is not None:
         known = [run for run in known if within.may_hold(run)]
     if within is None and not any(side.runs is not None or side.first_day or side.last_day for side in sides):
@@ -177,27 +180,27 @@ def load(sides: Sequence[Side], within: Side | None, root: Path) -> tuple[list[p
     problems += [f"run {run.run} is not complete: what it has is compared" for run in kept if run.path == run.partial]
     table, unread = launch_table(run.path for run in kept)
     problems += unread
-    found = [side.launches(table, filter(side.may_hold, kept)) for side in sides]
-    return _apart(sides, _not_empty(sides, found, problems)), problems
+    launches = [side.launches(table, filter(side.may_hold, kept)) for side in sides]
+    return _apart(sides, _not_empty(sides, launches, problems)), problems
 
 
 def _of_newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[pd.DataFrame], list[str]]:
-    """The launches of the newest run that has some of every side; of each side's newest where they are systems."""
+    """The launches of the newest run with some of every side. Sides that are systems have their own newest run each."""
     if len({side.system for side in sides}) > 1:
         found_of = [_newest(side, known) for side in sides]
         newest, problems = consistency.together(list(dict.fromkeys(run for runs, _ in found_of for run in runs)))
         problems += [problem for _, unread in found_of for problem in unread]
         table, unread = launch_table(run.path for run in newest)
         problems += unread
-        found = [side.launches(table, filter(side.may_hold, newest)) for side in sides]
-        return _apart(sides, _not_empty(sides, found, problems)), problems
+        launches_of_sides = [side.launches(table, filter(side.may_hold, newest)) for side in sides]
+        return _apart(sides, _not_empty(sides, launches_of_sides, problems)), problems
     problems = []
     for run in reversed(known):
         table, unread = launch_table([run.path])
         problems += unread
-        found = [side.launches(table, [run]) for side in sides if side.may_hold(run)]
-        if len(found) == len(sides) and all(map(len, found)):
-            return _apart(sides, found), problems
+        launches_of_sides = [side.launches(table, [run]) for side in sides if side.may_hold(run)]
+        if len(launches_of_sides) == len(sides) and all(map(len, launches_of_sides)):
+            return _apart(sides, launches_of_sides), problems
     words = " and ".join(side.words for side in sides)
     raise CampaignError(
         f"no run has launches of {words}; name runs with --within, or measure both in one: "
@@ -206,7 +209,7 @@ def _of_newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[
 
 
 def _newest(side: Side, known: Sequence[RunFolder]) -> tuple[list[RunFolder], list[str]]:
-    """The newest run that has launches of a side, none where no run has; and what could not be read of newer ones."""
+    """The newest run with launches of a side, as a list that may be empty; and what newer runs have unreadable."""
     problems: list[str] = []
     for run in reversed(known):
         if side.may_hold(run):
@@ -217,23 +220,25 @@ def _newest(side: Side, known: Sequence[RunFolder]) -> tuple[list[RunFolder], li
     return [], problems
 
 
-def _not_empty(sides: Sequence[Side], found: list[pd.DataFrame], problems: Sequence[str]) -> list[pd.DataFrame]:
-    for side, launches in zip(sides, found, strict=True):
+def _not_empty(
+    sides: Sequence[Side], launches_of_sides: list[pd.DataFrame], problems: Sequence[str]
+) -> list[pd.DataFrame]:
+    for side, launches in zip(sides, launches_of_sides, strict=True):
         if launches.empty:
             why = f"; {'; '.join(problems)}" if problems else ""
             raise CampaignError(
                 f"side '{side.words}' has no launches: see what there is with ./campaign results list{why}"
             )
-    return found
+    return launches_of_sides
 
 
-def _apart(sides: Sequence[Side], found: list[pd.DataFrame]) -> list[pd.DataFrame]:
-    """Launches of one table, of which none may be on two sides."""
-    for (one, its), (other, theirs) in itertools.combinations(zip(sides, found, strict=True), 2):
-        common = its.index.intersection(theirs.index)
+def _apart(sides: Sequence[Side], launches_of_sides: list[pd.DataFrame]) -> list[pd.DataFrame]:
+    """The launches of all sides, if no launch is on two sides. Raises CampaignError otherwise."""
+    for (side, launches), (another, others) in itertools.combinations(zip(sides, launches_of_sides, strict=True), 2):
+        common = launches.index.intersection(others.index)
         if len(common):
             raise CampaignError(
-                f"sides '{one.words}' and '{other.words}' have {len(common)} launches in common, and nothing can be "
+                f"sides '{side.words}' and '{another.words}' have {len(common)} launches in common, and nothing can be "
                 "compared with itself: narrow them, such as by dates or by a second name after a comma"
             )
-    return found
+    return launches_of_sides
