@@ -1,1 +1,1 @@
-"""Runs that were archived: their folders, their references, what they are turned into."""
+"""Archived runs: their folders, their references, and the tables and reports that are made from them."""

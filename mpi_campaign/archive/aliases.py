@@ -1,9 +1,9 @@
-"""Words that tell on whose machine a run was made, and what stands for them in a public copy.
+"""Words that tell on whose machine a run was made, and the aliases that replace them in a public copy.
 
 Folders are replaced where paths begin (`/home/me/x` -> `/HOME/x`). A name of a host, a user or an account is replaced
 as a whole word. A name that is an ordinary word too (`node`, `root`) is replaced only where the text says that it is
-one (`root@node`, `"host": "node"`), so that no other text is damaged. What replaces a word depends on it and on a
-secret key alone: the same word is the same everywhere, and nobody without the key can try out what it was.
+one (`root@node`, `"host": "node"`), so that no other text is damaged. An alias depends only on the word and on a
+secret key: a word has the same alias everywhere, and nobody without the key can find the word by trying.
 """
 
 import hmac
@@ -39,7 +39,7 @@ FORMS = {
     "hardware": "hardware-{}",
 }
 SYSTEM_FOLDERS = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "etc", "dev", "proc", "sys", "opt", "boot")
-"""What lies there is the same on many machines, and stays."""
+"""Folders whose content is the same on many machines. Their paths stay."""
 RUN_NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 
 # Keys of JSON whose values are names.
@@ -49,18 +49,18 @@ _NAMES = {
     "user": "user", "username": "user", "logname": "user", "slurm_job_user": "user",
     "account": "account", "slurm_job_account": "account", "slurm_account": "account",
 }  # fmt: skip
-# Keys whose values look like addresses, and are versions.
+# Keys whose values look like addresses but are versions.
 _VERSIONS = {"version", "package_version", "blas", "library", "mpi_library_version", "compiler", "kernel", "firmware"}
 
-# Words that some machine or account is called, and that mean something else in most texts.
+# Names of some machines and accounts that mean something else in most texts.
 _WORD = re.compile(r"[^\W_]+")
 _ORDINARY = Path(__file__).with_name("ordinary_words.txt")
-"""What hosts and users are called too."""
+"""Ordinary words that are also names of hosts and users."""
 
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """Ordinary words, in small letters: those of _ORDINARY, of the schemas, and of names that the campaign gives."""
+    """Ordinary words, in small letters: _ORDINARY, words of the schemas, and names that the campaign gives."""
     values = [value for axis in AXES.values() for value in axis.values]
     ours = [*registry.LIBRARIES, *CONFIGURATIONS, *suites.SUITES, *BENCHMARKS, *values]
     texts = [path.read_text(encoding="utf-8") for path in sorted(SCHEMA_FOLDER.glob("*.json"))]
@@ -69,25 +69,25 @@ def _vocabulary() -> frozenset[str]:
 
 
 def is_ordinary(name: str) -> bool:
-    """Whether a name may stand for something else in a text."""
+    """Whether a name may mean something else in a text."""
     return len(name) < 3 or name.isdigit() or name.lower() in _vocabulary()
 
 
 def namer(key: bytes) -> Namer:
-    """Aliases that depend on this key."""
+    """A function that returns aliases, which depend on this key."""
 
     def alias(kind: str, word: str) -> str:
-        said = f"{kind} {word.lower()}".encode("utf-8", "surrogateescape")
-        return FORMS[kind].format(hmac.new(key, said, "sha256").hexdigest()[:8])
+        text = f"{kind} {word.lower()}".encode("utf-8", "surrogateescape")
+        return FORMS[kind].format(hmac.new(key, text, "sha256").hexdigest()[:8])
 
     return alias
 
 
 @dataclass(frozen=True)
 class Originals:
-    """What is to be replaced. Folders are absolute paths; a host may have its domain.
+    """Words to replace. Folders are absolute paths; hosts may have their domains.
 
-    facts: words, in small letters, of what the run's processor, compiler and the like are called.
+    facts: words, in small letters, of the names of the run's processor, compiler and the like.
     """
 
     clones: frozenset[str] = frozenset()
@@ -99,17 +99,17 @@ class Originals:
     facts: frozenset[str] = frozenset()
 
     def __or__(self, other: "Originals") -> "Originals":
-        return Originals(*(getattr(self, one.name) | getattr(other, one.name) for one in fields(self)))
+        return Originals(*(getattr(self, field_.name) | getattr(other, field_.name) for field_ in fields(self)))
 
     @property
     def names(self) -> Mapping[str, frozenset[str]]:
-        """By kind; of hosts with and without their domains."""
+        """The names by kind; hosts with and without their domains."""
         hosts = {part for host in self.hosts for part in (host, host.partition(".")[0])}
         return {"host": frozenset(hosts), "user": self.users, "account": self.accounts}
 
     @property
     def distinct(self) -> Mapping[str, frozenset[str]]:
-        """Those of `names` that are no ordinary words and no facts, which stand for nothing else in any text."""
+        """The `names` that are neither ordinary words nor facts, and so mean nothing else in any text."""
         return {
             kind: frozenset(name for name in names if not is_ordinary(name) and name.lower() not in self.facts)
             for kind, names in self.names.items()
@@ -129,29 +129,29 @@ _FOUND = (
     ("hosts", re.compile(r"<testsuite [^>]*\bhostname=\"([\w.-]+)\"")),
     ("accounts", re.compile(rf"{_SAYS_ACCOUNT}([\w.-]+)")),
 )
-_NAMED = re.compile(r'"(\w+)"\s*:\s*(?:"([\w.-]+)"|\[((?:\s*"[\w.-]+"\s*,?)+)\])')
+_NAME_BY_KEY = re.compile(r'"(\w+)"\s*:\s*(?:"([\w.-]+)"|\[((?:\s*"[\w.-]+"\s*,?)+)\])')
 _NAME = re.compile(r"[\w.-]+")
 _FACT = re.compile(r'"(?:cpu|os|kernel|firmware|compiler|blas|architecture)"\s*:\s*"([^"]*)"')
 
 
 def found_in(text: str) -> Originals:
-    """What a file says of folders, hosts, users and accounts where it can be nothing else."""
-    found: dict[str, set[str]] = {one.name: set() for one in fields(Originals)}
+    """The folders, hosts, users and accounts of a text, where it says for certain that they are such."""
+    originals: dict[str, set[str]] = {field_.name: set() for field_ in fields(Originals)}
     for name, pattern in _FOUND:
-        found[name].update(pattern.findall(text))
-    for key, one, several in _NAMED.findall(text):
+        originals[name].update(pattern.findall(text))
+    for key, single, several in _NAME_BY_KEY.findall(text):
         if kind := _NAMES.get(key.lower()):
-            found[f"{kind}s"].update([one] if one else _NAME.findall(several))
-    found["clones"] = {f"/{folder.lstrip('/')}" for folder in found["clones"] if folder.strip("/")}
-    found["hosts"].discard("localhost")
-    found["facts"].update(word.lower() for fact in _FACT.findall(text) for word in _WORD.findall(fact))
-    return Originals(*(frozenset(found[one.name]) for one in fields(Originals)))
+            originals[f"{kind}s"].update([single] if single else _NAME.findall(several))
+    originals["clones"] = {f"/{folder.lstrip('/')}" for folder in originals["clones"] if folder.strip("/")}
+    originals["hosts"].discard("localhost")
+    originals["facts"].update(word.lower() for fact in _FACT.findall(text) for word in _WORD.findall(fact))
+    return Originals(*(frozenset(originals[field_.name]) for field_ in fields(Originals)))
 
 
 Rule = tuple[str, str, Callable[[str], str]]
-"""Name, pattern without groups, what becomes of that which it finds."""
+"""Name, pattern without groups, and the function that returns the replacement of a match."""
 
-# Where a word may begin and end. A folder may stand behind an option of a compiler.
+# Where a word may begin and end. A folder may follow an option of a compiler without a blank.
 _BEGINS, _ENDS = r"(?<![A-Za-z0-9_])", r"(?![A-Za-z0-9_])"
 _BEGINS_FOLDER = r"(?:(?<![\w./-])|(?<=-[ILB])|(?<=file://))"
 _STAY = "|".join([*SYSTEM_FOLDERS, "CLONE", "HOME", "PATH-[0-9a-f]{8}", "PREFIX-[0-9a-f]{8}"])
@@ -179,9 +179,9 @@ _HOST_PATTERNS = re.compile(r"(['\"]hostnames['\"]\s*:\s*\[)([^\]]*)\]")
 
 @dataclass
 class Replacer:
-    """Replaces in the texts of one run. `used` are the aliases that it has put in, as (kind, alias).
+    """Replaces words in the texts of one run. `used` are the aliases that it has put in, as (kind, alias).
 
-    kept: words that stay as they are whatever they look like, toolchains' names for example.
+    kept: words that stay whatever they look like, names of toolchains for example.
     """
 
     originals: Originals
@@ -196,7 +196,7 @@ class Replacer:
         self._pattern = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern, _ in rules))
 
     def text(self, text: str, key: str = "") -> str:
-        """A text without what is to be replaced. key: under which it stands in JSON."""
+        """A text after replacement. key: the key of the text in JSON."""
         if text in self.kept:
             return text
 
@@ -208,7 +208,7 @@ class Replacer:
         return self._pattern.sub(replaced, text)
 
     def json(self, text: str) -> str:
-        """The same of JSON, or of lines of it: all but the strings stays byte by byte."""
+        """JSON, or lines of JSON, after replacement. Everything but the strings stays byte by byte."""
         key = ""
 
         def replaced(match: re.Match[str]) -> str:
@@ -222,7 +222,7 @@ class Replacer:
         return _STRING.sub(replaced, text)
 
     def settings(self, text: str) -> str:
-        """The same of the description of a system: what it says that hosts are called is replaced too."""
+        """The description of a system after replacement. Names that it gives to hosts are replaced too."""
 
         def replaced(match: re.Match[str]) -> str:
             names = re.sub(
@@ -233,13 +233,13 @@ class Replacer:
         return self.text(_HOST_PATTERNS.sub(replaced, text))
 
     def name(self, kind: str, word: str) -> str:
-        """The alias of a name, or another word of a kind. That of a host with its domain is that of the host."""
+        """The alias of a word of a kind. A host with its domain has the alias of the host."""
         alias = self.alias(kind, word.partition(".")[0] if kind == "host" else word)
         self.used.add((kind, alias))
         return alias
 
     def _value(self, value: str, key: str) -> str:
-        """A string of JSON that stands under a key."""
+        """A string of JSON, with its key, after replacement."""
         kind = _NAMES.get(key)
         return self.name(kind, value) if kind and _NAME.fullmatch(value) else self.text(value, key)
 
@@ -261,10 +261,10 @@ class Replacer:
         yield "mail", mail, lambda word: self.name("mail", word)
 
     def _name_rules(self) -> Iterator[Rule]:
-        for kind, said in (("host", _SAYS_HOST), ("user", _SAYS_USER), ("account", _SAYS_ACCOUNT)):
+        for kind, introduction in (("host", _SAYS_HOST), ("user", _SAYS_USER), ("account", _SAYS_ACCOUNT)):
             names, distinct = self.originals.names[kind], self.originals.distinct[kind]
             if names:
-                yield f"{kind}_said", f"{said}(?:{_any(names)}){_SAID}", partial(self._behind, kind)
+                yield f"{kind}_said", f"{introduction}(?:{_any(names)}){_SAID}", partial(self._behind, kind)
             if names and kind == "host":
                 yield "host_logs", rf"\[(?:{_any(names)})(?=:\d+\])", partial(self._behind, kind)
                 lists = {bare for host in distinct if len(bare := host.rstrip("0123456789")) > 1 and bare != host}
@@ -282,7 +282,7 @@ class Replacer:
         yield "address", _ADDRESS, self._address
 
     def _path(self, path: str) -> str:
-        """A folder that nothing is known of; which run it is of stays."""
+        """A path below an unknown folder after replacement. A name of a run in it stays, and all that follows."""
         parts = path.split("/")
         at = next((number for number, part in enumerate(parts) if RUN_NAME.fullmatch(part)), len(parts))
         return "/".join([self.name("path", "/".join(parts[:at]).rstrip("/")), *parts[at:]])
@@ -292,32 +292,34 @@ class Replacer:
         return f"{self.name('user', user)}@{self.name('host', host)}"
 
     def _behind(self, kind: str, word: str) -> str:
-        """A word at whose end a name of the kind stands."""
+        """A word that ends in a name of the kind, with that name replaced."""
         return self._instead(
-            word, kind, max((one for one in self.originals.names[kind] if word.endswith(one)), key=len)
+            word, kind, max((name for name in self.originals.names[kind] if word.endswith(name)), key=len)
         )
 
     def _instead(self, word: str, kind: str, name: str) -> str:
         return word[: len(word) - len(name)] + self.name(kind, name)
 
     def _address(self, word: str) -> str:
-        """127.0.0.1 and masks say nothing of a machine."""
-        numbers = [int(one) for one in word.split(".")] if ":" not in word else [1]
+        """An address after replacement. 127.0.0.1 and masks stay: they say nothing about a machine."""
+        numbers = [int(number) for number in word.split(".")] if ":" not in word else [1]
         return word if numbers[0] in (0, 127, 255) or max(numbers) > 255 else self.name("address", word)
 
 
 def _variants(originals: Originals) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Folders as texts may have them -> their kinds and themselves."""
-    own = [folder for folder in (*originals.homes, *originals.clones) if folder.strip("/")]
+    """Spellings of folders in texts, each with (kind, folder)."""
+    own_folders = [folder for folder in (*originals.homes, *originals.clones) if folder.strip("/")]
     apart = [
-        one for one in originals.prefixes if not _is_of_the_system(one) and not any(map(Path(one).is_relative_to, own))
+        prefix
+        for prefix in originals.prefixes
+        if not _is_of_the_system(prefix) and not any(map(Path(prefix).is_relative_to, own_folders))
     ]
     for kind, folders in (("prefix", apart), ("home", originals.homes), ("clone", originals.clones)):
         for folder in folders:
             bare = folder.rstrip("/")
-            for one in (html.escape(bare), bare.replace(" ", "\\ "), urllib.parse.quote(bare), bare):
+            for spelling in (html.escape(bare), bare.replace(" ", "\\ "), urllib.parse.quote(bare), bare):
                 if bare:
-                    yield one, (kind, bare)  # of a folder that is a home and a clone, the clone counts
+                    yield spelling, (kind, bare)  # where a folder is both a home and a clone, the clone counts
 
 
 def _is_of_the_system(folder: str) -> bool:
@@ -325,12 +327,12 @@ def _is_of_the_system(folder: str) -> bool:
 
 
 def _any(words: Iterable[str]) -> str:
-    """A pattern of one of these, the longest first."""
-    return "|".join(map(re.escape, sorted(words, key=lambda one: (-len(one), one))))
+    """A pattern that matches any of these words, the longest first."""
+    return "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))
 
 
 def still_there(originals: Originals, text: str) -> str:
-    """A name that is no ordinary word and stands in a text; empty where none does."""
+    """A distinct name that a text still contains; empty where there is none."""
     names = frozenset[str]().union(*originals.distinct.values())
     match = re.search(rf"{_BEGINS}(?i:{_any(names)}){_ENDS}", text) if names else None
     return match[0] if match else ""

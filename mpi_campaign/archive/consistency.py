@@ -1,6 +1,6 @@
 """Whether runs of an archive go together: copies, clocks that were set back, two machines under one name.
 
-Found in the manifests alone. What is wrong is said, a line each, and hides nothing else.
+All of this is found in the manifests. Each problem is a line, and hides no other problem.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,13 +12,13 @@ from mpi_campaign.errors import CampaignError
 from postprocess.drawing.text import clean
 
 MACHINE = ("cpu", "cores")
-"""What of a host's facts makes its times those of another machine."""
+"""The facts of a host that tell machines apart: times of different machines do not compare."""
 
 
 def together(runs: Iterable[RunFolder]) -> tuple[list[RunFolder], list[str]]:
-    """Those of the runs that are no copy of another, in their order, and everything that does not fit together.
+    """The runs without copies, in their order, and the problems, a line each.
 
-    A run whose manifest cannot be read stays: whoever reads its numbers says why they cannot be had.
+    A run whose manifest cannot be read stays: whoever reads its numbers says why that fails.
     """
     given = list(runs)
     manifests = {run: _manifest(run) for run in given}
@@ -40,11 +40,11 @@ def _named(run: RunFolder) -> str:
 def _without_copies(
     runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, Any]]
 ) -> tuple[list[RunFolder], list[str]]:
-    """A copy has the same records, byte by byte, whatever it is called; a public one, whose records say the same in
-    other bytes, has the run's name in its manifest."""
+    """Problems of copies. A copy has the same records, byte by byte, whatever its name. A public copy has other bytes,
+    but its manifest names the run."""
     first: dict[object, RunFolder] = {}
     kept, problems = [], []
-    public = {str(one.get("run")) for one in manifests.values() if run_folders.PUBLIC in one}
+    public = {str(manifest.get("run")) for manifest in manifests.values() if run_folders.PUBLIC in manifest}
     for run in runs:
         checksums = manifests[run].get("checksums")
         of_records = frozenset(
@@ -62,7 +62,7 @@ def _without_copies(
 
 
 def _set_back(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, Any]]) -> list[str]:
-    """Runs that found one of a later time when they began."""
+    """Runs that began when the archive had a run of a later time."""
     names = {(run.system, run.run) for run in runs}
     return [
         f"run {_named(run)} began when {clean(later)}, of a later time, was there already: its clock was set back "
@@ -73,7 +73,7 @@ def _set_back(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str,
 
 
 def _clocks(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, Any]]) -> list[str]:
-    """Sessions that end before they begin, or begin before one of an earlier run of the same host has ended."""
+    """Sessions that end before they begin, or that begin before an earlier run of the same host has ended."""
     problems = []
     by_host: dict[tuple[str, str], list[tuple[str, str, RunFolder]]] = {}
     for run in runs:
@@ -85,7 +85,7 @@ def _clocks(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, A
             else:
                 by_host.setdefault((run.system, _host(manifests[run], "name")), []).append((began, ended, run))
     for (_, host), sessions in by_host.items():
-        ended, earlier = "", sessions[0][2]  # the end that is latest so far, and whose it is
+        ended, earlier = "", sessions[0][2]  # the latest end so far, and its run
         for began, until, later in sorted(sessions, key=lambda one: one[:2]):
             if began < ended and later != earlier:
                 problems.append(
@@ -99,8 +99,8 @@ def _clocks(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, A
 
 def _sessions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     sessions = manifest.get("sessions")
-    given = [one for one in sessions if isinstance(one, dict)] if isinstance(sessions, list) else []
-    times = [(one.get("began_utc"), one.get("ended_utc")) for one in given]
+    given = [session for session in sessions if isinstance(session, dict)] if isinstance(sessions, list) else []
+    times = [(session.get("began_utc"), session.get("ended_utc")) for session in given]
     return [(began, ended) for began, ended in times if isinstance(began, str) and isinstance(ended, str)]
 
 
@@ -110,15 +110,15 @@ def _host(manifest: Mapping[str, Any], name: str) -> str:
 
 
 def _machines(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, Any]]) -> list[str]:
-    """Systems whose runs are of several kinds of machine, as far as the manifests tell."""
+    """Systems whose runs are from several kinds of machine, by their manifests."""
     kinds: dict[str, dict[str, RunFolder]] = {}
     for run in runs:
-        said = [_host(manifests[run], name) for name in MACHINE]
-        if all(said):
-            kinds.setdefault(run.system, {}).setdefault(f"{said[0]} with {said[1]} cores", run)
+        facts = [_host(manifests[run], name) for name in MACHINE]
+        if all(facts):
+            kinds.setdefault(run.system, {}).setdefault(f"{facts[0]} with {facts[1]} cores", run)
     return [
         f"system {clean(system)} has runs of different machines, their times are not of one: "
-        + ", ".join(f"{clean(kind)} since {run.run}" for kind, run in found.items())
-        for system, found in kinds.items()
-        if len(found) > 1
+        + ", ".join(f"{clean(kind)} since {run.run}" for kind, run in run_of_kind.items())
+        for system, run_of_kind in kinds.items()
+        if len(run_of_kind) > 1
     ]

@@ -1,4 +1,4 @@
-"""What a run was made with, and the commands that make it again."""
+"""What a run was made with, and the commands that repeat it."""
 
 import re
 import shlex
@@ -27,33 +27,33 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 STEM = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 SYSTEM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 SPACK_FOLDER = "spack"
-SYSTEM_FOLDER = "system"  # systems/<system> as it was
+SYSTEM_FOLDER = "system"  # in a run's folder: a copy of systems/<system>
 
 
 def lock_of(environment: str) -> str:
-    """Name, in a run's folder, of the lock of a toolchain's ReFrame environment."""
+    """The name, in a run's folder, of the Spack lock of a toolchain. environment: its ReFrame environment."""
     return f"{SPACK_FOLDER}/{environment}.spack.lock"
 
 
 def manifest_of(environment: str) -> str:
-    """The same of its spack.yaml."""
+    """The name, in a run's folder, of the spack.yaml of a toolchain. environment: its ReFrame environment."""
     return f"{SPACK_FOLDER}/{environment}.spack.yaml"
 
 
 @dataclass(frozen=True)
 class Said:
-    """What the records of a run say: first lines of ours, and other people's programs as `Family.programs` has them."""
+    """What the records of a run tell: headers of our records, and other benchmarks' programs (`Family.programs`)."""
 
     headers: Sequence[Header]
     programs: Sequence[tuple[str, Mapping[str, str], str]]
 
 
-def as_text(manifest: Mapping[str, Any], said: Said) -> str:
+def as_text(manifest: Mapping[str, Any], records: Said) -> str:
     """What `show --provenance` prints."""
-    return "\n".join(map(clean, _lines(manifest, said)))  # a manifest may come from anywhere
+    return "\n".join(map(clean, _lines(manifest, records)))  # a manifest may come from anybody
 
 
-def _lines(manifest: Mapping[str, Any], said: Said) -> Iterator[str]:
+def _lines(manifest: Mapping[str, Any], records: Said) -> Iterator[str]:
     campaign, host = manifest.get("campaign", {}), manifest.get("host", {})
     changed = {True: ", with changes", False: "", None: ", not known whether changed"}.get(campaign.get("dirty"), "")
     yield f"run         {manifest.get('run')}, {manifest.get('status')}, {manifest.get('started_utc')}"
@@ -71,10 +71,10 @@ def _lines(manifest: Mapping[str, Any], said: Said) -> Iterator[str]:
     yield f"command     {shlex.join(map(str, manifest.get('command_line', [])))}"
     for entry in manifest.get("toolchains", []):
         yield ""
-        yield from _toolchain_lines(entry, said)
+        yield from _toolchain_lines(entry, records)
 
 
-def _toolchain_lines(entry: Mapping[str, Any], said: Said) -> Iterator[str]:
+def _toolchain_lines(entry: Mapping[str, Any], records: Said) -> Iterator[str]:
     yield f"toolchain   {entry.get('toolchain')} from {entry.get('provider')}, in {entry.get('prefix')}"
     for package in entry.get("packages", []):
         yield f"  wheel     {package.get('name')} {package.get('version')} sha256:{package.get('sha256')}"
@@ -83,17 +83,21 @@ def _toolchain_lines(entry: Mapping[str, Any], said: Said) -> Iterator[str]:
             yield from _spack_lines(Build.from_json(entry["spack"]), str(entry.get("environment")))
         except (KeyError, TypeError, ValueError) as error:
             yield f"  spack     cannot be read: {error!r}"
-    named = (entry.get("toolchain"), entry.get("provider"))
-    headers = [one for one in said.headers if (one.toolchain, one.provider) == named]
+    identity = (entry.get("toolchain"), entry.get("provider"))
+    headers = [
+        record_header
+        for record_header in records.headers
+        if (record_header.toolchain, record_header.provider) == identity
+    ]
     builds = [(header.build, f", {header.build.get('blas')}" * ("blas" in header.build)) for header in headers]
     yield from dict.fromkeys(
         f"  built     by {build.get('compiler')} with {build.get('flags')}, commit {build.get('commit')}"
         f"{', changed' * (build.get('dirty') is True)}{blas}"
         for build, blas in builds
     )
-    versions = (one.mpi_library_version.strip().partition("\n")[0] for one in headers)
-    yield from dict.fromkeys(f"  says      {' '.join(one.split())}" for one in versions)
-    for toolchain, program, library in said.programs:
+    versions = (record_header.mpi_library_version.strip().partition("\n")[0] for record_header in headers)
+    yield from dict.fromkeys(f"  says      {' '.join(version.split())}" for version in versions)
+    for toolchain, program, library in records.programs:
         if toolchain == entry.get("toolchain"):
             package = f" of {program.get('package')} {program.get('package_version')}" if program.get("package") else ""
             yield f"  beside    {program.get('name')} {program.get('version')}{package} sha256:{program.get('sha256')}"
@@ -113,9 +117,9 @@ def _spack_lines(build: Build, environment: str) -> Iterator[str]:
 
 
 def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
-    """The commands that build a run's toolchains again and repeat it, made from what the manifest says after a check.
+    """The commands that build a run's toolchains again and repeat the run. They are made from the checked manifest.
 
-    run_command: `campaign run`, whose options they are.  Raises CampaignError where the manifest says what cannot be.
+    run_command: the click command `campaign run`.  Raises CampaignError for a manifest that no run can have.
     """
     manifest = run_folders.read_manifest(folder)
     try:
@@ -156,7 +160,7 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
 
 
 def _system_lines(folder: RunFolder, options: Options) -> list[str]:
-    """Where another clone takes the system's description from; nothing for the one that every clone has."""
+    """Commands that give another clone the system's description; none for the system that every clone has."""
     kept = folder.path / SYSTEM_FOLDER
     name = options.system
     if name == Options.system or not SYSTEM_NAME.fullmatch(name) or not (kept / "settings.py").is_file():
@@ -168,7 +172,7 @@ def _system_lines(folder: RunFolder, options: Options) -> list[str]:
 
 
 def _spack_notes(build: Mapping[str, Any]) -> Iterator[str]:
-    """Which Spack and which recipes made a lock."""
+    """Comments that say which Spack and which recipes made a lock."""
     version, commit = str(build.get("spack_version")), str(build.get("spack_commit"))
     if VERSION.fullmatch(version):
         yield f"# Spack {version}{f' at {commit}' if COMMIT.fullmatch(commit) else ''}"
@@ -178,17 +182,17 @@ def _spack_notes(build: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _entry(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A toolchain of a manifest, its packages read. Raises KeyError, TypeError, ValueError or AttributeError for what
-    is none."""
+    """A toolchain from its entry in a manifest. Raises KeyError, TypeError, ValueError or AttributeError for an entry
+    that is no toolchain."""
     if given.get("spack"):
         Build.from_json(given["spack"])
     packages = given.get("packages") or []
-    read = [Package(*(str(one[field.name]) for field in fields(Package))) for one in packages]
+    read = [Package(*(str(package[field.name]) for field in fields(Package))) for package in packages]
     return {**given, "packages": read}
 
 
 def _name(folder: RunFolder, options: Options, entry: Mapping[str, Any]) -> str:
-    """A toolchain as a person asks for it. Raises CampaignError where its name is none."""
+    """A toolchain as a person asks for it. Raises CampaignError where its name is not legal."""
     name, provider = str(entry.get("toolchain")), str(entry.get("provider"))
     family, _, version = name.partition("@")
     if (
@@ -222,8 +226,8 @@ def _toolchain_steps(folder: RunFolder, options: Options, entry: Mapping[str, An
 
 
 def _run_line(options: Options, run_command: click.Command) -> str:
-    """`./campaign run` with those options that are not as they usually are."""
-    flags = {one.name: max(one.opts, key=len) for one in run_command.params}
+    """`./campaign run` with the options that differ from their defaults."""
+    flags = {parameter.name: max(parameter.opts, key=len) for parameter in run_command.params}
     words: list[str] = ["./campaign", "run"]
     usual = Options().as_dict()
     for name, value in options.as_dict().items():
@@ -231,6 +235,6 @@ def _run_line(options: Options, run_command: click.Command) -> str:
             continue
         flag = str(flags[name])
         values: Sequence[Any] = value if isinstance(value, tuple) else (value,)
-        for one in values:
-            words += [flag] if one is True else [flag, f"{one:g}" if isinstance(one, float) else str(one)]
+        for text in values:
+            words += [flag] if text is True else [flag, f"{text:g}" if isinstance(text, float) else str(text)]
     return shlex.join(words)

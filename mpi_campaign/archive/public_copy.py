@@ -1,4 +1,4 @@
-"""A copy of a run that tells nothing of whose it is: `results export --public`."""
+"""A copy of a run that does not tell whose run it is: `results export --public`."""
 
 import getpass
 import hashlib
@@ -23,25 +23,25 @@ from postprocess.drawing.text import clean, short
 from postprocess.records.storage import PACKED, PLAIN, packed, read_record, record_name
 
 KEY = STATE / "public-copies.key"
-"""What the aliases of this clone depend on, so that a host has one alias in all copies that are made here."""
+"""The file with the clone's secret key of aliases: a host has the same alias in all copies that the clone makes."""
 KEY_BYTES = 32
 IDENTITY = (
     "toolchain", "provider", "environment", "network", "configuration", "benchmark", "collective", "computation",
     "cache",
 )  # fmt: skip
-"""What cases are told apart by, and compared by."""
+"""The fields that tell cases apart and match them in comparisons."""
 SESSION_LOG = "logs/reframe.log"
 
 
 def is_public(manifest: dict[str, Any]) -> bool:
-    """Whether a run is such a copy already."""
+    """Whether a run is a public copy already."""
     return isinstance(manifest.get(PUBLIC), dict)
 
 
 def write(run: RunFolder, target: Path) -> None:
     """Make a folder with the public copy of an archived run. A public copy stays as it is.
 
-    Raises CampaignError where the run has what cannot be made public, OSError where it cannot be written.
+    Raises CampaignError where something in the run cannot be made public, OSError where the copy cannot be written.
     """
     manifest = run_folders.read_manifest(run)
     target.mkdir()
@@ -63,7 +63,7 @@ def write(run: RunFolder, target: Path) -> None:
 
 @dataclass
 class _Parts:
-    """The files of a run: those that its copy has too, and names of those that it does not have."""
+    """The files of a run that its copy keeps, and the names of those that the copy leaves out."""
 
     kept: list[Path] = field(default_factory=list)
     logs: list[str] = field(default_factory=list)
@@ -72,8 +72,11 @@ class _Parts:
 
 
 def _parts_of(folder: Path, manifest: dict[str, Any]) -> _Parts:
-    """A log is left out where its case passed, the session's where all of them did; tables and what ReFrame says of
-    its tests beside junit.xml always: records and manifest say the same."""
+    """Which files of a run its copy keeps.
+
+    It leaves out the log of a case that passed, and the session's log where all passed. It always leaves out tables
+    and ReFrame's reports beside junit.xml: records and manifest have the same content.
+    """
     good = {f"logs/{Path(str(case['record'])).name.removesuffix(PLAIN)}{suffix}"
             for case in manifest["cases"] if case.get("result") == "pass" and case.get("record")
             for suffix in LOG_FILES.values()}  # fmt: skip
@@ -94,7 +97,7 @@ def _parts_of(folder: Path, manifest: dict[str, Any]) -> _Parts:
 
 
 def _text(run: RunFolder, path: Path) -> str:
-    """Raises CampaignError for what is no text, in which nothing can be replaced."""
+    """The text of a file. Raises CampaignError where it is no text: nothing can be replaced in it."""
     data = path.read_bytes()
     if b"\0" in data:
         raise _refused(run, f"{path.relative_to(run.archived)} is no text, in which nothing can be replaced")
@@ -109,7 +112,7 @@ def _record_text(run: RunFolder, path: Path) -> str:
 
 
 def _heads(parts: _Parts) -> Iterator[str]:
-    """What records say that is not measured: of each line the strings."""
+    """The part of records that is not measured: the strings of each line."""
     for path in parts.kept:
         if path.name.endswith((PLAIN, PACKED)):
             lines = read_record(path).decode("utf-8", "replace").split("\n")
@@ -121,49 +124,49 @@ def _refused(run: RunFolder, why: str) -> CampaignError:
 
 
 def _originals(manifest: dict[str, Any], texts: list[str]) -> Originals:
-    """What the run says of its machine, its user and its folders, and those of whoever exports it."""
-    found = _of_here() | _of_manifest(manifest) | found_in(json.dumps(manifest, ensure_ascii=False))
+    """Names and folders to replace: those of the run, and those of the person who exports it."""
+    originals = _of_here() | _of_manifest(manifest) | found_in(json.dumps(manifest, ensure_ascii=False))
     for text in texts:
-        found |= found_in(text)
-    return found
+        originals |= found_in(text)
+    return originals
 
 
 def _of_here() -> Originals:
     clones = {str(ROOT), str(ROOT.resolve())}
     homes, users = set(), set()
-    with suppress(RuntimeError):  # nobody knows the home of that user number
+    with suppress(RuntimeError):  # this user number has no home
         homes = {str(Path.home()), str(Path.home().resolve())} - {"/"}
-    with suppress(ImportError, KeyError, OSError):  # nor its name
+    with suppress(ImportError, KeyError, OSError):  # nor a name
         users = {getpass.getuser()}
     hosts = {socket.gethostname()} - {"", "localhost"}
     return Originals(clones=frozenset(clones), homes=frozenset(homes), hosts=frozenset(hosts), users=frozenset(users))
 
 
 def _of_manifest(manifest: dict[str, Any]) -> Originals:
-    said = [manifest, *(manifest.get("sessions") or [])]
-    hosts = {str(host["name"]) for one in said if (host := one.get("host") or {}).get("name")}
+    with_hosts = [manifest, *(manifest.get("sessions") or [])]
+    hosts = {str(host["name"]) for session in with_hosts if (host := session.get("host") or {}).get("name")}
     options = manifest.get("options") or {}
     toolchains = manifest.get("toolchains") or []
-    prefixes = {str(one["prefix"]) for one in toolchains if one.get("prefix")}
-    prefixes |= {str(one).rpartition("=")[2] for one in options.get("peer_prefixes") or []}
+    prefixes = {str(toolchain["prefix"]) for toolchain in toolchains if toolchain.get("prefix")}
+    prefixes |= {str(assignment).rpartition("=")[2] for assignment in options.get("peer_prefixes") or []}
     command = str(manifest.get("reframe_command") or "")
     clones = {command.partition(" -C ")[2].partition("/systems/")[0].strip("'\"")}
     return Originals(
-        clones=frozenset(one for one in clones if one.startswith("/")),
-        prefixes=frozenset(one for one in prefixes if one.startswith("/")),
+        clones=frozenset(clone for clone in clones if clone.startswith("/")),
+        prefixes=frozenset(prefix for prefix in prefixes if prefix.startswith("/")),
         hosts=frozenset(hosts - {"localhost"}),
     )
 
 
 def _identity(manifest: dict[str, Any]) -> Iterator[str]:
-    """The words that comparisons go by, which a copy must not change."""
+    """The words that comparisons match by. A copy must not change them."""
     yield from (str(manifest.get(name) or "") for name in ("run", "system", "suite"))
     for entry in (*manifest["cases"], *manifest["toolchains"]):
         yield from (str(entry[name]) for name in IDENTITY if entry.get(name))
 
 
 def _check_names(run: RunFolder, manifest: dict[str, Any], parts: _Parts, originals: Originals) -> None:
-    """Raises CampaignError where what a run is compared by has a name in it that must be replaced."""
+    """Raises CampaignError where a word that comparisons match by contains a name to replace."""
     files = [path.name for path in parts.kept]
     for word in (*_identity(manifest), *files):
         if name := still_there(originals, word):
@@ -175,7 +178,7 @@ def _check_names(run: RunFolder, manifest: dict[str, Any], parts: _Parts, origin
 
 
 def _key() -> bytes:
-    """The clone's secret, made when it is first asked for. Raises CampaignError."""
+    """The clone's secret key, made on first use. Raises CampaignError."""
     try:
         if not KEY.is_file():
             _make_key()
@@ -192,7 +195,7 @@ def _make_key() -> None:
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
         stream.write(secrets.token_hex(KEY_BYTES))
     try:
-        with suppress(FileExistsError):  # of several that make one, the first stays
+        with suppress(FileExistsError):  # where several processes make a key, the first one stays
             os.link(fresh, KEY)
     finally:
         fresh.unlink()
@@ -216,16 +219,16 @@ def _write(run: RunFolder, path: Path, target: Path, text: str, originals: Origi
 
 
 def _check_left(run: RunFolder, name: str, text: str, originals: Originals) -> None:
-    """Raises CampaignError where a name is still there: what is not sure is not written."""
+    """Raises CampaignError where a text still contains a name: no such copy is written."""
     if left := still_there(originals, text):
         raise _refused(run, f"{name} has '{left}' where it cannot be replaced")
 
 
 def _manifest(manifest: dict[str, Any], replacer: Replacer, source: Path, target: Path) -> dict[str, Any]:
-    """What the copy's manifest says of the run itself."""
-    for one in (manifest, *(manifest.get("sessions") or [])):
-        if (one.get("host") or {}).get("name"):
-            one["host"]["name"] = replacer.name("host", str(one["host"]["name"]))
+    """The run's manifest after replacement, for the copy."""
+    for with_host in (manifest, *(manifest.get("sessions") or [])):
+        if (with_host.get("host") or {}).get("name"):
+            with_host["host"]["name"] = replacer.name("host", str(with_host["host"]["name"]))
     copy: dict[str, Any] = json.loads(replacer.json(json.dumps(manifest)))
     for before, after in zip(manifest["toolchains"], copy["toolchains"], strict=True):
         if before.get("spack"):
@@ -234,7 +237,7 @@ def _manifest(manifest: dict[str, Any], replacer: Replacer, source: Path, target
 
 
 def _digest_of_lock(toolchain: dict[str, Any], source: Path, target: Path) -> str:
-    """That of the copy's lock, where the manifest had that of the run's."""
+    """The digest of the copy's lock, where the run's manifest has the digest of the run's lock."""
     digest = str(toolchain["spack"]["lock_sha256"])
     for lock in sorted((source / SPACK_FOLDER).glob("*")):
         if hashlib.sha256(lock.read_bytes()).hexdigest() == digest:

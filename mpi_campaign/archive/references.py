@@ -1,7 +1,7 @@
-"""References: accepted values of a system's cases, in systems/<system>/references.yaml; where they are, how named.
+"""References, the accepted values of a system's cases: their file and their names.
 
-ReFrame's own tests read that file (`reference`, ``$ref``), so that a plain `reframe` asserts the same. `baseline` makes
-it from archived runs.
+ReFrame's own tests read systems/<system>/references.yaml (`reference`, ``$ref``), so that a plain `reframe` asserts the
+same. `campaign baseline` makes the file from archived runs.
 """
 
 from dataclasses import replace
@@ -22,32 +22,32 @@ INDEX = "reference_key"
 
 
 def path_of(system: str) -> Path:
-    """Where a system's references are."""
+    """The file of a system's references."""
     return ROOT / "systems" / system / FILE
 
 
 def key(case: Case, grid: str, ranks: int, threads_per_rank: int) -> str:
-    """The name of a case in a system's references: what it is, on which grid and how placed. Every repeat has it."""
-    placed = {name: one.choice.usual for name, one in PLACED.items()}
+    """The name of a case in a system's references: case, grid and placement. All repeats have the same name."""
+    placed = {name: entry.choice.usual for name, entry in PLACED.items()}
     usual = replace(case, repeat=1, parameters={**case.parameters, **placed})
     return f"{grid}.{ranks}x{threads_per_rank}.{usual.stem}"
 
 
 def runs_in_use(root: Path) -> set[tuple[str, str]]:
     """(system, run) of all runs from which references were made."""
-    found = set()
+    in_use = set()
     for path in (ROOT / "systems").glob(f"*/{FILE}"):
         if path.is_file() and root.is_dir():
-            found |= {(path.parent.name, run) for run in runs_of(path.parent.name)}
-    return found
+            in_use |= {(path.parent.name, run) for run in runs_of(path.parent.name)}
+    return in_use
 
 
-def is_of_sizes(system: str, named: str, sizes: str) -> bool:
-    """Whether those references of a case that only hold on the same sizes were made on these; where the file does not
-    tell, they were not."""
+def is_of_sizes(system: str, case_name: str, sizes: str) -> bool:
+    """Whether a case's references that hold on the same sizes only were made on these sizes. False where the file does
+    not say."""
     try:
-        own = yaml.safe_load(path_of(system).read_text(encoding="utf-8"))[OWN]
-        return bool(own["sizes"][named] == sizes)
+        provenance = yaml.safe_load(path_of(system).read_text(encoding="utf-8"))[OWN]
+        return bool(provenance["sizes"][case_name] == sizes)
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError):
         return False
 
@@ -57,8 +57,8 @@ def runs_of(system: str) -> list[str]:
     path = path_of(system)
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
-        own = document[OWN]
-        version, runs = own["schema_version"], [str(one) for one in own["runs"]]
+        provenance = document[OWN]
+        version, runs = provenance["schema_version"], [str(run) for run in provenance["runs"]]
     except FileNotFoundError:
         raise CampaignError(
             f"system '{system}' has no references yet: ./campaign baseline RUNS... makes them from archived runs"

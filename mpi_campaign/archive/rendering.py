@@ -1,4 +1,4 @@
-"""What a finished run is turned into: tables, Parquet, the report."""
+"""The tables, Parquet files and reports that are made from a finished run."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ from postprocess.report.html import write_report as render
 
 
 def load(folder: RunFolder) -> Run:
-    """Raises CampaignError where the run cannot be read."""
+    """A run with its records. Raises CampaignError where it cannot be read."""
     try:
         return load_run(folder.path)
     except RecordError as error:
@@ -33,14 +33,14 @@ def load(folder: RunFolder) -> Run:
 
 
 def problems(folder: RunFolder, run: Run) -> tuple[str, ...]:
-    """Everything that is wrong with a run, a line each."""
+    """The problems of a run, a line each."""
     changed = bool(run.manifest) and run_folders.differs(run_folders.read_manifest(folder))
     edited = [f"{run_folders.MANIFEST}: {run_folders.DIFFERS}"] if changed else []
     return (*edited, *run.problems, *registry.problems(run))
 
 
 def moved(run: Run, folder: RunFolder) -> Run:
-    """A run that was loaded before its folder got its place and its manifest the checksums: nothing is read twice.
+    """A loaded run after its folder was moved into place and its manifest got the checksums. No record is read twice.
 
     Raises CampaignError where the manifest cannot be read.
     """
@@ -53,8 +53,11 @@ BUILT_WITH = ("compiler", "flags", "blas")
 
 
 def seen(run: Run) -> dict[str, Any]:
-    """What the records of a run say of where and how it ran, in short: hosts; what each toolchain's environment held,
-    {toolchain: {variable: values in all of its cases}}; alike, which library it is, and with what we were built."""
+    """What the records of a run tell about where and how it ran, in short.
+
+    nodes: hosts.  variables: the environment of each toolchain, {toolchain: {variable: values in all of its cases}}.
+    builds: in the same form, the library of each toolchain, and what our benchmarks were built with.
+    """
     variables: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     builds: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     headers = headers_of(run)
@@ -72,24 +75,24 @@ def seen(run: Run) -> dict[str, Any]:
 
 
 def headers_of(run: Run) -> list[Header]:
-    """The first lines of all records that tell where they ran."""
-    told = [registry.read(run, family) for family in registry.FAMILIES if family.inside is not None]
-    return [record.header for read in told for record in read.records]
+    """The headers of all records that tell where they ran."""
+    readings = [registry.read(run, family) for family in registry.FAMILIES if family.inside is not None]
+    return [record.header for read in readings for record in read.records]
 
 
 def _in_short(text: str) -> str:
-    """A text of many lines as one that differs where it does."""
+    """The first line of a text, shortened, with a digest by which different texts differ."""
     return (
         f"{' '.join(text.partition(chr(10))[0].split())[:80]} (sha256:{hashlib.sha256(text.encode()).hexdigest()[:8]})"
     )
 
 
-def _sorted(named: Mapping[str, Mapping[str, set[str]]]) -> dict[str, dict[str, list[str]]]:
-    return {key: {name: sorted(values) for name, values in inside.items()} for key, inside in named.items()}
+def _sorted(by_name: Mapping[str, Mapping[str, set[str]]]) -> dict[str, dict[str, list[str]]]:
+    return {key: {name: sorted(values) for name, values in inside.items()} for key, inside in by_name.items()}
 
 
 def look(palette: str, metrics: tuple[str, ...], kinds: tuple[str, ...], *, dim: bool) -> Look:
-    """How maps are drawn, as asked for. Raises CampaignError for a name that there is not."""
+    """The way to draw maps that was asked for. Raises CampaignError for an unknown name."""
     try:
         return registry.look(palette, metrics, kinds or Look.kinds, dim=dim)
     except ValueError as error:
@@ -99,7 +102,7 @@ def look(palette: str, metrics: tuple[str, ...], kinds: tuple[str, ...], *, dim:
 def write_report(
     folder: RunFolder, run: Run, target: Path | None = None, maps: Path | None = None, drawn: Look = PLAIN
 ) -> Path:
-    """The report, and its maps beside it or in a folder. Raises CampaignError where these cannot be written."""
+    """Write the report, and its maps beside it or in a folder. Raises CampaignError where that fails."""
     given, target = target, target or folder.report
     if target.exists() and not target.is_file():
         raise CampaignError(f"{target} is no regular file: give another file with -o")
@@ -108,7 +111,7 @@ def write_report(
     if given and not given.parent.is_dir():
         raise CampaignError(f"{given.parent} is not a folder: make it, or give another file with -o")
     if given and not maps:
-        maps = given.with_name(f"{given.stem}-maps")  # two reports in one folder have their own
+        maps = given.with_name(f"{given.stem}-maps")  # two reports in the same folder have different maps
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         render(run, target, maps, drawn)
@@ -119,40 +122,42 @@ def write_report(
 
 
 def _lies_in(error: OSError, folder: Path) -> bool:
-    """Whether what could not be written is the folder, lies in it, or is on the way to it."""
+    """Whether the path that could not be written is the folder, lies in it, or is a parent of it."""
     failed = Path(str(error.filename or ""))
     return failed == folder or folder in failed.parents or failed in folder.parents
 
 
 def short_tables(run: Run) -> list[str]:
-    """What `run` ends with: a table of each family that was measured, at least one; those that are set beside another
-    one stand behind it."""
-    order = sorted(registry.FAMILIES, key=lambda one: registry.FAMILIES.index(one.beside or one))
-    told = [_short_table(run, family) for family in order if not registry.found(run, family).table.empty]
-    return told or [registry.MAIN.short_text(registry.found(run, registry.MAIN))]
+    """The tables that end the output of `run`: one for each family that was measured, at least one.
+
+    A family that is compared with another family comes after it.
+    """
+    order = sorted(registry.FAMILIES, key=lambda family: registry.FAMILIES.index(family.beside or family))
+    tables = [_short_table(run, family) for family in order if not registry.found(run, family).table.empty]
+    return tables or [registry.MAIN.short_text(registry.found(run, registry.MAIN))]
 
 
 def _short_table(run: Run, family: Family) -> str:
-    """A family's short table; where `show` tells more of it only when asked, how to ask."""
+    """A family's short table. Where `show` has more only on request, it names the command."""
     more = f"\n(all of it: ./campaign show {run_name(run)} --benchmark {family.name})"
     return family.short_text(registry.found(run, family)) + ("" if family.shown else more)
 
 
 def family_named(name: str, run: Run) -> Family:
-    """The family of that name, or the one that a benchmark is of. Raises CampaignError with those that there are."""
+    """The family of this name, or of the benchmark of this name. Raises CampaignError, which lists the legal names."""
     family = registry.BY_NAME.get(name) or registry.BY_BENCHMARK.get(name)
     if family is None:
-        legal = dict.fromkeys(word for one in registry.FAMILIES for word in (one.name, *one.benchmarks))
-        there = [f"{one.name} ({one.title})" for one in registry.FAMILIES if registry.read(run, one).records]
-        has = f"run {run_name(run)} has {', '.join(there) or 'none of them'}"
+        legal = dict.fromkeys(word for known in registry.FAMILIES for word in (known.name, *known.benchmarks))
+        measured = [f"{known.name} ({known.title})" for known in registry.FAMILIES if registry.read(run, known).records]
+        has = f"run {run_name(run)} has {', '.join(measured) or 'none of them'}"
         raise CampaignError(f"there is no benchmark '{name}'; there are: {', '.join(legal)}; {has}")
     return family
 
 
 def table_text(run: Run, family: Family, benchmark: str = "") -> str:
-    """What `show --benchmark` prints: of a family, or of one of its benchmarks."""
-    told = family.text(_of_benchmark(run, family, benchmark)) or family.nothing
-    return _parts(told, family.note)
+    """What `show --benchmark` prints about a family, or about one of its benchmarks."""
+    text = family.text(_of_benchmark(run, family, benchmark)) or family.nothing
+    return _parts(text, family.note)
 
 
 def table_as_json(run: Run, family: Family, benchmark: str = "") -> str:
@@ -161,16 +166,18 @@ def table_as_json(run: Run, family: Family, benchmark: str = "") -> str:
 
 
 def _of_benchmark(run: Run, family: Family, benchmark: str) -> Found:
-    """What a run has of a family; where the benchmark is only one of several, the rows of that one."""
-    found = registry.found(run, family)
+    """What a run has of a family. Where the benchmark is one of several, only its rows."""
+    of_family = registry.found(run, family)
     if benchmark not in family.benchmarks or len(family.benchmarks) == 1:
-        return found
-    return replace(found, table=found.table[found.table["benchmark"] == benchmark])
+        return of_family
+    return replace(of_family, table=of_family.table[of_family.table["benchmark"] == benchmark])
 
 
 def provenance_text(folder: RunFolder, run: Run) -> str:
     """What `show --provenance` prints."""
-    programs = [one for family in registry.FAMILIES for one in family.programs(registry.read(run, family).records)]
+    programs = [
+        program for family in registry.FAMILIES for program in family.programs(registry.read(run, family).records)
+    ]
     try:
         return provenance.as_text(run_folders.read_manifest(folder), provenance.Said(headers_of(run), programs))
     except (AttributeError, TypeError) as error:
@@ -178,20 +185,20 @@ def provenance_text(folder: RunFolder, run: Run) -> str:
 
 
 def provenance_as_json(folder: RunFolder) -> str:
-    """What `show --provenance --json` prints: those parts of the manifest."""
+    """What `show --provenance --json` prints: parts of the manifest."""
     manifest = run_folders.read_manifest(folder)
     names = ("run", "system", "status", "started_utc", "command_line", "campaign", "host", "toolchains")
     return json.dumps({name: manifest.get(name) for name in names}, indent=1, ensure_ascii=False)
 
 
 def full_table(run: Run) -> str:
-    """What `show` prints: the tables of all families that it has without being asked, at least one."""
-    told = [
+    """What `show` prints without options: the tables of all families that are shown by default, at least one."""
+    tables = [
         family.text(registry.found(run, family))
         for family in registry.FAMILIES
         if family.shown and not registry.found(run, family).table.empty
     ]
-    return _parts(*told) or registry.MAIN.text(registry.found(run, registry.MAIN))
+    return _parts(*tables) or registry.MAIN.text(registry.found(run, registry.MAIN))
 
 
 def _parts(*texts: str) -> str:

@@ -28,15 +28,15 @@ from mpi_campaign.processes import locks
 
 RESULTS = ROOT / "results"
 EXAMPLE = "example"
-"""The system of RESULTS whose runs come with the campaign."""
+"""The system in RESULTS whose runs come with the campaign."""
 MANIFEST = "manifest.json"
 RUN = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 """Names of runs."""
 PUBLIC = "public"
-"""Key of a manifest: of a public copy, what was replaced in it and left out of it (`public_copy`)."""
+"""Key of a public copy's manifest: what was replaced in the copy and left out of it (`public_copy`)."""
 LAST = re.compile(r"last(?:~(\d{1,6}))?")
 
-# What ReFrame writes about a session, and the archive keeps.
+# Files that ReFrame writes about a session and that the archive keeps.
 REPORT = "reframe-report.json"
 JUNIT = "junit.xml"
 SESSION_FILES = (REPORT, JUNIT)
@@ -86,8 +86,10 @@ class RunFolder:
 
     @property
     def session(self) -> Path:
-        """Where ReFrame stages while the run grows: beside the clone's other state, since ReFrame takes no blanks and
-        quotes in its paths, and an archive may lie anywhere."""
+        """The folder in which ReFrame stages while the run grows.
+
+        It is in the clone, because ReFrame takes no blanks and quotes in its paths, and an archive may lie anywhere.
+        """
         return STATE / "sessions" / self.run
 
     @property
@@ -116,9 +118,9 @@ def start(root: Path, system: str) -> RunFolder:
 
 
 def find(reference: str, root: Path) -> RunFolder:
-    """The run that a person names: its folder, its name, `last`, or `last~N`, the N-th before it of the same system.
+    """The run that a person names by folder, name, `last`, or `last~N`, which is the N-th before `last` in its system.
 
-    Raises CampaignError with the runs there are.
+    Raises CampaignError, which lists the latest runs.
     """
     path = Path(reference)
     if (path / MANIFEST).is_file():
@@ -126,16 +128,16 @@ def find(reference: str, root: Path) -> RunFolder:
         home = path.parent.parent if path.parent.name == ".partial" else path.parent
         return RunFolder(home.parent, home.name, path.name)
     known = list(runs(root))
-    of_system = [one for one in known if one.system == known[-1].system]
+    of_system = [run for run in known if run.system == known[-1].system]
     if (back := LAST.fullmatch(reference)) and int(back[1] or 0) < len(of_system):
         return of_system[-1 - int(back[1] or 0)]
-    named = [one for one in known if reference in (one.run, f"{one.system}/{one.run}")]
-    if len(named) == 1:
-        return named[0]
-    if named:
-        where = " or ".join(str(one.path) for one in named)
-        raise CampaignError(f"there are {len(named)} runs '{reference}': give the folder, {where}")
-    names = ", ".join(one.run for one in known[-5:]) or "none yet"
+    matching = [run for run in known if reference in (run.run, f"{run.system}/{run.run}")]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        where = " or ".join(str(run.path) for run in matching)
+        raise CampaignError(f"there are {len(matching)} runs '{reference}': give the folder, {where}")
+    names = ", ".join(run.run for run in known[-5:]) or "none yet"
     raise CampaignError(
         f"there is no run '{reference}' under {root}; give a run's folder, its name, SYSTEM/NAME, `last` or `last~1` "
         f"(newest: {names})"
@@ -143,7 +145,7 @@ def find(reference: str, root: Path) -> RunFolder:
 
 
 def readable(reference: str, root: Path) -> RunFolder:
-    """`find`, and where that run was cut off, what its last case had measured is gathered first."""
+    """The run that `find` returns. If it was cut off, the results of its last case are gathered first."""
     folder = find(reference, root)
     if folder.path == folder.partial:
         harvest(folder)
@@ -151,16 +153,16 @@ def readable(reference: str, root: Path) -> RunFolder:
 
 
 def later_than(folder: RunFolder) -> str:
-    """The name of a run of its system that says that it began later than this one, which begins now; or nothing."""
-    names = [one.run for one in runs(folder.root) if one.system == folder.system and RUN.fullmatch(one.run)]
+    """The name of a run of the same system whose time is later than that of this run, which begins now; else empty."""
+    names = [run.run for run in runs(folder.root) if run.system == folder.system and RUN.fullmatch(run.run)]
     return max((name for name in names if name > folder.run), default="")
 
 
 @contextmanager
 def growing(folder: RunFolder) -> Iterator[None]:
-    """While a run grows, from whatever clone or machine: nobody else goes on with it, or throws it away.
+    """Lock a run while it grows: nobody else, on any clone or machine, can continue or delete it.
 
-    Raises CampaignError where somebody else has it.
+    Raises CampaignError where somebody else has the lock.
     """
     path = lock_of(folder)
     with open_lock(path) as lock:
@@ -176,7 +178,7 @@ def growing(folder: RunFolder) -> Iterator[None]:
 
 
 def grows(folder: RunFolder) -> bool:
-    """Whether a campaign, of whatever clone, is measuring it."""
+    """Whether a campaign of any clone is measuring the run."""
     path = lock_of(folder)
     if not path.exists():
         return False
@@ -185,20 +187,20 @@ def grows(folder: RunFolder) -> bool:
 
 
 def lock_of(folder: RunFolder) -> Path:
-    """The file that is locked while a run grows: beside it, since what is in it is archived."""
+    """The file that is locked while a run grows. It lies beside the run, because the run's files are archived."""
     return folder.archived.with_name(f".{folder.run}.lock")
 
 
 def open_lock(path: Path) -> TextIO:
-    """A file to be locked, for a whole group: NFS locks what is open for writing. Raises OSError."""
+    """A file to lock, which a whole group may write: NFS locks files that are open for writing. Raises OSError."""
     lock = locks.open_lock(path)
-    with suppress(PermissionError):  # of another member of the group, who has seen to it
+    with suppress(PermissionError):  # another member of the group owns the file and has set its mode
         os.fchmod(lock.fileno(), 0o666)
     return lock
 
 
 def _locked(lock: TextIO, path: Path) -> bool:
-    """Whether it could be locked, and is still the file of that name."""
+    """Whether the file could be locked and still has its name."""
     try:
         if not locks.is_had(lock):
             return False
@@ -208,33 +210,35 @@ def _locked(lock: TextIO, path: Path) -> bool:
 
 
 def check_outside(path: Path) -> None:
-    """Nothing in the archive is ever overwritten, nor added to. Raises CampaignError for a path inside a run."""
-    run = next((one for one in path.resolve().parents if RUN.fullmatch(one.name) and has_manifest(one)), None)
+    """Raises CampaignError for a path inside a run: nothing in the archive is overwritten or added to."""
+    run = next(
+        (parent for parent in path.resolve().parents if RUN.fullmatch(parent.name) and has_manifest(parent)), None
+    )
     if run is not None:
         raise CampaignError(f"{path} is in the run {run.name}, in which nothing is changed: give another file")
 
 
 def runs(root: Path) -> Iterator[RunFolder]:
     """Every run under a results folder, oldest first."""
-    found = [
+    run_list = [
         RunFolder(root, home.name, run.name)
         for home in _folders(root)
         for run in (*_folders(home), *_folders(home / ".partial"))
         if has_manifest(run)
     ]
-    yield from sorted(dict.fromkeys(found), key=lambda one: (one.run, one.system))
+    yield from sorted(dict.fromkeys(run_list), key=lambda one: (one.run, one.system))
 
 
 def _folders(path: Path) -> list[Path]:
     try:
-        there = list(path.iterdir())
+        entries = list(path.iterdir())
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
-    return [one for one in there if not one.name.startswith(".") and _is_folder(one)]
+    return [folder for folder in entries if not folder.name.startswith(".") and _is_folder(folder)]
 
 
 def _is_folder(path: Path) -> bool:
-    """Not where that cannot be seen, which hides nothing beside it."""
+    """Whether a path is a folder; false where permissions hide that."""
     try:
         return path.is_dir()
     except OSError:
@@ -242,7 +246,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def has_manifest(run: Path) -> bool:
-    """Also where that cannot be seen: whoever reads the run says why."""
+    """Whether a folder has a manifest; true where permissions hide that, so that the reader of the run says why."""
     try:
         return (run / MANIFEST).is_file()
     except OSError:
@@ -251,37 +255,37 @@ def has_manifest(run: Path) -> bool:
 
 DIFFERS = "not what was archived: its checksum differs"
 OWN_DIGEST = "sha256"  # key of a manifest; older runs have none
-# What else may stand there is as well null, from a version that did not know it.
+# Values of other keys may be null, in manifests of versions without these keys.
 OBJECTS, LISTS = ("host", "campaign", "options", "checksums"), ("toolchains", "cases", "sessions")
 
 
 def read_manifest(folder: RunFolder) -> dict[str, Any]:
-    """The manifest, whose OBJECTS are objects and whose LISTS are lists of such where they are there.
+    """The manifest. Its OBJECTS are objects and its LISTS are lists of objects, where it has them.
 
     Raises CampaignError where it cannot be read.
     """
     path = folder.path / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
-        json.dumps(manifest, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is no text
+        json.dumps(manifest, ensure_ascii=False).encode("utf-8")  # refuses half a surrogate pair
     except (OSError, ValueError, RecursionError) as error:
         raise CampaignError(f"{path} cannot be read: {error}") from error
     if not isinstance(manifest, dict):
         raise CampaignError(f"{path} is not a manifest: restore it, or name another run")
     wrong = next((name for name in OBJECTS if not isinstance(manifest.get(name) or {}, dict)), None)
     wrong = wrong or next((name for name in LISTS if not _is_list_of_objects(manifest.get(name) or [])), None)
-    packages = [one.get("packages") or [] for one in manifest.get("toolchains") or []] if not wrong else []
+    packages = [toolchain.get("packages") or [] for toolchain in manifest.get("toolchains") or []] if not wrong else []
     if wrong or not all(map(_is_list_of_objects, packages)):
         raise CampaignError(f"{path} is not what a run writes: '{wrong or 'packages'}' is of another type")
     return manifest
 
 
 def _is_list_of_objects(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, dict) for one in value)
+    return isinstance(value, list) and all(isinstance(element, dict) for element in value)
 
 
 def write_manifest(folder: RunFolder, manifest: Mapping[str, Any]) -> None:
-    """Write it whole or not at all."""
+    """Write the manifest, all or nothing."""
     files.write_atomically(folder.path / MANIFEST, _laid_out(manifest))
 
 
@@ -290,19 +294,19 @@ def _laid_out(manifest: Mapping[str, Any]) -> str:
 
 
 def staged(folder: RunFolder, name: str) -> list[Path]:
-    """The files of a name in the stage folders of a session, which may come and go meanwhile."""
+    """The files of a name in the stage folders of a session. They may appear and disappear meanwhile."""
     return sorted(Path(place, name) for place, _, names in os.walk(folder.session / "stage") if name in names)
 
 
 def harvest(folder: RunFolder) -> dict[str, Case]:
-    """Take records and logs out of the stage folders. Returns every case that got as far as a stage folder, by stem."""
-    found: dict[str, Case] = {}
+    """Copy records and logs out of the stage folders. Returns every case that has a stage folder, by stem."""
+    cases: dict[str, Case] = {}
     for description in staged(folder, CASE):
         try:
             case = Case.from_dict(json.loads(description.read_text()))
         except (OSError, ValueError, TypeError, AttributeError):
-            continue  # cut off while it was written: the case is missing
-        found[case.stem] = case
+            continue  # the file was cut off: the case is missing
+        cases[case.stem] = case
         for names, target in ((RECORD_FILES, "records"), (LOG_FILES, "logs")):
             for name, suffix in names.items():
                 source = description.parent / name
@@ -310,11 +314,11 @@ def harvest(folder: RunFolder) -> dict[str, Case]:
                 if source.exists() and not (name == RECORD and is_complete(kept)):
                     with suppress(FileNotFoundError):  # ReFrame has just emptied the folder for the next launch
                         shutil.copyfile(source, kept)
-    return found
+    return cases
 
 
 def keep_session(folder: RunFolder, number: int) -> None:
-    """What ReFrame says of its session number so much, from 1, into the run: `junit.xml`, then `junit.2.xml`, ..."""
+    """Copy ReFrame's reports on a session into the run. number: from 1; `junit.xml`, then `junit.2.xml`, ..."""
     for name in SESSION_FILES:
         stem, _, suffix = name.partition(".")
         if (folder.session / name).exists():
@@ -323,7 +327,7 @@ def keep_session(folder: RunFolder, number: int) -> None:
 
 
 def is_complete(record: Path) -> bool:
-    """Whether a file ends with a record's footer that says complete."""
+    """Whether a file ends with the footer of a complete record."""
     try:
         footer = json.loads(record.read_text(encoding="utf-8").rstrip().rpartition("\n")[2])
     except (OSError, ValueError):
@@ -332,25 +336,25 @@ def is_complete(record: Path) -> bool:
 
 
 def manifest_digest(manifest: Mapping[str, Any]) -> str:
-    """SHA-256 of what a manifest says, itself left out, however it is laid out."""
-    told = json.loads(json.dumps({key: value for key, value in manifest.items() if key != OWN_DIGEST}))
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    """SHA-256 of a manifest's content, whatever its layout, without the digest itself."""
+    content = json.loads(json.dumps({key: value for key, value in manifest.items() if key != OWN_DIGEST}))
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def differs(manifest: Mapping[str, Any]) -> bool:
-    """Whether a manifest is not what was archived, by its own checksum, which older runs and growing ones lack."""
+    """Whether a manifest differs from what was archived, by its own checksum. Old and growing runs have none."""
     return OWN_DIGEST in manifest and manifest[OWN_DIGEST] != manifest_digest(manifest)
 
 
 def finish(folder: RunFolder, manifest: dict[str, Any]) -> None:
-    """Put the run in its place, complete, with checksums of everything in it, the manifest included."""
+    """Move a complete run into its place, with checksums of everything in it, the manifest included."""
     shutil.rmtree(folder.session, ignore_errors=True)
     seal(folder.partial, manifest)
     folder.partial.rename(folder.archived)
 
 
 def seal(place: Path, manifest: dict[str, Any]) -> None:
-    """Write the manifest of the run that lies in a folder, with checksums of everything in it, the manifest included.
+    """Write the manifest of the run in a folder, with checksums of everything in it, the manifest included.
 
     Raises OSError.
     """

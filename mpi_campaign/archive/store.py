@@ -1,4 +1,4 @@
-"""What is done with the archive as a whole: list it, verify it, take runs out and in, throw old ones away."""
+"""Work on the archive as a whole: list and verify its runs, export and import runs, delete old ones."""
 
 import gzip
 import hashlib
@@ -31,13 +31,13 @@ from postprocess.records.storage import record_files
 
 INCOMING = ".incoming"
 LEFT_SECONDS = 86400.0
-"""What has lain there so long was left by something that was killed."""
+"""Age of temporary folders, in seconds, after which they are leftovers of a killed process."""
 LARGEST_BYTES = 64 << 30
-"""Of a run that is imported, unpacked: what unpacks to more is no run."""
+"""The largest size of an imported run, unpacked, in bytes. A larger pack is no run."""
 DEEPEST = 4
-"""Parts of a path in a pack, the run's own name among them."""
+"""The largest number of parts of a path in a pack, the name of the run included."""
 TAKEN = {"reports", "general", "baseline", "last", *CONFIGURATIONS}
-"""Words that mean something else where a system may be named."""
+"""Words that mean something else in places where a system may be named."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Entry:
 
 
 def entries(root: Path) -> list[Entry]:
-    """Every run of an archive, oldest first; what is wrong with one hides no other."""
+    """Every run of an archive, oldest first. A broken run hides no other run."""
     return [_entry(run) for run in run_folders.runs(root)]
 
 
@@ -74,7 +74,7 @@ def _entry(run: RunFolder) -> Entry:
             str(manifest["suite"]),
             str(manifest["status"]),
             str(manifest["host"]["name"]),
-            tuple(str(one["toolchain"]) for one in manifest["toolchains"]),
+            tuple(str(toolchain["toolchain"]) for toolchain in manifest["toolchains"]),
             cases.count("pass"),
             cases.count("skip"),
             len(cases),
@@ -87,28 +87,28 @@ def _entry(run: RunFolder) -> Entry:
         return Entry(run.system, run.run, "", "", "", (), 0, 0, 0, size_bytes, what)
 
 
-def list_text(found: Sequence[Entry]) -> str:
+def list_text(listed: Sequence[Entry]) -> str:
     """What `results list` prints."""
-    if not found:
+    if not listed:
         return "no runs yet: ./campaign run makes one"
     heads = ["system", "run", "suite", "status", "host", "toolchains", "passed", "skipped", "size"]
     lines = [
-        [one.system, one.run, one.suite, one.status or "unreadable", one.host, ", ".join(one.toolchains),
-         f"{one.passed}/{one.cases - one.skipped}", str(one.skipped), size(one.bytes)]
-        for one in found
+        [entry.system, entry.run, entry.suite, entry.status or "unreadable", entry.host, ", ".join(entry.toolchains),
+         f"{entry.passed}/{entry.cases - entry.skipped}", str(entry.skipped), size(entry.bytes)]
+        for entry in listed
     ]  # fmt: skip
-    troubles = [f"{one.system}/{one.run}: {one.trouble}" for one in found if one.trouble]
+    troubles = [f"{entry.system}/{entry.run}: {entry.trouble}" for entry in listed if entry.trouble]
     return "\n".join([aligned(heads, lines, right={6, 7, 8}), *troubles])
 
 
-def list_json(found: Sequence[Entry]) -> str:
+def list_json(listed: Sequence[Entry]) -> str:
     """What `results list --json` prints."""
-    return json.dumps([asdict(one) for one in found], indent=1, ensure_ascii=False)
+    return json.dumps([asdict(entry) for entry in listed], indent=1, ensure_ascii=False)
 
 
 def faults(run: RunFolder, tell: Callable[[int, int], None] = lambda _done, _total: None) -> Iterator[str]:
-    """What is wrong with an archived run, a line each: files that changed, are missing or were added, and records that
-    are not as their schema says.  tell: how many of the records have been read."""
+    """The faults of an archived run, a line each: files that changed, are missing or were added, and records that
+    violate their schema.  tell: is called with the numbers of records read and of all records."""
     try:
         manifest = run_folders.read_manifest(run)
     except CampaignError as error:
@@ -122,16 +122,16 @@ def faults(run: RunFolder, tell: Callable[[int, int], None] = lambda _done, _tot
         yield f"{MANIFEST}: no checksums: the run was never completed"
     if run_folders.differs(manifest):
         yield f"{MANIFEST}: {run_folders.DIFFERS}"
-    there = {str(path.relative_to(run.path)): path for path in sorted(run.path.rglob("*")) if path.is_file()}
-    there.pop(MANIFEST, None)
-    for name in sorted(set(checksums) | set(there) if checksums else []):
-        if name not in there:
+    files_in_run = {str(path.relative_to(run.path)): path for path in sorted(run.path.rglob("*")) if path.is_file()}
+    files_in_run.pop(MANIFEST, None)
+    for name in sorted(set(checksums) | set(files_in_run) if checksums else []):
+        if name not in files_in_run:
             yield f"{clean(name)}: missing"
         elif name not in checksums:
             yield f"{clean(name)}: not of this run: it has no checksum"
         else:
             try:
-                if checksums[name] != "sha256:" + _digest(there[name]):
+                if checksums[name] != "sha256:" + _digest(files_in_run[name]):
                     yield f"{clean(name)}: not the file that was archived: its checksum differs"
             except OSError as error:
                 yield f"{clean(name)}: cannot be read: {error.strerror}"
@@ -153,9 +153,9 @@ def _digest(path: Path) -> str:
 
 
 def export(run: RunFolder, target: Path, *, public: bool = False) -> Path:
-    """One file that `results import` takes. public: without what tells whose the run is.
+    """Write a run into a single file, which `results import` takes. public: without words that tell whose run it is.
 
-    Raises CampaignError where it cannot be written, the run is not complete, or cannot be made public.
+    Raises CampaignError where the file cannot be written, or the run is not complete or cannot be made public.
     """
     run_folders.check_outside(target)
     if not run.archived.is_dir():
@@ -187,13 +187,13 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _timeless(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """The same whenever it is packed."""
+    """An entry of a pack without times and owners: a run always packs to the same file."""
     member.mtime, member.mode = 0, 0o755 if member.isdir() else 0o644
     return _anonymous(member)
 
 
 def sources_of(source: Path, root: Path) -> list[Path]:
-    """What a person asks to be imported, run by run: of another archive, or one of its systems, its complete runs."""
+    """The packs and run folders to import. A folder of an archive, or of a system, stands for its complete runs."""
     folder = source.resolve()
     if not folder.is_dir() or run_folders.has_manifest(folder) or root.is_relative_to(folder):
         return [source]
@@ -202,10 +202,10 @@ def sources_of(source: Path, root: Path) -> list[Path]:
 
 
 def take_in(source: Path, root: Path, system: str) -> tuple[RunFolder, bool]:
-    """Import a run that `export` packed, or a run's folder; and whether it was not there before.
+    """Import a pack of `export`, or a run's folder. Returns the run, and whether it is new in this archive.
 
-    It is verified before it is put in its place; nothing of it is executed, and no path of it leaves its folder.
-    system: the name under which it is kept; empty: its own. Raises CampaignError.
+    The run is verified before it is moved into its place. Nothing in it is executed, and no path leaves its folder.
+    system: the name of the system under which the archive keeps it; empty means the run's own. Raises CampaignError.
     """
     try:
         with _incoming(root) as incoming:
@@ -214,14 +214,14 @@ def take_in(source: Path, root: Path, system: str) -> tuple[RunFolder, bool]:
             run = RunFolder(root, system or str(manifest["system"]), str(manifest["run"]))
             for fault in faults(RunFolder(incoming, "", folder.name)):
                 raise CampaignError(f"{source}: {fault}; nothing was imported")
-            if _is_there(run, manifest, source):
+            if _is_archived(run, manifest, source):
                 return run, False
             _same_machine(run, manifest, source)
             run.archived.parent.mkdir(parents=True, exist_ok=True)
             try:
                 folder.rename(run.archived)
             except OSError:
-                if _is_there(run, manifest, source):  # somebody else has just put it there
+                if _is_archived(run, manifest, source):  # another process has just imported the run
                     return run, False
                 raise
     except OSError as error:
@@ -231,23 +231,23 @@ def take_in(source: Path, root: Path, system: str) -> tuple[RunFolder, bool]:
 
 @contextmanager
 def _incoming(root: Path) -> Iterator[Path]:
-    """A folder of one's own in the archive, for what is on its way in or out; what was left there long ago goes."""
+    """A new temporary folder in the archive, for a run that is imported or deleted. Old leftovers are removed."""
     home = root / INCOMING
-    own = _own_folder(home)
+    folder = _new_folder(home)
     for left in home.iterdir():
-        with suppress(FileNotFoundError):  # another one has just ended
+        with suppress(FileNotFoundError):  # another process has just removed it
             if left.stat().st_mtime < time.time() - LEFT_SECONDS:
                 shutil.rmtree(left, ignore_errors=True)
     try:
-        yield own
+        yield folder
     finally:
-        shutil.rmtree(own, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):
-            home.rmdir()  # unless another one is on its way
+            home.rmdir()  # fails where another process uses the folder
 
 
-def _is_there(run: RunFolder, manifest: dict[str, Any], source: Path) -> bool:
-    """Whether that run is in the archive already. Raises CampaignError where another one has its name."""
+def _is_archived(run: RunFolder, manifest: dict[str, Any], source: Path) -> bool:
+    """Whether the archive has the run already. Raises CampaignError where another run has its name."""
     if not (run.archived.is_dir() or run.partial.is_dir()):
         return False
     if run.archived.is_dir() and run_folders.read_manifest(run) == manifest:
@@ -255,20 +255,20 @@ def _is_there(run: RunFolder, manifest: dict[str, Any], source: Path) -> bool:
     raise CampaignError(f"{source}: another run is archived as {run.path}; nothing was imported")
 
 
-def _own_folder(home: Path) -> Path:
+def _new_folder(home: Path) -> Path:
     while True:
         try:
             home.mkdir(parents=True, exist_ok=True)
             return Path(tempfile.mkdtemp(dir=home))
-        except FileNotFoundError:  # another one has just taken its home away
+        except FileNotFoundError:  # another process has just removed the home folder
             continue
-        except FileExistsError:  # likewise, while this one looked at it
+        except FileExistsError:  # another process has just removed it while this one looked
             if home.exists() and not home.is_dir():
                 raise
 
 
 def _copied(source: Path, target: Path, root: Path, system: str) -> Path:
-    """A run's folder, copied. Raises CampaignError, before anything is copied, for what is none."""
+    """Copy a run's folder. Raises CampaignError for a folder that is no run, before anything is copied."""
     source = source.resolve()
     if root.is_relative_to(source):
         raise CampaignError(f"{source} is no run, but a folder that holds this archive; nothing was imported")
@@ -283,7 +283,7 @@ def _copied(source: Path, target: Path, root: Path, system: str) -> Path:
 
 
 def _unpacked(source: Path, target: Path) -> Path:
-    """The run's folder below the target. Raises CampaignError for what is no archive of one run."""
+    """Unpack a run below the target, and return its folder. Raises CampaignError for a file that is no packed run."""
     try:
         with tarfile.open(source, "r:gz") as pack:
             for member in _checked(pack, source):
@@ -293,7 +293,7 @@ def _unpacked(source: Path, target: Path) -> Path:
                 assert stream is not None  # a regular file
                 with path.open("xb") as out:
                     shutil.copyfileobj(stream, out)
-            while pack.fileobj and pack.fileobj.read(1 << 20):  # to its end, where the checksum of all of it is
+            while pack.fileobj and pack.fileobj.read(1 << 20):  # to the end, which has the checksum
                 pass
     except (tarfile.TarError, EOFError, ValueError, zlib.error, gzip.BadGzipFile) as error:
         raise CampaignError(f"{source} is no file that `results export` wrote: {error}") from error
@@ -304,7 +304,7 @@ def _unpacked(source: Path, target: Path) -> Path:
 
 
 def _checked(pack: tarfile.TarFile, source: Path) -> Iterator[tarfile.TarInfo]:
-    """The regular files of a pack. Raises CampaignError for anything that could be written elsewhere, or has no end."""
+    """The regular files of a pack. Raises CampaignError for entries that could be written elsewhere or never end."""
     total = 0
     for member in pack:
         path = PurePosixPath(member.name)
@@ -323,10 +323,10 @@ def _check_size(total: int, source: Path) -> None:
 
 
 def _manifest_of(folder: Path, source: Path, system: str) -> dict[str, Any]:
-    """Raises CampaignError for a manifest that is none, or whose names could be no folders."""
+    """Raises CampaignError for a broken manifest, or names in it that cannot be names of folders."""
     try:
         manifest = run_folders.read_manifest(RunFolder(folder.parent, "", folder.name))
-    except CampaignError as error:  # which names a folder that is gone
+    except CampaignError as error:  # its message names the temporary folder
         why = clean(str(error).replace(f"{folder}/", ""))
         raise CampaignError(f"{source}: {why}; nothing was imported") from error
     if manifest.get("schema") != MANIFEST_SCHEMA or manifest.get("status") != "complete":
@@ -343,7 +343,7 @@ def _manifest_of(folder: Path, source: Path, system: str) -> dict[str, Any]:
 
 
 def _same_machine(run: RunFolder, manifest: dict[str, Any], source: Path) -> None:
-    """Raises CampaignError where the newest readable run of that system is of another machine (`consistency`)."""
+    """Raises CampaignError where the newest readable run of the system is from another machine (`consistency`)."""
     for other in reversed(list(run_folders.runs(run.root))):
         if other.system != run.system:
             continue
@@ -351,25 +351,25 @@ def _same_machine(run: RunFolder, manifest: dict[str, Any], source: Path) -> Non
             known = run_folders.read_manifest(other)
         except CampaignError:
             continue
-        here, there = ((one.get("host") or {}) for one in (known, manifest))
-        if any(here.get(name) != there.get(name) for name in MACHINE):
+        known_host, its_host = ((manifest_.get("host") or {}) for manifest_ in (known, manifest))
+        if any(known_host.get(name) != its_host.get(name) for name in MACHINE):
             raise CampaignError(
-                f"{source}: it is of system '{run.system}' on {clean(there.get('name'))} ({clean(there.get('cpu'))}), "
-                f"here '{run.system}' is {clean(here.get('name'))} ({clean(here.get('cpu'))}): give it another name "
-                "with --system"
+                f"{source}: it is of system '{run.system}' on {clean(its_host.get('name'))} "
+                f"({clean(its_host.get('cpu'))}), here '{run.system}' is {clean(known_host.get('name'))} "
+                f"({clean(known_host.get('cpu'))}): give it another name with --system"
             )
         return
 
 
 def old_runs(root: Path, system: str, keep: int | None, days: float | None, *, partial: bool) -> list[RunFolder]:
-    """The runs to throw away: all but the newest `keep` of each system, those older than so many days, or, with
-    `partial`, of those that were never completed.
+    """The runs to delete: all but the newest `keep` of each system, and of these only runs older than `days`.
 
-    Kept, whatever their age, are references, and runs whose sizes a run that stays took over; the examples that come
-    with the campaign, unless their system is named.
+    partial: choose among runs that were never completed, else among complete runs.
+    Runs from which references were made stay, and so do runs whose sizes a run that stays took over. The examples that
+    come with the campaign stay unless their system is named.
     """
     in_use = references.runs_in_use(root)
-    found: list[RunFolder] = []
+    to_delete: list[RunFolder] = []
     everything = list(run_folders.runs(root))
     examples = run_folders.EXAMPLE if root.resolve() == run_folders.RESULTS.resolve() else None
     known = [run for run in everything if (run.system == system if system else run.system != examples)]
@@ -380,14 +380,14 @@ def old_runs(root: Path, system: str, keep: int | None, days: float | None, *, p
         if days is not None:
             limit = (datetime.now(timezone.utc) - timedelta(days=days)).strftime("%Y%m%dT%H%M%SZ")
             runs = [run for run in runs if run.run < limit]
-        found += [run for run in runs if (run.system, run.run) not in in_use]
-    while needed := {_sizes_of(run) for run in everything if run not in found} & {run.run for run in found}:
-        found = [run for run in found if run.run not in needed]
-    return found
+        to_delete += [run for run in runs if (run.system, run.run) not in in_use]
+    while needed := {_sizes_of(run) for run in everything if run not in to_delete} & {run.run for run in to_delete}:
+        to_delete = [run for run in to_delete if run.run not in needed]
+    return to_delete
 
 
 def _sizes_of(run: RunFolder) -> str:
-    """The name of the run whose sizes a run took over; empty without one."""
+    """The name of the run whose sizes a run took over; empty where it took over none."""
     try:
         options = run_folders.read_manifest(run).get("options") or {}
     except CampaignError:
@@ -396,9 +396,9 @@ def _sizes_of(run: RunFolder) -> str:
 
 
 def throw_away(runs: Sequence[RunFolder]) -> None:
-    """Delete runs, with what was rendered from them: out of the archive first, so that nobody reads half of one.
+    """Delete runs and what was rendered from them. A run leaves the archive first, so that nobody reads half of it.
 
-    Raises CampaignError where one cannot be deleted, or may be measuring now.
+    Raises CampaignError where a run cannot be deleted, or may be measuring now.
     """
     growing = next((run for run in runs if run.path == run.partial and run_folders.grows(run)), None)
     if growing is not None:
@@ -407,7 +407,7 @@ def throw_away(runs: Sequence[RunFolder]) -> None:
         try:
             with _incoming(run.root) as away:
                 run.path.rename(away / run.run)
-            run_folders.lock_of(run).unlink(missing_ok=True)  # of one that was killed
+            run_folders.lock_of(run).unlink(missing_ok=True)  # a campaign that was killed left it
             for beside in (run.report.parent, run.session):
                 shutil.rmtree(beside, ignore_errors=True)
         except OSError as error:
