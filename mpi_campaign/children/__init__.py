@@ -1,1 +1,1 @@
-"""Programs of others that we start: what each gets, how one is asked, and why one failed."""
+"""Other people's programs that we start: their environment, how to ask them, and why they failed."""

@@ -14,16 +14,16 @@ from mpi_campaign.children import environ
 
 USUAL_SECONDS = 20.0
 MOST_BYTES = 64 * 2**20
-# What a child's own children may take to close its output when it has ended.
+# Time that a child's own children have to close its output after the child has ended.
 CLOSING_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a program said. Bytes that are no UTF-8 are replaced; of an output without end, the beginning is kept.
+    """The output of a program. Bytes that are no UTF-8 are replaced; of an endless output, the beginning is kept.
 
-    exit_code: negative for a signal; None where it could not be started or was ended.  trouble: why that was, as what
-    follows the program's name; empty otherwise.
+    exit_code: negative for a signal; None where the program could not be started or was ended.  trouble: the reason for
+    that, as words that follow the program's name; empty otherwise.
     """
 
     exit_code: int | None
@@ -37,7 +37,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """All that it said."""
+        """Standard output and standard error."""
         return self.stdout + self.stderr
 
 
@@ -48,10 +48,10 @@ def ask(
     seconds: float = USUAL_SECONDS,
     cwd: Path | None = None,
 ) -> Answer:
-    """Run a program and wait for its end, at most so many seconds; then it is killed with all that it started.
+    """Run a program and wait for its end. After `seconds` it is killed, with all that it started.
 
-    env: its whole environment; of a launch where none is given. It has no standard input. An interrupt of this process
-    ends it too.
+    env: the whole environment of the program; by default that of a launch. The program has no standard input. An
+    interrupt of this process ends it too.
     """
     try:
         process = subprocess.Popen(

@@ -1,8 +1,8 @@
-"""What a launch or a build that failed said, in one sentence: the cause and, where it is known, what to do.
+"""The output of a failed launch or build in one sentence: the cause and, where it is known, what to do.
 
 Launchers and libraries tell the cause among banners, advice and consequences, and wrap it in the middle of a sentence.
-`KNOWN` has the causes that this project has words of its own for, a root before what follows from it. Of any other
-message the first whole sentence that tells a cause is quoted.
+`KNOWN` has the causes that this project explains in its own words; a root cause comes before its consequences. Any
+other message is quoted: its first whole sentence that tells a cause.
 """
 
 import re
@@ -15,35 +15,36 @@ from postprocess.records.remarks import SPEAKER
 
 LONGEST_SENTENCE = 300
 LONGEST_MESSAGE = 4000
-# Of a longer text this many characters of its begin and of its end are looked at: between them is a program's output.
+# Of a longer text, only this many characters at its begin and at its end are searched.
 LOOKED_AT = 40_000
 LONGEST_LINE = 2_000
-# Of what a message names: a path, a list of interfaces.
+# The longest name that is quoted from a message: a path, a list of interfaces.
 LONGEST_NAME = 120
-# Less than this and a library may do without shared memory, or not start.
+# With less, a library may do without shared memory, or may not start.
 LITTLE_SHM_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Why a launch ended early, without a full stop. known: in this project's words, not in the launcher's."""
+    """Why a launch ended early, without a full stop. known: the words are this project's, not the launcher's."""
 
     words: str
     known: bool
 
     @property
     def after_early_end(self) -> str:
-        """What stands behind `it ended early`."""
+        """The words that follow `it ended early`."""
         return f": {self.words}" if self.known else f"; the launcher said: {self.words}"
 
 
 @dataclass(frozen=True)
 class Known:
-    """A cause that has words of its own.
+    """A cause that this project explains in its own words.
 
-    pattern: found in the lines of a message, without who speaks (`[host:pid]`); a blank also matches the end of a line.
-    words: with the pattern's groups by name (`what2` is another place of `what`), and `{shm}`, what is known of
-    /dev/shm's size.
+    pattern: is searched in the lines of a message without their speaker (`[host:pid]`). A blank also matches the end of
+    a line.
+    words: may contain the pattern's groups by name (`what2` is a second place for `what`), and `{shm}`, what is known
+    about the size of /dev/shm.
     """
 
     pattern: re.Pattern[str]
@@ -417,7 +418,7 @@ _BARE_ENDS: Sequence[Known] = (
         "Open MPI's launcher lost the message that a rank had for it, and so the cause",
     ),
 )
-"""How a rank ended, which tells little: for where nothing else was said."""
+"""Causes that only say how a rank ended. They are used where a message tells nothing else."""
 
 # What bash says when what it started, a launcher, was ended by a signal.
 _LAUNCHER_ENDS: Sequence[Known] = (
@@ -433,7 +434,7 @@ _LAUNCHER_ENDS: Sequence[Known] = (
 )
 
 KNOWN: Sequence[Known] = (*_LAUNCHER_PARTS, *_LIMITS, *_PROGRAM, *_PLACES, *_ROOM, *_TIME, *_ENDS, *_LAUNCHER_ENDS)
-"""In the order in which they are looked for: what others follow from comes before them."""
+"""The known causes in the order in which they are searched: a cause comes before its consequences."""
 
 # What may stand before the words too: UCX's place and severity, Open MPI's name of a process, a rank's number.
 _BEFORE_WORDS = re.compile(r"[\w.-]{1,60}:\d+ +UCX +\w{4,5} +|\[\[[^\]]{1,40}\],[^\]]{1,20}\] |\[\d{1,7}\] ")
@@ -488,45 +489,47 @@ _SENTENCE_END = re.compile(r"(?<=[.!?]) (?=[A-Z\"'(\[/])")
 
 
 def of_launch(text: str, shm_bytes: int | None = None) -> Cause | None:
-    """Why a launch ended early, from what it said on standard error and output; None where it said nothing of it.
+    """Why a launch ended early, by its standard error and output; None where they do not tell.
 
     shm_bytes: size of /dev/shm where it ran; None where that is not known.
     """
     lines = _lines(text)
     plain = "\n".join(dict.fromkeys(line for line in lines if line))
-    told = [sentence for sentence in _sentences(lines) if not _BANNER.search(sentence) and re.search(r"\w", sentence)]
-    telling = next(filter(_TELLING.search, told), "")
+    sentences = [
+        sentence for sentence in _sentences(lines) if not _BANNER.search(sentence) and re.search(r"\w", sentence)
+    ]
+    telling = next(filter(_TELLING.search, sentences), "")
     if known := _first(KNOWN, plain, shm_bytes):
         return known
     bare = None if telling else _first(_BARE_ENDS, plain, shm_bytes)
-    quoted = telling or (told or [""])[-1]
+    quoted = telling or (sentences or [""])[-1]
     return bare or (Cause(_at_a_word(quoted.rstrip(" .:,;-")), known=False) if quoted else None)
 
 
 def _first(known: Sequence[Known], plain: str, shm_bytes: int | None) -> Cause | None:
-    for one in known:
-        if match := one.pattern.search(plain):
-            return Cause(_in_words(one.words, match, shm_bytes), known=True)
+    for candidate in known:
+        if match := candidate.pattern.search(plain):
+            return Cause(_in_words(candidate.words, match, shm_bytes), known=True)
     return None
 
 
 def of_program(text: str, programs: Sequence[str]) -> list[str]:
-    """The lines that programs of this project said themselves, that tell more than an exit code."""
+    """The lines that programs of this project wrote themselves, if they tell more than an exit code."""
     begins = tuple(f"{program}: " for program in programs)
-    said = (line.strip() for line in text.splitlines() if line.lstrip().startswith(begins))
-    return [_at_a_word(line) for line in said if not re.search(r": exit code \d+$", line)]
+    lines = (line.strip() for line in text.splitlines() if line.lstrip().startswith(begins))
+    return [_at_a_word(line) for line in lines if not re.search(r": exit code \d+$", line)]
 
 
 def complaint(text: str, programs: Sequence[str], exit_code: int, shm_bytes: int | None = None) -> str:
-    """Why a launch ended with that code: what one of these programs said first, else the cause in the rest of it."""
-    if own := of_program(text, programs):
-        return own[0]
+    """Why a launch ended with an exit code: the first line of one of these programs, else the cause in the rest."""
+    if from_programs := of_program(text, programs):
+        return from_programs[0]
     cause = of_launch(text, shm_bytes)
     return cause.words if cause else f"it ended with exit code {exit_code} and said nothing"
 
 
 def message(text: str) -> str:
-    """All that was said, for people: lines without control characters, none twice in a row, shortened in the middle."""
+    """An output for people: without control characters and repeated lines, shortened in the middle."""
     lines = (clean(line.expandtabs(8)).rstrip() for line in text.replace("\0", "").splitlines())
     kept = [line for line, _same in groupby(line for line in lines if not line.startswith("# "))]
     whole = "\n".join(kept).strip("\n")
@@ -540,61 +543,63 @@ _LEFT_OUT = "\n… (the log has the rest) …\n"
 
 
 def of_build(text: str) -> str:
-    """Why a build failed: what CMake did not find, the first error of a compiler or linker; "" of an empty text."""
-    said = _bounded(text)
-    if (found := _cmake_error(said)) or (found := _compiler_error(said)):
-        return found
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    """Why a build failed: what CMake did not find, or the first error of a compiler or linker; "" for an empty text."""
+    output = _bounded(text)
+    if (error := _cmake_error(output)) or (error := _compiler_error(output)):
+        return error
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if re.search(r"\berror\b", line, re.IGNORECASE)]
     telling = [line for line in lines if _TELLING.search(line)]
     return _at_a_word(next(iter(errors or telling or lines[-1:]), ""))
 
 
-def _cmake_error(said: str) -> str:
+def _cmake_error(output: str) -> str:
     """The first sentence of CMake's first error, which it indents and wraps."""
-    match = re.search(r"^CMake Error(?: at [^\n]{1,500}? \(\w{1,60}\)| in [^\n]{1,500}|): ?", said, re.MULTILINE)
+    match = re.search(r"^CMake Error(?: at [^\n]{1,500}? \(\w{1,60}\)| in [^\n]{1,500}|): ?", output, re.MULTILINE)
     if match is None:
         return ""
-    rest = said[match.end() : match.end() + LOOKED_AT].split("\n")
+    rest = output[match.end() : match.end() + LOOKED_AT].split("\n")
     body = [rest[0].strip()] if rest[0].strip() else []
     for line in rest[1:]:
         if line[:1].strip():  # not indented: the message is over
             break
         body.append(line.strip())
     sentences = _SENTENCE_END.split(" ".join(" ".join(body).split()))
-    first = next((one for one in sentences if re.match("Could not find", one, re.IGNORECASE)), sentences[0])
+    first = next(
+        (sentence for sentence in sentences if re.match("Could not find", sentence, re.IGNORECASE)), sentences[0]
+    )
     first = re.sub(r" with any of the following names: .*", "", first).rstrip(".")
-    if "simple test program" in first and (why := _compiler_error(said)):
+    if "simple test program" in first and (why := _compiler_error(output)):
         return _at_a_word(f"{first}: {why}")
-    # Before it gives up, CMake tells of a part what it misses in it: of MPI, what it misses in MPI_C.
+    # Before it gives up on a package, CMake says what it misses in a part of it: for MPI, in MPI_C.
     package = re.match(r"Could NOT find (\w{1,60}) \(missing", first)
     parts = rf"^-- (Could NOT find {package[1]}_\w{{1,60}} \(missing: [^)\n]{{1,300}}\))" if package else r"(?!)"
-    part = re.search(parts, said, re.MULTILINE)
+    part = re.search(parts, output, re.MULTILINE)
     return _at_a_word(part[1] if part else first)
 
 
-def _compiler_error(said: str) -> str:
+def _compiler_error(output: str) -> str:
     """The first error of a compiler, else of the linker."""
     errors = re.search(
-        r"^(?! *(?:collect2: |clang: error: linker))[^\n]{0,1000}?\berror: [^\n]{1,1000}", said, re.MULTILINE
+        r"^(?! *(?:collect2: |clang: error: linker))[^\n]{0,1000}?\berror: [^\n]{1,1000}", output, re.MULTILINE
     )
     if errors:
         return _at_a_word(errors[0].strip())
-    undefined = re.search(r"undefined reference to [`'](?P<what>[^'\n]{1,300})'", said)
+    undefined = re.search(r"undefined reference to [`'](?P<what>[^'\n]{1,300})'", output)
     if undefined:
         return _at_a_word(f"the linker found no {undefined['what']}: undefined reference, a library is missing")
-    missing = re.search(r"cannot find (?P<what>-l[^\s:]{1,200}|[^\s:]{1,200}\.o)\b", said)
+    missing = re.search(r"cannot find (?P<what>-l[^\s:]{1,200}|[^\s:]{1,200}\.o)\b", output)
     return _at_a_word(f"the linker cannot find {missing['what']}") if missing else ""
 
 
 def _bounded(text: str) -> str:
-    """Its begin and its end."""
+    """The begin and the end of a text."""
     return text if len(text) <= 2 * LOOKED_AT else f"{text[:LOOKED_AT]}\n{text[-LOOKED_AT:]}"
 
 
 def _lines(text: str) -> list[str]:
-    """The lines without who speaks and without frames; empty is what parts paragraphs, a line of its own too."""
-    found: list[str] = []
+    """The lines without speakers and frames. Empty lines separate paragraphs, and lines that stand alone."""
+    cleaned: list[str] = []
     for raw in _bounded(text).replace("\0", "").splitlines():  # Open MPI 5 ends its banners with one
         line = " ".join(clean(raw[:LONGEST_LINE]).split())
         if _IN_GOOD_ORDER.match(line):
@@ -607,16 +612,16 @@ def _lines(text: str) -> list[str]:
         line = line[framed.end() :].strip() if framed else line
         source = _SOURCE.match(line)
         if _FRAME.fullmatch(line):
-            found.append("")
+            cleaned.append("")
         elif speaker or before or framed or source:
-            found += ["", line[source.end() :] if source else line, ""]
+            cleaned += ["", line[source.end() :] if source else line, ""]
         else:
-            found.append(line)
-    return found
+            cleaned.append(line)
+    return cleaned
 
 
 def _sentences(lines: Iterable[str]) -> Iterator[str]:
-    """The sentences of wrapped lines. One that ends in a colon goes on in the paragraph that follows."""
+    """The sentences of wrapped lines. A sentence that ends in a colon goes on in the next paragraph."""
     begun = ""
     for some, paragraph in groupby(lines, key=bool):
         if not some:
@@ -632,25 +637,25 @@ def _sentences(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _in_words(words: str, match: re.Match[str], shm_bytes: int | None) -> str:
-    """The words with what the pattern found, and with what is known of /dev/shm."""
-    named: dict[str, str] = {}
+    """The words, filled with what the pattern matched and what is known about /dev/shm."""
+    values: dict[str, str] = {}
     for group, value in match.groupdict().items():
         name = group.rstrip("0123456789")
-        named[name] = named.get(name) or short(value or "", LONGEST_NAME).replace("'", "").rstrip(" .:,;")
+        values[name] = values.get(name) or short(value or "", LONGEST_NAME).replace("'", "").rstrip(" .:,;")
     has = f" has {size(shm_bytes)}" if shm_bytes else " is full or small"
-    named["shm"] = has
-    named["there"] = f" in /dev/shm{f', which has {size(shm_bytes)}' if shm_bytes else ''}"
-    kind, what = named.get("kind", ""), named.get("what", "")
-    named["told"] = what if what.lower().startswith(kind.lower()) else f"{kind}, {what}"
+    values["shm"] = has
+    values["there"] = f" in /dev/shm{f', which has {size(shm_bytes)}' if shm_bytes else ''}"
+    kind, what = values.get("kind", ""), values.get("what", "")
+    values["told"] = what if what.lower().startswith(kind.lower()) else f"{kind}, {what}"
     little = shm_bytes is not None and shm_bytes < LITTLE_SHM_BYTES
-    named["small"] = f"; or /dev/shm is too small, it{has}" if little else ""
+    values["small"] = f"; or /dev/shm is too small, it{has}" if little else ""
     for name in ("asked", "left"):
-        named[name] = size(int(named[name])) if named.get(name) else ""
-    return _at_a_word(words.format_map(named))
+        values[name] = size(int(values[name])) if values.get(name) else ""
+    return _at_a_word(words.format_map(values))
 
 
 def _at_a_word(text: str) -> str:
-    """One printable line; what is really too long ends at a word, with an ellipsis."""
+    """A printable line. A line that is too long is cut at a word and ends with an ellipsis."""
     line = " ".join(clean(text[: 4 * LONGEST_SENTENCE]).split())
     if len(line) <= LONGEST_SENTENCE:
         return line

@@ -63,7 +63,7 @@ PASSES: Mapping[str, tuple[str, ...]] = {
     TESTS: _PERSON + _NETWORK + _MODULES + _OURS + ("PYTEST_*", "CAMPAIGN_TEST_*", "PIP_*", "DISPLAY"),
 }
 
-# What would change a launch: said by name where it was kept out, and kept in the manifest and the records.
+# Variables that would change a launch. Where they are kept out, they are named at the start, in manifest and records.
 _STEERS = (
     *_BATCH_JOB, "SBATCH_*", "SRUN_*", "OMPI_*", "OPAL_*", "ORTE_*", "PMIX_*", "PRTE_*", "MPICH_*", "MPIR_*", "MPIO_*",
     "MPI_*", "MPIEXEC_*", "HYDRA_*", "PMI_*", "PMI2_*", "I_MPI_*", "FI_*", "UCX_*", "UCC_*", "UCS_*", "HCOLL_*",
@@ -83,7 +83,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FORMS = "NAME, with the value that it has in this shell, or NAME=VALUE"
 
 LET_IN = "MPI_CAMPAIGN_LET_IN"
-"""Tells children of this process what was let in: an object, {name: value, or null for the value that it has}."""
+"""The variable that tells children what was let in: {name: value}, null for the value that the variable has."""
 
 LAUNCH_HOME = STATE / "home"
 """HOME of launches: launchers and libraries read settings below it."""
@@ -93,20 +93,23 @@ _HOME_FILES = (
     ".openmpi/mca-params.conf", ".prte/mca-params.conf", ".pmix/mca-params.conf", ".mpiexec.hydra.conf", "ucx.conf",
 )  # fmt: skip
 
-# What of a person's pip is about where packages come from, rather than about where they go.
+# Options of a person's pip that say where packages come from, not where they go.
 _PIP = (
     "index-url", "extra-index-url", "no-index", "find-links", "trusted-host", "proxy", "cert", "client-cert", "timeout",
     "default-timeout", "retries", "cache-dir", "keyring-provider",
 )  # fmt: skip
-_PIP_SECTIONS = ("global", "install", ":env:")  # the last one that has an option wins
+_PIP_SECTIONS = ("global", "install", ":env:")  # the last section that has an option wins
 _PIP_SECONDS = 60.0
 
 LetIn = Mapping[str, str | None]
 
 
 def asked(texts: Iterable[str]) -> dict[str, str | None]:
-    """What `NAME` and `NAME=VALUE` let in; None for the value that NAME has. Raises CampaignError for anything else."""
-    found: dict[str, str | None] = {}
+    """The variables that `NAME` and `NAME=VALUE` let in; None stands for the value that NAME has.
+
+    Raises CampaignError for any other text.
+    """
+    let_in_by_name: dict[str, str | None] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not _NAME.fullmatch(name) or "\0" in text:
@@ -115,21 +118,21 @@ def asked(texts: Iterable[str]) -> dict[str, str | None]:
             raise CampaignError(
                 "PATH is not let in: this shell's passes, behind the toolchain's own programs; set it there"
             )
-        found[name] = value if equals else None
-    return found
+        let_in_by_name[name] = value if equals else None
+    return let_in_by_name
 
 
 def resolved(texts: Iterable[str], environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The same, each as NAME=VALUE. Raises CampaignError for a NAME that has no value."""
-    named = asked(texts)
-    for name, value in named.items():
+    """The texts of `asked`, each as NAME=VALUE. Raises CampaignError for a NAME that has no value."""
+    let_in_by_name = asked(texts)
+    for name, value in let_in_by_name.items():
         if value is None and name not in environ:
             raise CampaignError(f"--env {name}: it is not set in this shell: set it, or give --env {name}=VALUE")
-    return tuple(f"{name}={environ[name] if value is None else value}" for name, value in named.items())
+    return tuple(f"{name}={environ[name] if value is None else value}" for name, value in let_in_by_name.items())
 
 
 def let_in(environ: Mapping[str, str] = os.environ) -> LetIn:
-    """What was let in, as LET_IN tells it. Raises CampaignError where that cannot be read."""
+    """The variables that were let in, read from LET_IN. Raises CampaignError where that cannot be read."""
     text = environ.get(LET_IN, "")
     try:
         inside = json.loads(text or "{}")
@@ -143,7 +146,7 @@ def let_in(environ: Mapping[str, str] = os.environ) -> LetIn:
 
 
 def passes(name: str, purpose: str) -> bool:
-    """Whether a variable of this process goes to such a child without being let in."""
+    """Whether a child for this purpose gets a variable of this process without it being let in."""
     return _among(name, PASSES[purpose])
 
 
@@ -156,11 +159,12 @@ def built(
 ) -> dict[str, str]:
     """The whole environment of a child.
 
-    own: what it needs, the last one wins; in launches and builds, over that goes what was let in.  libraries: folders
-    of the toolchain's own libraries, which come before those of an LD_LIBRARY_PATH that was let in.
+    own: variables that the child needs; the last mapping wins. In launches and builds, variables that were let in
+    replace them.  libraries: folders of the toolchain's own libraries, which come before those of an LD_LIBRARY_PATH
+    that was let in.
     """
-    found = {"PATH": os.defpath} | {name: value for name, value in environ.items() if passes(name, purpose)}
-    return found | added(purpose, *own, inside=let_in(environ), environ=environ, libraries=libraries)
+    variables = {"PATH": os.defpath} | {name: value for name, value in environ.items() if passes(name, purpose)}
+    return variables | added(purpose, *own, inside=let_in(environ), environ=environ, libraries=libraries)
 
 
 def added(
@@ -170,23 +174,23 @@ def added(
     environ: Mapping[str, str] = os.environ,
     libraries: str = "",
 ) -> dict[str, str]:
-    """What a child has beside that which passes; as in `built`."""
-    found = {"HOME": str(launch_home())} if purpose in (LAUNCH, JOB) else {}
+    """The variables that a child gets beside those that pass. Arguments as in `built`."""
+    beside = {"HOME": str(launch_home())} if purpose in (LAUNCH, JOB) else {}
     if purpose == BUILD:
-        found["LC_ALL"] = "C.UTF-8"  # compilers tell their errors in the language that `causes` reads
+        beside["LC_ALL"] = "C.UTF-8"  # compilers tell their errors in the language that `causes` reads
     for variables in own:
-        found |= variables
+        beside |= variables
     for name, given in inside.items() if purpose in (LAUNCH, JOB, BUILD) else ():
         value = environ.get(name) if given is None else given
         if value is not None:
-            first = (libraries or found.get(name, "")) if name == "LD_LIBRARY_PATH" else ""
-            found[name] = ":".join(filter(None, (first, value)))
-    return found
+            first = (libraries or beside.get(name, "")) if name == "LD_LIBRARY_PATH" else ""
+            beside[name] = ":".join(filter(None, (first, value)))
+    return beside
 
 
 def let(texts: Iterable[str], of_system: LetIn) -> None:
-    """From now on, launches and builds of this process and its children get what a person names, and what the system
-    names for the network. Raises CampaignError for a text that names nothing."""
+    """Let variables in: from now on, launches and builds of this process and of its children get what a person names,
+    and what the system names for the network. Raises CampaignError for a text that names no variable."""
     inside = {**of_system, **asked(texts)}
     os.environ.pop(LET_IN, None)
     if inside:
@@ -200,7 +204,7 @@ def launch_home() -> Path:
 
 
 def script(purpose: str, kept: Iterable[str], variables: Mapping[str, str]) -> list[str]:
-    """Lines for bash after which a child has what passes, these names as they are, and these variables, and no more.
+    """Lines for bash that leave a child only the variables that pass, those of these names, and these variables.
 
     Functions of a shell go too: one that is called mpiexec would be started instead of the launcher. The variables are
     written here rather than given to ReFrame, which carries out what stands in a value between `$(` and `)`.
@@ -214,34 +218,34 @@ def script(purpose: str, kept: Iterable[str], variables: Mapping[str, str]) -> l
 
 
 def steers(name: str) -> bool:
-    """Whether a variable would change what a launch or a build is."""
+    """Whether a variable would change a launch or a build."""
     return _among(name, _STEERS) and not _among(name, _STEERS_NOTHING)
 
 
 def steers_builds(name: str) -> bool:
-    """Whether a compiler or CMake would make another program with this variable."""
+    """Whether a compiler or CMake would build a different program with this variable."""
     return _among(name, _STEERS_BUILDS)
 
 
 def kept_out(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What of this process would change a launch, and does not reach one: name and value.
+    """Variables of this process that would change a launch and are kept out: {name: value}.
 
-    The files in a person's home that launchers and libraries read are named too, by their path.
+    Files in a person's home that launchers and libraries read are listed too, by path.
     """
     inside = let_in(environ)
-    found = {
+    kept = {
         name: told(name, value)
         for name, value in sorted(environ.items())
         if steers(name) and name not in inside and not passes(name, LAUNCH)
     }
     if "HOME" not in inside:
         home = Path(environ.get("HOME") or "/nonexistent")
-        found |= {f"~/{one}": "a file" for one in _HOME_FILES if (home / one).is_file()}
-    return found
+        kept |= {f"~/{name}": "a file" for name in _HOME_FILES if (home / name).is_file()}
+    return kept
 
 
 def told(name: str, value: str) -> str:
-    """A variable's value as a record may tell it: what looks like a secret is not told."""
+    """A variable's value for a record. A value that looks like a secret is left out."""
     return "(not told: a secret)" if _SECRET.search(name) else value
 
 
@@ -253,8 +257,8 @@ def as_recorded(environ: Mapping[str, str] = os.environ) -> dict[str, dict[str, 
 
 
 def summary(kept: Mapping[str, str], inside: LetIn) -> list[str]:
-    """What to tell at the start of a run: a line for what was kept out, one for what was let in; none where nothing
-    was."""
+    """Lines for the start of a run: one about variables that were kept out, one about those that were let in. A line
+    about no variables is left out."""
     lines = []
     if kept:
         files = ", --env HOME the files" * any(name.startswith("~") for name in kept)
@@ -265,8 +269,10 @@ def summary(kept: Mapping[str, str], inside: LetIn) -> list[str]:
 
 
 def _in_short(names: Sequence[str]) -> str:
-    """Names; of more than three with one beginning, as those of a batch job, the first, and how many more."""
-    families = {name: next((one for one in _STEERS if fnmatch.fnmatchcase(name, one)), name) for name in names}
+    """Names in a line. Of more than three with the same beginning, as in a batch job, the first and how many more."""
+    families = {
+        name: next((pattern for pattern in _STEERS if fnmatch.fnmatchcase(name, pattern)), name) for name in names
+    }
     counts = Counter(families.values())
     words = []
     for name, family in families.items():
@@ -279,28 +285,33 @@ def _in_short(names: Sequence[str]) -> str:
 
 
 def of_pip(python: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The whole environment of a pip: of the person's variables and files of pip, index, proxy and certificates.
+    """The whole environment of a pip. From the person's pip settings it takes index, proxy and certificates only.
 
-    python: whose pip it is.  What else they say (`--user`, a target, constraints) would put packages elsewhere.
+    Other settings (`--user`, a target, constraints) would put packages elsewhere.  python: the interpreter of the pip.
     """
     base = built(NETWORK, environ=environ)
-    own = {name: value for name, value in environ.items() if name.startswith("PIP_")}
+    pip_environ = {name: value for name, value in environ.items() if name.startswith("PIP_")}
     words = [python, "-m", "pip", "config", "list"]
     try:
         done = subprocess.run(
-            words, capture_output=True, check=False, timeout=_PIP_SECONDS, env={**base, **own}, stdin=subprocess.DEVNULL
+            words,
+            capture_output=True,
+            check=False,
+            timeout=_PIP_SECONDS,
+            env={**base, **pip_environ},
+            stdin=subprocess.DEVNULL,
         )
         listed = done.stdout.decode(errors="replace") if done.returncode == 0 else ""
     except (OSError, subprocess.TimeoutExpired):
         listed = ""
     names = set(map(_pip_variable, _PIP))
-    sources = pip_variables(listed) if listed else {name: value for name, value in own.items() if name in names}
+    sources = pip_variables(listed) if listed else {name: value for name, value in pip_environ.items() if name in names}
     return {**base, **sources, "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INPUT": "1"}
 
 
 def pip_variables(listed: str) -> dict[str, str]:
-    """As variables, what `pip config list` tells of where packages come from."""
-    found: dict[str, tuple[int, str]] = {}
+    """The settings in `pip config list` that say where packages come from, as environment variables."""
+    ranked: dict[str, tuple[int, str]] = {}
     for line in listed.splitlines():
         where, equals, text = line.partition("=")
         section, _, option = where.rpartition(".")
@@ -311,17 +322,17 @@ def pip_variables(listed: str) -> dict[str, str]:
         except (ValueError, SyntaxError):
             continue
         rank = _PIP_SECTIONS.index(section)
-        if isinstance(value, str) and value and rank >= found.get(option, (0, ""))[0]:
-            found[option] = rank, value
-    return {_pip_variable(option): value for option, (_, value) in found.items()}
+        if isinstance(value, str) and value and rank >= ranked.get(option, (0, ""))[0]:
+            ranked[option] = rank, value
+    return {_pip_variable(option): value for option, (_, value) in ranked.items()}
 
 
 def _pip_variable(option: str) -> str:
-    """The variable of an option of pip."""
+    """The environment variable of an option of pip."""
     return f"PIP_{option.upper().replace('-', '_')}"
 
 
 def assignment(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """For `env` on a command line that is typed again: what was let in; nothing where nothing was."""
+    """The variables that were let in, as words for `env` on a command line that can be typed; else none."""
     inside = let_in(environ)
     return (f"{LET_IN}={json.dumps(dict(inside))}",) if inside else ()
