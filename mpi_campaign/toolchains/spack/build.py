@@ -1,4 +1,4 @@
-"""What Spack makes of a toolchain, as it is remembered and archived."""
+"""A toolchain as Spack concretized it, in the form that is stored and archived."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Build:
-    """What Spack makes of a toolchain, for provenance and for building it.
+    """A toolchain as Spack concretized it, for provenance and for the build.
 
     environment: folder with spack.yaml and spack.lock.  hash, spec, prefix: of our benchmarks.  mpi_*: of the library.
-    external: the library was there before, Spack did not build it.  peers: prefixes of other benchmarks.
+    external: the library was installed before, Spack does not build it.  peers: prefixes of other benchmarks.
     """
 
     environment: str
@@ -32,14 +32,14 @@ class Build:
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> "Build":
-        """What `dataclasses.asdict` and JSON made of it. Raises KeyError, TypeError or ValueError."""
+        """A build from the JSON of its `dataclasses.asdict`. Raises KeyError, TypeError or ValueError."""
         repositories = tuple((str(name), str(commit)) for name, commit in entry["repositories"])
         peers = tuple((str(name), str(digest), str(prefix)) for name, digest, prefix in entry["peers"])
         return cls(**{**entry, "repositories": repositories, "peers": peers})
 
     @property
     def prefixes(self) -> dict[str, str]:
-        """Where what is installed of it lies, by hash: our benchmarks, then others'."""
+        """Prefixes by hash: of our benchmarks, then of others'."""
         return {self.hash: self.prefix, **{digest: prefix for _name, digest, prefix in self.peers}}
 
     @property

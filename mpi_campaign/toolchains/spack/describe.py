@@ -51,7 +51,7 @@ def describe() -> dict[str, Any]:
         )
         for node in root.traverse():
             nodes.setdefault(node.dag_hash(), _node(node))
-    repositories = [{"namespace": one.namespace, "root": str(one.root)} for one in repo.PATH.repos]
+    repositories = [{"namespace": repository.namespace, "root": str(repository.root)} for repository in repo.PATH.repos]
     return {
         "spack": {"version": spack.get_version(), "commit": spack.get_spack_commit() or ""},
         "repositories": repositories,

@@ -50,7 +50,7 @@ DEFAULTS = {
 
 @dataclass(frozen=True)
 class Environment:
-    """folder: where it lies. line: its MPI library. peers: other benchmarks in it, as specs."""
+    """folder: of the environment. line: its MPI library. peers: other benchmarks in it, as specs."""
 
     folder: Path
     system: str
@@ -66,7 +66,7 @@ class Environment:
         return self.folder / "spack.yaml"
 
     def text(self, packages: Path | None) -> str:
-        """Its spack.yaml. Raises CampaignError where the clone's cannot be used."""
+        """The environment's spack.yaml. Raises CampaignError where the clone's spack.yaml cannot be used."""
         whole = matrix.read_yaml(matrix.MANIFEST).get("spack")
         if not isinstance(whole, dict):
             raise CampaignError(f"{matrix.MANIFEST} has no `spack:`: see docs/spack.md")
@@ -76,8 +76,8 @@ class Environment:
             repositories["builtin"] = str(packages / tool.BUILTIN)
         sources = _named(whole, "develop")
         develop = {name: dict(_named(sources, name)) for name in sources}
-        for one in develop.values():
-            one.update({"path": _absolute(one["path"])} if "path" in one else {})
+        for source in develop.values():
+            source.update({"path": _absolute(source["path"])} if "path" in source else {})
         mine = {
             **whole,
             "include": [str(scope), str(tool.HOME / "defaults")],
@@ -91,32 +91,32 @@ class Environment:
         return heading + yaml.safe_dump({"spack": mine}, sort_keys=False, width=110)
 
     def digest(self, packages: Path | None) -> str:
-        """Of everything that a lock depends on, and of the machine that it is for."""
+        """A digest of everything that a lock depends on, and of the machine that it is for."""
         scope = matrix.scope_of(self.system)
-        found = hashlib.sha256(f"{platform.machine()} {machine.os_release()}\n{self.text(packages)}".encode())
+        sha256 = hashlib.sha256(f"{platform.machine()} {machine.os_release()}\n{self.text(packages)}".encode())
         settings = (path for path in sorted(scope.glob("*.yaml")) if path.name not in NOT_OF_THE_LOCK)
         for path in (*settings, RECIPE):
-            found.update(path.read_bytes())
-        return found.hexdigest()
+            sha256.update(path.read_bytes())
+        return sha256.hexdigest()
 
     def is_concretized(self, packages: Path | None) -> bool:
-        """Whether its lock is of what is asked for now."""
+        """Whether the lock was made from what is asked for now."""
         try:
             return self.lock.is_file() and (self.folder / "made-from").read_text() == self.digest(packages)
         except FileNotFoundError:
             return False
 
     def forget(self) -> None:
-        """Have it concretized anew; its lock stays until that is done."""
+        """Let the environment be concretized anew. The old lock stays until that is done."""
         (self.folder / "made-from").unlink(missing_ok=True)
 
     @property
     def draft(self) -> "Environment":
-        """The same in a folder beside it, where it is made before it takes its place."""
+        """The environment in a draft folder beside its own, in which it is made before it is moved into place."""
         return replace(self, folder=self.folder.with_name(f".new-{self.folder.name}"))
 
     def prepare(self, packages: Path | None) -> None:
-        """Begin it, without a lock. Raises CampaignError where that cannot be written."""
+        """Write the environment without a lock. Raises CampaignError where that fails."""
         shutil.rmtree(self.folder, ignore_errors=True)
         with _written(self.folder):
             self.folder.mkdir(parents=True)
@@ -127,10 +127,10 @@ class Environment:
             files.write_atomically(self.folder / "made-from", self.digest(packages))
 
     def take(self, lock: Path, spack: tool.Spack) -> None:
-        """Begin it anew with a lock that was kept elsewhere, or with its own.
+        """Write the environment anew, with a lock that was kept elsewhere or with its own.
 
-        Raises CampaignError where that lock is none, of another library, of another machine, of sources that lie
-        elsewhere, or of externals that are gone.
+        Raises CampaignError where the lock is broken, or is for another library or machine, for sources in another
+        folder, or for externals that are gone.
         """
         _check_lock(lock, self.line, spack.machine())
         self.draft.prepare(spack.packages)
@@ -139,52 +139,52 @@ class Environment:
         self.settle()
 
     def settle(self) -> None:
-        """Its draft, which has a lock now, takes its place. Raises CampaignError where that cannot be written."""
+        """Move the draft, which has a lock now, into place. Raises CampaignError where that fails."""
         with _written(self.folder):
             shutil.rmtree(self.folder, ignore_errors=True)
             self.draft.folder.rename(self.folder)
 
     def concrete_version(self) -> str:
-        """Of its MPI library, as far as it has been described; empty where it has not."""
+        """The version of the MPI library in the description; empty where there is no description yet."""
         try:
-            found = json.loads((self.folder / "description.json").read_text())
-            mpi = {root["mpi"] for root in found["roots"]}
-            return next(str(node["version"]) for node in found["nodes"] if node["hash"] in mpi)
+            description = json.loads((self.folder / "description.json").read_text())
+            mpi = {root["mpi"] for root in description["roots"]}
+            return next(str(node["version"]) for node in description["nodes"] if node["hash"] in mpi)
         except (OSError, ValueError, KeyError, TypeError, StopIteration):
             return ""
 
     def description(self, spack: tool.Spack) -> dict[str, Any]:
-        """What Spack says of the lock, and the commits that it was made with: asked once per lock.
+        """Spack's description of the lock, and the commits that it was made with. Spack is asked once per lock.
 
-        Raises CampaignError where Spack says nothing.
+        Raises CampaignError where Spack cannot read the lock.
         """
         kept = self.folder / "description.json"
         lock = self.lock.read_bytes()
         digest = hashlib.sha256(lock).hexdigest()
         try:
-            found = json.loads(kept.read_text())
-            if found["lock_sha256"] == digest and all("commit" in one for one in found["repositories"]):
-                return dict(found)
+            known = json.loads(kept.read_text())
+            if known["lock_sha256"] == digest and all("commit" in repository for repository in known["repositories"]):
+                return dict(known)
         except (OSError, ValueError, KeyError, TypeError):
             pass
         done = spack.call("python", str(DESCRIBE), folder=self.folder)
         try:
-            found = json.loads(done.stdout.strip().rpartition("\n")[2])
-            made_by = json.loads(lock).get("spack") or found["spack"]  # a lock says who made it
+            known = json.loads(done.stdout.strip().rpartition("\n")[2])
+            made_by = json.loads(lock).get("spack") or known["spack"]  # a lock says who made it
         except ValueError as error:
-            said = tool.complaint(done.stdout + done.stderr)
-            raise CampaignError(f"{self.folder}: Spack cannot read the lock: {said}") from error
-        found["spack"] = {name: str(made_by.get(name) or "") for name in ("version", "commit")}
-        for one in found["repositories"]:
-            one["commit"] = machine.commit_of(Path(one["root"]))
-        found["lock_sha256"] = digest
-        files.write_atomically(kept, json.dumps(found, indent=1) + "\n")
-        return dict(found)
+            complaint = tool.complaint(done.stdout + done.stderr)
+            raise CampaignError(f"{self.folder}: Spack cannot read the lock: {complaint}") from error
+        known["spack"] = {name: str(made_by.get(name) or "") for name in ("version", "commit")}
+        for repository in known["repositories"]:
+            repository["commit"] = machine.commit_of(Path(repository["root"]))
+        known["lock_sha256"] = digest
+        files.write_atomically(kept, json.dumps(known, indent=1) + "\n")
+        return dict(known)
 
 
 @contextmanager
 def _written(folder: Path) -> Iterator[None]:
-    """What cannot be written in here is a CampaignError."""
+    """Turn an OSError while writing a folder into a CampaignError."""
     try:
         yield
     except OSError as error:
@@ -192,15 +192,15 @@ def _written(folder: Path) -> Iterator[None]:
 
 
 def _named(whole: Mapping[str, Any], section: str) -> dict[str, Any]:
-    """A section of spack.yaml that has names. Raises CampaignError where it has none."""
-    found = whole.get(section) or {}
-    if not isinstance(found, dict):
+    """A section of spack.yaml, which must be a mapping; empty where it is missing. Raises CampaignError otherwise."""
+    mapping = whole.get(section) or {}
+    if not isinstance(mapping, dict):
         raise CampaignError(f"{matrix.MANIFEST}: `{section}` must have names, as it came: see docs/spack.md")
-    return found
+    return mapping
 
 
 def _absolute(path: Any) -> Any:
-    """A path of the clone as it is elsewhere; what is none (a git repository), or begins with a variable, as it is."""
+    """A path in the clone as an absolute path. A git repository, or a path that begins with a variable, stays."""
     return str(ROOT / path) if isinstance(path, str) and not path.startswith(("$", "~")) else path
 
 
@@ -210,14 +210,14 @@ def _check_lock(lock: Path, line: matrix.Line, here: tuple[str, str]) -> None:
         whole = json.loads(lock.read_text())
         nodes = whole["concrete_specs"]
         roots = {nodes[root["hash"]]["name"] for root in whole["roots"]}
-        versions = {str(one["name"]): str(one["version"]) for one in nodes.values()}
-        systems = {(str(one["arch"]["platform"]), str(one["arch"]["platform_os"])) for one in nodes.values()}
-        targets = {_target(one["arch"]["target"]) for one in nodes.values()}
-        places = {one["parameters"].get("dev_path") for one in nodes.values()}
+        versions = {str(node["name"]): str(node["version"]) for node in nodes.values()}
+        systems = {(str(node["arch"]["platform"]), str(node["arch"]["platform_os"])) for node in nodes.values()}
+        targets = {_target(node["arch"]["target"]) for node in nodes.values()}
+        places = {node["parameters"].get("dev_path") for node in nodes.values()}
         externals = {
-            f"{one['name']}@{one['version']}": str(one["external"]["path"] or "")
-            for one in nodes.values()
-            if one.get("external")
+            f"{node['name']}@{node['version']}": str(node["external"]["path"] or "")
+            for node in nodes.values()
+            if node.get("external")
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CampaignError(f"{lock} is not a lock of Spack's ({error!r}): give the spack.lock of a run") from error
@@ -226,8 +226,8 @@ def _check_lock(lock: Path, line: matrix.Line, here: tuple[str, str]) -> None:
         raise CampaignError(f"{lock} has no {matrix.PACKAGE}: give the spack.lock of a run")
     has = versions.get(line.package)
     if has is None or not matrix.contains(line.version, has):
-        there = f"{line.package}@{has}" if has else f"no {line.package}"
-        raise CampaignError(f"{lock} has {there}, not {line.package}@{line.version}: say of which toolchain it is")
+        instead = f"{line.package}@{has}" if has else f"no {line.package}"
+        raise CampaignError(f"{lock} has {instead}, not {line.package}@{line.version}: say of which toolchain it is")
     for other in sorted(systems):
         if all(here) and other != here:
             raise CampaignError(f"{lock} is for {'-'.join(other)}, this machine is {'-'.join(here)}: {anew}")
@@ -247,7 +247,7 @@ def _check_lock(lock: Path, line: matrix.Line, here: tuple[str, str]) -> None:
 
 
 def foreign_target(names: Iterable[str]) -> str | None:
-    """Of these microarchitectures the first whose programs this machine cannot run, and what this machine is."""
+    """The first of these microarchitectures whose programs this machine cannot run, with the machine's own; or None."""
     host = archspec.cpu.host()
     for name in sorted(names):
         target = archspec.cpu.TARGETS.get(name)
@@ -272,36 +272,43 @@ def of(system: str, line: matrix.Line, peers: Sequence[str]) -> Environment:
 
 def concretize(
     spack: tool.Spack,
-    wanted: Sequence[Environment],
+    environments: Sequence[Environment],
     say: Callable[[str], None],
     on_tick: Callable[[], None],
     at_once: int,
 ) -> None:
-    """Give a lock to every environment that has none of what is asked for now.
+    """Make a lock for every environment without a lock of what is asked for now.
 
-    Raises CampaignError with Spack's own reason for the first that cannot be concretized; the others keep theirs.
+    Raises CampaignError, with Spack's own reason, for the first environment that cannot be concretized. The others keep
+    their new locks.
     """
-    missing = [one for one in wanted if not one.is_concretized(spack.packages)]
+    missing = [environment for environment in environments if not environment.is_concretized(spack.packages)]
     if not missing:
         return
-    say(f"concretizing {', '.join(one.line.spec for one in missing)}: a minute or two each, once")
-    for one in missing:
-        one.draft.prepare(spack.packages)
-    said = tool.together(spack, {one.draft.folder: ["concretize"] for one in missing}, on_tick, at_once)
-    failed = [one for one in missing if one.draft.folder in said or not one.draft.lock.is_file()]
-    for one in missing:
-        if one not in failed:
-            one.settle()
-            one.description(spack)  # with the commits of now
+    say(f"concretizing {', '.join(environment.line.spec for environment in missing)}: a minute or two each, once")
+    for lacking in missing:
+        lacking.draft.prepare(spack.packages)
+    output_of = tool.together(
+        spack, {environment.draft.folder: ["concretize"] for environment in missing}, on_tick, at_once
+    )
+    failed = [
+        environment
+        for environment in missing
+        if environment.draft.folder in output_of or not environment.draft.lock.is_file()
+    ]
+    for lacking in missing:
+        if lacking not in failed:
+            lacking.settle()
+            lacking.description(spack)  # with the commits of now
     if failed:
-        one = failed[0]
-        why = said.get(one.draft.folder, "")
-        rows = matrix.matrix(one.system)
+        lacking = failed[0]
+        why = output_of.get(lacking.draft.folder, "")
+        rows = matrix.matrix(lacking.system)
         names = ", ".join(map(rows.name, rows.lines))
         todo = tool.hint(why)
         raise CampaignError(
-            f"'{one.line.spec}' cannot be concretized: {tool.complaint(why)}{f' ({todo})' if todo else ''}; "
-            f"the system's matrix has {names}; all that Spack said is in {one.draft.folder / 'log'}"
+            f"'{lacking.line.spec}' cannot be concretized: {tool.complaint(why)}{f' ({todo})' if todo else ''}; "
+            f"the system's matrix has {names}; all that Spack said is in {lacking.draft.folder / 'log'}"
         )
 
 
@@ -317,4 +324,4 @@ def overview(description: Mapping[str, Any]) -> list[str]:
     for node in description["nodes"]:
         kind = "external" if node["external"] else "installed" if _is_installed(node) else ahead
         kinds[kind].append(f"{node['name']}@{node['version']}")
-    return [f"{kind}: {', '.join(sorted(found))}" for kind, found in kinds.items() if found]
+    return [f"{kind}: {', '.join(sorted(packages))}" for kind, packages in kinds.items() if packages]

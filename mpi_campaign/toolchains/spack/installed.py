@@ -51,8 +51,8 @@ def why_lacking(build: Build, package: str) -> str:
     except OSError:
         output = ""
     todo = tool.hint(tool.complaint(output))
-    said = tool.complaint(output, LONGEST_QUOTE)
-    return f"Spack could not build {package}: {said}{f' ({todo})' if todo else ''}; {AGAIN} (all it said: {path})"
+    complaint = tool.complaint(output, LONGEST_QUOTE)
+    return f"Spack could not build {package}: {complaint}{f' ({todo})' if todo else ''}; {AGAIN} (all it said: {path})"
 
 
 def forget_failed() -> None:
@@ -68,6 +68,6 @@ def to_install(build: Build, sources: str) -> list[str]:
     peers = [
         digest
         for _name, digest, prefix in build.peers
-        if (said := _noted(digest, prefix)) != FAILED and not (said and Path(prefix).is_dir())
+        if (noted := _noted(digest, prefix)) != FAILED and not (noted and Path(prefix).is_dir())
     ]
     return [build.hash, *peers] if peers or not is_built(build, sources) else []

@@ -43,7 +43,7 @@ class Line:
 
     @property
     def version(self) -> str:
-        """As far as the line says it; empty where it does not."""
+        """The version as the line says it; empty where it does not."""
         return self._part("version")
 
     @property
@@ -70,48 +70,51 @@ class Matrix:
     peers: tuple[str, ...]
 
     def suffix(self, line: Line) -> str:
-        """What tells a line from another one of the same library and version: `+vci`; empty where none is there."""
+        """The suffix that tells a line from others of the same library and version: `+vci`. Empty without others."""
         if line not in self.lines:
             return line.asked
-        same = [one for one in self.lines if (one.package, one.version) == (line.package, line.version)]
-        others = [one.switched_on for one in same if one != line]
+        same = [other for other in self.lines if (other.package, other.version) == (line.package, line.version)]
+        others = [other.switched_on for other in same if other != line]
         return "".join(sorted(line.switched_on - frozenset.intersection(*others))) if others else ""
 
     def name(self, line: Line) -> str:
-        """As a person asks for it: FAMILY@VERSION, with its suffix."""
+        """The name by which a person asks for a line: FAMILY@VERSION, with its suffix."""
         version = f"@{line.version}" if line.version else ""
         return f"{line.family}{version}{self.suffix(line)}"
 
     def beside(self, packages: Sequence[str]) -> list[str]:
-        """Its other benchmarks of these packages, as specs: the file may ask for a version."""
-        return [one for one in self.peers if Line(one).package in packages]
+        """The matrix's specs of other benchmarks with these packages. A spec may have a version."""
+        return [peer for peer in self.peers if Line(peer).package in packages]
 
 
 def scope_of(system: str) -> Path:
     """The folder of a system's Spack settings; the general one where it has none."""
-    own = SYSTEMS / system / "spack"
-    return own if own.is_dir() else GENERAL
+    systems_folder = SYSTEMS / system / "spack"
+    return systems_folder if systems_folder.is_dir() else GENERAL
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML file that holds a mapping; empty where there is no file. Raises CampaignError where it is not one."""
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        mapping = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, yaml.YAMLError) as error:  # ValueError: text that is not UTF-8
-        said = " ".join(str(error).split())
-        raise CampaignError(f"{path} cannot be read, correct it (docs/spack.md): {said}") from error
-    if found is None:
+        reason = " ".join(str(error).split())
+        raise CampaignError(f"{path} cannot be read, correct it (docs/spack.md): {reason}") from error
+    if mapping is None:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(mapping, dict):
         raise CampaignError(f"{path} holds no mapping: see docs/spack.md")
-    return found
+    return mapping
 
 
 @lru_cache
 def matrix(system: str) -> Matrix:
-    """A system's. Raises CampaignError where its definitions.yaml lacks a list of MPI libraries, or names one twice."""
+    """The matrix of a system.
+
+    Raises CampaignError where definitions.yaml lacks a list of MPI libraries, or names a library twice.
+    """
     scope = scope_of(system)
     path = scope / DEFINITIONS
     lists: dict[str, list[str]] = {}
@@ -121,31 +124,31 @@ def matrix(system: str) -> Matrix:
                 lists.setdefault(name, []).extend(map(str, values))
     if not lists.get("mpis"):
         raise CampaignError(f"{path} has no list `mpis` of MPI libraries: see docs/spack.md")
-    for one in (*lists["mpis"], *lists.get("peers", ())):
-        if SPEC.fullmatch(one) is None:
-            raise CampaignError(f"{path}: '{one}' is not a Spack spec such as openmpi@5.0 fabrics=ucx")
-    found = Matrix(scope, tuple(map(Line, lists["mpis"])), tuple(lists.get("peers", ())))
-    _check_names(path, found)
-    return found
+    for spec in (*lists["mpis"], *lists.get("peers", ())):
+        if SPEC.fullmatch(spec) is None:
+            raise CampaignError(f"{path}: '{spec}' is not a Spack spec such as openmpi@5.0 fabrics=ucx")
+    made = Matrix(scope, tuple(map(Line, lists["mpis"])), tuple(lists.get("peers", ())))
+    _check_names(path, made)
+    return made
 
 
 def _definitions(path: Path) -> Sequence[dict[str, Any]]:
-    found = read_yaml(path).get("definitions", [])
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    definitions = read_yaml(path).get("definitions", [])
+    if not isinstance(definitions, list) or not all(isinstance(entry, dict) for entry in definitions):
         raise CampaignError(f"{path}: `definitions` is not a list of lists with names: see docs/spack.md")
-    if any("when" in one for one in found):
+    if any("when" in entry for entry in definitions):
         raise CampaignError(f"{path}: `when` is Spack's alone to decide: write one list, or a system for each machine")
-    return found
+    return definitions
 
 
-def _check_names(path: Path, found: Matrix) -> None:
-    """Raises CampaignError for two lines of one name: nobody could ask for either, and both would be one toolchain."""
-    named: dict[str, Line] = {}
-    for line in found.lines:
-        other = named.setdefault(found.name(line), line)
+def _check_names(path: Path, matrix_: Matrix) -> None:
+    """Raises CampaignError for two lines with the same name: both would be the same toolchain."""
+    line_of_name: dict[str, Line] = {}
+    for line in matrix_.lines:
+        other = line_of_name.setdefault(matrix_.name(line), line)
         if other is not line:
             raise CampaignError(
-                f"{path}: '{other.spec}' and '{line.spec}' are both called {found.name(line)}: leave one out, or let "
+                f"{path}: '{other.spec}' and '{line.spec}' are both called {matrix_.name(line)}: leave one out, or let "
                 "them differ in version or in a variant that is a switch (+vci)"
             )
 
@@ -157,7 +160,7 @@ def contains(versions: str, version: str) -> bool:
     """
     asked = _components(version)
     for part in versions.split(","):
-        low, colon, high = (one.strip() for one in part.partition(":"))
+        low, colon, high = (end.strip() for end in part.partition(":"))
         first, last = _components(low), _components(high if colon else low)
         if asked >= first and asked[: len(last)] <= last:
             return True
@@ -165,18 +168,17 @@ def contains(versions: str, version: str) -> bool:
 
 
 def _components(version: str) -> tuple[tuple[bool, int, str], ...]:
-    """For comparison; letters come before numbers: 5.0rc1 before 5.0.1."""
+    """The parts of a version, to compare. Letters come before numbers: 5.0rc1 before 5.0.1."""
     parts = re.findall(r"[0-9]+|[A-Za-z]+", version)
     return tuple((part.isdecimal(), int(part) if part.isdecimal() else 0, part.lstrip("0")) for part in parts)
 
 
 def choose(text: str, matrix_: Matrix) -> Line:
-    """The line that a person means by NAME@VERSION: one of the matrix, or one that it does not have.
+    """The line that a person means by NAME@VERSION: a line of the matrix, or a new line.
 
-    One that it has not takes over the variants of the line whose version it refines, `5.0.8` of `openmpi@5.0`, of
-    `openmpi@5:` or of `openmpi`. The end of a version that begins with a dash may be left out: `2.3.7` means
-    `mvapich2@2.3.7-1`. A name is a library's as this project calls it, or Spack's.  Raises CampaignError for what is
-    neither.
+    A new line takes over the variants of the line whose version it refines: `5.0.8` refines `openmpi@5.0`, `openmpi@5:`
+    and `openmpi`. The end of a version from a dash on may be left out: `2.3.7` means `mvapich2@2.3.7-1`. NAME is this
+    project's name of a library, or Spack's.  Raises CampaignError for any other text.
     """
     match = re.fullmatch(r"(?P<name>[a-z][a-z0-9-]*)(?:@(?P<version>[\w.,:-]+?))?(?P<suffix>(?:[+~][\w-]+)*)", text)
     if match is None:
@@ -185,18 +187,18 @@ def choose(text: str, matrix_: Matrix) -> Line:
         )
     name, version, suffix = match["name"], match["version"] or "", match["suffix"]
     package = registry.package_of_family(name)
-    same = [one for one in matrix_.lines if one.package == package]
-    for one in same:
-        if text == matrix_.name(one) or (one.version == version and matrix_.suffix(one) == suffix):
-            return one
-    for one in same:
-        if one.version.startswith(f"{version}-") and matrix_.suffix(one) == suffix:
-            return one
+    same = [line for line in matrix_.lines if line.package == package]
+    for candidate in same:
+        if text == matrix_.name(candidate) or (candidate.version == version and matrix_.suffix(candidate) == suffix):
+            return candidate
+    for candidate in same:
+        if candidate.version.startswith(f"{version}-") and matrix_.suffix(candidate) == suffix:
+            return candidate
     if not version and not same:
         known = ", ".join(map(matrix_.name, matrix_.lines))
         raise CampaignError(f"toolchain '{text}': the matrix of {matrix_.scope} has no {name}; it has: {known}")
-    refines = [one for one in same if contains(one.version, version) and matrix_.suffix(one) == suffix]
+    refines = [line for line in same if contains(line.version, version) and matrix_.suffix(line) == suffix]
     if version and not re.search("[,:]", version) and refines:
-        model = max(refines, key=lambda one: len(one.version))  # of openmpi and openmpi@5.0 the latter
+        model = max(refines, key=lambda line: len(line.version))  # openmpi@5.0 rather than openmpi
         return Line(f"{package}@{version}{' ' if model.rest else ''}{model.rest}", suffix)
     return Line(f"{package}{f'@{version}' if version else ''}{f' {suffix}' if suffix else ''}", suffix)

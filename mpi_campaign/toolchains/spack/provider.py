@@ -16,7 +16,7 @@ from mpi_campaign.toolchains.spack.build import Build
 
 @dataclass(frozen=True)
 class Found:
-    """What a toolchain is made of; `resolving` makes one of it."""
+    """What Spack knows of a toolchain. `resolving` makes a `Toolchain` from it."""
 
     name: str
     family: str
@@ -32,27 +32,27 @@ def find(
     say: Callable[[str], None],
     on_tick: Callable[[], None] = lambda: None,
 ) -> list[Found]:
-    """The toolchains of these names, or all of the system's matrix where there are none; concretized, not yet built.
+    """Concretize the toolchains of these names, without building them. No names mean the system's whole matrix.
 
-    peers: packages of other benchmarks to have beside ours, of those that the system names.
-    Raises CampaignError where one cannot be had.
+    peers: packages of other benchmarks to have beside ours; those that the system does not name are left out.
+    Raises CampaignError where a toolchain cannot be had.
     """
     spack = tool.find()
     rows = matrix.matrix(system)
     places = wanted(names, system, peers)
     say(f"Spack {spack.version} ({spack.executable}); libraries of {rows.scope}")
     environment.concretize(spack, places, say, on_tick, machine.cores().physical)
-    found = [_found(spack, one, rows) for one in places]
-    for one, where in zip(found, places, strict=True):
-        if not Path(one.build.prefix).is_dir():
-            say(f"{one.name}: {'; '.join(environment.overview(where.description(spack)))}")
-        for package in installed.failed(one.build):
-            say(f"{one.name}: {installed.why_lacking(one.build, package)}")
-    return found
+    toolchains = [_described(spack, place, rows) for place in places]
+    for toolchain, place in zip(toolchains, places, strict=True):
+        if not Path(toolchain.build.prefix).is_dir():
+            say(f"{toolchain.name}: {'; '.join(environment.overview(place.description(spack)))}")
+        for package in installed.failed(toolchain.build):
+            say(f"{toolchain.name}: {installed.why_lacking(toolchain.build, package)}")
+    return toolchains
 
 
 def wanted(names: Sequence[str], system: str, peers: Sequence[str]) -> list[environment.Environment]:
-    """The environments of these names, or of the system's whole matrix; peers: as in `find`."""
+    """The environments of these names, or of the system's whole matrix. peers: as in `find`."""
     rows = matrix.matrix(system)
     beside = rows.beside(peers)
     lines = list(dict.fromkeys(_line(name, rows, system, beside) for name in names)) or list(rows.lines)
@@ -66,8 +66,8 @@ def of_lock(name: str, system: str, peers: Sequence[str]) -> environment.Environ
 
 
 def _line(name: str, rows: matrix.Matrix, system: str, peers: Sequence[str]) -> matrix.Line:
-    """The line that a name means: itself where it has a lock, else one that was concretized to just that, as
-    openmpi@5.0 to openmpi@5.0.10."""
+    """The line that a name means: the chosen line where it has a lock, else a line that was concretized to exactly this
+    name, as openmpi@5.0 was to openmpi@5.0.10."""
     chosen = matrix.choose(name, rows)
     if environment.of(system, chosen, peers).lock.is_file():
         return chosen
@@ -78,14 +78,14 @@ def _line(name: str, rows: matrix.Matrix, system: str, peers: Sequence[str]) -> 
     return chosen
 
 
-def _found(spack: tool.Spack, one: environment.Environment, rows: matrix.Matrix) -> Found:
-    description = one.description(spack)
+def _described(spack: tool.Spack, place: environment.Environment, rows: matrix.Matrix) -> Found:
+    description = place.description(spack)
     roots = {root["name"]: root for root in description["roots"]}
     ours = roots[matrix.PACKAGE]
-    peers = [matrix.Line(spec).package for spec in one.peers]
+    peers = [matrix.Line(spec).package for spec in place.peers]
     mpi = next(node for node in description["nodes"] if node["hash"] == ours["mpi"])
     build = Build(
-        environment=str(one.folder),
+        environment=str(place.folder),
         hash=ours["hash"],
         spec=ours["full"],
         prefix=ours["prefix"],
@@ -102,16 +102,16 @@ def _found(spack: tool.Spack, one: environment.Environment, rows: matrix.Matrix)
         peers=tuple((name, roots[name]["hash"], roots[name]["prefix"]) for name in peers if name in roots),
     )
     family = registry.family_of_package(mpi["name"])
-    name = f"{family}@{mpi['version']}{rows.suffix(one.line)}"
-    found = Found(name, family, mpi["version"], Path(ours["mpi_home"]), build)
+    name = f"{family}@{mpi['version']}{rows.suffix(place.line)}"
+    toolchain = Found(name, family, mpi["version"], Path(ours["mpi_home"]), build)
     _check_here(name, ours["architecture"], description["nodes"])
     if build.external:
-        check_external(found)
-    return found
+        check_external(toolchain)
+    return toolchain
 
 
 def _check_here(name: str, architecture: str, nodes: Sequence[Mapping[str, Any]]) -> None:
-    """A clone may be used on several machines, and what a lock was made with may go. Raises CampaignError."""
+    """Raises CampaignError where this machine cannot run a toolchain, or lacks an external of its lock."""
     foreign = environment.foreign_target([architecture.rpartition("-")[2]])
     if foreign is not None:
         raise CampaignError(
@@ -126,25 +126,25 @@ def _check_here(name: str, architecture: str, nodes: Sequence[Mapping[str, Any]]
             )
 
 
-def check_external(found: Found) -> None:
-    """An external library must be where the system's packages.yaml says, and what it says. Raises CampaignError."""
-    launcher = program(found.prefix, found.family, "mpiexec")
-    compiler = program(found.prefix, found.family, "mpicc")
+def check_external(toolchain: Found) -> None:
+    """Raises CampaignError where an external library is not what, and where, the system's packages.yaml says."""
+    launcher = program(toolchain.prefix, toolchain.family, "mpiexec")
+    compiler = program(toolchain.prefix, toolchain.family, "mpicc")
     where = "the system's spack/packages.yaml"
     if not (os.access(launcher, os.X_OK) and os.access(compiler, os.X_OK)):
         raise CampaignError(
-            f"{found.name}: the external's prefix {found.prefix} has no bin/mpicc and bin/mpiexec (any more): "
+            f"{toolchain.name}: the external's prefix {toolchain.prefix} has no bin/mpicc and bin/mpiexec (any more): "
             f"correct it in {where}"
         )
-    wrong = wrong_launcher(found.family, found.version, launcher)
+    wrong = wrong_launcher(toolchain.family, toolchain.version, launcher)
     if wrong is not None:
-        raise CampaignError(f"{found.name}: {wrong.what}: correct the external in {where}")
+        raise CampaignError(f"{toolchain.name}: {wrong.what}: correct the external in {where}")
 
 
 def program(prefix: Path, family: str, name: str) -> Path:
     """`mpicc` or `mpiexec` of a library; Debian and Ubuntu keep several in one prefix, as mpicc.openmpi."""
-    own = prefix / "bin" / f"{name}.{family}"
-    return own if own.is_file() else prefix / "bin" / name
+    suffixed = prefix / "bin" / f"{name}.{family}"
+    return suffixed if suffixed.is_file() else prefix / "bin" / name
 
 
 def install_variables(build: Build) -> dict[str, str]:

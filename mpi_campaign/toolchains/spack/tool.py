@@ -67,30 +67,30 @@ def is_there() -> bool:
     return _executable(_settings()) is not None
 
 
-def _executable(told: Mapping[str, str]) -> Path | None:
-    named = [told.get("spack"), os.environ.get("SPACK_ROOT")]
-    places = [Path(one, "bin", "spack") for one in named if one]
+def _executable(settings: Mapping[str, str]) -> Path | None:
+    folders = [settings.get("spack"), os.environ.get("SPACK_ROOT")]
+    places = [Path(folder, "bin", "spack") for folder in folders if folder]
     on_path = shutil.which("spack")
     places += [*([Path(on_path)] if on_path else []), HOME / "spack" / "bin" / "spack"]
-    return next((one.resolve() for one in places if os.access(one, os.X_OK) and one.is_file()), None)
+    return next((place.resolve() for place in places if os.access(place, os.X_OK) and place.is_file()), None)
 
 
 def find() -> Spack:
-    """The Spack to use: one that `setup` was told of, $SPACK_ROOT's, that on PATH, one that `setup` cloned.
+    """The Spack to use: the first of the one given to `setup`, $SPACK_ROOT's, that on PATH, and the clone of `setup`.
 
-    Raises CampaignError where there is none, where it does not run, or is too old.
+    Raises CampaignError where there is no Spack, or it does not run or is too old.
     """
-    told = _settings()
-    executable = _executable(told)
+    settings = _settings()
+    executable = _executable(settings)
     if executable is None:
         raise CampaignError(
             "there is no Spack here (SPACK_ROOT, PATH): put one on PATH, or have it cloned with "
             "./campaign setup --provider spack"
         )
-    packages = told.get("packages") or os.environ.get(PACKAGES_VARIABLE)
+    packages = settings.get("packages") or os.environ.get(PACKAGES_VARIABLE)
     clone = HOME / "spack-packages"
-    found = Path(packages) if packages else clone if clone.is_dir() else None
-    return _checked(executable, found)
+    packages_folder = Path(packages) if packages else clone if clone.is_dir() else None
+    return _checked(executable, packages_folder)
 
 
 def _checked(executable: Path, packages: Path | None) -> Spack:
@@ -114,28 +114,32 @@ def _checked(executable: Path, packages: Path | None) -> Spack:
 
 def _settings() -> dict[str, str]:
     try:
-        found = json.loads(SETTINGS.read_text())
+        document = json.loads(SETTINGS.read_text())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise CampaignError(f"{SETTINGS} cannot be read ({error}): remove it and start again") from error
-    return {name: value for name, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
+    return (
+        {name: value for name, value in document.items() if isinstance(value, str)}
+        if isinstance(document, dict)
+        else {}
+    )
 
 
 def remember(*, spack: Path | None, packages: Path | None) -> None:
-    """Keep which Spack, and which clone of its packages, this clone uses. Raises CampaignError for one that is none."""
-    told = _settings()
+    """Store which Spack, and which clone of its packages, this clone uses. Raises CampaignError for wrong folders."""
+    settings = _settings()
     if spack is not None:
         executable = spack / "bin" / "spack"
         if not executable.is_file():
             raise CampaignError(f"{spack} is not a Spack: it has no bin/spack")
-        told["spack"] = str(spack.resolve())
+        settings["spack"] = str(spack.resolve())
     if packages is not None:
-        told["packages"] = str(packages.resolve())
+        settings["packages"] = str(packages.resolve())
         if not (packages / BUILTIN / "repo.yaml").is_file():
             raise CampaignError(f"{packages} is not a clone of Spack's packages: it has no {BUILTIN}/repo.yaml")
     HOME.mkdir(parents=True, exist_ok=True)
-    files.write_atomically(SETTINGS, json.dumps(told, indent=1) + "\n")
+    files.write_atomically(SETTINGS, json.dumps(settings, indent=1) + "\n")
 
 
 def clone(say: Callable[[str], None]) -> None:
@@ -166,17 +170,17 @@ def clone(say: Callable[[str], None]) -> None:
 
 
 def complaint(output: str, longest: int = 600) -> str:
-    """What Spack found wrong, in one line of so many characters: its error and the reasons below it."""
+    """Spack's error and the reasons below it, in one line of at most `longest` characters."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     first = next((n for n, line in enumerate(lines) if re.match(r"(==> )?(Error|fatal|error)\b", line)), None)
     if first is None:
         return re.sub(r"^==> (Warning: )?", "", lines[-1]) if lines else "it said nothing"
-    found: list[str] = []
+    quoted: list[str] = []
     for line in lines[first:]:
-        if found and line.startswith(("==>", "Traceback")):
+        if quoted and line.startswith(("==>", "Traceback")):
             break
-        found.append(re.sub(r"^==> ", "", line))
-    text = " ".join(found)
+        quoted.append(re.sub(r"^==> ", "", line))
+    text = " ".join(quoted)
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
@@ -185,12 +189,12 @@ def lacks_packages(spack: Spack, folder: Path | None = None) -> str | None:
     done = spack.call("list", "openmpi", folder=folder)
     if "openmpi" in done.stdout.split():
         return None
-    said = done.trouble or complaint(done.text)
-    return f"Spack has no packages: {said} ({hint('git clone')})"
+    reason = done.trouble or complaint(done.text)
+    return f"Spack has no packages: {reason} ({hint('git clone')})"
 
 
-def hint(said: str) -> str:
-    """What to do about a complaint; empty where nothing more can be said than Spack does."""
+def hint(output: str) -> str:
+    """What to do about an error of Spack; empty where that is not known."""
     known = (
         (r"[Pp]ermission denied", "this clone must be writable, and Spack's folder readable"),
         (r"No space left", f"the disk with {HOME} is full"),
@@ -206,7 +210,7 @@ def hint(said: str) -> str:
             "nothing to fetch it from: name a mirror that has it, see docs/spack.md",
         ),
     )
-    return next((what for pattern, what in known if re.search(pattern, said)), "")
+    return next((what for pattern, what in known if re.search(pattern, output)), "")
 
 
 def together(
@@ -214,16 +218,16 @@ def together(
 ) -> dict[Path, str]:
     """Run one command in each environment, several at once, each one's output in a log beside it.
 
-    jobs: {folder of the environment: words of the command}.  Returns {folder: what it said} of those that failed.
-    Raises KeyboardInterrupt where it was interrupted; nothing that was started is left then.
+    jobs: {folder of the environment: words of the command}.  Returns {folder: output} of the commands that failed.
+    Raises KeyboardInterrupt after an interrupt, when everything that it started has ended.
     """
     HOME.mkdir(parents=True, exist_ok=True)
     listing = HOME / "jobs"
     listing.write_text("".join(f"{folder}\n{' '.join(words)}\n" for folder, words in jobs.items()))
     for folder in jobs:
         (folder / "log").unlink(missing_ok=True)
-    one = '"$0" --color=never -e "$1" $2 > "$1/log" 2>&1 || echo "$1"'
-    words = ["xargs", "-a", str(listing), "-d", "\\n", "-n", "2", "-P", str(at_once), "sh", "-c", one]
+    script = '"$0" --color=never -e "$1" $2 > "$1/log" 2>&1 || echo "$1"'
+    words = ["xargs", "-a", str(listing), "-d", "\\n", "-n", "2", "-P", str(at_once), "sh", "-c", script]
     ended = guarded.run([*words, str(spack.executable)], lambda _line: None, on_tick, env=spack.environment())
     if ended.interrupted:
         raise KeyboardInterrupt
