@@ -1,1 +1,1 @@
-"""The commands `doctor` and `figures`: what the machine lacks, what disturbs it, how well is measured on it."""
+"""The commands `doctor` and `figures`: what the machine lacks, what disturbs it, how precise measurements are."""

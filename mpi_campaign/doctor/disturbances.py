@@ -1,7 +1,7 @@
 """What the kernel and the machine's other users take from a measurement, as /proc and /sys show it.
 
-Every look is a function of the folder that stands for `/`, and of the CPUs that ranks may use where that matters, so
-that it can be shown any machine. What is not visible is said to be so.
+Every function takes the folder that stands for `/`, and where it matters the CPUs that ranks may use, so that tests can
+show it any machine. It says so where something is not visible.
 
 Shares of time have one limit, DISTURBING_SHARE: the width that the interval of a median may have. Time that is taken
 away, up to that part, cannot move a median further.
@@ -19,14 +19,14 @@ from mpi_campaign.this_machine.host import SYS_CPU, cpu_list, groups, read
 from postprocess.drawing.text import clean, share
 from postprocess.statistics.limits import CONCLUSIVE as DISTURBING_SHARE
 
-# Read by a few instructions of the processor; every other one takes a detour through a device or the hypervisor.
+# A few instructions of the processor read these clocks. Others need a device or the hypervisor.
 FAST_CLOCKSOURCES = ("tsc", "arch_sys_counter", "timebase")
 NAMED_PROCESSES = 3
 
 
 @dataclass(frozen=True)
 class CpuTime:
-    """Ticks of some CPUs since the machine started: all, those with work, those that the hypervisor gave to others."""
+    """Ticks of some CPUs since the machine started: all, with work, and given to others by the hypervisor."""
 
     total: int
     busy: int
@@ -52,7 +52,7 @@ class Throttling:
 
 
 def steady(root: Path, cpus: Sequence[int]) -> list[Finding]:
-    """Everything that does not change while a measurement goes on."""
+    """The findings that do not change during a measurement."""
     return [
         siblings(root, cpus),
         governor(root, cpus),
@@ -67,17 +67,17 @@ def steady(root: Path, cpus: Sequence[int]) -> list[Finding]:
 
 
 def throttling(root: Path) -> Throttling:
-    """Until now, of the group that was stopped most often."""
-    found = [Throttling(0, 0.0)]
+    """Throttling until now, of the control group that was stopped most often."""
+    candidates = [Throttling(0, 0.0)]
     for folder in groups(root, "cpu"):
         pairs = _pairs(read(folder / "cpu.stat"))
         seconds = pairs.get("throttled_usec", 0) / 1e6 + pairs.get("throttled_time", 0) / 1e9
-        found.append(Throttling(pairs.get("nr_throttled", 0), seconds))
-    return max(found, key=lambda one: (one.times, one.seconds))
+        candidates.append(Throttling(pairs.get("nr_throttled", 0), seconds))
+    return max(candidates, key=lambda one: (one.times, one.seconds))
 
 
 def throttled(taken: Throttling, during: str) -> Finding:
-    """What was throttled between two looks."""
+    """The finding on throttling between two looks."""
     return finding(
         "throttling",
         f"stopped {taken.times} {'time' if taken.times == 1 else 'times'}, {taken.seconds:.2f} s in all, {during}"
@@ -89,7 +89,7 @@ def throttled(taken: Throttling, during: str) -> Finding:
 
 
 def siblings(root: Path, cpus: Sequence[int]) -> Finding:
-    """Hardware threads that share a core with one of these CPUs, whoever may use them."""
+    """Whether hardware threads share a core with one of these CPUs, whoever may use them."""
     counts = {len(cpu_list(read(root / SYS_CPU / f"cpu{cpu}/topology/thread_siblings_list"))) for cpu in cpus}
     most = max(counts, default=1)
     return finding(
@@ -134,7 +134,7 @@ def tick(root: Path, cpus: Sequence[int]) -> Finding:
         for what, file in (("without tick (nohz_full)", "nohz_full"), ("isolated (isolcpus)", "isolated"))
     }
     seen = [f"{rate} Hz" if rate else "rate not visible"]
-    seen += [f"{len(found)} of {len(cpus)} CPUs {what}" for what, found in spared.items() if found]
+    seen += [f"{len(cpus_spared)} of {len(cpus)} CPUs {what}" for what, cpus_spared in spared.items() if cpus_spared]
     if not any(spared.values()):
         seen.append("no CPU is spared (nohz_full, isolcpus)")
     return Finding("tick", GOOD, ", ".join(seen))
@@ -194,10 +194,10 @@ def numa_balancing(root: Path) -> Finding:
 def swap(root: Path) -> Finding:
     """Whether memory has been put on a disk."""
     rows = [line.split() for line in read(root / "proc/swaps").splitlines()[1:]]
-    there, used = (sum(int(row[column]) for row in rows if len(row) > 3) / 2**20 for column in (2, 3))
+    available, used = (sum(int(row[column]) for row in rows if len(row) > 3) / 2**20 for column in (2, 3))
     return finding(
         "swap",
-        f"{used:.1f} of {there:.1f} GiB used" if there else "none",
+        f"{used:.1f} of {available:.1f} GiB used" if available else "none",
         used > 0,
         "memory is or was short: end what fills it, then swapoff -a; swapon -a",
     )
@@ -219,20 +219,22 @@ def clocksource(root: Path) -> Finding:
 
 
 def cpu_time(root: Path, cpus: Sequence[int]) -> CpuTime:
-    """Until now, of these CPUs together."""
+    """The sum of CPU time until now over these CPUs."""
     rows = [line.split() for line in read(root / "proc/stat").splitlines()]
-    found = CpuTime(0, 0, 0)
+    sum_of_cpus = CpuTime(0, 0, 0)
     for name, *ticks in rows:
         if re.fullmatch(r"cpu\d+", name) and int(name[3:]) in cpus:
             # user nice system idle iowait irq softirq steal; guest time is in user and nice already
             user, nice, system, idle, waiting, irq, softirq, stolen = (*map(int, ticks[:8]), *[0] * (8 - len(ticks)))
             busy = user + nice + system + irq + softirq
-            found = CpuTime(found.total + busy + idle + waiting + stolen, found.busy + busy, found.stolen + stolen)
-    return found
+            sum_of_cpus = CpuTime(
+                sum_of_cpus.total + busy + idle + waiting + stolen, sum_of_cpus.busy + busy, sum_of_cpus.stolen + stolen
+            )
+    return sum_of_cpus
 
 
 def steal(taken: CpuTime, during: str) -> Finding:
-    """What the hypervisor gave to others between two looks."""
+    """The finding on time that the hypervisor gave to others between two looks."""
     part = taken.stolen / taken.total if taken.total > 0 else 0.0
     return finding(
         "steal",
@@ -244,20 +246,20 @@ def steal(taken: CpuTime, during: str) -> Finding:
 
 def process_ticks(root: Path) -> dict[int, tuple[str, int]]:
     """Name and CPU time until now, in ticks, of every process that is visible."""
-    found = {}
+    ticks_of_pid = {}
     for entry in (root / "proc").glob("[0-9]*"):
         # pid (name) state ppid ...; the name may hold anything, a parenthesis too
         name, _, rest = read(entry / "stat").partition("(")[2].rpartition(")")
         fields = rest.split()
         if len(fields) > 12:
-            found[int(entry.name)] = name, int(fields[11]) + int(fields[12])
-    return found
+            ticks_of_pid[int(entry.name)] = name, int(fields[11]) + int(fields[12])
+    return ticks_of_pid
 
 
 def busiest(before: Mapping[int, tuple[str, int]], after: Mapping[int, tuple[str, int]], total: int) -> str:
-    """The processes that used most between two looks, in which `total` ticks went by, and are still there, in words.
+    """The living processes that used most CPU time between two looks, in words; `total` is the ticks between the looks.
 
-    Those that used less than what disturbs are left out, and so is this one. Empty where none is left.
+    This process is left out, and so are processes that used too little to disturb. Empty where none is left.
     """
     used = {pid: ticks - before.get(pid, ("", 0))[1] for pid, (_, ticks) in after.items() if pid != os.getpid()}
     most = sorted((pid for pid in used if used[pid] > DISTURBING_SHARE * total), key=lambda pid: -used[pid])
@@ -265,7 +267,7 @@ def busiest(before: Mapping[int, tuple[str, int]], after: Mapping[int, tuple[str
 
 
 def other_load(shares: Mapping[str, float], names: str) -> Finding:
-    """What others ran on these cores, by when: a share of their time each."""
+    """The finding on other programs' load of these cores. shares: of the cores' time, by when."""
     return finding(
         "other load",
         f"{', '.join(f'{share(part)} {when}' for when, part in shares.items())}, of the cores' time",

@@ -34,7 +34,7 @@ WORST_CORES = 4
 
 @dataclass
 class Report:
-    """What was found. `timing` is None where nothing was measured, `measured` where nothing could be launched."""
+    """The findings. `timing` is None where nothing was measured, `measured` is None where nothing could be launched."""
 
     findings: list[Finding] = field(default_factory=list)
     timing: Summary | None = None
@@ -43,7 +43,7 @@ class Report:
     interrupted: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """For programs: one object, whatever is lacking."""
+        """The report for programs: an object with the same keys, whatever is lacking."""
         timing = None
         if self.timing and self.measured:
             timing = {
@@ -62,7 +62,7 @@ class Report:
         }
 
     def as_text(self) -> str:
-        """For people."""
+        """The report for people."""
         parts = [findings.as_text(self.findings)]
         if self.timing and self.measured:
             parts.append(_conclusions(self.timing, self.measured, self.seconds))
@@ -72,7 +72,7 @@ class Report:
 
 
 def examine(check: Selfcheck | None) -> Report:
-    """Look at everything that a run depends on; with `check`, measure too. An interrupt ends it with what there is."""
+    """Look at everything that a run depends on, and measure with `check`. An interrupt ends it with what was found."""
     report = Report()
     needs = 0
     watch = _Watch(machine.cores().cpus)
@@ -87,7 +87,7 @@ def examine(check: Selfcheck | None) -> Report:
     except KeyboardInterrupt:
         report.interrupted = True
         report.findings.append(Finding("timing", LACKING, "interrupted", "start again"))
-    report.findings.insert(needs, _toolchains())  # looked at now: one may have been installed
+    report.findings.insert(needs, _toolchains())  # only now: the measurement may have installed one
     report.seconds = 0.0 if watch.began is None else time.monotonic() - watch.began
     report.findings += watch.findings()
     if report.timing:
@@ -109,7 +109,7 @@ def _measure(check: Selfcheck, watch: "_Watch", report: Report) -> None:
         try:
             records.append(load_selfcheck(path))
         except RecordError as error:
-            if not measured.stuck:  # else it is known why
+            if not measured.stuck:  # else the reason is known
                 troubles.append(str(error))
     if records:
         report.timing = judgement.summarise(records)
@@ -131,7 +131,7 @@ def _said(error: Exception) -> str:
 
 
 class _Watch:
-    """What others take from the cores: just before `begin`, and between it and `findings`."""
+    """Watches what others take from the cores: just before `begin`, and between `begin` and `findings`."""
 
     def __init__(self, cpus: tuple[int, ...]) -> None:
         self.cpus = cpus
@@ -144,7 +144,7 @@ class _Watch:
         self.own_seconds = 0.0
 
     def begin(self) -> None:
-        """Takes LOAD_SECONDS, in which this process sleeps."""
+        """Begin to watch. This process sleeps for LOAD_SECONDS meanwhile."""
         processes = disturbances.process_ticks(MACHINE)
         before = disturbances.cpu_time(MACHINE, self.cpus)
         time.sleep(LOAD_SECONDS)
@@ -178,13 +178,13 @@ class _Watch:
 
 
 def _own_seconds() -> float:
-    """CPU time of this process and of all that it started and that has ended: ranks too, which it adopts."""
+    """CPU time of this process and of its children that have ended. Ranks count: this process adopts them."""
     whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, whose))
 
 
 def _needs() -> Iterator[Finding]:
-    """What a run needs, but for its toolchains."""
+    """Findings on what a run needs, except toolchains."""
     yield from _clone()
     yield from _compiler()
     yield from _cores()
@@ -193,7 +193,7 @@ def _needs() -> Iterator[Finding]:
 
 
 def _lasting() -> Iterator[Finding]:
-    """What disturbs whenever something is measured."""
+    """Findings on what disturbs every measurement."""
     cores = machine.cores()
     yield from host.findings(host.look(MACHINE, cores.cpus), cores.physical, plan.Options.ranks)
     yield from disturbances.steady(MACHINE, cores.cpus)
@@ -260,22 +260,22 @@ def _toolchains() -> Finding:
     return Finding("toolchains", GOOD, names or "none yet: they are installed from their wheels when first used")
 
 
-def _timing(found: Summary) -> Iterator[Finding]:
-    """What was measured, against what is aimed at on a quiet machine."""
-    if found.timer:
-        timer = found.timer
+def _timing(summary: Summary) -> Iterator[Finding]:
+    """Findings on the measurement, compared with the aims for a quiet machine."""
+    if summary.timer:
+        timer = summary.timer
         seen = f"{timer.name}, resolution {_ns(timer.resolution_ns)}, a reading takes {_ns(timer.overhead_ns)}"
         if timer.backwards_ns > 0:
             seen += f", runs backwards by up to {_ns(timer.backwards_ns)}"
             yield Finding("timer", LACKING, seen, "no time that is measured here can be trusted: another clock source")
         else:
             yield Finding("timer", GOOD, seen)
-    if found.clock:
-        yield _clock(found.clock)
-    if found.starts:
-        yield _start(found)
-    if found.cores:
-        yield _noise(found)
+    if summary.clock:
+        yield _clock(summary.clock)
+    if summary.starts:
+        yield _start(summary)
+    if summary.cores:
+        yield _noise(summary)
 
 
 def _clock(clock: Clock) -> Finding:
@@ -305,14 +305,14 @@ def _clock(clock: Clock) -> Finding:
     )
 
 
-def _start(found: Summary) -> Finding:
+def _start(summary: Summary) -> Finding:
     names = {"deadline": "deadline", "mpi_barrier": "MPI_Barrier", "dissemination": "dissemination"}
     seen = "; ".join(
         f"{names[start.method]} {_ns(start.p50_ns)}, {_ns(start.p95_ns)}, {_ns(start.p99_ns)}"
         f"{f' ({start.late} late, thrown away)' if start.late else ''}"
-        for start in found.starts
+        for start in summary.starts
     )
-    deadline = next((start for start in found.starts if start.method == "deadline"), None)
+    deadline = next((start for start in summary.starts if start.method == "deadline"), None)
     p95 = deadline.p95_ns if deadline else math.nan
     return finding(
         "start",
@@ -322,8 +322,8 @@ def _start(found: Summary) -> Finding:
     )
 
 
-def _noise(found: Summary) -> Finding:
-    cores = sorted(found.cores, key=lambda one: -one.share)
+def _noise(summary: Summary) -> Finding:
+    cores = sorted(summary.cores, key=lambda core: -core.share)
     each = []
     configured = disturbances.tick_hz(MACHINE)
     for core in cores[:WORST_CORES]:
@@ -344,11 +344,11 @@ def _noise(found: Summary) -> Finding:
     )
 
 
-def _conclusions(found: Summary, measured: Measured, seconds: float) -> str:
+def _conclusions(summary: Summary, measured: Measured, seconds: float) -> str:
     place = measured.placement
     lines = [
         f"Can it support conclusions? {measured.toolchain} over {selfcheck.NETWORK}, {place.ranks} ranks x "
-        f"{plural(place.threads_per_rank, 'thread')}, {plural(found.launches, 'launch')}, {duration(seconds)}"
+        f"{plural(place.threads_per_rank, 'thread')}, {plural(summary.launches, 'launch')}, {duration(seconds)}"
     ]
     rows = [("at", "verdict", "smallest difference", "because")]
     rows += [
@@ -358,10 +358,10 @@ def _conclusions(found: Summary, measured: Measured, seconds: float) -> str:
             _difference(verdict.smallest_difference_relative),
             "; ".join(verdict.reasons),
         )
-        for verdict in found.verdicts
+        for verdict in summary.verdicts
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for row, advice in zip(rows, ["", *(verdict.advice for verdict in found.verdicts)], strict=True):
+    for row, advice in zip(rows, ["", *(verdict.advice for verdict in summary.verdicts)], strict=True):
         lines.append("  ".join(f"{cell:<{width}}" for cell, width in zip(row, [*widths, 0], strict=True)).rstrip())
         if advice:
             lines.append(f"{'':<{widths[0] + 2}}-> {advice}")

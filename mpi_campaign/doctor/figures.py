@@ -1,4 +1,4 @@
-"""`campaign figures`: how well this project measures, here and now, as tables and pictures.
+"""`campaign figures`: how precisely this project measures on this machine, as tables and pictures.
 
 Launches `timing_selfcheck` and, where the truth must be known, `known_truth`, within a node and between two that are
 namespaces of this machine (`nodes.py`); `postprocess` makes numbers, tables and pictures of what they leave.
@@ -53,7 +53,7 @@ TRUTH = "known_truth"
 STEPS = 4
 LOAD_SECONDS = 1.0
 POLL_SECONDS = 2.0
-# A launch that takes longer, and so many times what it should, is hung.
+# A launch that takes longer than this, and this many times its expected time, is hung.
 LEAST_LIMIT_SECONDS, LIMIT_TIMES = 120.0, 10.0
 SIZES = "sizes.json"
 START_UP_SECONDS = 1.5
@@ -63,8 +63,8 @@ START_UP_SECONDS = 1.5
 class Plan:
     """How much is measured.
 
-    repeats: launches for clocks and starts, in each place; truths: the same on artificial clocks.  series: of a target,
-    the launches, and how often in each every rule begins anew.
+    repeats: launches for clocks and starts, in each place.  truths: such launches with artificial clocks.  series: by
+    target, the number of launches, and how often every rule begins anew in each.
     """
 
     hold_seconds: float
@@ -83,7 +83,7 @@ MILLISECONDS = {"500us": 0.5, "4ms": 4.0, "16ms": 16.0, "64ms": 64.0}
 
 @dataclass(frozen=True)
 class Step:
-    """One launch. `record` is the file that it leaves; `needs`, one that it cannot do without."""
+    """A launch. `record` is the file that it writes, `needs` a file that it reads."""
 
     what: str
     seconds: float
@@ -111,8 +111,8 @@ class Launches:
     plan: Plan
 
     def steps(self) -> Iterator[Step]:
-        """In the order in which they run: sizes are found first, what matters most follows."""
-        plan, launches = self.plan, self.plan.launches + 1  # the first finds the sizes, and is not compared
+        """The launches in their order: sizes are found first, the most important launches follow."""
+        plan, launches = self.plan, self.plan.launches + 1  # the first one finds the sizes and is not compared
         work = 2 * selfcheck.REPETITIONS * sum(MILLISECONDS[target] for target in plan.targets) / 1e3
         targets, each = ",".join(plan.targets), ("--repetitions", str(selfcheck.REPETITIONS))
         sizes = self.folder / SIZES
@@ -211,13 +211,13 @@ class Run:
             self._measure(Launches(toolchain, placement, within, between, program, truth, folder / RECORDS, self.plan))
         self.progress.step("tables and pictures")
         records = figures.load(folder / RECORDS)
-        found = figures.summarise(records)
-        _write(found, records, folder)
-        print("\n".join(figures_text.verdict_lines(found, records)))
-        for line in figures_text.warnings(found, records):
+        numbers = figures.summarise(records)
+        _write(numbers, records, folder)
+        print("\n".join(figures_text.verdict_lines(numbers, records)))
+        for line in figures_text.warnings(numbers, records):
             print(f"campaign: {line}", file=sys.stderr)
         if into_docs and not self.interrupted:
-            _write_page(found, records, DOCS)
+            _write_page(numbers, records, DOCS)
             print(f"page: {DOCS / PAGE}")
         print(f"figures: {folder / PAGE}")
         return EXIT_INTERRUPTED if self.interrupted else EXIT_FAILED if self.troubles else EXIT_GOOD
@@ -312,9 +312,9 @@ class Run:
 
 
 def _new_folder(out: Path | None) -> Path:
-    """Where everything goes: a folder that does not exist or is empty; it is made when there is something to write.
+    """The folder to write to. It does not exist or is empty; it is made when there is something to write.
 
-    Raises CampaignError where it has something already, or cannot be made.
+    Raises CampaignError where the folder is not empty, or cannot be made.
     """
     if out is None:
         stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
@@ -322,18 +322,18 @@ def _new_folder(out: Path | None) -> Path:
     else:
         folder = out.resolve()
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            shown = "" if out == Path() else f" {out}"  # what was given as '' cannot be told from the folder itself
+            shown = "" if out == Path() else f" {out}"  # '' and '.' are the same path
             raise CampaignError(f"--out{shown}: it is there already; name a new or an empty folder, or docs")
-    there = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
-        raise CampaignError(f"{folder}: cannot be made, {there} is no folder that can be written to")
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise CampaignError(f"{folder}: cannot be made, {existing} is no folder that can be written to")
     return folder
 
 
 class _Load:
-    """What others take from the cores: for LOAD_SECONDS, in which this process sleeps, and until the latest look.
+    """Watches what others take from the cores: for LOAD_SECONDS, while this process sleeps, and until the latest look.
 
-    Between launches, since the time of a program counts as this process's only when it has ended in good order.
+    Looks are taken between launches, because the time of a child counts as this process's only after the child's end.
     """
 
     def __init__(self, cpus: tuple[int, ...]) -> None:
@@ -346,28 +346,28 @@ class _Load:
         self.taken, self.seconds, self.others = disturbances.CpuTime(0, 0, 0), 0.0, 0.0
 
     def look(self) -> None:
-        """What was taken until now."""
+        """Take a look: note what others have taken until now."""
         self.taken, self.seconds = disturbances.cpu_time(MACHINE, self.cpus) - self.time, time.monotonic() - self.began
-        own = (_own_seconds() - self.own) / (self.seconds * len(self.cpus))
-        self.others = max(0.0, self.taken.busy / max(1, self.taken.total) - own)
+        own_share = (_own_seconds() - self.own) / (self.seconds * len(self.cpus))
+        self.others = max(0.0, self.taken.busy / max(1, self.taken.total) - own_share)
 
     def seen(self) -> dict[str, str]:
-        """What is kept; nothing is known of the time meanwhile where no launch has ended."""
+        """Facts for the page. Without a launch that has ended, only the load before is known."""
         shares = {"before": self.before, **({"meanwhile": self.others} if self.seconds else {})}
-        said = disturbances.other_load(shares, "")
+        load = disturbances.other_load(shares, "")
         steal = disturbances.steal(self.taken, "meanwhile")
-        found = {"seconds": f"{time.monotonic() - self.began:.0f}", "load": said.seen}
+        facts = {"seconds": f"{time.monotonic() - self.began:.0f}", "load": load.seen}
         if self.seconds:
-            found["steal"] = steal.seen
-        busy = [f"other programs took {said.seen}"] if said.state != GOOD else []
+            facts["steal"] = steal.seen
+        busy = [f"other programs took {load.seen}"] if load.state != GOOD else []
         busy += [f"the hypervisor took {steal.seen}"] if steal.state != GOOD else []
         if busy:
-            found["busy"] = f"{'; '.join(busy)}; more than {share(DISTURBING_SHARE)} disturbs"
-        return found
+            facts["busy"] = f"{'; '.join(busy)}; more than {share(DISTURBING_SHARE)} disturbs"
+        return facts
 
 
 def _own_seconds() -> float:
-    """CPU time of this process and of all that it started and that has ended."""
+    """CPU time of this process and of its children that have ended."""
     whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, whose))
 
@@ -386,13 +386,13 @@ def _about_machine(placement: Placement) -> dict[str, str]:
 
 
 def _library(folder: Path) -> str:
-    """What the library says of itself, its first line."""
+    """The first line of the library's version string; empty without a record."""
     for path in sorted(folder.glob("*.jsonl")):
         try:
-            said = load_selfcheck(path).header.mpi_library_version
+            version = load_selfcheck(path).header.mpi_library_version
         except RecordError:
             continue
-        return str(said).partition("\n")[0].strip()
+        return str(version).partition("\n")[0].strip()
     return ""
 
 
@@ -409,18 +409,18 @@ def _page_with(part: str, path: Path) -> str:
         raise CampaignError(f"{path}: {error}") from error
 
 
-def _write(found: figures.Figures, records: figures.FiguresRun, folder: Path) -> None:
-    pictures = _addresses(found, folder)
-    (folder / PAGE).write_text(figures_text.part_of_page(found, records, pictures) + "\n")
+def _write(numbers: figures.Figures, records: figures.FiguresRun, folder: Path) -> None:
+    pictures = _draw(numbers, folder)
+    (folder / PAGE).write_text(figures_text.part_of_page(numbers, records, pictures) + "\n")
 
 
-def _write_page(found: figures.Figures, records: figures.FiguresRun, docs: Path) -> None:
-    part = figures_text.part_of_page(found, records, _addresses(found, docs))
+def _write_page(numbers: figures.Figures, records: figures.FiguresRun, docs: Path) -> None:
+    part = figures_text.part_of_page(numbers, records, _draw(numbers, docs))
     page = _page_with(part, docs / PAGE)
     files.write_atomically(docs / PAGE, page)
 
 
-def _addresses(found: figures.Figures, folder: Path) -> dict[str, str]:
-    """Draws; the pictures' addresses as seen from the folder."""
-    drawn = figures_plot.write_pictures(found, folder / PICTURES)
+def _draw(numbers: figures.Figures, folder: Path) -> dict[str, str]:
+    """Draw the pictures. Returns their paths relative to the folder, by name."""
+    drawn = figures_plot.write_pictures(numbers, folder / PICTURES)
     return {name: path.relative_to(folder).as_posix() for name, path in drawn.items()}

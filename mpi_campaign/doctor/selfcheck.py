@@ -33,20 +33,20 @@ RANKS = 2
 REPETITIONS = 25
 STEPS = 3
 
-# Expected of the first launch, which looks at everything, and of each after it; then what was seen counts.
+# Expected time of the first launch, which looks at everything, and of each later one, until times are known.
 FIRST_SECONDS = 35.0
 NEXT_SECONDS = 6.0
 # A launch that takes longer is hung.
 LIMIT_SECONDS = 300.0
-# Between looks at a launch: few, because looking takes time from it.
+# Time between looks at a launch. It is long, because a look takes time from the launch.
 POLL_SECONDS = 2.0
 
 
 @dataclass
 class Measured:
-    """What the launches left: their records in the order of time, and why there are not more (empty where all are).
+    """The records of the launches in the order of time, and the trouble that ended them early; empty without trouble.
 
-    log: what the launch that failed said, where it could be kept.  stuck: the next one would fail too.
+    log: the output of the launch that failed, where it could be written.  stuck: the next launch would fail too.
     """
 
     toolchain: str
@@ -68,7 +68,7 @@ class Selfcheck:
         self.progress = progress
 
     def measure(self, before: Callable[[], None]) -> Measured:
-        """All of it; `before` is called when nothing but the launches is left to do, and nobody else measures.
+        """Build and launch. `before` is called just before the launches, when nobody else measures.
 
         Raises CampaignError where nothing can be launched: no compiler, too few cores, no toolchain; KeyboardInterrupt
         before the first launch.
@@ -95,9 +95,9 @@ class Selfcheck:
         self.progress.line(f"      {text}")
 
     def _launch_all(self, launch: "_Launch") -> Measured:
-        found = Measured(launch.toolchain.toolchain, launch.placement, launch.folder)
+        measured = Measured(launch.toolchain.toolchain, launch.placement, launch.folder)
         launches = self.launches + 1
-        self.progress.step(f"measuring with {found.toolchain}: {launches} launches")
+        self.progress.step(f"measuring with {measured.toolchain}: {launches} launches")
         countdown = Countdown(self.launches, NEXT_SECONDS * self.launches)
         for number in range(1, launches + 1):
             first = number == 1
@@ -110,18 +110,18 @@ class Selfcheck:
             record = launch.folder / f"launch-{number:02}.jsonl"
             ended = launch.run(record, first=first)
             if record.is_file():
-                found.record_paths.append(record)
-            found.interrupted = ended.interrupted
+                measured.record_paths.append(record)
+            measured.interrupted = ended.interrupted
             if ended.interrupted:
-                found.trouble = f"interrupted in launch {number} of {launches}"
+                measured.trouble = f"interrupted in launch {number} of {launches}"
             elif ended.exit_code != 0:
-                found.trouble = f"launch {number} of {launches} failed: {ended.complaint}"
-                found.log, found.stuck = ended.log, ended.log is None
-            if found.trouble:
+                measured.trouble = f"launch {number} of {launches} failed: {ended.complaint}"
+                measured.log, measured.stuck = ended.log, ended.log is None
+            if measured.trouble:
                 break
             if not first:
                 countdown.end()
-        return found
+        return measured
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class _Ended:
     exit_code: int
     interrupted: bool
     complaint: str
-    log: Path | None  # None where it could not be written
+    log: Path | None  # None: it could not be written
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class _Launch:
 
 
 def complaint(ended: guarded.Ended, programs: Sequence[str] = (PROGRAM,)) -> str:
-    """What a person needs of a failed launch: a program's own line, else the cause in what the launcher said."""
+    """Why a launch failed: a program's own line, else the cause in the launcher's output."""
     return causes.complaint("\n".join(ended.output), programs, ended.exit_code, host.shm_bytes(Path("/"))[0])
 
 
@@ -218,8 +218,8 @@ def build(toolchain: Toolchain, target: str = PROGRAM, *, tests: bool = False) -
     programs = ROOT / ".venv" / "bin"
     path = f"{resolving.path_folder(toolchain)}:{programs}:{os.environ.get('PATH', os.defpath)}"
     wrapper = builds.environment(toolchain.family, toolchain.version, toolchain.prefix)
-    own = launch_environment.own_libraries(Path(toolchain.prefix), Settings(wrapper))
-    env = environ.built(environ.BUILD, wrapper, {"PATH": path}, libraries=own)
+    libraries_path = launch_environment.own_libraries(Path(toolchain.prefix), Settings(wrapper))
+    env = environ.built(environ.BUILD, wrapper, {"PATH": path}, libraries=libraries_path)
     configure = ["-S", str(builds.SOURCES), "-B", str(folder), *builds.anew(folder), *options]
     for words in (configure, ["--build", str(folder), "--target", target, BIND_RANK]):
         ended = guarded.run([str(programs / "cmake"), *words], lambda _line: None, lambda: None, env=env)
