@@ -1,4 +1,4 @@
-"""What is installed on this machine, as Spack's packages.yaml wants it."""
+"""Installed packages of this machine, in the form of Spack's packages.yaml."""
 
 import importlib.metadata
 import re
@@ -27,7 +27,7 @@ WHEEL_BLAS = "scipy-openblas32"
 
 @dataclass(frozen=True)
 class Externals:
-    """packages: the mapping of packages.yaml.  missing: what was looked for and not found, a line each."""
+    """packages: the mapping of packages.yaml.  missing: what was not found, a line each."""
 
     packages: Mapping[str, Any]
     missing: tuple[str, ...]
@@ -35,7 +35,7 @@ class Externals:
 
     @property
     def libraries(self) -> list[str]:
-        """MPI libraries among them, as specs: name and version."""
+        """The MPI libraries among the packages, as specs: name and version."""
         names = [entry.package for entry in registry.LIBRARIES.values()]
         return [spec for name in names for spec in _specs(self.packages.get(name, {}))]
 
@@ -48,12 +48,12 @@ def _specs(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def find(spack: tool.Spack, say: Callable[[str], None]) -> Externals:
-    """Ask Spack, in a folder of its own, and add what it does not know how to find. say: is told what is looked for.
+    """Ask Spack in a temporary folder, and add what Spack cannot find. say: is called with each step.
 
     Raises CampaignError where Spack cannot look.
     """
     names = [entry.package for entry in registry.LIBRARIES.values()]
-    found: dict[str, Any] = {}
+    packages: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(dir=_home()) as scratch:
         folder = Path(scratch)
         repositories = {"builtin": str(spack.packages / tool.BUILTIN)} if spack.packages else {}
@@ -72,19 +72,19 @@ def find(spack: tool.Spack, say: Callable[[str], None]) -> Externals:
             say(f"  looking    {what}: spack external find, {number} of {len(looks)}, up to a minute")
             _look(spack, folder, *words)
         whole = matrix.read_yaml(folder / "spack.yaml").get("spack", {})
-        found = dict(whole.get("packages", {}))
-    left_out = dict.fromkeys((*_add_installed(found), *_wheels_left_out()))
-    for name in found:
-        if name not in names and "externals" in found[name]:
-            list(_one_per_version(found, name))
-    notes = [note for name in names if name in found for note in _one_per_version(found, name)]
+        packages = dict(whole.get("packages", {}))
+    left_out = dict.fromkeys((*_add_installed(packages), *_wheels_left_out()))
+    for name in packages:
+        if name not in names and "externals" in packages[name]:
+            list(_one_per_version(packages, name))
+    notes = [note for name in names if name in packages for note in _one_per_version(packages, name)]
     blas, how = _openblas()
-    found["openblas"] = {"externals": [blas], "buildable": False}
-    missing = [f"{registry.LIBRARIES[family].title} (Spack: {entry.package})" for family, entry in _not_in(found)]
-    if not any(name in found for name in COMPILERS):
+    packages["openblas"] = {"externals": [blas], "buildable": False}
+    missing = [f"{registry.LIBRARIES[family].title} (Spack: {entry.package})" for family, entry in _not_in(packages)]
+    if not any(name in packages for name in COMPILERS):
         missing.append("a C compiler (gcc or llvm)")
-    missing += [f"{name}, which builds of the benchmarks need" for name in BUILD_TOOLS if name not in found]
-    return Externals(found, (*missing, *left_out), (*notes, how))
+    missing += [f"{name}, which builds of the benchmarks need" for name in BUILD_TOOLS if name not in packages]
+    return Externals(packages, (*missing, *left_out), (*notes, how))
 
 
 def _home() -> Path:
@@ -92,30 +92,30 @@ def _home() -> Path:
     return tool.HOME
 
 
-def _not_in(found: Mapping[str, Any]) -> Iterator[tuple[str, Library]]:
+def _not_in(packages: Mapping[str, Any]) -> Iterator[tuple[str, Library]]:
     for family, entry in registry.LIBRARIES.items():
-        if entry.package not in found:
+        if entry.package not in packages:
             yield family, entry
 
 
 def _look(spack: tool.Spack, folder: Path, *words: str) -> None:
     done = spack.call("external", "find", *words, folder=folder)
     if not done.good:
-        said = done.stdout + done.stderr
-        hint = tool.hint(said)
+        output = done.stdout + done.stderr
+        hint = tool.hint(output)
         raise CampaignError(
-            f"Spack cannot look for what is installed: {tool.complaint(said)}{f' ({hint})' * bool(hint)}"
+            f"Spack cannot look for what is installed: {tool.complaint(output)}{f' ({hint})' * bool(hint)}"
         )
 
 
 def _wheel_prefixes() -> Sequence[Path]:
-    """Of the MPI libraries that this clone has from wheels."""
-    return [Path(one.prefix) for one in resolving.load() if one.provider == "wheels"]
+    """The prefixes of the MPI libraries that this clone has from wheels."""
+    return [Path(toolchain.prefix) for toolchain in resolving.load() if toolchain.provider == "wheels"]
 
 
-def _add_installed(found: dict[str, Any]) -> Iterator[str]:
-    """MPI libraries on PATH that Spack did not find: it cannot read every distribution's Open MPI. Yields what cannot
-    be an external, and why."""
+def _add_installed(packages: dict[str, Any]) -> Iterator[str]:
+    """Add MPI libraries on PATH that Spack did not find: it cannot read every distribution's Open MPI. Yields a line
+    for each library that cannot be an external, with the reason."""
     for family, entry in registry.LIBRARIES.items():
         for name in (f"mpiexec.{family}", "mpiexec"):
             launcher = shutil.which(name)
@@ -123,7 +123,7 @@ def _add_installed(found: dict[str, Any]) -> Iterator[str]:
                 continue
             version = launcher_version(family, asking.ask([launcher, "--version"]).text)
             spec = f"{entry.package}@{version}"
-            known = found.get(entry.package, {})
+            known = packages.get(entry.package, {})
             if version is None or not matrix.SPEC.fullmatch(spec) or spec in _specs(known):
                 continue
             home = Path(launcher).parent.parent
@@ -132,35 +132,37 @@ def _add_installed(found: dict[str, Any]) -> Iterator[str]:
                 yield _left_out(entry, spec, home)
                 continue
             external = {"spec": spec, "prefix": str(prefix)}
-            found[entry.package] = {**known, "externals": [*known.get("externals", []), external]}
+            packages[entry.package] = {**known, "externals": [*known.get("externals", []), external]}
 
 
 def _wheels_left_out() -> Iterator[str]:
-    """Wheels that lie otherwise than Spack looks for the library."""
-    for one in resolving.load():
-        entry, prefix = registry.library(one.family), Path(one.prefix)
-        if one.provider == "wheels" and entry.spack_prefix(one.version, prefix) is None:
-            yield _left_out(entry, f"{entry.package}@{one.version}", prefix)
+    """A line for each wheel whose layout is not the one in which Spack looks for the library."""
+    for toolchain in resolving.load():
+        entry, prefix = registry.library(toolchain.family), Path(toolchain.prefix)
+        if toolchain.provider == "wheels" and entry.spack_prefix(toolchain.version, prefix) is None:
+            yield _left_out(entry, f"{entry.package}@{toolchain.version}", prefix)
 
 
 def _left_out(entry: Library, spec: str, home: Path) -> str:
     return f"{spec} is in {home}, but Spack takes it from {entry.spack_layout} alone: run it without --provider spack"
 
 
-def _one_per_version(found: dict[str, Any], name: str) -> Iterator[str]:
-    """Drop externals of a version that another prefix has already, since no name could tell them apart."""
+def _one_per_version(packages: dict[str, Any], name: str) -> Iterator[str]:
+    """Keep one external per version: no name could tell others apart. Yields a line for each that is dropped."""
     kept: dict[str, Any] = {}
-    for external in sorted(found[name].get("externals", []), key=lambda one: "shims" in str(one["prefix"])):
+    for external in sorted(
+        packages[name].get("externals", []), key=lambda external: "shims" in str(external["prefix"])
+    ):
         version = next(_specs({"externals": [external]}), "")
         if version in kept:
             yield f"{version} is in {kept[version]['prefix']} and in {external['prefix']}: the second is left out"
         else:
             kept[version] = external
-    found[name] = {**found[name], "externals": list(kept.values())}
+    packages[name] = {**packages[name], "externals": list(kept.values())}
 
 
 def _openblas() -> tuple[dict[str, str], str]:
-    """An OpenBLAS as an external, which Spack cannot find by itself; and which one it is."""
+    """An OpenBLAS as an external, which Spack cannot find by itself, and words that name it."""
     answer = asking.ask(["pkg-config", "--modversion", "openblas"])
     version = answer.stdout.strip() if answer.good else ""
     header = next(Path("/usr/include").glob("**/openblas*/cblas.h"), None) if version else None

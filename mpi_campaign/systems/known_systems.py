@@ -1,7 +1,7 @@
-"""What is known of a system: its partitions, as its settings file has them, and the nodes that ranks are placed on.
+"""What is known of a system: its partitions, from its settings file, and the nodes on which ranks are placed.
 
-Whoever places ranks, or says what can be had where, asks here. A
-node is this machine's cores where launches are on this machine, elsewhere what the settings say of one.
+Code that places ranks, or says what can be had where, asks here. Where launches are on this machine, a node has the
+cores of this machine; elsewhere it has what the settings say.
 """
 
 import os
@@ -19,7 +19,7 @@ from mpi_campaign.this_machine import machine
 
 SYSTEMS = ROOT / "systems"
 
-# ReFrame's name of the scheduler of launches on this machine.
+# The scheduler, by ReFrame's name, that launches on this machine.
 LOCAL = "local"
 
 
@@ -35,9 +35,9 @@ def network_refusal(network: str) -> str | None:
 
 @dataclass(frozen=True)
 class Partition:
-    """Of a system: its name there, what its ranks communicate over, and ReFrame's names of what starts them.
+    """A partition of a system: its name, its network, and ReFrame's names of its scheduler and launcher.
 
-    environment: what it lets into launches.  declared: a node as the settings have it; None where they do not.
+    environment: variables that it lets into launches.  declared: a node as the settings describe it, or None.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Partition:
 
     @property
     def here(self) -> bool:
-        """Whether its launches are on this machine."""
+        """Whether launches of the partition are on this machine."""
         return self.scheduler == LOCAL
 
     @property
@@ -63,16 +63,16 @@ class Partition:
 
     @property
     def whose(self) -> str:
-        """Where the number of cores comes from, as it is said before that number."""
+        """Words before the number of cores, which say whose cores they are."""
         of_this_machine = self.here or self.declared is None
         return "this machine allows" if of_this_machine else f"a node of partition '{self.name}' has"
 
     def let_in(self) -> environ.LetIn:
-        """What it lets in, with the values of this shell where launches start in it."""
-        found: dict[str, str | None] = dict(self.environment)
-        for name in [name for name, value in found.items() if value is None and self.here]:
-            found[name] = os.environ.get(name)
-        return {name: value for name, value in found.items() if value is not None or not self.here}
+        """The variables to let in, with the values of this shell where launches start in it."""
+        variables: dict[str, str | None] = dict(self.environment)
+        for name in [name for name, value in variables.items() if value is None and self.here]:
+            variables[name] = os.environ.get(name)
+        return {name: value for name, value in variables.items() if value is not None or not self.here}
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class System:
     partitions: Mapping[str, Partition]
 
     def partition(self, network: str = "") -> Partition:
-        """The one whose network this is, such as wire:2gbit; the first one where none is named. Raises KeyError."""
+        """The partition of a network such as wire:2gbit; by default the first partition. Raises KeyError."""
         return self.partitions[network.partition(":")[0] or next(iter(self.partitions))]
 
 
@@ -98,9 +98,9 @@ def load(name: str) -> System:
     path = SYSTEMS / name / "settings.py"
     try:
         settings = runpy.run_path(str(path))["site_configuration"]
-        found = map(_of_settings, settings["systems"][0]["partitions"])
-        return System(name, {one.network: one for one in found})
-    except Exception as error:  # the file is a program of the site's
+        partitions = map(_of_settings, settings["systems"][0]["partitions"])
+        return System(name, {partition.network: partition for partition in partitions})
+    except Exception as error:  # the file is a program that the site wrote
         what = " ".join(f"{type(error).__name__}: {error}".split())
         raise CampaignError(f"{path} cannot be used ({what}): see docs/adding-a-system.md") from error
 
@@ -119,7 +119,7 @@ def _of_settings(entry: Mapping[str, Any]) -> Partition:
 
 
 def of_reframe(partition: Any, *, here: bool) -> Partition:
-    """A partition of ReFrame's, in a test of it; here: the test's launches are on this machine."""
+    """The partition of a ReFrame test. here: the launches of the test are on this machine."""
     return Partition(
         partition.name,
         partition.extras["network"],

@@ -1,4 +1,4 @@
-"""`campaign systems init`: the description of the machine it stands on, for people to go on from."""
+"""`campaign systems init`: write a description of this machine, which people then complete."""
 
 import datetime
 import platform
@@ -31,9 +31,9 @@ PACKAGES_HEADING = """\
 
 
 def write(name: str, *, force: bool, say: Callable[[str], None]) -> str:
-    """Write systems/NAME. Returns what was found and what was not, for a person; say: is told what goes on till then.
+    """Write systems/NAME. Returns lines for a person about what was found. say: is called with each step meanwhile.
 
-    Raises CampaignError for a name that cannot be, or where that folder is there and `force` is not given.
+    Raises CampaignError for an illegal name, or where the folder exists and `force` is not given.
     """
     if not NAME.fullmatch(name) or name in RESERVED:
         raise CampaignError(
@@ -44,19 +44,19 @@ def write(name: str, *, force: bool, say: Callable[[str], None]) -> str:
     if folder.exists() and not force:
         raise CampaignError(f"{folder} is there already: choose another name, or write over it with --force")
     facts = _facts(name)
-    found, why_not = _externals(say)
+    installed, why_not = _externals(say)
     texts = {"settings.py": _render("settings.py.j2", facts)}
-    if found is not None:
-        mpis = [(spec, configurations(Line(spec))) for spec in found.libraries]
+    if installed is not None:
+        mpis = [(spec, configurations(Line(spec))) for spec in installed.libraries]
         texts["spack/definitions.yaml"] = _render("definitions.yaml.j2", {**facts, "mpis": mpis})
-        packages = {**found.packages, "ucx": {"require": "+thread_multiple"}}
+        packages = {**installed.packages, "ucx": {"require": "+thread_multiple"}}
         texts["spack/packages.yaml"] = _packages_yaml(name, packages)
-    missing = list(found.missing) if found is not None else [f"what is installed, for Spack: {why_not}"]
+    missing = list(installed.missing) if installed is not None else [f"what is installed, for Spack: {why_not}"]
     if shutil.which("sinfo"):
         missing.append("partitions of Slurm, which is here: add them to settings.py by hand")
-    notes = [f"{spec} (MPI)" for spec in found.libraries] + list(found.notes) if found is not None else []
+    notes = [f"{spec} (MPI)" for spec in installed.libraries] + list(installed.notes) if installed is not None else []
     texts["README.md"] = _render(
-        "system.md.j2", {**facts, "spack": found is not None, "notes": notes, "missing": missing}
+        "system.md.j2", {**facts, "spack": installed is not None, "notes": notes, "missing": missing}
     )
     try:
         for path, text in texts.items():
@@ -67,14 +67,14 @@ def write(name: str, *, force: bool, say: Callable[[str], None]) -> str:
         raise CampaignError(f"{folder} cannot be written ({error.strerror}): this clone must be writable") from error
     lines = [f"{folder.relative_to(ROOT)}: {', '.join(texts)}"]
     lines += [f"  found      {note}" for note in notes]
-    lines += [f"  not found  {one}" for one in missing]
-    spack = " --provider spack" if found is not None else ""
+    lines += [f"  not found  {name}" for name in missing]
+    spack = " --provider spack" if installed is not None else ""
     lines.append(f"next: ./campaign run --system {name}{spack} --dry-run")
     return "\n".join(lines)
 
 
 def _packages_yaml(name: str, packages: Mapping[str, Any]) -> str:
-    """In parts, each with a comment."""
+    """The text of packages.yaml, in parts with a comment each."""
     mpis = [entry.package for entry in registry.LIBRARIES.values()]
     parts = {
         "MPI libraries; a version, or variants, that definitions.yaml has and that are not here are built": mpis,
@@ -82,18 +82,18 @@ def _packages_yaml(name: str, packages: Mapping[str, Any]) -> str:
         "UCX, where it is built, is called by two threads at a time": ["ucx"],
         "compilers": externals.COMPILERS,
     }
-    others = [one for one in packages if not any(one in names for names in parts.values())]
+    others = [package for package in packages if not any(package in names for names in parts.values())]
     parts["tools that builds need; remove what is better built"] = sorted(others)
     lines = [PACKAGES_HEADING.format(name=name), "packages:\n"]
     for comment, names in parts.items():
-        part = {one: packages[one] for one in names if one in packages}
+        part = {name: packages[name] for name in names if name in packages}
         text = yaml.safe_dump(part, sort_keys=False, width=110) if part else ""
         lines += [f"  # {comment}\n" * bool(part), *(f"  {line}\n" for line in text.splitlines())]
     return "".join(lines)
 
 
 def _externals(say: Callable[[str], None]) -> tuple[externals.Externals | None, str]:
-    """What Spack finds; None and why not where there is no Spack to ask, or it cannot look."""
+    """The packages that Spack finds; or None, and why: there is no Spack, or Spack cannot look."""
     try:
         return externals.find(tool.find(), say), ""
     except CampaignError as error:
@@ -101,7 +101,7 @@ def _externals(say: Callable[[str], None]) -> tuple[externals.Externals | None, 
 
 
 def configurations(line: Line) -> str:
-    """Which configurations a library is for, and over which networks where not over all: for a comment."""
+    """A comment: the configurations that a library supports, and their networks where not all networks do."""
     placement = Placement(1, 2, 2, cpus=((0,), (1,), (2,), (3,)))
     words = []
     for name in ("basic", "async", "dedicated", "apphelper"):

@@ -41,32 +41,32 @@ def partition(name: str, network: str, **settings: Any) -> dict[str, Any]:
 
 
 def let_into(partition_: Any) -> LetIn:
-    """What launches and builds on a partition of ReFrame's get beside what passes: what its entry names, and what a
-    person does."""
+    """The variables that launches and builds on a partition get beside those that pass: variables that its entry names,
+    and those that a person lets in."""
     return {**partition_.extras.get("environment", {}), **let_in()}
 
 
 def exported(test: Any) -> list[str]:
-    """Names of the variables that the script of a ReFrame test sets: its own, its environment's, its partition's."""
+    """Names of the variables that a ReFrame test's script sets: those of test, environment and partition."""
     parts = (test.env_vars, test.current_environ.env_vars, test.current_partition.local_env.env_vars)
     return [name for part in parts for name in part]
 
 
 def local_processor() -> dict[str, Any]:
-    """The processor of the machine this stands on, so that ReFrame need not detect it and write to the home folder."""
-    found = machine.cores()
+    """The processor of this machine, so that ReFrame need not detect it and write to the home folder."""
+    cores = machine.cores()
     return {
-        "num_cpus": len(found.cpus),
-        "num_cpus_per_core": found.threads_per_core,
-        "num_cpus_per_socket": len(found.cpus),
+        "num_cpus": len(cores.cpus),
+        "num_cpus_per_core": cores.threads_per_core,
+        "num_cpus_per_socket": len(cores.cpus),
         "num_sockets": 1,
     }
 
 
 def environments() -> list[dict[str, Any]]:
-    """One ReFrame environment per resolved toolchain; a placeholder where there is none yet, so that `-l` works."""
-    found = [_environment(one) for one in resolving.load()]
-    return found or [{"name": "none-resolved", "features": [], "extras": {}}]
+    """A ReFrame environment for each resolved toolchain; a placeholder where there is none yet, so that `-l` works."""
+    resolved = [_environment(toolchain) for toolchain in resolving.load()]
+    return resolved or [{"name": "none-resolved", "features": [], "extras": {}}]
 
 
 def _environment(toolchain: resolving.Toolchain) -> dict[str, Any]:
@@ -130,9 +130,9 @@ def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> d
 
 
 def _looks(partitions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """How often ReFrame looks whether a launch has ended: by itself less and less, after a minute every 10 s, for which
-    a run of short launches would wait again and again. A scheduler's own pace is kept."""
-    local = all(one.get("scheduler", "local") == "local" for one in partitions)
+    """How often ReFrame looks whether a launch has ended. By default it looks less and less often, after a minute every
+    10 s, and a run of short launches waits each time. Schedulers keep their own pace."""
+    local = all(partition.get("scheduler", "local") == "local" for partition in partitions)
     return {"poll_rate_min": LEAST_LOOKS_PER_SECOND} if local else {}
 
 

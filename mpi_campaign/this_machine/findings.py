@@ -23,10 +23,10 @@ def finding(subject: str, seen: str, trouble: bool, advice: str) -> Finding:
 
 def as_text(findings: Sequence[Finding]) -> str:
     """One line per finding, and one with the advice below it."""
-    width = max(len(one.subject) for one in findings)
+    width = max(len(entry.subject) for entry in findings)
     lines = []
-    for one in findings:
-        lines.append(f"{one.state:<8}{one.subject:<{width}}  {one.seen}")
-        if one.advice:
-            lines.append(f"{'':<{8 + width}}  -> {one.advice}")
+    for entry in findings:
+        lines.append(f"{entry.state:<8}{entry.subject:<{width}}  {entry.seen}")
+        if entry.advice:
+            lines.append(f"{'':<{8 + width}}  -> {entry.advice}")
     return "\n".join(lines)

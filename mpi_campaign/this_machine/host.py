@@ -94,9 +94,9 @@ def findings(limits: HostLimits, cores: int, ranks: int) -> list[Finding]:
     ]
 
 
-def notes(found: Iterable[Finding]) -> list[str]:
+def notes(all_findings: Iterable[Finding]) -> list[str]:
     """The findings that are not good, a line each."""
-    return [f"{finding.subject}: {finding.seen}: {finding.advice}" for finding in found if finding.state != GOOD]
+    return [f"{finding.subject}: {finding.seen}: {finding.advice}" for finding in all_findings if finding.state != GOOD]
 
 
 # -- what each limit means ---------------------------------------------------------------------------------------------
@@ -216,24 +216,24 @@ def memory_limit_bytes(root: Path) -> int | None:
     Of version 2, memory.high too: above it, the kernel slows a process down to get memory back.
     """
     files = ("memory.max", "memory.high", "memory.limit_in_bytes")
-    found = [_number(read(folder / name)) for folder in groups(root, "memory") for name in files]
-    return min((number for number in found if number is not None and number < NO_LIMIT_BYTES), default=None)
+    limits_ = [_number(read(folder / name)) for folder in groups(root, "memory") for name in files]
+    return min((number for number in limits_ if number is not None and number < NO_LIMIT_BYTES), default=None)
 
 
 def shm_bytes(root: Path) -> tuple[int | None, int | None]:
     """Size of /dev/shm and what is free of it; (0, 0) where there is none, None where it has no limit."""
     try:
-        found = os.statvfs(root / SHM)
+        file_system = os.statvfs(root / SHM)
     except OSError:
         return 0, 0
-    if not found.f_blocks:  # a tmpfs with size=0
+    if not file_system.f_blocks:  # a tmpfs with size=0
         return None, None
-    return found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
+    return file_system.f_blocks * file_system.f_frsize, file_system.f_bavail * file_system.f_frsize
 
 
 def groups(root: Path, controller: str) -> list[Path]:
     """Folders of the control groups by which a controller limits this process: its own and every one above it."""
-    found: dict[Path, None] = {}
+    folders: dict[Path, None] = {}
     for line in read(root / "proc/self/cgroup").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -245,12 +245,12 @@ def groups(root: Path, controller: str) -> list[Path]:
             top = root / "sys/fs/cgroup" / mount
             here = top.joinpath(*parts)
             # A container sees its host's path but not the folders on it: what exists counts.
-            found.update(
+            folders.update(
                 dict.fromkeys(
                     folder for folder in (here, *here.parents) if folder.is_relative_to(top) and _is_dir(folder)
                 )
             )
-    return list(found)
+    return list(folders)
 
 
 def _is_dir(path: Path) -> bool:
@@ -263,8 +263,8 @@ def _is_dir(path: Path) -> bool:
 def _cpuset(root: Path) -> str | None:
     """The CPUs that the closest control group allows which tells them."""
     names = ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus")
-    told = (_list_of(folder / name) for folder in groups(root, "cpuset") for name in names)
-    return next(filter(None, told), None)
+    lists = (_list_of(folder / name) for folder in groups(root, "cpuset") for name in names)
+    return next(filter(None, lists), None)
 
 
 def core_speeds(root: Path, cpus: Sequence[int]) -> str | None:

@@ -48,10 +48,10 @@ def cores() -> Cores:
 
 def cores_of_process() -> list[list[int]]:
     """The CPUs of this process's cpuset, by physical core."""
-    found: dict[str, list[int]] = {}
+    cpus_of_core: dict[str, list[int]] = {}
     for cpu in sorted(os.sched_getaffinity(0)):
-        found.setdefault(_core_of(cpu), []).append(cpu)
-    return list(found.values())
+        cpus_of_core.setdefault(_core_of(cpu), []).append(cpu)
+    return list(cpus_of_core.values())
 
 
 def core_cpus() -> tuple[tuple[int, ...], ...]:
@@ -90,7 +90,7 @@ def limits() -> host.HostLimits:
 
 def host_facts() -> dict[str, Any]:
     """The machine as the manifest describes it."""
-    found = cores()
+    process_cores = cores()
     release: dict[str, str] = {}
     with contextlib.suppress(OSError):
         release = platform.freedesktop_os_release()
@@ -100,8 +100,8 @@ def host_facts() -> dict[str, Any]:
         "kernel": platform.release(),
         "firmware": firmware(),
         "os": release.get("PRETTY_NAME", platform.system()),
-        "cores": found.physical,
-        "cpus": len(found.cpus),
+        "cores": process_cores.physical,
+        "cpus": len(process_cores.cpus),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "python": platform.python_version(),
         **limits().as_facts(),
@@ -119,16 +119,18 @@ def os_release() -> str:
 
 def firmware() -> str:
     """Versions of the CPU's microcode, the mainboard's firmware and network adapters'; empty where none is told."""
-    found = []
+    versions = []
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        found += [f"microcode {line.partition(':')[2].strip()}" for line in lines if line.startswith("microcode")][:1]
-    named = [("board", Path("/sys/class/dmi/id/bios_version"))]
-    named += [(path.parent.name, path) for path in sorted(Path("/sys/class/infiniband").glob("*/fw_ver"))]
-    for name, path in named:
+        versions += [f"microcode {line.partition(':')[2].strip()}" for line in lines if line.startswith("microcode")][
+            :1
+        ]
+    files = [("board", Path("/sys/class/dmi/id/bios_version"))]
+    files += [(path.parent.name, path) for path in sorted(Path("/sys/class/infiniband").glob("*/fw_ver"))]
+    for name, path in files:
         with contextlib.suppress(OSError):
-            found += [f"{name} {' '.join(path.read_text(errors='replace').split())}"]
-    return ", ".join(found)
+            versions += [f"{name} {' '.join(path.read_text(errors='replace').split())}"]
+    return ", ".join(versions)
 
 
 def compiler() -> Path:
@@ -138,17 +140,17 @@ def compiler() -> Path:
     """
     asked = os.environ.get("CC")
     names = [asked] if asked else ["cc", "gcc", "clang"]
-    found = next((path for name in names if (path := shutil.which(name))), None)
-    if found is None:
+    program = next((path for name in names if (path := shutil.which(name))), None)
+    if program is None:
         what = f"CC='{asked}' is not one program on PATH" if asked else "no C compiler (cc, gcc or clang) is on PATH"
         raise CampaignError(f"{what}: install one (Debian, Ubuntu: gcc and libc6-dev) or set CC")
-    trouble = build_trouble(found)
+    trouble = build_trouble(program)
     if trouble is not None:
         raise CampaignError(
-            f"{found} cannot build an OpenMP program ({trouble}): install the C library's headers and OpenMP "
+            f"{program} cannot build an OpenMP program ({trouble}): install the C library's headers and OpenMP "
             "(Debian, Ubuntu: gcc and libc6-dev; for clang also libomp-dev) or set CC"
         )
-    return Path(found)
+    return Path(program)
 
 
 def build_trouble(compiler_path: str) -> str | None:
@@ -183,8 +185,8 @@ def _refusal(module: str, *options: str) -> str | None:
     if answer.good:
         return None
     lines = answer.stderr.strip().splitlines()
-    said = lines[-1].removeprefix(f"{module}: ") if lines else f"its trial ended with {answer.exit_code}"
-    return f"its trial {answer.trouble}" if answer.trouble else said
+    reason = lines[-1].removeprefix(f"{module}: ") if lines else f"its trial ended with {answer.exit_code}"
+    return f"its trial {answer.trouble}" if answer.trouble else reason
 
 
 @dataclass(frozen=True)
@@ -231,10 +233,10 @@ def git_state(root: Path = ROOT) -> GitState:
         return GitState("unknown", None, str(error))
 
 
-def _why_not(said: str, root: Path) -> str:
+def _why_not(output: str, root: Path) -> str:
     """Git's complaint in our words."""
-    if "dubious ownership" in said:
+    if "dubious ownership" in output:
         return f"git refuses, since {root} is another user's: git config --global --add safe.directory {root}"
-    if "not a git repository" in said:
+    if "not a git repository" in output:
         return f"{root} is no git clone"
-    return f"git says: {' '.join((said.strip() or 'nothing').splitlines()[0].split())}"
+    return f"git says: {' '.join((output.strip() or 'nothing').splitlines()[0].split())}"
