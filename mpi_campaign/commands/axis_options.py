@@ -12,7 +12,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class AxisOption(click.Option):
-    """benchmarks: those that have the axis."""
+    """benchmarks: the benchmarks that have the axis."""
 
     def __init__(self, words: Sequence[str], benchmarks: list[str], **settings: Any) -> None:
         super().__init__(words, **settings)
@@ -20,7 +20,7 @@ class AxisOption(click.Option):
 
 
 class ByBenchmark(click.Command):
-    """A command whose options are shown in groups: those that all benchmarks have, and those of some."""
+    """A command that shows its options in groups: options of all benchmarks, and options of some benchmarks."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}

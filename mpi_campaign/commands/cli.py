@@ -1,4 +1,4 @@
-"""The commands a person types. Each loads what it needs when it is called, so that all of them start at once."""
+"""The commands that a person types. A command imports what it needs when it is called, so that it starts at once."""
 
 import json
 import math
@@ -59,15 +59,15 @@ def environment_option(function: Function) -> Function:
 
 
 def limits_options(usual: Limits) -> Callable[[Function], Function]:
-    """What counts as a difference, as `least_ratio`, `least_difference` and `rate`."""
-    told = (
-        ("--rate", usual.rate, "False discoveries among all that is found."),
-        ("--least-difference", usual.least_difference, "Smaller changes of a ratio are none."),
-        ("--least-ratio", usual.least_ratio, "Smaller changes of a time are none."),
+    """Options that say what counts as a difference: `least_ratio`, `least_difference` and `rate`."""
+    options = (
+        ("--rate", usual.rate, "Expected share of false discoveries among the differences found."),
+        ("--least-difference", usual.least_difference, "Smaller changes of a ratio do not count."),
+        ("--least-ratio", usual.least_ratio, "Smaller changes of a time do not count."),
     )
 
     def add(function: Function) -> Function:
-        for name, value, words in told:
+        for name, value, words in options:
             function = click.option(name, type=float, default=value, show_default=True, help=words)(function)
         return function
 
@@ -221,44 +221,46 @@ def list_(*, as_json: bool) -> int:
     """Systems, toolchains, benchmarks, configurations, suites: available, or why not."""
     from mpi_campaign.commands import listing  # noqa: PLC0415
 
-    found = listing.everything()
-    print(json.dumps(found, indent=1) if as_json else listing.as_text(found))
+    everything = listing.everything()
+    print(json.dumps(everything, indent=1) if as_json else listing.as_text(everything))
     return EXIT_GOOD
 
 
 @campaign.command()
 @click.argument("run")
 @click.option("--json", "as_json", is_flag=True, help="A list of objects, one per point.")
-@click.option("--benchmark", default="", metavar="NAME", help="One benchmark, or one family of them, alone.")
-@click.option("--peers", is_flag=True, help="What other benchmarks said in this run, beside ours: --benchmark peers.")
-@click.option("--impact", is_flag=True, help="What an idle library cost a computation: --benchmark mpi_impact.")
-@click.option("--provenance", is_flag=True, help="What this run was made with: machine, libraries, builds, commits.")
+@click.option("--benchmark", default="", metavar="NAME", help="Show a single benchmark, or a family of benchmarks.")
+@click.option("--peers", is_flag=True, help="Results of other benchmarks beside ours: --benchmark peers.")
+@click.option("--impact", is_flag=True, help="Cost of an idle library to a computation: --benchmark mpi_impact.")
+@click.option("--provenance", is_flag=True, help="Machine, libraries, builds and commits of the run.")
 @output_option
 def show(run: str, output: Path, *, as_json: bool, **asked: Any) -> int:
     """Every point of RUN (its folder, its name or `last`) with its metrics and validity."""
     folder = run_folders.readable(run, output.resolve())
     from mpi_campaign.archive import rendering  # noqa: PLC0415
 
-    chosen = [name for name, wanted in asked.items() if wanted]
+    chosen = [name for name, is_chosen in asked.items() if is_chosen]
     if len(chosen) > 1:
         raise CampaignError(f"{' and '.join(f'--{name}' for name in chosen)}: ask for one of them")
-    found = rendering.load(folder)
+    loaded = rendering.load(folder)
     benchmark = str(asked["benchmark"]) or next((SHORT_FORMS[name] for name in chosen if name in SHORT_FORMS), "")
     if asked["provenance"]:
-        print(rendering.provenance_as_json(folder) if as_json else rendering.provenance_text(folder, found))
+        print(rendering.provenance_as_json(folder) if as_json else rendering.provenance_text(folder, loaded))
     elif benchmark:
         tell = rendering.table_as_json if as_json else rendering.table_text
-        print(tell(found, rendering.family_named(benchmark, found), benchmark))
+        print(tell(loaded, rendering.family_named(benchmark, loaded), benchmark))
     else:
-        print(rendering.as_json(found) if as_json else rendering.full_table(found))
-    for problem in rendering.problems(folder, found):
+        print(rendering.as_json(loaded) if as_json else rendering.full_table(loaded))
+    for problem in rendering.problems(folder, loaded):
         print(f"campaign: {problem}", file=sys.stderr)
     return EXIT_GOOD
 
 
 @campaign.command()
 @click.argument("sides", nargs=-1, required=True, metavar="A B [C ...]")
-@click.option("--within", default="", metavar="SIDE", help="Of these runs only: a run, dates or a system, as a side.")
+@click.option(
+    "--within", default="", metavar="SIDE", help="Compare these runs only: a run, dates or a system, as for a side."
+)
 @click.option(
     "--metric",
     "metrics",
@@ -295,9 +297,9 @@ def compare(
     if as_json and as_markdown:
         raise CampaignError("--json and --markdown: ask for one of them")
     form = "json" if as_json else "markdown" if as_markdown else ""
-    wanted = comparing.Asked(words=sides, **asked)
+    request = comparing.Asked(words=sides, **asked)
     files = {kind: path for kind, path in (("junit", junit), ("html", html)) if path is not None}
-    return comparing.run(wanted, output.resolve(), form, files)
+    return comparing.run(request, output.resolve(), form, files)
 
 
 @campaign.command()
@@ -328,7 +330,7 @@ def accept(
 @click.argument("run")
 @output_option
 def reproduce(run: str, output: Path) -> int:
-    """The commands that build the toolchains of RUN again and repeat it."""
+    """Print the commands that build the toolchains of RUN again and repeat the run."""
     from mpi_campaign.archive import provenance  # noqa: PLC0415
 
     folder = run_folders.find(run, output.resolve())
@@ -339,7 +341,7 @@ def reproduce(run: str, output: Path) -> int:
 @campaign.command()
 @click.option("--provider", default="wheels", show_default=True, help="Where MPI libraries come from: wheels or spack.")
 @click.option("--system", default="local", show_default=True, help="A folder of systems/.")
-@click.option("--suite", default="smoke", show_default=True, help="Whose toolchains and other benchmarks.")
+@click.option("--suite", default="smoke", show_default=True, help="Fetch or build for this suite.")
 @click.option(
     "--toolchain",
     "toolchains",
@@ -367,8 +369,8 @@ def setup(
 
     asked |= {name: tuple(dict.fromkeys(asked[name])) for name in ("toolchains", "benchmarks")}
     asked["environment"] = environ.resolved(asked["environment"])
-    wanted = prepare.SpackSetup(spack, packages, lock, clone=clone, fresh=fresh)
-    return prepare.setup(asked, wanted, ["./campaign", *sys.argv[1:]])
+    spack_setup = prepare.SpackSetup(spack, packages, lock, clone=clone, fresh=fresh)
+    return prepare.setup(asked, spack_setup, ["./campaign", *sys.argv[1:]])
 
 
 @campaign.command()
@@ -397,7 +399,7 @@ def baseline(runs: tuple[str, ...], output: Path) -> int:
 @limits_options(Limits(rate=HISTORY_RATE))
 @click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
 @click.option("--acknowledge", "names", multiple=True, metavar="ALARM", help="Keep an alarm quiet. May be repeated.")
-@click.option("--because", default="", help="Why: kept with it.")
+@click.option("--because", default="", help="Why the alarm is acknowledged; is stored with it.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page with plots too.")
 @output_option
 def history(
@@ -406,7 +408,7 @@ def history(
     """Since when is a case slower, and what changed in that run? Over all runs, or those of a SIDE as of `compare`.
 
     It takes twelve runs with one set of sizes (`run --sizes-of RUN`). Exit code 1: an alarm that nobody acknowledged.
-    With --acknowledge these are kept quiet, and nothing else is done.
+    With --acknowledge, the named alarms are kept quiet, and nothing else is done.
     """
     from mpi_campaign.verdicts import alarms, comparing  # noqa: PLC0415
 
@@ -416,28 +418,28 @@ def history(
     if names and (as_json or html):
         raise CampaignError("--acknowledge shows nothing: leave out --json and --html")
     metrics = asked.pop("metrics")
-    wanted = alarms.Asked(side, metrics, comparing.limits(**asked))
+    request = alarms.Asked(side, metrics, comparing.limits(**asked))
     if names:
-        for alarm in alarms.acknowledge(names, because, wanted, root):
+        for alarm in alarms.acknowledge(names, because, request, root):
             print(f"acknowledged: {alarm.change.name} {alarm.change.verdict} since {alarm.change.run}")
         return EXIT_GOOD
-    return alarms.run(wanted, root, html, as_json=as_json)
+    return alarms.run(request, root, html, as_json=as_json)
 
 
 @campaign.group()
 def results() -> None:
-    """The archive: its runs, whether they are what was archived, runs from other machines, old ones."""
+    """The archive: list and verify its runs, export and import runs, delete old ones."""
 
 
 @results.command("list")
 @click.option("--json", "as_json", is_flag=True, help="A list of objects, for programs.")
 @output_option
 def results_list(output: Path, *, as_json: bool) -> int:
-    """Every run: system, suite, whether it is complete, toolchains, cases that passed, size."""
+    """List every run: system, suite, whether it is complete, toolchains, cases that passed, size."""
     from mpi_campaign.archive import store  # noqa: PLC0415
 
-    found = store.entries(output.resolve())
-    print(store.list_json(found) if as_json else store.list_text(found))
+    entries = store.entries(output.resolve())
+    print(store.list_json(entries) if as_json else store.list_text(entries))
     return EXIT_GOOD
 
 
@@ -445,9 +447,9 @@ def results_list(output: Path, *, as_json: bool) -> int:
 @click.argument("runs", nargs=-1)
 @output_option
 def results_verify(runs: tuple[str, ...], output: Path) -> int:
-    """Whether RUNS (default: all complete ones) are what was archived: checksums, and every record by its schema.
+    """Check that RUNS (default: all complete ones) are as they were archived, by checksums and by record schemas.
 
-    Exit code 1 where one is not. Copies, clocks that were set back and systems of several machines are named too.
+    Exit code 1: a run is not. Copies, clocks that were set back and systems of several machines are named too.
     """
     from mpi_campaign.archive import consistency, store  # noqa: PLC0415
     from mpi_campaign.processes.progress import Progress  # noqa: PLC0415
@@ -464,11 +466,11 @@ def results_verify(runs: tuple[str, ...], output: Path) -> int:
         def tell(done: int, of: int, name: str = name) -> None:
             progress.status(f"{name}: {done} of {of} records")
 
-        found = list(store.faults(folder, tell))
+        faults = list(store.faults(folder, tell))
         progress.status("")
-        bad += bool(found)
-        print(f"{'FAULT' if found else 'good '} {folder.system}/{folder.run}")
-        for fault in found:
+        bad += bool(faults)
+        print(f"{'FAULT' if faults else 'good '} {folder.system}/{folder.run}")
+        for fault in faults:
             print(f"      {fault}")
     for remark in consistency.together(folders)[1]:
         print(f"NOTE  {remark}")
@@ -498,13 +500,13 @@ def results_export(run: str, target: Path | None, output: Path, *, public: bool)
 
 @results.command("import")
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--system", default="", help="Keep them under this name. Default: the system's own.")
+@click.option("--system", default="", help="Keep the runs under this name of a system. Default: their own.")
 @output_option
 def results_import(sources: tuple[Path, ...], system: str, output: Path) -> int:
     """Take runs of another machine into the archive: files of `results export`, runs' folders, another archive's.
 
-    They are verified first. Nothing of them is executed, nothing in the archive is overwritten. One that is refused
-    keeps no other out.
+    They are verified first. Nothing of them is executed, nothing in the archive is overwritten. A run that is refused
+    does not keep others out.
     """
     from mpi_campaign.archive import store  # noqa: PLC0415
 
@@ -521,28 +523,34 @@ def results_import(sources: tuple[Path, ...], system: str, output: Path) -> int:
 
 
 @results.command("prune")
-@click.option("--system", default="", help="Only of this system.")
-@click.option("--keep", type=click.IntRange(min=0), help="All but the newest N of each system.", metavar="N")
-@click.option("--older-than-days", "days", type=click.FloatRange(0, 36500), metavar="DAYS", help="Only older ones.")
-@click.option("--partial", is_flag=True, help="Runs that were never completed, instead of complete ones.")
-@click.option("--yes", is_flag=True, help="Delete them. Without it they are only named.")
+@click.option("--system", default="", help="Delete only runs of this system.")
+@click.option("--keep", type=click.IntRange(min=0), help="Keep the newest N runs of each system.", metavar="N")
+@click.option(
+    "--older-than-days",
+    "days",
+    type=click.FloatRange(0, 36500),
+    metavar="DAYS",
+    help="Delete only runs older than DAYS.",
+)
+@click.option("--partial", is_flag=True, help="Delete runs that were never completed, not complete ones.")
+@click.option("--yes", is_flag=True, help="Delete the runs. Without --yes they are only listed.")
 @output_option
 def results_prune(output: Path, system: str, keep: int | None, days: float | None, *, partial: bool, yes: bool) -> int:
-    """Delete old runs. Kept are those from which references were made, and whose sizes a run that stays took over."""
+    """Delete old runs. Runs that references were made from stay, and runs whose sizes a run that stays took over."""
     from mpi_campaign.archive import store  # noqa: PLC0415
 
     if days is not None and math.isnan(days):
         raise CampaignError("--older-than-days nan: give a number of days")
     if keep is None and days is None:
         raise CampaignError("which ones? --keep N keeps the newest N of each system, --older-than-days DAYS newer ones")
-    found = store.old_runs(output.resolve(), system, keep, days, partial=partial)
-    for folder in found:
+    old = store.old_runs(output.resolve(), system, keep, days, partial=partial)
+    for folder in old:
         print(f"{'deleting' if yes else 'would delete'} {folder.system}/{folder.run}")
     if yes:
-        store.throw_away(found)
-    elif found:
-        print(f"{plural(len(found), 'run')}; nothing was deleted: add --yes")
-    if not found:
+        store.throw_away(old)
+    elif old:
+        print(f"{plural(len(old), 'run')}; nothing was deleted: add --yes")
+    if not old:
         print("there is nothing to delete")
     return EXIT_GOOD
 
@@ -556,7 +564,7 @@ def systems() -> None:
 @click.argument("name")
 @click.option("--force", is_flag=True, help="Write over a description that is there.")
 def systems_init(name: str, *, force: bool) -> int:
-    """Write systems/NAME for the machine this stands on: its cores, its MPI libraries, what Spack finds installed."""
+    """Write systems/NAME for this machine: its cores, its MPI libraries, what Spack finds installed."""
     from mpi_campaign.processes.progress import Progress  # noqa: PLC0415
     from mpi_campaign.systems import new_system  # noqa: PLC0415
 
@@ -592,8 +600,8 @@ def report(run: str, output: Path, target: Path | None, maps: Path | None, *, di
 
     kinds = tuple(dict.fromkeys(asked["formats"].split(",")))
     look = rendering.look(asked["palette"], tuple(dict.fromkeys(asked["metrics"])), kinds, dim=dim)
-    found = rendering.load(folder)
-    written = rendering.write_report(folder, found, target and target.resolve(), maps and maps.resolve(), look)
+    loaded = rendering.load(folder)
+    written = rendering.write_report(folder, loaded, target and target.resolve(), maps and maps.resolve(), look)
     print(f"report: {written}")
     return EXIT_GOOD
 
@@ -628,9 +636,9 @@ def doctor(toolchain: str | None, launches: int, *, as_json: bool, no_timing: bo
     spec = resolving.parse(toolchain or resolving.DEFAULT_TOOLCHAINS[0])
     refuse_unknown(spec)
     check = None if no_timing else Selfcheck(spec, launches, Progress(STEPS, sys.stderr))
-    found = examination.examine(check)
-    print(json.dumps(found.as_json(), indent=1) if as_json else found.as_text())
-    return EXIT_INTERRUPTED if found.interrupted else EXIT_GOOD
+    examined = examination.examine(check)
+    print(json.dumps(examined.as_json(), indent=1) if as_json else examined.as_text())
+    return EXIT_INTERRUPTED if examined.interrupted else EXIT_GOOD
 
 
 @campaign.command()

@@ -78,12 +78,12 @@ def _configurations() -> Iterator[dict[str, Any]]:
     """What each library can give here, over which networks, and why not: one entry per library and configuration."""
     here = known_systems.load(plan.Options.system)
     placement = Placement.on(here.partition().node, plan.Options.ranks, 0)
-    there = [name for name, partition in here.partitions.items() if not partition.why_not()]
+    networks = [name for name, partition in here.partitions.items() if not partition.why_not()]
     for family, configuration in itertools.product(registry.LIBRARIES, CONFIGURATIONS):
         limits = launches.limits(family, configuration, placement)
-        had = [network for network in there if network not in limits]
+        had = [network for network in networks if network not in limits]
         # One reason for every network is said once.
-        reasons = {limits[network]: network for network in there if network in limits}
+        reasons = {limits[network]: network for network in networks if network in limits}
         why_not = "; ".join(reasons if len(reasons) == 1 else (f"{where}: {why}" for why, where in reasons.items()))
         beside = f" ({why_not})" if why_not else ""
         what = f"over {', '.join(had)}{beside}" if had else CONFIGURATIONS[configuration].title
@@ -92,9 +92,9 @@ def _configurations() -> Iterator[dict[str, Any]]:
         yield _entry(family, family, reason)
 
 
-def as_text(found: dict[str, list[dict[str, Any]]]) -> str:
+def as_text(lists: dict[str, list[dict[str, Any]]]) -> str:
     lines = []
-    for kind, entries in found.items():
+    for kind, entries in lists.items():
         lines.append(f"{kind}:")
         width = max((len(entry["name"]) for entry in entries), default=0)
         for entry in entries:
