@@ -19,9 +19,9 @@ from mpi_campaign.toolchains.spack.build import Build
 
 
 class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
-    """The one CMake project, built once per environment, in a folder that stays: a second run compiles nothing.
+    """The CMake project, built once per environment in a folder that stays: a second run compiles nothing.
 
-    With toolchains of Spack's it is Spack that builds it, and the MPI library where that is no external.
+    For toolchains by Spack, Spack builds the project, and the MPI library unless it is an external.
     """
 
     descr = "build the benchmarks"
@@ -31,7 +31,7 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
 
     @property
     def programs(self) -> Path:
-        """The folder that they are in when they have been built."""
+        """The folder that has the programs after the build."""
         return Path(self.current_environ.extras["programs"])
 
     @run_after("setup")
@@ -40,8 +40,8 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         if extras["spack"] is None:
             return
         self.made_by = Build.from_json(extras["spack"])
-        self.build_time_limit = "12h"  # of an MPI library and all below it
-        self.fingerprint = builds.fingerprint()  # before they are read: what changes meanwhile is built the next time
+        self.build_time_limit = "12h"  # enough for an MPI library and all that it depends on
+        self.fingerprint = builds.fingerprint()  # before the build: later changes are built the next time
         self.to_install = installed.to_install(self.made_by, self.fingerprint)
         self.build_system = "Spack" if self.to_install else "CustomBuild"
 
@@ -55,12 +55,12 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
             self.build_system.commands = ["echo nothing has changed since Spack built it"]
 
     def configure_spack(self) -> None:
-        """From the lock only. What other benchmarks lack, a source that no network brings, is no fault of ours."""
+        """Install from the lock only. What other benchmarks lack, such as a source without a network, fails nothing."""
         build = self.made_by
         ours, *peers = self.to_install
         jobs = f"-j{machine.cores().physical}"
         spack = shlex.quote(build.spack_executable)
-        notes = {one: shlex.quote(str(installed.note(one, prefix))) for one, prefix in build.prefixes.items()}
+        notes = {digest: shlex.quote(str(installed.note(digest, prefix))) for digest, prefix in build.prefixes.items()}
         left = f"{shlex.quote(str(builds.SOURCES))}/build-*-{ours[:7]}"  # objects of sources that were newer then
         self.prebuild_cmds = [
             *environ.script(environ.SPACK, site.exported(self), provider.install_variables(build)),
@@ -76,13 +76,13 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         options = [jobs, "--only-concrete", "--use-buildcache=package:never,dependencies:auto", *again]
         self.build_system.install_opts = [*options, f"/{ours}"]
         install = f"spack -e {build.environment} install {jobs} --only-concrete"
-        logs = {one: shlex.quote(str(installed.log(one, prefix))) for one, prefix in build.prefixes.items()}
+        logs = {digest: shlex.quote(str(installed.log(digest, prefix))) for digest, prefix in build.prefixes.items()}
         self.postbuild_cmds = [
             f"echo {self.fingerprint} > {notes[ours]}",
             *(
-                f"{install} /{one} > {logs[one]} 2>&1 && said={installed.INSTALLED} || said={installed.FAILED}; "
-                f"cat {logs[one]}; echo $said > {notes[one]}"
-                for one in peers
+                f"{install} /{digest} > {logs[digest]} 2>&1 && said={installed.INSTALLED} || said={installed.FAILED}; "
+                f"cat {logs[digest]}; echo $said > {notes[digest]}"
+                for digest in peers
             ),
         ]
 
@@ -102,8 +102,8 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         ]
         wrapper = builds.environment(extras["family"], extras["version"], extras["prefix"])
         inside = site.let_into(self.current_partition)
-        own = launch_environment.own_libraries(Path(extras["prefix"]), Settings(wrapper))
-        variables = environ.added(environ.BUILD, wrapper, inside=inside, libraries=own)
+        libraries = launch_environment.own_libraries(Path(extras["prefix"]), Settings(wrapper))
+        variables = environ.added(environ.BUILD, wrapper, inside=inside, libraries=libraries)
         self.prebuild_cmds = environ.script(environ.BUILD, site.exported(self), variables)
 
     @run_after("compile")

@@ -1,7 +1,7 @@
-"""The axes of cases as ReFrame has them: parameters of tests and of their fixture `basic`, or variables, of which a
-session sets one value.
+"""The axes of cases in ReFrame. An axis is a parameter of tests, a parameter of their fixture `basic`, or a variable to
+which a session gives one value.
 
-`mpi_campaign.planning.benchmarks` has the axes; which of the three one is follows from its `Choice`.
+`mpi_campaign.planning.benchmarks` has the axes. The `Choice` of an axis says which of the three it is.
 """
 
 import operator
@@ -35,33 +35,35 @@ def _parameter(choice: Choice) -> Any:
 
 def basics_choices(benchmark: str) -> list[Choice]:
     """The axes that are parameters of a benchmark's `basic`."""
-    return [one for one in BENCHMARKS[benchmark].choices if one.axis.of_basic and not one.by_session]
+    return [choice for choice in BENCHMARKS[benchmark].choices if choice.axis.of_basic and not choice.by_session]
 
 
 def own_choices(benchmark: str) -> list[Choice]:
     """The axes that are parameters of a benchmark's test beside its `basic`."""
-    return [one for one in BENCHMARKS[benchmark].choices if not one.axis.of_basic and not one.by_session]
+    return [choice for choice in BENCHMARKS[benchmark].choices if not choice.axis.of_basic and not choice.by_session]
 
 
 def basics_parameters(benchmark: str) -> Any:
-    """What `basic` of a benchmark is measured with, as parameters: a base class of its test."""
-    return _mixin(f"{benchmark}_of_basic", {one.name: _parameter(one) for one in basics_choices(benchmark)})
+    """A base class of the test of a benchmark's `basic`: the axes of `basic` as parameters."""
+    return _mixin(f"{benchmark}_of_basic", {choice.name: _parameter(choice) for choice in basics_choices(benchmark)})
 
 
 def own_parameters(benchmark: str) -> Any:
-    """The configuration, and what `basic` does not differ in, as parameters: a base class of a benchmark's test."""
+    """A base class of a benchmark's test: the configuration, and the axes that `basic` lacks, as parameters."""
     configurations = parameter(list(BENCHMARKS[benchmark].configurations))
-    own = {one.name: _parameter(one) for one in own_choices(benchmark)}
-    return _mixin(f"{benchmark}_own", {"configuration": configurations, **own})
+    parameters = {choice.name: _parameter(choice) for choice in own_choices(benchmark)}
+    return _mixin(f"{benchmark}_own", {"configuration": configurations, **parameters})
 
 
 def basics_variants(of: str, benchmarks: Iterable[str]) -> dict[str, Callable[[object], bool]]:
-    """Which variants of `basic` of a benchmark others go with: in the axes that one of them lacks, the usual ones."""
-    lacking = [one for one in basics_choices(of) if not all(BENCHMARKS[name].has(one.name) for name in benchmarks)]
-    return {one.name: partial(operator.eq, one.usual) for one in lacking}
+    """The variants of a benchmark's `basic` that others use: they have usual values of the axes that others lack."""
+    lacking = [
+        choice for choice in basics_choices(of) if not all(BENCHMARKS[name].has(choice.name) for name in benchmarks)
+    ]
+    return {choice.name: partial(operator.eq, choice.usual) for choice in lacking}
 
 
 OfSession = _mixin(
-    "OfSession", {name: variable(TYPES[one.axis.kind], value=one.usual) for name, one in BY_SESSION.items()}
+    "OfSession", {name: variable(TYPES[choice.axis.kind], value=choice.usual) for name, choice in BY_SESSION.items()}
 )
-"""The axes of which a session has one value, as variables: a base class of every test."""
+"""A base class of every test: the axes that have a single value per session, as variables."""

@@ -2,8 +2,8 @@
 
 A benchmark's check file derives from `MeasuredTest`, which says what such a class defines by the end of which phase.
 
-What reads records is imported where it is used: it loads pandas and SciPy, and for every test that ReFrame makes it
-goes through all modules that are loaded (`inspect.stack`).
+Modules that read records are imported where they are used. They load pandas and SciPy, and ReFrame goes through all
+loaded modules (`inspect.stack`) for every test that it makes.
 """
 
 import json
@@ -40,7 +40,7 @@ from postprocess.families.family import Value
 class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     """Places and launches one process group of a benchmark, verifies its record, and hands metrics to ReFrame.
 
-    What a subclass defines, and what then goes by it; where something lacks, the test says so and is not made:
+    What a subclass defines, by the end of each phase; where something is missing, the test says so and is not made:
 
     in its body   `benchmark`, a name of BENCHMARKS; `descr`; `gives_sizes = True` if it is the fixture `basic`; as base
                   class the parameters of `case_axes`: `basics_parameters` of the fixture, `own_parameters` of others
@@ -55,7 +55,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     Here is no formula.
     """
 
-    #: Ranks, and the share of each in cores, one computing thread of `basic` on each. 0: all cores, divided evenly.
+    #: Ranks, and the cores of each rank; a thread of `basic` computes on each core. 0: all cores, divided evenly.
     ranks = variable(int, value=2)
     threads_per_rank = variable(int, value=0)
     #: Run although there are too few cores; the record says so.
@@ -65,31 +65,31 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     #: Times instead of those of the grid's axes, as the benchmark reads them: 500us,8ms.
     comm_times = variable(str, value="")
     comp_times = variable(str, value="")
-    #: Wall time that the process group may take; 0: no bound but the repetitions.
+    #: Wall time of the process group; 0: only the repetitions bound it.
     budget_seconds = variable(float, value=0.0)
-    #: Rate of the wire, on partitions that are one.
+    #: Rate of the wire, on partitions whose network is a wire.
     wire_rate = variable(str, value=WIRE_RATE)
     #: Facts about the run for the record's header: a JSON file.
     metadata_file = variable(str, value="")
-    #: A folder with records of an interrupted run, or of a run's earlier sessions: what is complete there is not
-    #: measured again.
+    #: A folder with records of an interrupted run, or of a run's earlier sessions. Cases with a complete record there
+    #: are not measured again.
     resume_from = variable(str, value="")
-    #: A folder with files of sizes, each named as the case of `basic` that takes them over instead of calibrating.
+    #: A folder with files of sizes. The case of `basic` with the name of a file takes them over instead of calibrating.
     sizes_from = variable(str, value="")
-    #: Which of several repeats of the same cases this is.
+    #: The number of the repeat of the same cases, from 1.
     repeat = variable(int, value=1)
-    #: Which repeat of `basic` gives the others their sizes and references; 0: the same one.
+    #: The repeat of `basic` that gives other cases their sizes and references; 0: the same repeat.
     basic_repeat = variable(int, value=0)
 
-    #: Name of the case's files; in the report, so that results are matched by it.
+    #: Name of the case's files. The report has it too, so that results are matched by it.
     case_stem = variable(str, value="", loggable=True)
-    #: Under which the system's references of this case are found.
+    #: The key of this case in the system's references.
     reference_key = variable(str, value="", loggable=True)
 
     sourcesdir = None
     time_limit = "10m"
     benchmark = ""
-    #: Whether it is the fixture `basic`, from which others take sizes and references.
+    #: Whether the test is the fixture `basic`, from which others take sizes and references.
     gives_sizes = False
     build = fixture(BuildBenchmarks, scope="environment")
 
@@ -98,17 +98,20 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         return "basic" if self.gives_sizes else str(self.configuration)
 
     def identify(self) -> dict[str, Value]:
-        """The axes that are parameters, of this test or of its fixture, with their values."""
+        """The values of the axes that are parameters of this test or of its fixture."""
         if self.gives_sizes:
-            return {one.name: getattr(self, one.name) for one in basics_choices(self.benchmark)}
-        own = {one.name: getattr(self, one.name) for one in own_choices(self.benchmark)}
-        # Before set-up the fixture is known by its parameters only.
-        return {**own, **{one.name: getattr(self.basic, one.name) for one in basics_choices(self.benchmark)}}
+            return {choice.name: getattr(self, choice.name) for choice in basics_choices(self.benchmark)}
+        values = {choice.name: getattr(self, choice.name) for choice in own_choices(self.benchmark)}
+        # Before set-up, the fixture only has its parameters.
+        return {
+            **values,
+            **{choice.name: getattr(self.basic, choice.name) for choice in basics_choices(self.benchmark)},
+        }
 
     def axis_options(self) -> list[str]:
-        """The benchmark's options that tell it the values of the axes."""
+        """The benchmark's options for the values of the axes."""
         choices, parameters = BENCHMARKS[self.benchmark].choices, self.case.parameters
-        return [word for one in choices for word in one.words(parameters[one.name])]
+        return [word for choice in choices for word in choice.words(parameters[choice.name])]
 
     def benchmark_options(self) -> list[str]:
         """The benchmark's other options."""
@@ -116,26 +119,28 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
 
     @property
     def is_basic(self) -> bool:
-        """Whether it is the very case that `basic` of its benchmark measures."""
-        own = own_choices(self.benchmark)
-        return self.asked_configuration == "basic" and all(getattr(self, one.name) == one.usual for one in own)
+        """Whether the test's case is the one that `basic` of its benchmark measures."""
+        choices = own_choices(self.benchmark)
+        return self.asked_configuration == "basic" and all(
+            getattr(self, choice.name) == choice.usual for choice in choices
+        )
 
     @property
     def measured_by_fixture(self) -> bool:
-        """Whether this very case is what its fixture `basic` has measured already: then it is only judged."""
+        """Whether the fixture `basic` has measured the test's case already: then the test only judges it."""
         return False
 
     @property
     def is_borrowed(self) -> bool:
-        """Whether an earlier session has measured this, and only gives it to others here."""
+        """Whether an earlier session has measured the case, so that this test only gives its results to others."""
         return bool(self.gives_sizes and self.basic_repeat)
 
     def basic_test(self) -> "MeasuredTest | None":
-        """The test that measured `basic` of the identical case; None for `basic` itself."""
+        """The test that measured `basic` of the identical case; None in `basic` itself."""
         return None
 
     def sizes_options(self) -> list[str]:
-        """`basic` saves the sizes that it finds, or takes over what it is given; all others take those of basic."""
+        """Options for sizes. `basic` saves the sizes that it finds, or takes given ones; others take its sizes."""
         basic = self.basic_test()
         if basic is not None:
             return ["--sizes", str(basic.staged(run_folders.SIZES))]
@@ -152,7 +157,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
 
     @property
     def times(self) -> suites.Grid:
-        """What the overlap is measured on. Raises CampaignError for a time that is none."""
+        """The grid that the overlap is measured on. Raises CampaignError for a text that is no time."""
         axes = (
             [suites.nanoseconds(name, text, zero=False) for text in given.split(",")] if given else []
             for name, given in (("comm_times", self.comm_times), ("comp_times", self.comp_times))
@@ -179,19 +184,18 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
 
     @property
     def computing_threads(self) -> int:
-        """Of each rank, in this configuration: its share of cores, or one fewer."""
+        """Computing threads of each rank in this configuration: its cores, or one fewer."""
         return CONFIGURATIONS[self.case.configuration].computing_threads(self.threads_per_rank)
 
     @run_after("init")
     def refuse_what_lacks_something(self) -> None:
-        """Raises ReframeSyntaxError, of one line with the legal values, where a subclass has not defined what it has
-        to by now."""
+        """Raises ReframeSyntaxError, a line with the legal values, if a subclass lacks what it must define by now."""
         name = type(self).__name__
         if self.benchmark not in BENCHMARKS:
             raise ReframeSyntaxError(f"{name}: benchmark '{self.benchmark}' is none of {', '.join(BENCHMARKS)}")
         choices = basics_choices(self.benchmark) if self.gives_sizes else own_choices(self.benchmark)
-        needed = [*([] if self.gives_sizes else ["configuration"]), *(one.name for one in choices)]
-        lacking = [one for one in needed if not hasattr(self, one)]
+        needed = [*([] if self.gives_sizes else ["configuration"]), *(choice.name for choice in choices)]
+        lacking = [name for name in needed if not hasattr(self, name)]
         if lacking:
             made_by = "basics_parameters" if self.gives_sizes else "own_parameters"
             raise ReframeSyntaxError(
@@ -213,7 +217,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         self.skip_impossible(Where(self.asked_configuration, self.case.toolchain, self.build.programs))
 
     def skip_impossible(self, where: Where) -> None:
-        """Skip it where the value of an axis cannot be had there."""
+        """Skip the test where its case cannot have the value of an axis."""
         asked = self.identify()
         for choice in BENCHMARKS[self.benchmark].choices:
             refusal = choice.impossible(asked[choice.name], where) if choice.name in asked else None
@@ -221,15 +225,15 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
 
     @run_after("setup")
     def place(self) -> None:
-        """How many ranks, on how many cores each; skipped with the reason where that cannot be."""
+        """Place the ranks on cores. Skips the test, with the reason, where that is impossible."""
         self.case_stem = self.case.stem
-        there = known_systems.of_reframe(self.current_partition, here=self.is_local())
-        placement = Placement.on(there.node, self.ranks, self.threads_per_rank, crowding=self.oversubscribe)
+        partition = known_systems.of_reframe(self.current_partition, here=self.is_local())
+        placement = Placement.on(partition.node, self.ranks, self.threads_per_rank, crowding=self.oversubscribe)
         self.threads_per_rank = placement.threads_per_rank
         self.skip_if(
             placement.oversubscribed and not self.oversubscribe,
             f"{self.ranks} ranks of {self.threads_per_rank} threads need {placement.cores_per_node} cores, there are "
-            f"{there.node.cores}",
+            f"{partition.node.cores}",
         )
         self.reference_key = references.key(self.case, self.times.name, self.ranks, self.threads_per_rank)
         accepted = references.path_of(self.current_system.name)
@@ -238,18 +242,18 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         self.num_tasks = self.ranks
         self.num_cpus_per_task = self.threads_per_rank
         if self.network.startswith("wire"):
-            refusal = there.why_not()
+            refusal = partition.why_not()
             self.skip_if(refusal is not None, refusal)
         extras = self.current_environ.extras
-        self.allowed_cpus = host.list_text(there.node.all_cpus)
+        self.allowed_cpus = host.list_text(partition.node.all_cpus)
         request = Request(
             Path(extras["prefix"]),
             extras["version"],
             self.case.configuration,
             self.network,
             placement,
-            here=there.here,
-            launcher=there.launcher,
+            here=partition.here,
+            launcher=partition.launcher,
         )
         answer = launches.launch(extras["family"], request)
         if isinstance(answer, Impossible):
@@ -292,25 +296,25 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         self.executable, self.executable_opts = program, options
 
     def launch_variables(self, purpose: str, inside: environ.LetIn) -> dict[str, str]:
-        """What a launch has beside that which passes."""
-        own = launch_environment.own_libraries(Path(self.current_environ.extras["prefix"]), self.launch)
+        """The variables of a launch beside those that pass."""
+        libraries = launch_environment.own_libraries(Path(self.current_environ.extras["prefix"]), self.launch)
         threads = launch_environment.computing(self.computing_threads)
-        return environ.added(purpose, self.launch.env, threads, inside=inside, libraries=own)
+        return environ.added(purpose, self.launch.env, threads, inside=inside, libraries=libraries)
 
     def words(self) -> list[str]:
         """The program and its options."""
         program = str(self.build.programs / self.benchmark)
-        own = ["--limit-seconds", f"{self.hung_after_seconds:.1f}", "--record", run_folders.RECORD]
-        return [program, *self.common_options(), *self.axis_options(), *own, *self.benchmark_options()]
+        record_options = ["--limit-seconds", f"{self.hung_after_seconds:.1f}", "--record", run_folders.RECORD]
+        return [program, *self.common_options(), *self.axis_options(), *record_options, *self.benchmark_options()]
 
     @property
     def hung_after_seconds(self) -> float:
-        """A little less than the time limit: a program that is not over by then says where each rank is, and ends."""
+        """A little less than the time limit. A program that still runs then says where each rank is, and ends."""
         limit = float(self.time_limit)
         return max(limit - 10, 0.8 * limit)
 
     def common_options(self) -> list[str]:
-        """Options that all our benchmarks have: what the record's header says, threads, the configuration's own."""
+        """Options of all our benchmarks: facts for the record's header, threads, options of the configuration."""
         case = self.case
         return [
             "--toolchain",
@@ -334,7 +338,9 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         """Provenance for the record's header."""
         extras = self.current_environ.extras
         given = Path(self.metadata_file)
-        facts = json.loads(given.read_text()) if given.is_file() else {}  # gone when a run's command is typed again
+        facts = (
+            json.loads(given.read_text()) if given.is_file() else {}
+        )  # the file is gone when a person types a run's command again
         made = {name: extras[name] for name in ("prefix", "packages", "spack") if extras[name] is not None}
         progresses_in = launches.progresses_in(
             extras["family"], Path(extras["prefix"]), extras["version"], self.network
@@ -343,17 +349,17 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         return {**facts, **made, **placed, "progresses_in": progresses_in, "case": self.case.as_dict()}
 
     def record_files(self) -> dict[str, str]:
-        """What a measurement leaves: {its name here: suffix in the archive}."""
+        """The files that a measurement leaves: {name here: suffix in the archive}."""
         without = set() if self.network.startswith("wire") else {run_folders.WIRE_REPORT}
         if self.basic_test() is not None:
             without.add(run_folders.SIZES)
         return {name: suffix for name, suffix in run_folders.RECORD_FILES.items() if name not in without}
 
     def finished_record(self) -> dict[Path, str] | None:
-        """Where a complete record of this very case is to be had without measuring: {file: its name here}.
+        """The files of an existing complete record of the case: {file: its name here}; None where it must be measured.
 
-        On resuming, the interrupted run has it; where sides take turns, an earlier session has that of `basic`. None
-        where it must be measured.
+        When a run is resumed, the interrupted run may have the record. Where sides take turns, an earlier session has
+        that of `basic`.
         """
         if self.measured_by_fixture:
             return {self.basic.staged(name): name for name in self.record_files()}
@@ -363,14 +369,14 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         return None
 
     def hold_against_none(self, why: str, *names: str) -> None:
-        """Take away what the case's numbers would be held against, all of it or that of these names, and say why."""
+        """Remove references of the case, all or those of these names, and say why."""
         bounds = getattr(self.reference, "data", {}).get(self.reference_key, {})
         gone = [name for name in names or tuple(bounds) if bounds.pop(name, None) is not None]
         if gone:
             getlogger().warning(f"{', '.join(gone)}: not held against the reference, {why}")
 
     def adopt(self, files: dict[Path, str]) -> None:
-        """Instead of a measurement, copy what another one wrote: {source: name here}."""
+        """Instead of measuring, copy the files of another measurement: {source: name here}."""
         copies = [f"cp {shlex.quote(str(source))} {name}" for source, name in files.items()]
         self.start_without_launcher(copies[0], [])
         self.postrun_cmds = copies[1:]
@@ -393,7 +399,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
 
         extras = self.current_environ.extras
         basic = self.basic_test()
-        found = verify.faults_of_file(
+        faults = verify.faults_of_file(
             self.staged(run_folders.RECORD),
             self.case,
             extras["family"],
@@ -402,29 +408,29 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             self.staged(run_folders.WIRE_REPORT),
         )
         if self.job.exitcode:
-            found.append(f"it ended with exit code {self.job.exitcode}")
-        if found:
-            raise SanityError("; ".join(found))
+            faults.append(f"it ended with exit code {self.job.exitcode}")
+        if faults:
+            raise SanityError("; ".join(faults))
         return True
 
     @run_before("performance")
     def metrics(self) -> None:
-        """What `postprocess` makes of the record, as performance variables."""
+        """The metrics that `postprocess` computes from the record, as performance variables."""
         from postprocess.families import registry as families  # noqa: PLC0415
 
         family = families.of_benchmark(self.benchmark)
         if self.is_dry_run() or family.numbers is None:
             return
         basic = self.basic_test()
-        found = family.numbers(
+        numbers = family.numbers(
             self.staged(run_folders.RECORD), None if basic is None else basic.staged(run_folders.RECORD)
         )
         of_sizes = [bound.metric for bound in family.bounds if bound.of_sizes]
-        if of_sizes and not references.is_of_sizes(self.current_system.name, self.reference_key, found.sizes):
+        if of_sizes and not references.is_of_sizes(self.current_system.name, self.reference_key, numbers.sizes):
             self.hold_against_none("which is of other sizes (--sizes-of)", *of_sizes)
-        if found.doubt:
-            self.hold_against_none(found.doubt)
+        if numbers.doubt:
+            self.hold_against_none(numbers.doubt)
         self.perf_variables = {
             name: sn.make_performance_function(sn.defer(value), family.unit_of(name))
-            for name, value in found.values.items()
+            for name, value in numbers.values.items()
         }

@@ -20,13 +20,13 @@ from mpi_campaign.systems import site
 
 
 class MpiImpact(MeasuredTest):
-    """What `basic` and the other configurations have in common."""
+    """The common part of `basic` and of the other configurations."""
 
     benchmark = "mpi_impact"
 
     @run_before("run")
     def prepare(self) -> None:
-        """The launches in turn are started by a program of ours, which is told the launcher's own command line."""
+        """A program of ours starts the launches in turn, and gets the launcher's command line as an option."""
         super().prepare()
         if self.finished_record() is not None:
             return

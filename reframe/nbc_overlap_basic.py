@@ -9,7 +9,7 @@ from mpi_campaign.launching import wire
 
 
 class NbcOverlap(MeasuredTest):
-    """What `basic` and the configurations held against it have in common."""
+    """The common part of `basic` and of the configurations that are compared with it."""
 
     benchmark = "nbc_overlap"
 

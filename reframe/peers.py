@@ -44,13 +44,13 @@ class PeerTest(MeasuredTest):
     peer_prefix = variable(str, value="")
 
     def basic_test(self) -> MeasuredTest | None:
-        found: MeasuredTest = self.basic
-        return found
+        test: MeasuredTest = self.basic
+        return test
 
     @run_after("setup")
     def find_program(self) -> None:
         extras = self.current_environ.extras
-        found = peers.find(
+        program_or_reason = peers.find(
             self.benchmark,
             self.basic.collective,
             extras["family"],
@@ -58,10 +58,10 @@ class PeerTest(MeasuredTest):
             list(filter(None, self.peer_prefix.split(":"))),
             Build.from_json(extras["spack"]) if extras["spack"] else None,
         )
-        if isinstance(found, str):
-            self.skip(found)
+        if isinstance(program_or_reason, str):
+            self.skip(program_or_reason)
         else:
-            self.program = found
+            self.program = program_or_reason
 
     @run_before("run")
     def prepare(self) -> None:
@@ -78,14 +78,14 @@ class PeerTest(MeasuredTest):
             if number:
                 words = map(shlex.quote, (str(self.program.path), *launch.arguments))
                 self.postrun_cmds.append(" ".join([self.launcher, *words]))
-            said = LAUNCH_END.format(message_bytes=launch.message_bytes, exit_code="$code")
-            self.postrun_cmds.append(f'{ended}printf "\\n{said}\\n"')
+            end_line = LAUNCH_END.format(message_bytes=launch.message_bytes, exit_code="$code")
+            self.postrun_cmds.append(f'{ended}printf "\\n{end_line}\\n"')
             if self.network.startswith("wire"):
                 self.postrun_cmds.append(f"mv {run_folders.WIRE_REPORT} {number}.{run_folders.WIRE_REPORT}")
         self.postrun_cmds.append("exit ${died:-0}")
 
     def planned_launches(self) -> list[peers.Launch]:
-        """One for each size that `basic` found."""
+        """A launch for each size that `basic` found."""
         self.started_utc = run_folders.now_utc()
         if self.is_dry_run():  # there is no basic yet: any size
             work = peers.Work(self.basic.collective, self.ranks, 2**20, 10**7, 1.0)
@@ -99,7 +99,7 @@ class PeerTest(MeasuredTest):
             raise
 
     def launch_variables(self, purpose: str, inside: environ.LetIn) -> dict[str, str]:
-        """As of our own programs, and the toolchain's own libraries first: the program was built elsewhere."""
+        """The variables of our own programs, with the toolchain's libraries first: the program was built elsewhere."""
         first = {"LD_LIBRARY_PATH": self.linker_path()}
         return {**first, **super().launch_variables(purpose, inside)}
 
@@ -122,25 +122,27 @@ class PeerTest(MeasuredTest):
         except (RecordError, CampaignError) as error:
             unread = faults_of_unread_peer(self.benchmark, error, self.job.exitcode)
             raise SanityError("; ".join(unread)) from None
-        found = faults_of_peer(
+        faults = faults_of_peer(
             record, self.case, self.basic.staged(run_folders.RECORD), self.staged(run_folders.WIRE_REPORT)
         )
-        if found:
-            raise SanityError("; ".join(found))
+        if faults:
+            raise SanityError("; ".join(faults))
         return True
 
     def write_record(self) -> None:
-        """From what the program printed. Raises RecordError or CampaignError where that cannot be."""
+        """Write a record from the program's output. Raises RecordError or CampaignError where that is impossible."""
         from postprocess.families.peers.output import read_output  # noqa: PLC0415
         from postprocess.families.peers.record import PeerHeader, write_peer_record  # noqa: PLC0415
 
         case, launches, stage = self.case, self.launches, Path(self.stagedir)
         text = self.staged(run_folders.STDOUT).read_text(errors="replace")
-        output = read_output(self.benchmark, text, self.basic.collective, [one.message_bytes for one in launches])
-        told = {one.message_bytes: one.repetitions for one in launches}
+        output = read_output(self.benchmark, text, self.basic.collective, [launch.message_bytes for launch in launches])
+        repetitions = {launch.message_bytes: launch.repetitions for launch in launches}
         results = [
-            one if one.reason else replace(one, repetitions=told[one.message_bytes] or one.repetitions)
-            for one in output.results
+            result
+            if result.reason
+            else replace(result, repetitions=repetitions[result.message_bytes] or result.repetitions)
+            for result in output.results
         ]
         if self.network.startswith("wire"):
             parts = [stage / f"{number}.{run_folders.WIRE_REPORT}" for number in range(len(launches))]
@@ -161,7 +163,7 @@ class PeerTest(MeasuredTest):
             mpi_standard=output.mpi_standard,
             ranks_reported=output.ranks,
             command_lines=tuple(
-                (*shlex.split(self.launcher), str(self.program.path), *one.arguments) for one in launches
+                (*shlex.split(self.launcher), str(self.program.path), *launch.arguments) for launch in launches
             ),
             environment={**self.launch.env, "LD_LIBRARY_PATH": self.linker_path()},
             metadata=self.metadata(),
