@@ -24,8 +24,8 @@ def main() -> int:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     code = answer(sys.argv[1:])
     trouble = streams.output_trouble()
-    told = code in (EXIT_WRONG_USE, EXIT_INTERRUPTED)  # a line says already why
-    return code if trouble is None or told else _refuse(trouble, "standard output")
+    is_explained = code in (EXIT_WRONG_USE, EXIT_INTERRUPTED)  # a line says already why
+    return code if trouble is None or is_explained else _refuse(trouble, "standard output")
 
 
 def answer(words: list[str]) -> int:

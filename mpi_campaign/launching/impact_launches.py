@@ -106,17 +106,17 @@ class Programs:
         except OSError as error:
             raise LaunchError(f"{line[0]} cannot be started: {error.strerror}") from error
         with started:
-            said, hangs = _end_of(started, left + OWN_END_SECONDS if math.isfinite(left) else None)
-        sys.stderr.write(said)
+            errors, hangs = _end_of(started, left + OWN_END_SECONDS if math.isfinite(left) else None)
+        sys.stderr.write(errors)
         sys.stderr.flush()
         if started.returncode:
-            own = [line for line in said.splitlines() if line.startswith(f"{program}: ")]
+            own_lines = [line for line in errors.splitlines() if line.startswith(f"{program}: ")]
             ended = "it hung, and was ended" if hangs else f"exit code {started.returncode}"
-            raise LaunchError(f"{program}: {own[0].removeprefix(f'{program}: ') if own else ended}")
+            raise LaunchError(f"{program}: {own_lines[0].removeprefix(f'{program}: ') if own_lines else ended}")
 
 
 def _end_of(started: "subprocess.Popen[str]", seconds: float | None) -> tuple[str, bool]:
-    """What a launch said on standard error by its end, and whether it had to be ended: it was not over in time."""
+    """The standard error of a launch, and whether it hung: it was not over in time and had to be ended."""
     hangs = False
     for left, stop in ((seconds, started.terminate), (LAUNCHERS_END_SECONDS, started.kill)):
         try:
@@ -274,16 +274,16 @@ def measure(programs: Programs, merged: Merged, asked: argparse.Namespace, words
     options = [*words, *times, "--sizes", sizes, "--seconds", f"{schedule.seconds:.2f}", "--quiet"]
     like: Path | None = None
     for number, program in enumerate(schedule.launches):
-        own = folder / f"launch-{number}"
+        launch_folder = folder / f"launch-{number}"
         if program == MPI_IMPACT:
-            path = own.with_suffix(".jsonl")
+            path = launch_folder.with_suffix(".jsonl")
             programs.run(MPI_IMPACT, [*options, "--record", str(path)])
             merged.add_mpi(path, schedule.launches)
             like = like or path
         else:
             ranks = ["--rank-variables", asked.rank_variables] if asked.rank_variables else []
-            programs.run(COMPUTE_ALONE, ["--like", str(like), "--record", str(own), *ranks])
-            merged.add_alone(own)
+            programs.run(COMPUTE_ALONE, ["--like", str(like), "--record", str(launch_folder), *ranks])
+            merged.add_alone(launch_folder)
         print(f"launch {number + 1} of {len(schedule.launches)}: {program}", flush=True)
 
 

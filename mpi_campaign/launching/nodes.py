@@ -277,8 +277,8 @@ def _node(number: int, layout: Layout, outside: Mapping[str, int], processors: s
 
 def _own_files(layout: Layout) -> None:
     """A /etc/hosts with all nodes, a /dev/shm, and a /proc that numbers processes as the nodes do."""
-    own = MS_NOSUID | MS_NODEV
-    _mount("hosts", SHARED_MEMORY, "tmpfs", own, "size=1m")
+    flags = MS_NOSUID | MS_NODEV
+    _mount("hosts", SHARED_MEMORY, "tmpfs", flags, "size=1m")
     hosts = SHARED_MEMORY / "hosts"
     lines = ["127.0.0.1 localhost", *(f"{address(number)} {name}" for number, name in enumerate(layout.hosts))]
     hosts.write_text("\n".join(lines) + "\n")
@@ -286,12 +286,12 @@ def _own_files(layout: Layout) -> None:
     _mount(str(hosts), Path("/etc/hosts"), None, MS_BIND)
     _check(_libc().umount2(str(SHARED_MEMORY).encode(), MNT_DETACH), f"{SHARED_MEMORY} cannot be unmounted")
     _own_devices()
-    _mount("shm", SHARED_MEMORY, "tmpfs", own, "mode=1777")
+    _mount("shm", SHARED_MEMORY, "tmpfs", flags, "mode=1777")
     NODE_TMPDIR.mkdir()
     NODE_TMPDIR.chmod(0o1777)
     # A container may hide parts of /proc and so forbid another one; the old one has the same processes, renumbered.
     with contextlib.suppress(NodesError):
-        _mount("proc", Path("/proc"), "proc", own | MS_NOEXEC)
+        _mount("proc", Path("/proc"), "proc", flags | MS_NOEXEC)
 
 
 def _own_devices() -> None:
@@ -422,12 +422,12 @@ class _Inside:
 
     def _write(self, report: Path) -> None:
         carried = [json.loads(helper.step()) for helper in self._helpers]
-        told = {
+        nodes = {
             "rate": self._layout.rate,
             "link_bytes": sum(node["received_bytes"] for node in carried),
             "nodes": dict(zip(self._layout.hosts, carried, strict=True)),
         }
-        report.write_text(json.dumps(told) + "\n")
+        report.write_text(json.dumps(nodes) + "\n")
 
 
 def _first_process(

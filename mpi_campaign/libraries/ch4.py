@@ -56,7 +56,7 @@ def device(prefix: Path) -> str:
     """What an MPICH or a library made of it was built on, `ch4:ofi`, as its own program says; empty where none does."""
     for name, *options in (("mpichversion.mpich",), ("mpichversion",), ("mpiname", "-a")):
         answer = asking.ask([prefix / "bin" / name, *options])
-        told = re.search(r"Device:\s*(\S+)", answer.stdout) or re.search(r"\b(ch[34]:\S+)", answer.stdout)
-        if told:
-            return told[1]
+        match = re.search(r"Device:\s*(\S+)", answer.stdout) or re.search(r"\b(ch[34]:\S+)", answer.stdout)
+        if match:
+            return match[1]
     return ""

@@ -12,8 +12,8 @@ def whole(prefix: Path, settings: Settings, threads: int) -> dict[str, str]:
 
     threads: computing threads of a rank.
     """
-    own = own_libraries(prefix, settings)
-    return environ.built(environ.LAUNCH, settings.env, computing(threads), libraries=own)
+    libraries_path = own_libraries(prefix, settings)
+    return environ.built(environ.LAUNCH, settings.env, computing(threads), libraries=libraries_path)
 
 
 def computing(threads: int) -> dict[str, str]:

@@ -100,9 +100,9 @@ def progresses_in(family: str, prefix: Path, version: str, network: str) -> tupl
 
 def limits(family: str, configuration: str, placement: Placement) -> dict[str, str]:
     """Over which networks a family cannot give a configuration: reason by network."""
-    found = {}
+    reasons = {}
     for network in NETWORKS:
         answer = launch(family, Request(Path("/"), str(NEWER_THAN_ALL), configuration, network, placement))
         if isinstance(answer, Impossible):
-            found[network] = answer.reason
-    return found
+            reasons[network] = answer.reason
+    return reasons

@@ -73,18 +73,18 @@ class Library:
 
     def launcher(self, command: str, version: str) -> Launcher | None:
         """The one that ReFrame calls so, for a version of the library; None where none starts it."""
-        starting = (one.launcher for one in self.launchers if one.starts(version))
+        starting = (entry.launcher for entry in self.launchers if entry.starts(version))
         return next((launcher for launcher in starting if launcher.is_called(command)), None)
 
     def network(self, name: str) -> Rule | Impossible:
         """What selects a network."""
-        own = self.networks.get(name)
-        return own or (nothing if name in ("shm", "native") else self._lacks(name))
+        entry = self.networks.get(name)
+        return entry or (nothing if name in ("shm", "native") else self._lacks(name))
 
     def configuration(self, name: str) -> Rule | Impossible:
         """What selects a configuration."""
-        own = self.configurations.get(name)
-        return own or (self._lacks(name) if CONFIGURATIONS[name].progress == "library" else nothing)
+        entry = self.configurations.get(name)
+        return entry or (self._lacks(name) if CONFIGURATIONS[name].progress == "library" else nothing)
 
     def _lacks(self, name: str) -> Impossible:
         return Impossible(self.without.get(name, f"{self.title} has no {name}"))

@@ -36,5 +36,5 @@ def controls(family: str) -> tuple[str, ...]:
 
 def ranks(family: str, version: str) -> tuple[str, ...]:
     """The option by which `compute_alone`, which has no MPI, finds its rank."""
-    starting = (one for entry in _entries(family) for one in entry.launchers if one.starts(version))
-    return _option("--rank-variables", *(one.launcher.rank_variables for one in starting))
+    starting = (start for entry in _entries(family) for start in entry.launchers if start.starts(version))
+    return _option("--rank-variables", *(start.launcher.rank_variables for start in starting))

@@ -11,8 +11,8 @@ def numbers(version: str) -> tuple[int, ...]:
 
     NEWER_THAN_ALL where it has none (main, git.4f2a...).
     """
-    found = re.match(r"(?:(?:git\.)?v)?(\d+(?:\.\d+)*)", version)
-    return tuple(map(int, found[1].split("."))) if found else (NEWER_THAN_ALL,)
+    match = re.match(r"(?:(?:git\.)?v)?(\d+(?:\.\d+)*)", version)
+    return tuple(map(int, match[1].split("."))) if match else (NEWER_THAN_ALL,)
 
 
 def same_version(asked: str, reported: str) -> bool:

@@ -60,15 +60,19 @@ def _this_process() -> Holder:
 def holder_of(lock: TextIO) -> Holder | None:
     """Who says in the file to hold it; None where nobody does, where it cannot be read, and where he is gone."""
     try:
-        found = json.loads(os.pread(lock.fileno(), MOST_BYTES, 0).decode("utf-8", errors="replace"))
-        told = Holder(
-            int(found["pid"]), str(found["began"]), str(found["host"]), str(found["command"]), float(found["since"])
+        document = json.loads(os.pread(lock.fileno(), MOST_BYTES, 0).decode("utf-8", errors="replace"))
+        holder = Holder(
+            int(document["pid"]),
+            str(document["began"]),
+            str(document["host"]),
+            str(document["command"]),
+            float(document["since"]),
         )
-        str(told)  # a time that is none
+        str(holder)  # a time that is none
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
-    gone = told.host == platform.node() and _began(told.pid) != told.began
-    return None if gone else told
+    gone = holder.host == platform.node() and _began(holder.pid) != holder.began
+    return None if gone else holder
 
 
 def open_lock(path: Path) -> TextIO:

@@ -150,8 +150,8 @@ class Campaign:
                     for outcome in reframe_session.outcomes(folder.session / run_folders.REPORT)
                     if outcome.failed
                 ]
-                for one in failed:
-                    self.progress.line(f"FAIL {one.environment}: {build_error(one)}")
+                for build in failed:
+                    self.progress.line(f"FAIL {build.environment}: {build_error(build)}")
             finally:
                 shutil.rmtree(folder.session, ignore_errors=True)
         if session.interrupted:
@@ -501,7 +501,7 @@ def _all_built(resolved: list[Toolchain]) -> bool:
     by_spack = [toolchain.spack for toolchain in resolved if toolchain.spack]
     by_hand = [toolchain for toolchain in resolved if not toolchain.spack]
     sources = builds.fingerprint()
-    return not any(installed.to_install(one, sources) for one in by_spack) and all(
+    return not any(installed.to_install(build, sources) for build in by_spack) and all(
         toolchain.provider == "wheels" and builds.is_built(toolchain) for toolchain in by_hand
     )
 

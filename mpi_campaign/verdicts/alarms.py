@@ -124,9 +124,9 @@ def find(asked: Asked, root: Path) -> tuple[list[Alarm], list[Series]]:
         raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
     series = [with_changes(its_values) for its_values in series_of(launches, metrics)]
     changes = changes_of(series, asked.limits)
-    still = {one.name for one in standing(changes, series, asked.limits)}
+    still = {change.name for change in standing(changes, series, asked.limits)}
     known = {system: _by_case(acknowledged(root, system)) for system in {run.system for run in runs}}
-    by_key = {one.key: one for one in series}
+    by_key = {its_values.key: its_values for its_values in series}
 
     @functools.cache
     def explained(system: str, before: str, after: str, toolchains: tuple[str, str]) -> tuple[str, ...]:
@@ -196,9 +196,9 @@ def acknowledge(names: Sequence[str], because: str, asked: Asked, root: Path) ->
         try:
             with _locked(path.parent):
                 known = {entry.name: entry for entry in acknowledged(root, system)}
-                for one in chosen:
-                    if one.system == system:
-                        change = one.change
+                for alarm in chosen:
+                    if alarm.system == system:
+                        change = alarm.change
                         known[change.name] = Seen(change.name, change.own_key, change.run, change.effect, because)
                 kept = {entry.pop("name"): entry for entry in map(asdict, known.values())}
                 files.write_atomically(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
