@@ -21,17 +21,18 @@ from postprocess.verdicts.launches import launch_table
 from tests.archives import archived, name_of, rewrite
 from tests.postprocess import synthetic
 
-FAMILY = "round_trip"
+FAMILY = "barrier_time"
+TIME = "t_barriers_ns"
 
 
 def record(time_ns: int, repeat: int) -> list[dict[str, Any]]:
-    """A launch in which a message takes about so long, among one and among two pairs of ranks."""
-    plan = {**synthetic.header()["plan"], "parameters": {"pairs": [1, 2]}, "points": 2}
+    """A launch in which one barrier, and two in a row, take about so long."""
+    plan = {**synthetic.header()["plan"], "parameters": {"barriers": [1, 2]}, "points": 2}
     head = synthetic.header(family=FAMILY, benchmark=FAMILY, plan=plan, metadata={"case": {"repeat": repeat}})
     points = [
         {
-            **synthetic.sweep(grid=(16,))[1], "index": index, "parameters": {"pairs": index + 1}, "repetitions": 7,
-            "series": {"t_round_trip_ns": [time_ns + repeat + i for i in range(7)]}, "warmup": {},
+            **synthetic.sweep(grid=(16,))[1], "index": index, "parameters": {"barriers": index + 1}, "repetitions": 7,
+            "series": {TIME: [time_ns + repeat + i for i in range(7)]}, "warmup": {},
             "warmup_repetitions": 0, "spreads": {}, "rank_medians": {}, "own": {},
         }
         for index in range(2)
@@ -42,7 +43,7 @@ def record(time_ns: int, repeat: int) -> list[dict[str, Any]]:
     return [head, *points, synthetic.footer(2)]
 
 
-def with_round_trips(root: Path, day: int, time_ns: int) -> Path:
+def with_barriers(root: Path, day: int, time_ns: int) -> Path:
     """An archived run that has them beside its overlap."""
     folder = archived(root, name_of(day), launches=3)
     for repeat in (1, 2, 3):
@@ -62,18 +63,18 @@ def said(*words: str) -> str:
 
 def main(folder: Path) -> None:
     root = folder / "results"
-    before, after = (with_round_trips(root, day, time) for day, time in ((1, 1_000_000), (2, 1_500_000)))
+    before, after = (with_barriers(root, day, time) for day, time in ((1, 1_000_000), (2, 1_500_000)))
     compared = json.loads(said("compare", str(before), str(after), "--json", "--output", str(root)))
     said("report", str(after), "-o", str(folder / "report.html"), "--format", "svg", "--metric", "r_comm")
     table, problems = launch_table([before, after])
-    series = series_of(table, [f"t_{FAMILY}_ns"])
+    series = series_of(table, [TIME])
     found = {
         "shown": said("show", str(after)),
         "alone": said("show", str(after), "--benchmark", FAMILY),
         "json": json.loads(said("show", str(after), "--benchmark", FAMILY, "--json")),
         "files": sorted(path.name for path in after.glob("*.parquet")),
         "report": (folder / "report.html").read_text(encoding="utf-8"),
-        "cases": [case for case in compared["cases"] if case["metric"] == f"t_{FAMILY}_ns"],
+        "cases": [case for case in compared["cases"] if case["metric"] == TIME],
         "others": [case for case in compared["cases"] if case["metric"] == "t_measured_ns"],
         "text": said("compare", str(before), str(after), "--output", str(root)),
         "problems": problems,

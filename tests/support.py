@@ -4,6 +4,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import venv
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -159,3 +160,34 @@ def launch(
 def check_record(path: Path) -> None:
     """Every line as its JSON schema says, and as its family sees it. Raises RecordError."""
     families.validate(path)
+
+
+_PARTS = (
+    "benchmarks", "docs/benchmarks", "mpi_campaign", "postprocess", "reframe", "results/schema", "systems", "tests",
+)  # fmt: skip
+
+
+def copy_of_project(folder: Path) -> Path:
+    """A copy of what runs, in which a test can write, with the packages of this clone; without its test data."""
+    left_out = ("__pycache__", ".mypy_cache", "tmp-*", "references.yaml")
+    for name in _PARTS:
+        own = ("data",) if name == "tests" else ()
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(*left_out, *own))
+    for name in ("campaign", "requirements.lock", "requirements-test.lock", "spack.yaml"):
+        shutil.copy(ROOT / name, folder / name)
+    _environment_of(folder)
+    return folder
+
+
+def _environment_of(folder: Path) -> None:
+    """A .venv with the packages of this clone, whose Python finds the copy's own modules first."""
+    there = folder / ".venv"
+    venv.create(there, symlinks=True)
+    packages = next(there.glob("lib/python3*/site-packages"))
+    shared = next((ROOT / ".venv").glob("lib/python3*/site-packages"))
+    (packages / "campaign.pth").write_text(f"{folder}\nimport site; site.addsitedir({str(shared)!r})\n")
+    for script in (ROOT / ".venv" / "bin").iterdir():
+        made = there / "bin" / script.name
+        if script.is_file() and not made.exists() and script.read_bytes()[:2] == b"#!":
+            made.write_text(script.read_text().replace(str(ROOT / ".venv"), str(there)))
+            made.chmod(0o755)

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import asdict
@@ -14,10 +13,10 @@ import pytest
 
 from mpi_campaign import ROOT
 from mpi_campaign.toolchains.resolving import Toolchain
+from tests.support import copy_of_project
 
 AXES = Path("postprocess/families/axes.py")
 OWN = '"nbc_overlap": (COLLECTIVE, COMPUTATION, TEST_INTERVAL, CACHE'
-PARTS = ("mpi_campaign", "postprocess", "reframe", "results/schema", "systems", "tests")
 USUAL = "mpich-5_0_2.shm.async.nbc_overlap.ibcast"
 
 # One of each kind, as it is given to ReFrame: a parameter of `basic`, one of the test, a variable of a session.
@@ -35,9 +34,7 @@ SPREAD = (
 
 def with_one_more(folder: Path, entry: str) -> dict[str, str]:
     """A copy of the project in which cases of nbc_overlap have one axis more; the environment that finds it."""
-    for name in PARTS:
-        left_out = shutil.ignore_patterns("__pycache__", ".mypy_cache", "data", "tmp-*")
-        shutil.copytree(ROOT / name, folder / name, ignore=left_out)
+    copy_of_project(folder)
     before = (folder / AXES).read_text()
     assert before.count(OWN) == 1
     (folder / AXES).write_text(before.replace(OWN, f"{OWN}, {entry}"))

@@ -4,7 +4,6 @@ import ast
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.plan import Options
 from mpi_campaign.running import run as ending
+from mpi_campaign.toolchains import resolving
 from postprocess.families import registry
 from postprocess.families.family import Family
 from postprocess.records import reading
@@ -32,6 +32,7 @@ from postprocess.records.format import SCHEMA_FOLDER
 from postprocess.records.reading import load_record
 from postprocess.records.run import load_run
 from tests.archives import archived, name_of
+from tests.support import MPI, Command, copy_of_project
 
 FAMILIES = pytest.mark.parametrize("family", registry.FAMILIES, ids=lambda one: str(one.name))
 
@@ -262,31 +263,55 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     return read
 
 
+ONE_MORE = ROOT / "tests" / "one_more_family"
+"""The places of a family of its own, `barrier_time`: its program, its ReFrame test, and what else belongs to one."""
+
+# Its lines elsewhere: file, the line before which it stands, and the line.
+LINES = (
+    (
+        "postprocess/families/registry.py",
+        "from postprocess.records.parquet",
+        "from postprocess.families.barrier_time.entry import BARRIER_TIME\n",
+    ),
+    ("postprocess/families/registry.py", "    TIMING_SELFCHECK,\n", "    BARRIER_TIME,\n"),
+    (
+        "mpi_campaign/planning/benchmarks/registry.py",
+        "from mpi_campaign.planning.benchmarks.benchmark",
+        "from mpi_campaign.planning.benchmarks.barrier_time import BARRIER_TIME\n",
+    ),
+    ("mpi_campaign/planning/benchmarks/registry.py", "    **PEERS,\n", '    "barrier_time": BARRIER_TIME,\n'),
+    ("benchmarks/CMakeLists.txt", "    bind_rank\n", "    barrier_time\n"),
+)
+MOST_LINES = 250
+
+
 @pytest.fixture(scope="module")
-def one_more(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a copy of the project makes of one more family: a folder, a schema, and its line in the registry."""
-    folder = tmp_path_factory.mktemp("project")
-    for name in ("mpi_campaign", "postprocess", "tests", "systems"):
-        left_out = shutil.ignore_patterns("__pycache__", ".mypy_cache", "data", "tmp-*")
-        shutil.copytree(ROOT / name, folder / name, ignore=left_out)
-    shutil.copytree(SCHEMA_FOLDER, folder / "results" / "schema")
-    lines = {kind: {"$ref": f"{kind}-v4.schema.json"} for kind in ("header", "point", "footer")}
-    choice = [{"$ref": f"#/$defs/{kind}"} for kind in lines]
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "oneOf": choice, "$defs": lines}
-    (folder / "results" / "schema" / "round_trip-v4.schema.json").write_text(json.dumps(schema))
-    shutil.copytree(ROOT / "tests" / "one_more_family", folder / "postprocess" / "families" / "round_trip")
-    path = folder / "postprocess" / "families" / "registry.py"
-    text = path.read_text()
-    for before, after in (
-        ("from postprocess.records.parquet", "from postprocess.families.round_trip.entry import ROUND_TRIP\n"),
-        ("    TIMING_SELFCHECK,\n", "    ROUND_TRIP,\n"),
-    ):
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project with one more family."""
+    folder = copy_of_project(tmp_path_factory.mktemp("project"))
+    for path in filter(Path.is_file, ONE_MORE.rglob("*")):
+        place = folder / path.relative_to(ONE_MORE)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        assert not place.exists(), "its places are its own"
+        place.write_bytes(path.read_bytes())
+    for name, before, line in LINES:
+        text = (folder / name).read_text()
         assert text.count(before) == 1
-        text = text.replace(before, after + before)
-    path.write_text(text)
+        (folder / name).write_text(text.replace(before, line + before))
+    return folder
+
+
+def test_one_more_family_is_small() -> None:
+    files = [path for path in ONE_MORE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert sum(len(path.read_text().splitlines()) for path in files) + len(LINES) <= MOST_LINES
+
+
+@pytest.fixture(scope="module")
+def one_more(project: Path) -> dict[str, Any]:
+    """What the copy makes of made-up records of the family."""
     done = subprocess.run(
-        [sys.executable, "tests/follow_family.py", str(folder)],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)}, capture_output=True, text=True, check=False,
+        [sys.executable, "tests/follow_family.py", str(project / "followed")],
+        cwd=project, env={**os.environ, "PYTHONPATH": str(project)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
@@ -294,25 +319,70 @@ def one_more(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_one_more_family_is_shown_and_archived(one_more: dict[str, Any]) -> None:
-    assert one_more["alone"].splitlines()[0].split() == ["toolchain", "round", "trip"]
+    assert one_more["alone"].splitlines()[0].split() == ["toolchain", "configuration", "barriers", "time"]
     assert one_more["shown"].rstrip().endswith(one_more["alone"].rstrip())
-    assert [row["pairs"] for row in one_more["json"]] == [1, 2] * 3
-    assert one_more["files"] == ["points.parquet", "round_trip.parquet", "samples.parquet"]
+    assert [row["barriers"] for row in one_more["json"]] == [1, 2] * 3
+    assert one_more["files"] == ["barrier_time.parquet", "points.parquet", "samples.parquet"]
     assert one_more["faults"] == ["manifest.json: no checksums: the run was never completed"]
-    assert '<a href="#round-trip">Round trips</a>' in one_more["report"]
-    assert "<h2>Round trips</h2>" in one_more["report"]
+    assert '<a href="#barriers">Barriers</a>' in one_more["report"]
+    assert "<h2>Barriers</h2>" in one_more["report"]
 
 
 def test_one_more_family_is_compared_on_its_own_axes(one_more: dict[str, Any]) -> None:
     assert not one_more["problems"]
-    assert [(case["pairs"], case["verdict"]) for case in one_more["cases"]] == [(1, "slower"), (2, "slower")]
+    assert [(case["barriers"], case["verdict"]) for case in one_more["cases"]] == [(1, "slower"), (2, "slower")]
     assert {case["collective"] for case in one_more["cases"]} == {""}
-    assert {case["pairs"] for case in one_more["others"]} == {0}
-    assert {"prs", "comm", "comp"} <= set(one_more["text"].split())
-    assert "2 pairs" in one_more["text"]
+    assert {case["barriers"] for case in one_more["others"]} == {0}
+    assert {"bars", "comm", "comp"} <= set(one_more["text"].split())
+    assert "2 barriers" in one_more["text"]
 
 
 def test_one_more_family_leaves_the_series_of_others_their_names(one_more: dict[str, Any]) -> None:
-    assert {word.partition("=")[0] for key in one_more["keys"] for word in key} >= {"pairs", "toolchain"}
+    assert {word.partition("=")[0] for key in one_more["keys"] for word in key} >= {"barriers", "toolchain"}
     assert one_more["old keys"]
-    assert not any(word.startswith("pairs") for key in one_more["old keys"] for word in key)
+    assert not any(word.startswith("barriers") for key in one_more["old keys"] for word in key)
+
+
+@pytest.fixture(scope="module")
+def in_the_copy(project: Path) -> Command:
+    """Run `campaign ...` of the copy."""
+
+    def call(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(project / ".venv" / "bin" / "python"), "-m", "mpi_campaign", *words],
+            cwd=project, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    return call
+
+
+@pytest.mark.slow
+@pytest.mark.needs("mpi")
+def test_one_more_family_runs_from_end_to_end(in_the_copy: Command, project: Path, tmp_path: Path) -> None:
+    """Its program is built, launched, judged, shown, reported, compared, and becomes a reference."""
+    mpich = resolving.resolve(resolving.parse(MPI), print)
+    asked = ["--benchmark", "barrier_time", "--network", "shm", "--toolchain", f"{MPI}={mpich.prefix}"]
+    runs = []
+    for _ in range(3):
+        done = in_the_copy("run", *asked, "--repeat", "2", "--budget-seconds", "60", "--output", str(tmp_path))
+        assert done.returncode == 0, done.stdout + done.stderr
+        runs.append(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
+    cases = [(case["configuration"], case["result"]) for case in load_run(runs[0]).manifest["cases"]]
+    assert sorted(cases) == [("async", "pass")] * 2 + [("basic", "pass")] * 2
+    rows = json.loads(in_the_copy("show", runs[0], "--benchmark", "barrier_time", "--json").stdout)
+    assert sorted(row["barriers"] for row in rows) == [1] * 4 + [100] * 4
+    one, hundred = (
+        [row["t_barriers_ns"] for row in rows if (row["barriers"], row["configuration"]) == (count, "basic")]
+        for count in (1, 100)
+    )
+    assert 0 < max(one) < min(hundred)
+    assert in_the_copy("results", "verify", runs[0]).returncode == 0
+    page = tmp_path / "report.html"
+    assert in_the_copy("report", runs[0], "-o", str(page)).returncode == 0
+    assert "<h2>Barriers</h2>" in page.read_text()
+    compared = in_the_copy("compare", runs[0], runs[1], "--metric", "t_barriers_ns", "--json")
+    assert compared.returncode in (0, 1), compared.stderr  # 1: a noisy machine made one of them slower
+    assert {case["barriers"] for case in json.loads(compared.stdout)["cases"]} == {1, 100}
+    accepted = in_the_copy("baseline", *runs, "--output", str(tmp_path))
+    assert accepted.returncode == 0, accepted.stdout + accepted.stderr
+    assert "t_barriers_ns" in (project / "systems" / "local" / "references.yaml").read_text()

@@ -214,9 +214,9 @@ def test_each_number_of_cores_has_sessions_of_its_own_and_calibrates_once(interl
     by_round = [[case.stem for case in found.to_measure if turn.has(case)] for turn in found.rounds]
     assert {stem for stems in by_round for stem in stems} == {case.stem for case in found.to_measure}
     begun = [turn for turn in found.rounds if found.begins(turn)]
-    assert [(turn.cores_per_rank, turn.repeat) for turn in begun] == [(1, 1), (4, 1)]
-    assert all(len({found.placements[turn.cores_per_rank].threads_per_rank}) == 1 for turn in found.rounds)
-    assert [found.placements[cores].threads_per_rank for cores in (1, 4)] == [1, 4]
+    assert [(turn.axes["cores_per_rank"], turn.repeat) for turn in begun] == [(1, 1), (4, 1)]
+    assert all(found.placement_of(turn).threads_per_rank == turn.axes["cores_per_rank"] for turn in found.rounds)
+    assert [one.threads_per_rank for one in found.placements] == [1, 4]
 
 
 def test_a_run_that_could_have_one_number_of_cores_only_goes_on_as_it_was() -> None:

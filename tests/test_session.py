@@ -16,7 +16,7 @@ from mpi_campaign.running import case_results
 from mpi_campaign.running.reframe_session import EVENT, Event, Outcome, outcomes, pattern
 
 CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_overlap", {"collective": "ibcast"})
-PLAN = Plan(Options(), "wire:2gbit", {0: Placement(1, 2, 1)}, (CASE,), {})
+PLAN = Plan(Options(), "wire:2gbit", (Placement(1, 2, 1),), (CASE,), {})
 WHOLE = '{"type": "header"}\n{"type": "footer", "complete": true}\n'
 
 

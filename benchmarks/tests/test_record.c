@@ -134,6 +134,7 @@ static void test_file(void) {
                                          .points = record_points(record),
                                          .wall_seconds = 1.5,
                                          .measured_seconds = 0.5,
+                                         .spent = &(struct record_spent){.calibration = 0.25},
                                          .clock_residual_ns = 10,
                                          .clock_refusal = "",
                                          .ranks = 2,
@@ -204,6 +205,7 @@ static void test_file(void) {
     CHECK(json_count(json_item(json_member(end, "helper_thread_cpu_ns"), 0)) == 1);
     CHECK(json_type_of(json_item(json_member(end, "tcp_bytes_sent"), 1)) == JSON_NULL);
     CHECK(json_count_value(json_member(end, "points"), &number) && number == 2);
+    CHECK(json_count(json_member(end, "spent_seconds")) == 6);
     json_destroy(header);
     json_destroy(point);
     json_destroy(bare);

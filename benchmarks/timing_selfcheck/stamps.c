@@ -12,11 +12,6 @@ void stamps_add(struct stamps *stamps, int64_t local) {
     stamps->values[stamps->count++] = local;
 }
 
-void stamps_clear(struct stamps *stamps) {
-    stamps->count = 0;
-    stamps->closed = 0;
-}
-
 void stamps_free(struct stamps *stamps) {
     free(stamps->values);
     *stamps = (struct stamps){0};

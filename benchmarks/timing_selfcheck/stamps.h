@@ -21,7 +21,6 @@ struct stamps {
 };
 
 void stamps_add(struct stamps *stamps, int64_t local);
-void stamps_clear(struct stamps *stamps);
 void stamps_free(struct stamps *stamps);
 
 /* After a synchronisation: those since the one before become global. */

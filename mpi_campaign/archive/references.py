@@ -11,7 +11,7 @@ import yaml
 
 from mpi_campaign import ROOT
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.planning.benchmarks.registry import PLACED
+from mpi_campaign.planning.benchmarks.placed import PLACED
 from mpi_campaign.planning.cases import Case
 
 FILE = "references.yaml"
@@ -28,7 +28,7 @@ def path_of(system: str) -> Path:
 
 def key(case: Case, grid: str, ranks: int, threads_per_rank: int) -> str:
     """The name of a case in a system's references: what it is, on which grid and how placed. Every repeat has it."""
-    placed = {name: choice.usual for name, choice in PLACED.items()}
+    placed = {name: one.choice.usual for name, one in PLACED.items()}
     usual = replace(case, repeat=1, parameters={**case.parameters, **placed})
     return f"{grid}.{ranks}x{threads_per_rank}.{usual.stem}"
 

@@ -19,6 +19,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS, NETWORKS
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Impossible, Request
 from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks import placed
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
 from mpi_campaign.planning.benchmarks.choice import Where
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, CHOICES, values_of, with_axis
@@ -27,7 +28,6 @@ from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains import builds, peers, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack import matrix
-from postprocess.families.axes import CORES_PER_RANK
 from postprocess.families.family import Value
 
 PROVIDERS: Mapping[str, str] = {
@@ -149,11 +149,6 @@ class Round:
     basic_repeat: int = 0
     axes: Mapping[str, Value] = field(default_factory=dict, hash=False)
 
-    @property
-    def cores_per_rank(self) -> int:
-        """As `Case` has it."""
-        return int(self.axes.get(CORES_PER_RANK.name, 0))
-
     def has(self, case: Case) -> bool:
         """Whether it is one of the cases to judge, or the `basic` that is measured for them."""
         wanted = case.configuration in self.configurations or (case == case.basic and not self.basic_repeat)
@@ -170,12 +165,12 @@ def session_of(case: Case) -> dict[str, Value]:
 class Plan:
     """What will run: cases to measure, and cases that are skipped with the reason.
 
-    placements: by the cores per rank, as `Case` has them; of a run that has one number of them, by 0.
+    placements: all that its cases have.
     """
 
     options: Options
     network: str
-    placements: Mapping[int, Placement]
+    placements: tuple[Placement, ...]
     cases: tuple[Case, ...]
     skipped: Mapping[str, str]  # reason by the case's stem
 
@@ -223,6 +218,11 @@ class Plan:
             for axes in sessions
             if any((axes, *side) in there for side in itertools.product(turn.environments, turn.configurations))
         ]
+
+    def placement_of(self, turn: Round) -> Placement:
+        """Where the ranks of a round are."""
+        wanted = {name: turn.axes[name] for name in placed.PLACED}
+        return next(one for one in self.placements if placed.values_of(one, self.placements) == wanted)
 
     def begins(self, turn: Round) -> bool:
         """Whether it is the first round with its axes, which calibrates the sizes of those that follow."""
@@ -472,12 +472,12 @@ def make_plan(
     options: Options,
     resolved: list[Toolchain],
     network: str,
-    *placed: Placement,
+    *placements: Placement,
     built: bool = True,
 ) -> Plan:
     """All cases that were asked for; what the registry knows to be impossible is skipped with its reason.
 
-    placed: ranks on cores, once for each number of cores per rank that was asked for.
+    placements: ranks on cores, once for each number of cores per rank that was asked for.
     Which collectives a library lacks is known from when the benchmarks have been built with it.  built: everything that
     Spack builds is there; else another benchmark that it will build is not missed yet.
     Raises CampaignError where nothing is left to run.
@@ -490,12 +490,11 @@ def make_plan(
         )
     cases = []
     skipped = {}
-    placements = {one.threads_per_rank if len(placed) > 1 else 0: one for one in placed}
-    for (cores, placement), toolchain, (name, benchmark) in itertools.product(
-        placements.items(), resolved, benchmarks_of(options).items()
+    for placement, toolchain, (name, benchmark) in itertools.product(
+        placements, resolved, benchmarks_of(options).items()
     ):
         for configuration, cell in _cells(options, benchmark):
-            parameters = {**cell, CORES_PER_RANK.name: cores}
+            parameters = {**cell, **placed.values_of(placement, placements)}
             question = Question(toolchain, parameters, options.peer_prefixes, built)
             reason = _impossible(options, question, benchmark, configuration, network, placement)
             for repeat in range(1, options.repeat + 1):

@@ -212,7 +212,7 @@ class Campaign:
         turn = turn or plan.rounds[0]
         variables = {
             "ranks": str(plan.options.ranks),
-            "threads_per_rank": str(plan.placements[turn.cores_per_rank].threads_per_rank),
+            "threads_per_rank": str(plan.placement_of(turn).threads_per_rank),
             "budget_seconds": f"{plan.case_budget_seconds:.1f}",
             "time_limit": f"{plan.case_limit_seconds:.0f}s",
             "metadata_file": str(folder.session / "metadata.json"),
@@ -353,7 +353,7 @@ class Campaign:
         Raises CampaignError where nothing is left of it; then it was no run, and leaves nothing.
         """
         try:
-            found = make_plan(self.options, resolved, plan.network, *plan.placements.values())
+            found = make_plan(self.options, resolved, plan.network, *plan.placements)
         except CampaignError:
             if not self.resume:
                 for gone in (folder.partial, folder.session):

@@ -75,9 +75,8 @@ PARAMETERS: Mapping[str, tuple[Axis, ...]] = {
     "mpi_impact": (COMPUTATION,),
     "peers": (COLLECTIVE, CACHE),
 }
-"""By family, what its cases can be asked to differ in, in the order of words and of file names."""
-PLACED = (CORES_PER_RANK,)
-"""How ranks are placed: every case has them, behind its own."""
+"""By family, what its cases can be asked to differ in, in the order of words and of file names; a family without such
+axes is not named."""
 PLACEMENT = (SYSTEM, PROVIDER, RANKS, NODES, THREADS, GIVEN_UP)
 """What is only told where what is beside each other differs in it."""
 ASKED_FOR = tuple(dict.fromkeys(one for own in PARAMETERS.values() for one in own))
@@ -89,7 +88,7 @@ UNUSUAL = tuple(dict.fromkeys((NAMED_CORES, CACHE, COMPUTATION, TEST_INTERVAL, *
 
 def of_records(family: str) -> tuple[Axis, ...]:
     """What cases of a family can be asked to differ in and all points of a record have in common."""
-    return tuple(one for one in PARAMETERS[family] if one != COLLECTIVE)
+    return tuple(one for one in PARAMETERS.get(family, ()) if one != COLLECTIVE)
 
 
 def asked(parameters: Mapping[str, Sequence[Value]], axes: Iterable[Axis]) -> dict[str, Any]:
@@ -101,7 +100,7 @@ def with_parameters(family: str, *axes: Axis) -> tuple[Axis, ...]:
     """The axes of a family in the order of its columns: those that are named, and behind those of cases what else its
     cases can be asked to differ in."""
     cases = [one for one in axes if one.of == "case"]
-    return tuple(dict.fromkeys((*cases, *PARAMETERS[family], *axes)))
+    return tuple(dict.fromkeys((*cases, *PARAMETERS.get(family, ()), *axes)))
 
 
 def unusual_words(case: Mapping[Any, Any], axes: Iterable[Axis] = UNUSUAL) -> str:

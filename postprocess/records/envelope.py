@@ -23,7 +23,7 @@ from postprocess.records.header import (
     Thread,
     Timer,
 )
-from postprocess.records.record import Clock, Footer, Point, Spread
+from postprocess.records.record import SPENT, Clock, Footer, Point, Spread
 
 SCHEMA = "mpi-campaign.record"
 VERSION = 4
@@ -245,7 +245,15 @@ def read_footer(line: Fields, _header: Header, points: int) -> Footer:
         tcp_bytes_sent=line.counts_or_none("tcp_bytes_sent") or None,
         own=line.mapping("own"),
         where=line.where,
+        spent_seconds=_spent(line),
     )
+
+
+def _spent(line: Fields) -> Mapping[str, float] | None:
+    if line.value.get("spent_seconds", 0) is None:
+        return None
+    spent = line.inside("spent_seconds")
+    return {name: spent.number(name) for name in SPENT}
 
 
 def check_points(line: Fields, points: int) -> None:

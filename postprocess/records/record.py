@@ -81,6 +81,17 @@ class Point:
     where: str = field(repr=False, compare=False)
 
 
+SPENT: Mapping[str, str] = {
+    "calibration": "calibration",
+    "between": "between repetitions (messages filled in and checked, starts agreed on)",
+    "warm_up": "warm-up",
+    "thrown_away": "repetitions that were thrown away",
+    "clock": "clocks",
+    "start_up": "start",
+}
+"""Where the wall time of a launch went beside repetitions that count, for people; what is left is its end."""
+
+
 @dataclass(frozen=True)
 class Footer:
     """The last line: ``mpi_thread_cpu_ns`` is [rank][thread] CPU time of the threads that MPI started, nanoseconds;
@@ -88,7 +99,8 @@ class Footer:
 
     ``helper_thread_cpu_ns`` is that of the application's progress threads; before version 3 there were none.
     ``tcp_bytes_sent`` is what each rank's TCP connections carried. ``clock_refusal`` says why there is no clock any
-    more. None is what is not known, by version 1 for example, or by another's program.
+    more. ``spent_seconds`` is where the wall time went beside repetitions that count, by the names of `SPENT`. None is
+    what is not known, by version 1 for example, or by another's program.
     """
 
     complete: bool
@@ -104,6 +116,7 @@ class Footer:
     tcp_bytes_sent: tuple[int | None, ...] | None
     own: Json
     where: str = field(repr=False, compare=False)
+    spent_seconds: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)

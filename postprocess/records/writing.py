@@ -131,6 +131,7 @@ def footer_line(footer: Footer, points: int) -> Json:
         "points": points,
         "wall_seconds": footer.wall_seconds,
         "measured_seconds": footer.measured_seconds,
+        "spent_seconds": None if footer.spent_seconds is None else dict(footer.spent_seconds),
         "clock_residual_ns": footer.clock_residual_ns,
         "clock_synchronisations": footer.clock_synchronisations,
         "clock_synchronisation_seconds": footer.clock_synchronisation_seconds,

@@ -238,6 +238,7 @@ def footer(points: int, ranks: int = 2, threads: int = 0, **changes: Any) -> dic
         "points": points,
         "wall_seconds": 12.5,
         "measured_seconds": 9.1,
+        "spent_seconds": None,
         "clock_residual_ns": 55.0,
         "clock_synchronisations": 2 * points + 1,
         "clock_synchronisation_seconds": 0.05,
@@ -288,6 +289,8 @@ def version_3(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         elif line["type"] == "point":
             samples = {"start_imbalance_ns": [], **line.pop("series"), **line.pop("spreads")}
             line |= {**line.pop("parameters"), **own, "samples": samples, "warmup_samples": line.pop("warmup")}
+        else:
+            line.pop("spent_seconds")
         old.append(line)
     return old
 

@@ -93,7 +93,7 @@ def synthetic(
 def footer(points: int, complete: bool = True, reason: str = "") -> dict[str, Any]:
     return {
         "type": "footer", "complete": complete, "reason": reason, "points": points, "wall_seconds": 9.0,
-        "measured_seconds": None, "clock_residual_ns": None, "clock_synchronisations": None,
+        "measured_seconds": None, "spent_seconds": None, "clock_residual_ns": None, "clock_synchronisations": None,
         "clock_synchronisation_seconds": None, "clock_refusal": "", "mpi_thread_cpu_ns": [],
         "helper_thread_cpu_ns": [], "tcp_bytes_sent": [], "own": {},
     }  # fmt: skip

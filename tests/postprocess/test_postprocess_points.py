@@ -790,6 +790,21 @@ def test_the_share_of_the_time_that_counts_is_of_all_whole_records(tmp_path: Pat
     assert measured_share([load_overlap(cut)]) == measured_share_text([load_overlap(cut)]) == ""
 
 
+def test_where_the_rest_of_the_time_went_is_told_by_its_parts_the_largest_first(tmp_path: Path) -> None:
+    spent = {"start_up": 1, "calibration": 2.5, "warm_up": 0.5, "thrown_away": 0.0, "clock": 0.25, "between": 1.5}
+    paths = []
+    for number, factor in enumerate((1, 3)):
+        lines = sweep(grid=(16,))
+        seconds = {name: factor * value for name, value in spent.items()}
+        lines[-1] |= {"wall_seconds": factor * 10, "measured_seconds": factor * 4, "spent_seconds": seconds}
+        paths.append(synthetic.write(tmp_path / f"{number}.jsonl", lines))
+    assert measured_share_text(list(map(load_overlap, paths))) == (
+        "40.0 % of 40 s were spent in repetitions that count; the rest in calibration 25.0 %, between repetitions "
+        "(messages filled in and checked, starts agreed on) 15.0 %, start 10.0 %, warm-up 5.0 %, clocks 2.5 %, "
+        "repetitions that were thrown away 0.0 %"
+    )
+
+
 def test_hostile_names_cannot_reach_the_terminal(tmp_path: Path) -> None:
     points = table(tmp_path, sweep(toolchain="evil\x1b[2J\u202e\n@1"))
     for text, lines in ((summary_table(points), 2), (points_table_text(points), 10), (diagnosis_text(points), 3)):

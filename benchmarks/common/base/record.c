@@ -401,6 +401,21 @@ static void put_cpu_times(json_line *line, const char *name, const int64_t *cons
     json_close_array(line);
 }
 
+static void put_spent(json_line *line, const struct record_spent *spent) {
+    if (spent == NULL) {
+        json_put_null(line, "spent_seconds");
+        return;
+    }
+    json_open_object(line, "spent_seconds");
+    json_put_real(line, "start_up", spent->start_up);
+    json_put_real(line, "calibration", spent->calibration);
+    json_put_real(line, "warm_up", spent->warm_up);
+    json_put_real(line, "thrown_away", spent->thrown_away);
+    json_put_real(line, "clock", spent->clock);
+    json_put_real(line, "between", spent->between);
+    json_close_object(line);
+}
+
 bool record_write_footer(record_file *record, const struct record_footer *footer) {
     json_line *line = begin_line(record);
     json_open_object(line, NULL);
@@ -410,6 +425,7 @@ bool record_write_footer(record_file *record, const struct record_footer *footer
     json_put_integer(line, "points", footer->points);
     json_put_real(line, "wall_seconds", footer->wall_seconds);
     json_put_real(line, "measured_seconds", footer->measured_seconds);
+    put_spent(line, footer->spent);
     json_put_real(line, "clock_residual_ns", footer->clock_residual_ns);
     put_count(line, "clock_synchronisations", footer->clock_synchronisations);
     json_put_real(line, "clock_synchronisation_seconds", footer->clock_synchronisation_seconds);

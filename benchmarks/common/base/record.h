@@ -153,12 +153,24 @@ struct record_point {
 
 /* ---- the footer ---- */
 
+/* Where the wall time of a run went beside the repetitions that count, seconds; what is left is the end of the run. */
+struct record_spent {
+    double start_up;    /* until the header was written */
+    double calibration; /* whatever precedes the first point */
+    double warm_up;
+    double thrown_away;
+    double clock; /* synchronising it, from the first point on */
+    double
+        between; /* between repetitions: what is to be sent is filled in, what came is checked, a start is agreed on */
+};
+
 struct record_footer {
     bool complete;
     const char *reason;
     int64_t points;
     double wall_seconds;
     double measured_seconds;
+    const struct record_spent *spent; /* NULL: nobody counted */
     double clock_residual_ns;
     int64_t clock_synchronisations;
     double clock_synchronisation_seconds;

@@ -84,6 +84,7 @@ bool program_write_footer(struct program *program, const struct program_footer *
                                              .points = points,
                                              .wall_seconds = wall_seconds,
                                              .measured_seconds = own->measured_seconds,
+                                             .spent = own->spent,
                                              .clock_residual_ns = clock.method != CLOCK_NONE ? clock.residual_ns : NAN,
                                              .clock_synchronisations =
                                                  clockless ? RECORD_UNKNOWN : clock.synchronisations,

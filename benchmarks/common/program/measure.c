@@ -62,7 +62,8 @@ int program_refuse(struct program *program, const struct program_header *header,
 }
 
 /* Collective: the footer, and what there is to say on stderr. ended: why the run is not complete, on rank 0. */
-static int end_run(struct program *program, const struct sampler_result *result, const char *ended, int code) {
+static int end_run(struct program *program, const struct sampler_result *result, const struct record_spent *spent,
+                   const char *ended, int code) {
     bool written = true;
     const bool complete = program_agree(ended[0] == '\0');
     if (result->end != SAMPLER_RECORD_ERROR) {
@@ -70,7 +71,8 @@ static int end_run(struct program *program, const struct sampler_result *result,
             table_print_end(result->measured_seconds, (double)(timer_now_ns() - program->began) / 1e9);
         }
         written = program_write_footer(
-            program, &(struct program_footer){.reason = ended, .measured_seconds = result->measured_seconds});
+            program,
+            &(struct program_footer){.reason = ended, .measured_seconds = result->measured_seconds, .spent = spent});
     }
     if (program->rank == 0 && !complete) {
         fail_report("%s", ended);
@@ -88,7 +90,9 @@ static int measure(struct program *program, const struct program_measurement *m)
     struct sampler_result result = {.end = SAMPLER_COMPLETE, .reason = ""};
     char reason[PROGRAM_MOST_REASON] = "";
     char unsaved[PROGRAM_MOST_REASON] = "";
+    const int64_t began = timer_now_ns();
     const bool begun = kind->begin == NULL || kind->begin(program, m->context, s, reason, sizeof reason);
+    const double calibration_seconds = (double)(timer_now_ns() - began) / 1e9;
     if (begun) {
         result = sampler_measure(s);
         snprintf(reason, sizeof reason, "%s", result.reason);
@@ -97,7 +101,15 @@ static int measure(struct program *program, const struct program_measurement *m)
     const char *ended = begun && !saved && reason[0] == '\0' ? unsaved : reason;
     const bool good = begun && saved && result.end == SAMPLER_COMPLETE;
     const int code = good ? PROGRAM_GOOD : result.end == SAMPLER_NOTHING_MEASURED ? PROGRAM_WRONG_USE : PROGRAM_FAILED;
-    const int exit_code = end_run(program, &result, ended, code);
+    const struct record_spent spent = {.start_up = (double)(began - program->began) / 1e9,
+                                       .calibration = calibration_seconds,
+                                       .warm_up = result.warmup_seconds,
+                                       .thrown_away = result.thrown_away_seconds,
+                                       .clock = result.clock_seconds,
+                                       .between = result.wall_seconds - result.measured_seconds -
+                                                  result.warmup_seconds - result.thrown_away_seconds -
+                                                  result.clock_seconds};
+    const int exit_code = end_run(program, &result, &spent, ended, code);
     sampler_destroy(s);
     return exit_code;
 }
@@ -129,7 +141,7 @@ int program_measure(struct program *program, const struct program_measurement *m
     char absent[PROGRAM_MOST_REASON];
     program_verify(program, absent, sizeof absent);
     if (absent[0] != '\0') {
-        return end_run(program, &(struct sampler_result){.end = SAMPLER_COMPLETE}, absent, PROGRAM_FAILED);
+        return end_run(program, &(struct sampler_result){.end = SAMPLER_COMPLETE}, NULL, absent, PROGRAM_FAILED);
     }
     return measure(program, m);
 }

@@ -198,9 +198,10 @@ void program_cpu_free(struct program_cpu *cpu);
 
 /* What is the benchmark's own in a footer. */
 struct program_footer {
-    const char *reason;            /* why the record is not complete; "": it is */
-    double measured_seconds;       /* NAN: nobody counted */
-    const struct program_cpu *cpu; /* NULL: what there has been so far */
+    const char *reason;               /* why the record is not complete; "": it is */
+    double measured_seconds;          /* NAN: nobody counted */
+    const struct record_spent *spent; /* NULL: nobody counted */
+    const struct program_cpu *cpu;    /* NULL: what there has been so far */
     const char *own;
 };
 

@@ -127,6 +127,16 @@ static bool close_segment(sampler *s) {
     return has_clock(s) == had || !samples_need_clock(s->samples);
 }
 
+/* What a repetition took, in all series that stop a point together. */
+static double repetition_seconds(const sampler *s, const struct repetition_outcome *outcome) {
+    const struct repetition_kind *repeated = &s->kind->samples.repeated;
+    double sum_ns = 0;
+    for (size_t i = 0; i < repeated->series_count; i++) {
+        sum_ns += repeated->series[i].stops ? (double)outcome->times[i] : 0;
+    }
+    return sum_ns / 1e9;
+}
+
 /* Collective. Repeats until rank 0 says stop. */
 static enum decision repeat(sampler *s, struct sampler_point *p) {
     for (;;) {
@@ -146,6 +156,8 @@ static enum decision repeat(sampler *s, struct sampler_point *p) {
         s->late += outcome.late_starts;
         if (!outcome.late) {
             samples_add(s->samples, s->context, &r, outcome.times, timer_now_ns() - p->first_ns);
+        } else {
+            s->result.thrown_away_seconds += repetition_seconds(s, &outcome);
         }
         int decision = GO_ON;
         if (s->session.rank == 0) {
@@ -207,6 +219,7 @@ static void begin_starts(sampler *s, struct sampler_point *p) {
 /* Collective: throws away what a point has. */
 static void begin_again(sampler *s, struct sampler_point *p) {
     p->discarded += (int64_t)samples_count(s->samples);
+    s->result.thrown_away_seconds += samples_warmup_seconds(s->samples) + samples_seconds(s->samples);
     begin(s, p);
     begin_starts(s, p);
     p->first_ns = timer_now_ns();
@@ -267,12 +280,21 @@ static char *own_text(const sampler *s, const struct sampler_point *p) {
     return json_line_take(line);
 }
 
+/* A value of an axis as a member of an object; name NULL: of an array. */
+static void put_value(json_line *line, const char *name, const struct sampler_axis *axis, size_t number) {
+    if (axis->texts != NULL) {
+        json_put_string(line, name, axis->texts[number]);
+    } else {
+        json_put_integer(line, name, axis->numbers[number]);
+    }
+}
+
 static char *parameters_text(const sampler *s, const struct sampler_point *p) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
     for (size_t i = 0; s->kind->parameters == NULL && i < s->plan->axis_count; i++) {
         if (!s->plan->axes[i].constant) {
-            sampler_put_value(line, s->plan->axes[i].name, &s->plan->axes[i], p->at[i]);
+            put_value(line, s->plan->axes[i].name, &s->plan->axes[i], p->at[i]);
         }
     }
     if (s->kind->parameters != NULL) {
@@ -311,6 +333,7 @@ static bool write_point(sampler *s, struct sampler_point *p, enum decision decis
                                   .own = own};
     samples_describe(s->samples, s->plan->every_rank || s->session.ranks <= MOST_RANKS_WITH_SAMPLES, &record);
     s->result.measured_seconds += samples_seconds(s->samples);
+    s->result.warmup_seconds += samples_warmup_seconds(s->samples);
     phase_total(&(struct phase_totals){.measured_ns = (int64_t)(s->result.measured_seconds * 1e9),
                                        .synchronisations = quality.synchronisations,
                                        .synchronisation_ns = (int64_t)(quality.seconds * 1e9)});
@@ -478,7 +501,8 @@ static bool next_point(const sampler *s, struct sampler_point *next, const struc
     return find_point(s->kind, s->context, s->plan, next->at, last == NULL);
 }
 
-struct sampler_result sampler_measure(sampler *s) {
+/* Collective. false: the run ended early. */
+static bool measure_points(sampler *s) {
     const struct budget *budget = &s->plan->budget;
     const bool found = s->kind->next_point != NULL;
     double weight_left = found ? 0 : all_points(s->kind, s->context, s->plan).weight;
@@ -504,23 +528,25 @@ struct sampler_result sampler_measure(sampler *s) {
         }
         weight_left -= weight;
         if (!measure_point(s, p)) {
-            return s->result;
+            return false;
         }
         last = p;
     }
-    check_measured(s);
+    return true;
+}
+
+struct sampler_result sampler_measure(sampler *s) {
+    const int64_t began = timer_now_ns();
+    const double clock_seconds = clock_quality_of(s->session.clock).seconds;
+    if (measure_points(s)) {
+        check_measured(s);
+    }
+    s->result.clock_seconds = clock_quality_of(s->session.clock).seconds - clock_seconds;
+    s->result.wall_seconds = (double)(timer_now_ns() - began) / 1e9;
     return s->result;
 }
 
 /* ---- the plan ---- */
-
-void sampler_put_value(json_line *line, const char *name, const struct sampler_axis *axis, size_t number) {
-    if (axis->texts != NULL) {
-        json_put_string(line, name, axis->texts[number]);
-    } else {
-        json_put_integer(line, name, axis->numbers[number]);
-    }
-}
 
 char *sampler_plan_parameters(const struct sampler_plan *plan) {
     json_line *line = json_line_create();
@@ -528,7 +554,7 @@ char *sampler_plan_parameters(const struct sampler_plan *plan) {
     for (size_t i = 0; i < plan->axis_count; i++) {
         json_open_array(line, plan->axes[i].name);
         for (size_t j = 0; j < plan->axes[i].count; j++) {
-            sampler_put_value(line, NULL, &plan->axes[i], j);
+            put_value(line, NULL, &plan->axes[i], j);
         }
         json_close_array(line);
     }

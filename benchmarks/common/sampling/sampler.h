@@ -163,7 +163,12 @@ enum sampler_end {
 struct sampler_result {
     enum sampler_end end;
     int64_t points;          /* written */
-    double measured_seconds; /* in valid repetitions, on rank 0 */
+    double measured_seconds; /* in valid repetitions, on rank 0; so are these: */
+    double warmup_seconds;   /* in warm-ups */
+    double
+        thrown_away_seconds; /* in repetitions that a rank began late, and in those of points that were begun again */
+    double clock_seconds;    /* synchronising the clock */
+    double wall_seconds;     /* of sampler_measure */
     const char *reason;      /* one line, of rank 0; empty when complete. Owned by the sampler */
 };
 
@@ -186,8 +191,5 @@ int64_t sampler_count_points(const struct sampler_kind *kind, void *context, con
 
 /* The plan's parameters for the header: a JSON object. Free with free(). */
 char *sampler_plan_parameters(const struct sampler_plan *plan);
-
-/* An axis's value as a member of an object; name NULL: of an array. */
-void sampler_put_value(json_line *line, const char *name, const struct sampler_axis *axis, size_t number);
 
 #endif

@@ -462,12 +462,21 @@ void samples_describe(samples *s, bool every_rank, struct record_point *record) 
     }
 }
 
-double samples_seconds(const samples *s) {
+/* In the repetitions from one to before another. */
+static double seconds_between(const samples *s, size_t first, size_t end) {
     double sum_ns = 0;
-    for (size_t i = warmup_of(s); i < s->count; i++) {
+    for (size_t i = first; i < end; i++) {
         for (size_t j = 0; j < series_count(s); j++) {
             sum_ns += series_of(s, j)->stops ? (double)s->times[j][i] : 0;
         }
     }
     return sum_ns / 1e9;
+}
+
+double samples_seconds(const samples *s) {
+    return seconds_between(s, warmup_of(s), s->count);
+}
+
+double samples_warmup_seconds(const samples *s) {
+    return seconds_between(s, 0, warmup_of(s));
 }

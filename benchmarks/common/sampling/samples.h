@@ -98,7 +98,8 @@ void samples_describe(samples *s, bool every_rank, struct record_point *record);
 /* Rank 0, after samples_gather: a term's median of each rank, of them the largest. */
 int64_t samples_largest_median(const samples *s, int term);
 
-/* Seconds that were spent in what counts. */
+/* Seconds that were spent in what counts, in all series that stop a point together; and in the warm-up before it. */
 double samples_seconds(const samples *s);
+double samples_warmup_seconds(const samples *s);
 
 #endif

@@ -50,4 +50,4 @@ OWN: Mapping[str, Choice] = {one.name: one for one in _ENTRIES}
 
 def of_family(family: str) -> tuple[Choice, ...]:
     """The axes of a family's cases."""
-    return tuple(OWN.get(axis.name) or Choice(axis) for axis in axes.PARAMETERS[family])
+    return tuple(OWN.get(axis.name) or Choice(axis) for axis in axes.PARAMETERS.get(family, ()))

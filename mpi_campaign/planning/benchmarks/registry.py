@@ -8,7 +8,7 @@ from mpi_campaign.planning.benchmarks.choice import Choice
 from mpi_campaign.planning.benchmarks.mpi_impact import MPI_IMPACT
 from mpi_campaign.planning.benchmarks.nbc_overlap import NBC_OVERLAP
 from mpi_campaign.planning.benchmarks.peers import PEERS
-from postprocess.families.axes import PLACED as PLACED_AXES
+from mpi_campaign.planning.benchmarks.placed import PLACED
 from postprocess.families.family import Axis, Value
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -22,13 +22,12 @@ USUAL_BENCHMARK = "nbc_overlap"
 CHOICES: Mapping[str, Choice] = {choice.name: choice for one in BENCHMARKS.values() for choice in one.choices}
 """Every axis that can be asked for."""
 
-PLACED: Mapping[str, Choice] = {axis.name: Choice(axis) for axis in PLACED_AXES}
-"""The axes whose values come from how the ranks are placed."""
+_ALL: Mapping[str, Choice] = {**CHOICES, **{name: one.choice for name, one in PLACED.items()}}
 
-AXES: Mapping[str, Axis] = {name: choice.axis for name, choice in {**CHOICES, **PLACED}.items()}
+AXES: Mapping[str, Axis] = {name: choice.axis for name, choice in _ALL.items()}
 """Every axis of a case, in the order of words and of file names."""
 
-BY_SESSION: Mapping[str, Choice] = {name: choice for name, choice in {**CHOICES, **PLACED}.items() if choice.by_session}
+BY_SESSION: Mapping[str, Choice] = {name: choice for name, choice in _ALL.items() if choice.by_session}
 """Those of which a ReFrame session has one value."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -21,6 +21,7 @@ from postprocess.families.nbc_overlap.break_even import (
 from postprocess.families.nbc_overlap.diagnosis import UNRELIABLE, Diagnosis, MapDiagnosis, is_reference
 from postprocess.families.nbc_overlap.record import OverlapRecord
 from postprocess.families.nbc_overlap.summary import summarise
+from postprocess.records.record import SPENT
 
 
 def summary_table(points: pd.DataFrame) -> str:
@@ -117,10 +118,22 @@ def measured_share(records: Iterable[OverlapRecord]) -> str:
 
 
 def measured_share_text(records: Iterable[OverlapRecord]) -> str:
-    """`measured_share` as a line for the terminal."""
-    share = measured_share(records)
-    rest = "calibration, warm-up, starts, checks of the data, and what was thrown away"
-    return f"{share} were spent in repetitions that count; the rest in {rest}" if share else ""
+    """`measured_share` as a line for the terminal, and where the rest of the time went."""
+    known = list(records)
+    share = measured_share(known)
+    return f"{share} were spent in repetitions that count; the rest in {_rest(known)}" if share else ""
+
+
+def _rest(records: Sequence[OverlapRecord]) -> str:
+    """Where the wall time went that is in no repetition that counts, the largest parts first; of records that are older
+    than its parts, in words alone."""
+    footers = [record.footer for record in records if record.footer is not None]
+    if not all(footer.spent_seconds for footer in footers):
+        return "calibration, warm-up, starts, checks of the data, and what was thrown away"
+    wall = sum(footer.wall_seconds for footer in footers)
+    shares = {name: sum((footer.spent_seconds or {})[name] for footer in footers) / wall for name in SPENT}
+    told = sorted(shares, key=lambda name: -shares[name])
+    return ", ".join(f"{SPENT[name]} {100 * shares[name]:.1f} %" for name in told)
 
 
 def break_even_text(points: pd.DataFrame) -> str:

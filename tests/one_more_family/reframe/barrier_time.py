@@ -1,0 +1,20 @@
+"""How long barriers take: one test per configuration."""
+
+from typing import Any
+
+import reframe as rfm
+from case_axes import own_parameters
+from measured import MeasuredTest
+
+Parameters: Any = own_parameters("barrier_time")
+
+
+@rfm.simple_test
+class barrier_time(MeasuredTest, Parameters):
+    descr = "barriers"
+    valid_systems = ["+mpi"]
+    valid_prog_environs = ["+mpi"]
+    benchmark = "barrier_time"
+
+    def benchmark_options(self) -> list[str]:
+        return ["--barriers", "1,100", "--budget-seconds", str(self.budget_seconds)]
