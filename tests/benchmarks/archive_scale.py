@@ -221,7 +221,7 @@ def _medians(table: pd.DataFrame, names: str) -> pd.DataFrame:
 def points_of(folder: Path) -> Iterator[tuple[Any, Integers]]:
     """Of every point what the archive has, and its times: (repetitions, TIMES). To ReFrame a repetition is a run."""
     points = pq.read_table(folder / "points.parquet").to_pandas()
-    samples = pq.read_table(folder / "samples.parquet", columns=TIMES).to_pandas().to_numpy()
+    samples = pq.read_table(folder / "samples.parquet", columns=list(TIMES)).to_pandas().to_numpy()
     yield from zip(points.itertuples(), samples.reshape(len(points), REPETITIONS, len(TIMES)), strict=True)
 
 
