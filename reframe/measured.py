@@ -329,7 +329,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             str(self.computing_threads),
             "--metadata",
             "metadata.json",
-            *recording.environment(self.current_environ.extras["family"]),
+            *recording.environment(self.current_environ.extras["family"], site.let_into(self.current_partition)),
             *recording.controls(self.current_environ.extras["family"]),
             *self.launch.program,
         ]

@@ -553,6 +553,7 @@ def test_records_of_a_library_that_is_not_known_keep_the_variables_of_all_of_the
     names = ["OMPI_MCA_btl", "MPIR_CVAR_NOLOCAL", "I_MPI_FABRICS", "MV2_USE_SHARED_MEM", "PIOM_DEDICATED", "UCX_TLS"]
     assert kept(recording.environment("mympi"), names) == set(names)
     assert kept(recording.environment("openmpi"), names) == {"OMPI_MCA_btl", "UCX_TLS"}
+    assert kept(recording.environment("openmpi", ["SITE_NOTE"]), {"SITE_NOTE": "1"}) == {"SITE_NOTE"}
     own = ["OMPI_MCA_orte_hnp_uri", "PMIX_MCA_mca_base_component_path", "I_MPI_HYDRA_IFACE", "HOME"]
     assert kept(recording.environment("mympi"), own) == set()
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mpi_campaign import ROOT, STATE, files
+from mpi_campaign.children import environ
 from mpi_campaign.doctor import disturbances, selfcheck
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.launching import nodes
@@ -143,7 +144,7 @@ class Launches:
         return [
             *("--toolchain", self.toolchain.toolchain, "--provider", self.toolchain.provider, "--network", network),
             *("--threads", str(self.placement.threads_per_rank), "--record", str(record), "--quiet"),
-            *recording.environment(self.toolchain.family),
+            *recording.environment(self.toolchain.family, environ.let_in()),
         ]
 
     def _mpiexec(self, settings: Settings) -> list[str]:

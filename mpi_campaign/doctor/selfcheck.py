@@ -152,7 +152,7 @@ class _Launch:
             *("--toolchain", self.toolchain.toolchain),
             *("--provider", self.toolchain.provider),
             *("--network", NETWORK),
-            *recording.environment(self.toolchain.family),
+            *recording.environment(self.toolchain.family, environ.let_in()),
             *("--threads", str(self.placement.threads_per_rank)),
             *("--record", str(record)),
             *("--repetitions", str(REPETITIONS)),
