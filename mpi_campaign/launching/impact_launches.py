@@ -245,21 +245,7 @@ def _with_launches(header: Mapping[str, Any], launches: Sequence[str]) -> dict[s
 
 def _footer(reason: str, wall_seconds: float) -> Footer:
     """Of all launches: what a launch's own footer says beside its wall time is in its points."""
-    return Footer(
-        complete=not reason,
-        reason=reason,
-        wall_seconds=wall_seconds,
-        measured_seconds=None,
-        clock_residual_ns=None,
-        clock_synchronisations=None,
-        clock_synchronisation_seconds=None,
-        clock_refusal="",
-        mpi_thread_cpu_ns=(),
-        helper_thread_cpu_ns=(),
-        tcp_bytes_sent=None,
-        own={},
-        where="",
-    )
+    return Footer(complete=not reason, reason=reason, wall_seconds=wall_seconds)
 
 
 def measure(programs: Programs, merged: Merged, asked: argparse.Namespace, words: Sequence[str]) -> None:

@@ -1,29 +1,31 @@
 """The lines of a record, version 4: header, points, footer, the same for every family of benchmarks.
 
-The format is `results/schema/header-v4.schema.json`, `point-v4` and `footer-v4`. Its parts that older schemas have too
-are read by functions that their adapters use.
+The format is `results/schema/header-v4.schema.json`, `point-v4` and `footer-v4`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 
 from postprocess.drawing.text import clean
 from postprocess.records.fields import Fields, Nanoseconds, fail, is_number
 from postprocess.records.format import SCHEMA_FOLDER, Format, PointReader
-from postprocess.records.header import (
-    NO_PROGRESS_KNOWN,
-    Header,
-    HeaderClock,
-    Parameter,
-    Placement,
-    Plan,
-    Progress,
-    Thread,
-    Timer,
+from postprocess.records.header import NO_PROGRESS_KNOWN, Header, Parameter, Plan
+from postprocess.records.parts import (
+    check_placements,
+    check_points,
+    clock_of,
+    footer_of,
+    header_clock_of,
+    header_of,
+    placement_of,
+    progress_of,
+    spread_of,
+    timer_of,
 )
-from postprocess.records.record import SPENT, Clock, Footer, Point, Spread
+from postprocess.records.record import SPENT, Footer, Point
 
 SCHEMA = "mpi-campaign.record"
 VERSION = 4
@@ -45,23 +47,12 @@ def _known(line: Fields, key: str) -> bool:
 
 def read_header(line: Fields) -> Header:
     """The first line."""
-    header = Header(
-        schema=line.text("schema"),
-        schema_version=line.count("schema_version"),
-        family=_family(line),
-        method=line.positive("method"),
-        benchmark=line.text("benchmark"),
-        toolchain=line.text("toolchain"),
-        provider=line.text("provider"),
-        configuration=line.text("configuration"),
-        network=line.text("network"),
+    header = replace(
+        header_of(line, _family(line), line.positive("method")),
         command_line=line.texts("command_line"),
-        started_utc=line.text("started_utc"),
         mpi_library_version=line.text("mpi_library_version"),
-        mpi_standard=line.text("mpi_standard"),
         thread_level_required=_text_or_empty(line, "thread_level_required"),
         thread_level_provided=_text_or_empty(line, "thread_level_provided"),
-        ranks=line.positive("ranks"),
         nodes=_count_or_0(line, "nodes"),
         threads_per_rank=line.positive("threads_per_rank") if _known(line, "threads_per_rank") else 0,
         physical_cores=_count_or_0(line, "physical_cores"),
@@ -73,16 +64,14 @@ def read_header(line: Fields) -> Header:
         start_method=_text_or_empty(line, "start_method"),
         seed=_count_or_none(line, "seed"),
         build=line.mapping("build") if _known(line, "build") else {},
-        environment=line.strings("environment"),
         mpi_variables=line.strings("mpi_variables") if _known(line, "mpi_variables") else None,
         clock=header_clock_of(line.inside("clock")) if _known(line, "clock") else None,
         plan=_plan(line.inside("plan")),
         own=line.mapping("own"),
         metadata=line.mapping("metadata"),
-        where=line.where,
     )
-    if header.placement and len(header.placement) != header.ranks:
-        fail(line.where, f"{header.ranks} ranks, but {len(header.placement)} placements")
+    if header.placement:
+        check_placements(header)
     return header
 
 
@@ -117,64 +106,6 @@ def _parameters(asked: Fields, name: str) -> list[Parameter]:
     if not all(isinstance(value, str) or is_number(value) for value in values):
         fail(asked.where, f"{asked.name}{name} is not a list of numbers and strings")
     return values
-
-
-def progress_of(line: Fields) -> Progress:
-    """What the configuration asks for."""
-    return Progress(line.text("source"), line.text("pinned_by"), line.count("given_up_cores"))
-
-
-def placement_of(rank: Fields, *, helpers: bool = True) -> Placement:
-    """One element of a header's placement. helpers: whether the schema knows helper threads and dedicated cores."""
-    return Placement(
-        rank=rank.count("rank"),
-        host=rank.text("host"),
-        node=rank.count("node"),
-        cpuset=rank.text("cpuset"),
-        physical_cores=rank.count("physical_cores"),
-        compute_cpusets=rank.texts("compute_cpusets"),
-        mpi_threads=_threads(rank, "mpi_threads"),
-        helper_threads=_threads(rank, "helper_threads") if helpers else (),
-        dedicated_cpuset=rank.text("dedicated_cpuset") if helpers else "",
-    )
-
-
-def _threads(rank: Fields, key: str) -> tuple[Thread, ...]:
-    return tuple(Thread(thread.text("name"), thread.text("cpuset")) for thread in rank.each(key))
-
-
-def timer_of(line: Fields) -> Timer:
-    """The local clock."""
-    return Timer(line.text("name"), line.count("resolution_ns"), line.number("overhead_ns"))
-
-
-def header_clock_of(line: Fields) -> HeaderClock:
-    """The common clock when the run began."""
-    return HeaderClock(
-        method=line.text("method"),
-        refusal=line.text("refusal"),
-        clocks=line.count("clocks"),
-        rounds=line.count("rounds"),
-        residual_ns=line.number_or_none("residual_ns"),
-        shortest_trip_ns=line.number_or_none("shortest_trip_ns"),
-        drift_ppm=line.number_or_none("drift_ppm"),
-        synchronisation_seconds=line.number("synchronisation_seconds"),
-    )
-
-
-def clock_of(line: Fields) -> Clock:
-    """What a point was timed on."""
-    return Clock(
-        method=line.text("method"),
-        residual_ns=line.number_or_none("residual_ns"),
-        synchronisations=line.count("synchronisations"),
-        drift_ppm=line.number_or_none("drift_ppm"),
-    )
-
-
-def spread_of(term: Fields, length: int) -> Spread:
-    """One term over ranks, of so many repetitions."""
-    return Spread(*(term.times(name, length) for name in ("min", "median", "max", "max_rank")))
 
 
 def _points(header: Header) -> PointReader:
@@ -231,11 +162,10 @@ def _tables(line: Fields, key: str, rows: int, columns: int) -> Mapping[str, Nan
 def read_footer(line: Fields, _header: Header, points: int) -> Footer:
     """The last line of a record of so many points."""
     check_points(line, points)
-    return Footer(
-        complete=line.flag("complete"),
-        reason=line.text("reason"),
-        wall_seconds=line.number("wall_seconds"),
+    return replace(
+        footer_of(line),
         measured_seconds=line.number_or_none("measured_seconds"),
+        spent_seconds=_spent(line),
         clock_residual_ns=line.number_or_none("clock_residual_ns"),
         clock_synchronisations=_count_or_none(line, "clock_synchronisations"),
         clock_synchronisation_seconds=line.number_or_none("clock_synchronisation_seconds"),
@@ -244,8 +174,6 @@ def read_footer(line: Fields, _header: Header, points: int) -> Footer:
         helper_thread_cpu_ns=line.count_lists("helper_thread_cpu_ns"),
         tcp_bytes_sent=line.counts_or_none("tcp_bytes_sent") or None,
         own=line.mapping("own"),
-        where=line.where,
-        spent_seconds=_spent(line),
     )
 
 
@@ -254,12 +182,6 @@ def _spent(line: Fields) -> Mapping[str, float] | None:
         return None
     spent = line.inside("spent_seconds")
     return {name: spent.number(name) for name in SPENT}
-
-
-def check_points(line: Fields, points: int) -> None:
-    """Fail where a footer counts other points than stand before it."""
-    if line.count("points") != points:
-        fail(line.where, f"the footer counts {line.count('points')} points, the file has {points}")
 
 
 def _family(line: Fields) -> str:

@@ -1,7 +1,7 @@
 """The first line of a record as dataclasses: what ran, where, on whose behalf, and what was planned.
 
-It is the same for every family of benchmarks. What another's program does not tell is null in its record: a count is
-then 0 here, a text empty, a flag False.
+It is the same for every family of benchmarks. What another's program does not tell is null in its record. It has the
+default here: a count is 0, a text empty, a flag False.
 """
 
 from __future__ import annotations
@@ -82,27 +82,26 @@ class HeaderClock:
     synchronisation_seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """What was asked for. ``parameters``: of each parameter of the points its values, in the order asked for; one that
     is the same in all points has one. ``own`` is what only the family plans. None is what the family has none of.
     """
 
-    parameters: Mapping[str, tuple[Parameter, ...]]
-    points: int | None
-    budget_seconds: float | None
-    interval_relative: float | None
-    min_repetitions: int | None
-    max_repetitions: int | None
-    sizes_given: bool | None
-    own: Json
+    parameters: Mapping[str, tuple[Parameter, ...]] = field(default_factory=dict)
+    points: int | None = None
+    budget_seconds: float | None = None
+    interval_relative: float | None = None
+    min_repetitions: int | None = None
+    max_repetitions: int | None = None
+    sizes_given: bool | None = None
+    own: Json = field(default_factory=dict)
 
 
-NO_PLAN = Plan({}, None, None, None, None, None, None, {})
 NO_PROGRESS_KNOWN = Progress("", "", 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Header:
     """The first line of a record. ``where`` is ``file:line``, for errors about what it says.
 
@@ -121,31 +120,31 @@ class Header:
     provider: str
     configuration: str
     network: str
-    command_line: tuple[str, ...]
+    command_line: tuple[str, ...] = ()
     started_utc: str
-    mpi_library_version: str
+    mpi_library_version: str = ""
     mpi_standard: str
-    thread_level_required: str
-    thread_level_provided: str
+    thread_level_required: str = ""
+    thread_level_provided: str = ""
     ranks: int
-    nodes: int
-    threads_per_rank: int
-    physical_cores: int
-    oversubscribed: bool
-    shared_core: bool
-    progress: Progress
-    placement: tuple[Placement, ...]
-    timer: Timer | None
-    start_method: str
-    seed: int | None
-    build: Json
+    nodes: int = 0
+    threads_per_rank: int = 0
+    physical_cores: int = 0
+    oversubscribed: bool = False
+    shared_core: bool = False
+    progress: Progress = NO_PROGRESS_KNOWN
+    placement: tuple[Placement, ...] = ()
+    timer: Timer | None = None
+    start_method: str = ""
+    seed: int | None = None
+    build: Json = field(default_factory=dict)
     environment: Mapping[str, str]
-    mpi_variables: Mapping[str, str] | None
-    clock: HeaderClock | None
-    plan: Plan
-    own: Json
-    metadata: Json
-    where: str = field(repr=False, compare=False)
+    mpi_variables: Mapping[str, str] | None = None
+    clock: HeaderClock | None = None
+    plan: Plan = field(default_factory=Plan)
+    own: Json = field(default_factory=dict)
+    metadata: Json = field(default_factory=dict)
+    where: str = field(default="", repr=False, compare=False)
 
 
 def repeat_of(metadata: Json) -> int | None:

@@ -5,6 +5,7 @@ What a family's points hold (which parameters, which series) and what is in ``ow
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,9 +48,10 @@ class Spread:
     max_rank: Nanoseconds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Point:
-    """One thing that was measured. Arrays are int64 nanoseconds, by the name of what they hold.
+    """One thing that was measured. Arrays are int64 nanoseconds, by the name of what they hold. What a program does not
+    tell has the default.
 
     ``parameters``: what it is. ``series``: over all ranks, a value per repetition that counts; ``warmup``: the same of
     those that do not. ``rank_medians``: a value per rank. ``thread_medians``: [rank][thread]; ``rank_samples``:
@@ -63,22 +65,22 @@ class Point:
     index: int
     parameters: Mapping[str, Parameter]
     repetitions: int | None
-    warmup_repetitions: int
-    late_repetitions: int
-    discarded_repetitions: int
-    stop_reason: str
-    interval_relative_reached: float
-    data_errors: int
-    start_method: str
-    clock: Clock | None
-    series: Mapping[str, Nanoseconds]
-    warmup: Mapping[str, Nanoseconds]
-    spreads: Mapping[str, Spread]
-    rank_medians: Mapping[str, Nanoseconds]
-    thread_medians: Mapping[str, Nanoseconds] | None
-    rank_samples: Mapping[str, Nanoseconds] | None
-    own: Json
-    where: str = field(repr=False, compare=False)
+    warmup_repetitions: int = 0
+    late_repetitions: int = 0
+    discarded_repetitions: int = 0
+    stop_reason: str = ""
+    interval_relative_reached: float = math.nan
+    data_errors: int = 0
+    start_method: str = ""
+    clock: Clock | None = None
+    series: Mapping[str, Nanoseconds] = field(default_factory=dict)
+    warmup: Mapping[str, Nanoseconds] = field(default_factory=dict)
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
+    rank_medians: Mapping[str, Nanoseconds] = field(default_factory=dict)
+    thread_medians: Mapping[str, Nanoseconds] | None = None
+    rank_samples: Mapping[str, Nanoseconds] | None = None
+    own: Json = field(default_factory=dict)
+    where: str = field(default="", repr=False, compare=False)
 
 
 SPENT: Mapping[str, str] = {
@@ -92,7 +94,7 @@ SPENT: Mapping[str, str] = {
 """Where the wall time of a launch went beside repetitions that count, for people; what is left is its end."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Footer:
     """The last line: ``mpi_thread_cpu_ns`` is [rank][thread] CPU time of the threads that MPI started, nanoseconds;
     those of the header's placement first, then any that it started later.
@@ -106,17 +108,17 @@ class Footer:
     complete: bool
     reason: str
     wall_seconds: float
-    measured_seconds: float | None
-    clock_residual_ns: float | None
-    clock_synchronisations: int | None
-    clock_synchronisation_seconds: float | None
-    clock_refusal: str
-    mpi_thread_cpu_ns: tuple[tuple[int, ...], ...]
-    helper_thread_cpu_ns: tuple[tuple[int, ...], ...]
-    tcp_bytes_sent: tuple[int | None, ...] | None
-    own: Json
-    where: str = field(repr=False, compare=False)
+    measured_seconds: float | None = None
     spent_seconds: Mapping[str, float] | None = None
+    clock_residual_ns: float | None = None
+    clock_synchronisations: int | None = None
+    clock_synchronisation_seconds: float | None = None
+    clock_refusal: str = ""
+    mpi_thread_cpu_ns: tuple[tuple[int, ...], ...] = ()
+    helper_thread_cpu_ns: tuple[tuple[int, ...], ...] = ()
+    tcp_bytes_sent: tuple[int | None, ...] | None = None
+    own: Json = field(default_factory=dict)
+    where: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True)

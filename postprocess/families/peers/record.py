@@ -14,7 +14,7 @@ from postprocess.drawing.text import clean
 from postprocess.families.peers.output import FORMATS, PeerResult
 from postprocess.records.envelope import SCHEMA, VERSION
 from postprocess.records.fields import Fields, Json, fail
-from postprocess.records.header import NO_PROGRESS_KNOWN, Header, Plan
+from postprocess.records.header import Header, Plan
 from postprocess.records.reading import load_record
 from postprocess.records.record import Footer, Point, Record, RecordFile, check_family
 from postprocess.records.run import Run, Views, views_of
@@ -73,7 +73,8 @@ class PeerRecord(RecordFile):
 def write_peer_record(path: Path, header: PeerHeader, results: Sequence[PeerResult], wall_seconds: float) -> None:
     """A record of what was printed, complete. Never over another file. Raises OSError where it cannot be written."""
     points = [_point(index, one, header.collective) for index, one in enumerate(results)]
-    write_record(path, _first_line(header, results), points, _last_line(wall_seconds))
+    footer = Footer(complete=True, reason="", wall_seconds=wall_seconds)
+    write_record(path, _first_line(header, results), points, footer)
 
 
 def _first_line(header: PeerHeader, results: Sequence[PeerResult]) -> Header:
@@ -89,25 +90,9 @@ def _first_line(header: PeerHeader, results: Sequence[PeerResult]) -> Header:
         network=header.network,
         command_line=header.command_lines[0],
         started_utc=header.started_utc,
-        mpi_library_version="",
         mpi_standard=header.mpi_standard,
-        thread_level_required="",
-        thread_level_provided="",
         ranks=header.ranks,
-        nodes=0,
-        threads_per_rank=0,
-        physical_cores=0,
-        oversubscribed=False,
-        shared_core=False,
-        progress=NO_PROGRESS_KNOWN,
-        placement=(),
-        timer=None,
-        start_method="",
-        seed=None,
-        build={},
         environment=header.environment,
-        mpi_variables=None,
-        clock=None,
         plan=Plan(
             parameters={
                 "collective": (header.collective,),
@@ -115,12 +100,6 @@ def _first_line(header: PeerHeader, results: Sequence[PeerResult]) -> Header:
                 "message_bytes": tuple(one.message_bytes for one in results),
             },
             points=len(results),
-            budget_seconds=None,
-            interval_relative=None,
-            min_repetitions=None,
-            max_repetitions=None,
-            sizes_given=None,
-            own={},
         ),
         own={
             "repeat": header.repeat,
@@ -130,7 +109,6 @@ def _first_line(header: PeerHeader, results: Sequence[PeerResult]) -> Header:
             "command_lines": [list(words) for words in header.command_lines],
         },
         metadata=header.metadata,
-        where="",
     )
 
 
@@ -140,40 +118,7 @@ def _point(index: int, one: PeerResult, collective: str) -> Point:
         index=index,
         parameters={"collective": collective, "message_bytes": one.message_bytes},
         repetitions=one.repetitions,
-        warmup_repetitions=0,
-        late_repetitions=0,
-        discarded_repetitions=0,
-        stop_reason="",
-        interval_relative_reached=math.nan,
-        data_errors=0,
-        start_method="",
-        clock=None,
-        series={},
-        warmup={},
-        spreads={},
-        rank_medians={},
-        thread_medians=None,
-        rank_samples=None,
         own={name: None if math.isnan(value) else value for name, value in numbers.items()} | {"reason": one.reason},
-        where="",
-    )
-
-
-def _last_line(wall_seconds: float) -> Footer:
-    return Footer(
-        complete=True,
-        reason="",
-        wall_seconds=wall_seconds,
-        measured_seconds=None,
-        clock_residual_ns=None,
-        clock_synchronisations=None,
-        clock_synchronisation_seconds=None,
-        clock_refusal="",
-        mpi_thread_cpu_ns=(),
-        helper_thread_cpu_ns=(),
-        tcp_bytes_sent=None,
-        own={},
-        where="",
     )
 
 

@@ -6,13 +6,15 @@ out.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from postprocess.records.adapters.record import metadata_of
-from postprocess.records.envelope import placement_of, progress_of, timer_of
+from postprocess.records.adapters.own_programs import header_of_own_program
 from postprocess.records.fields import Fields, Json, Nanoseconds, fail
 from postprocess.records.format import Format, PointReader
 from postprocess.records.header import Header, Plan
+from postprocess.records.parts import footer_of, progress_of
 from postprocess.records.record import Footer, Point
 
 SCHEMA = "mpi-campaign.impact"
@@ -21,45 +23,12 @@ _OF_LAUNCH = ("started_utc", "wall_seconds", "command_line", "places", "mpi_thre
 
 
 def _header(line: Fields) -> Header:
-    header = Header(
-        schema=SCHEMA,
-        schema_version=line.count("schema_version"),
-        family=FAMILY,
-        method=1,
-        benchmark=line.text("benchmark"),
-        toolchain=line.text("toolchain"),
-        provider=line.text("provider"),
-        configuration=line.text("configuration"),
-        network=line.text("network"),
-        command_line=line.texts("command_line"),
-        started_utc=line.text("started_utc"),
-        mpi_library_version=line.text("mpi_library_version"),
-        mpi_standard=line.text("mpi_standard"),
-        thread_level_required=line.text("thread_level_required"),
-        thread_level_provided=line.text("thread_level_provided"),
-        ranks=line.count("ranks"),
-        nodes=line.count("nodes"),
-        threads_per_rank=line.positive("threads_per_rank"),
-        physical_cores=line.count("physical_cores"),
-        oversubscribed=line.flag("oversubscribed"),
-        shared_core=line.flag("shared_core"),
+    return replace(
+        header_of_own_program(line, FAMILY),
         progress=progress_of(line.inside("progress")),
-        placement=tuple(map(placement_of, line.each("placement"))),
-        timer=timer_of(line.inside("timer")),
-        start_method="",
-        seed=None,
-        build=line.mapping("build"),
-        environment=line.strings("environment"),
         mpi_variables=line.strings("mpi_variables"),
-        clock=None,
         plan=_plan(line.inside("plan")),
-        own={},
-        metadata=metadata_of(line),
-        where=line.where,
     )
-    if not 0 < header.ranks == len(header.placement):
-        fail(line.where, f"{header.ranks} ranks, but {len(header.placement)} placements")
-    return header
 
 
 def _plan(plan: Fields) -> Plan:
@@ -68,11 +37,6 @@ def _plan(plan: Fields) -> Plan:
         fail(plan.where, "no computation time")
     return Plan(
         parameters={"comp_target_ns": targets, "computation": (plan.text("computation"),)},
-        points=None,
-        budget_seconds=None,
-        interval_relative=None,
-        min_repetitions=None,
-        max_repetitions=None,
         sizes_given=plan.flag("sizes_given"),
         own={name: plan.value[name] for name in ("targets", "launches") if name in plan.value},
     )
@@ -123,19 +87,6 @@ class _Lines:
                 "program": self.program,
             },
             repetitions=times.shape[1],
-            warmup_repetitions=0,
-            late_repetitions=0,
-            discarded_repetitions=0,
-            stop_reason="",
-            interval_relative_reached=float("nan"),
-            data_errors=0,
-            start_method="",
-            clock=None,
-            series={},
-            warmup={},
-            spreads={},
-            rank_medians={},
-            thread_medians=None,
             rank_samples={"t_comp_ns": times},
             own={"launch": self.launch, **_own(line)},
             where=line.where,
@@ -159,21 +110,7 @@ def _own(line: Fields) -> Json:
 
 
 def _footer(line: Fields, _header: Header, _points: int) -> Footer:
-    return Footer(
-        complete=line.flag("complete"),
-        reason=line.text("reason"),
-        wall_seconds=line.number("wall_seconds"),
-        measured_seconds=None,
-        clock_residual_ns=None,
-        clock_synchronisations=None,
-        clock_synchronisation_seconds=None,
-        clock_refusal="",
-        mpi_thread_cpu_ns=(),
-        helper_thread_cpu_ns=(),
-        tcp_bytes_sent=None,
-        own={},
-        where=line.where,
-    )
+    return footer_of(line)
 
 
 def _points(header: Header) -> PointReader:

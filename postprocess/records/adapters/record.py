@@ -8,22 +8,23 @@ know is null, None or empty in what is made of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from postprocess.records.envelope import (
-    SCHEMA,
-    check_points,
-    clock_of,
-    header_clock_of,
-    placement_of,
-    progress_of,
-    spread_of,
-    timer_of,
-)
-from postprocess.records.fields import Fields, Json, Nanoseconds, fail
+from postprocess.records.adapters.own_programs import header_of_own_program
+from postprocess.records.envelope import SCHEMA
+from postprocess.records.fields import Fields, Json, Nanoseconds
 from postprocess.records.format import Format, PointReader
 from postprocess.records.header import Header, Plan, Progress
+from postprocess.records.parts import (
+    check_points,
+    clock_of,
+    footer_of,
+    header_clock_of,
+    progress_of,
+    spread_of,
+)
 from postprocess.records.record import Clock, Footer, Point, Spread
 
 FAMILY = "nbc_overlap"
@@ -47,50 +48,15 @@ _OWN: Mapping[str, tuple[int, object]] = {
 
 def _header(line: Fields) -> Header:
     version = line.count("schema_version")
-    header = Header(
-        schema=SCHEMA,
-        schema_version=version,
-        family=FAMILY,
-        method=1,
-        benchmark=line.text("benchmark"),
-        toolchain=line.text("toolchain"),
-        provider=line.text("provider"),
-        configuration=line.text("configuration"),
-        network=line.text("network"),
-        command_line=line.texts("command_line"),
-        started_utc=line.text("started_utc"),
-        mpi_library_version=line.text("mpi_library_version"),
-        mpi_standard=line.text("mpi_standard"),
-        thread_level_required=line.text("thread_level_required"),
-        thread_level_provided=line.text("thread_level_provided"),
-        ranks=line.count("ranks"),
-        nodes=line.count("nodes"),
-        threads_per_rank=line.positive("threads_per_rank"),
-        physical_cores=line.count("physical_cores"),
-        oversubscribed=line.flag("oversubscribed"),
-        shared_core=line.flag("shared_core"),
+    return replace(
+        header_of_own_program(line, FAMILY, helpers=version >= 3),
         progress=_progress(line, version),
-        placement=tuple(placement_of(rank, helpers=version >= 3) for rank in line.each("placement")),
-        timer=timer_of(line.inside("timer")),
         start_method=line.text("start_method"),
         seed=line.count("seed"),
-        build=line.mapping("build"),
-        environment=line.strings("environment"),
         mpi_variables=None if version < 3 else line.strings("mpi_variables"),
         clock=None if version == 1 else header_clock_of(line.inside("clock")),
         plan=_plan(line.inside("plan"), version),
-        own={},
-        metadata=metadata_of(line),
-        where=line.where,
     )
-    if not 0 < header.ranks == len(header.placement):
-        fail(line.where, f"{header.ranks} ranks, but {len(header.placement)} placements")
-    return header
-
-
-def metadata_of(line: Fields) -> Json:
-    """Null where there were none."""
-    return {} if line.value.get("metadata") is None else line.mapping("metadata")
 
 
 def _progress(line: Fields, version: int) -> Progress:
@@ -115,7 +81,6 @@ def _plan(plan: Fields, version: int) -> Plan:
         min_repetitions=plan.count("min_repetitions"),
         max_repetitions=plan.count("max_repetitions"),
         sizes_given=plan.flag("sizes_given"),
-        own={},
     )
 
 
@@ -213,10 +178,8 @@ def _own(line: Fields, version: int) -> Json:
 def _footer(line: Fields, header: Header, points: int) -> Footer:
     version = header.schema_version
     check_points(line, points)
-    return Footer(
-        complete=line.flag("complete"),
-        reason=line.text("reason"),
-        wall_seconds=line.number("wall_seconds"),
+    return replace(
+        footer_of(line),
         measured_seconds=line.number("measured_seconds"),
         clock_residual_ns=line.number_or_none("clock_residual_ns"),
         clock_synchronisations=None if version == 1 else line.count("clock_synchronisations"),
@@ -225,8 +188,6 @@ def _footer(line: Fields, header: Header, points: int) -> Footer:
         mpi_thread_cpu_ns=line.count_lists("mpi_thread_cpu_ns"),
         helper_thread_cpu_ns=() if version < 3 else line.count_lists("helper_thread_cpu_ns"),
         tcp_bytes_sent=None if version < 3 else line.counts_or_none("tcp_bytes_sent"),
-        own={},
-        where=line.where,
     )
 
 
