@@ -65,8 +65,7 @@ static const struct option_entry entries[] = {
      .target = &settings.rank_variables,
      .value_name = "LIST",
      .help = "variables in which the launcher may say which process this is, comma-separated; looked at in their "
-             "order, and before "
-             "PMI_RANK, PMIX_RANK and SLURM_PROCID"},
+             "order, and before PMI_RANK, PMIX_RANK and SLURM_PROCID"},
     {.name = "wait-seconds",
      .kind = OPTION_REAL,
      .target = &settings.wait_seconds,
@@ -194,11 +193,10 @@ static bool bind_threads(struct process *process, char *error, size_t error_size
         return true;
     }
     char *text = topology_cpus_format(&process->cpus);
-    snprintf(
-        error, error_size,
-        "threads cannot be bound where those of rank %d of '%s' were: this process may use CPUs %s; start it with the "
-        "same options of binding",
-        process->rank, settings.like, text);
+    snprintf(error, error_size,
+             "threads cannot be bound where those of rank %d of '%s' were: this process may use CPUs %s; start it with "
+             "the same options of binding",
+             process->rank, settings.like, text);
     free(text);
     return false;
 }
@@ -306,8 +304,8 @@ int main(int argc, char **argv) {
         char *options = options_describe(entries);
         printf("usage: mpiexec -n RANKS compute_alone --like FILE --record FILE [OPTION]...\n\n"
                "The computation of mpi_impact in a program that is linked without MPI: the reference of r_mpi_impact\n"
-               "(Denis et al. 2022, equation 2). Start it with the launcher, and the options of binding, of "
-               "mpi_impact.\n\n"
+               "(Denis et al. 2022, equation 2). Start it as mpi_impact is started: by the same launcher, with the\n"
+               "same options of binding.\n\n"
                "options:\n%s\nexit codes: 0 good; 1 a process that did not come, or a full disk; 2 wrong use\n",
                options);
         free(options);

@@ -52,8 +52,7 @@ static void describe_options(struct option_entry *entries) {
          .choices = compute_names(),
          .value_name = "NAME",
          .help = "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s c[i] "
-                 "over vectors larger than "
-                 "the caches"},
+                 "over vectors larger than the caches"},
         {.name = "seconds",
          .kind = OPTION_REAL,
          .target = &s->seconds,
@@ -279,10 +278,9 @@ int main(int argc, char **argv) {
         .configurations = true,
         .clockless = true,
         .help = "usage: mpiexec -n RANKS mpi_impact [OPTION]...\n\n"
-                "Computes, and does nothing else, while the MPI library is idle (Denis et al. 2022, section 3.2.1). "
-                "Beside\n"
-                "compute_alone, which does the same without MPI, it tells how much the library slows a computation "
-                "down:\n\n"
+                "Computes, and does nothing else, while the MPI library is idle (Denis et al. 2022, section 3.2.1).\n"
+                "Beside compute_alone, which does the same without MPI, it tells how much the library slows a\n"
+                "computation down:\n\n"
                 "  r_mpi_impact = time in mpi_impact / time in compute_alone; 1: not at all\n\n"
                 "Both in turn, several launches of each: `campaign run --benchmark mpi_impact`.\n",
         .exits = "0 good; 1 a full disk or an MPI error; 2 wrong use",

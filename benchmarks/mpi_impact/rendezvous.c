@@ -53,8 +53,7 @@ bool rendezvous_wait(const char *base, int rank, const int *ranks, size_t count,
             if (timer_now_ns() > limit) {
                 snprintf(error, error_size,
                          "process %d, one of %zu of this host, did not get ready within %g s: did it end, or is '%s' "
-                         "not on a "
-                         "file system that all of them see?",
+                         "not on a file system that all of them see?",
                          ranks[i], count, most_seconds, base);
                 return false;
             }

@@ -63,8 +63,7 @@ static void describe_options(struct option_entry *entries) {
          .choices = grid_names,
          .value_name = "NAME",
          .help = "target times of both axes: smoke 8,16,32ms; nightly 1ms to 32ms doubling (6 x 6); full 500us to "
-                 "1.024s doubling "
-                 "(12 x 12); default: smoke"},
+                 "1.024s doubling (12 x 12); default: smoke"},
         {.name = "comm-times",
          .kind = OPTION_DURATIONS,
          .target = &s->comm_times,
@@ -81,23 +80,21 @@ static void describe_options(struct option_entry *entries) {
          .choices = cache_names,
          .value_name = "NAME",
          .help = "warm: every repetition uses the same buffers (default); cold: buffers in turn, those of each rank "
-                 "together twice the "
-                 "size of the largest cache, as far as memory allows"},
+                 "together twice the size of the largest cache, as far as memory allows"},
         {.name = "computation",
          .kind = OPTION_CHOICE,
          .target = &s->computation,
          .choices = compute_names(),
          .value_name = "NAME",
          .help = "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s c[i] "
-                 "over vectors larger than "
-                 "the caches"},
+                 "over vectors larger than the caches"},
         {.name = "test-interval",
          .kind = OPTION_DURATION,
          .target = &s->test_interval_ns,
          .value_name = "T",
          .help = "the computing thread that called MPI calls MPI_Test about this often, such as 100us, until the "
-                 "collective is complete; its "
-                 "computation is cut into pieces for it, that of the reference too; default: 0, never"},
+                 "collective is complete; its computation is cut into pieces for it, that of the reference too; "
+                 "default: 0, never"},
         {.name = "sizes",
          .kind = OPTION_TEXT,
          .target = &s->sizes,
@@ -108,8 +105,7 @@ static void describe_options(struct option_entry *entries) {
          .target = &s->save_sizes,
          .value_name = "FILE",
          .help = "write the sizes that the calibration found (for --sizes); again at the end where a reference moved "
-                 "and was "
-                 "calibrated anew"},
+                 "and was calibrated anew"},
         {.name = "seed",
          .kind = OPTION_INTEGER,
          .target = &s->seed,
@@ -190,8 +186,7 @@ static void check_settings(const struct program *program, const struct settings 
     } else if (s->test_interval_ns > 0 && program->configuration->source == PROGRESS_APPLICATION) {
         snprintf(error, error_size,
                  "--test-interval: in configuration %s the helper thread calls MPI_Test already, and no two threads "
-                 "may test one "
-                 "request; leave it out, or use another configuration",
+                 "may test one request; leave it out, or use another configuration",
                  program->configuration->name);
     } else {
         check_collectives(&s->collectives, error, error_size);
@@ -327,8 +322,8 @@ int main(int argc, char **argv) {
             "communication time x computation time is then measured with its references beside it. Paper placement:\n"
             "one rank per node, one computing thread per physical core.\n\n"
             "  r_overhead  0: overlap is perfect, 1: serialised, above 1: worse than serialised\n"
-            "  r_comm      time inside MPI against the communication alone, r_comp the computation against itself "
-            "alone\n",
+            "  r_comm      time inside MPI against the communication alone\n"
+            "  r_comp      the computation against itself alone\n",
         .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,

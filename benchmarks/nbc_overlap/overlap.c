@@ -74,8 +74,7 @@ static void say_pieces(const struct overlap *o, const struct sampler_point *p) {
                     target_ns / 1e6, (unsigned long long)work->work_size, (double)o->plan->test_interval_ns / 1e3);
     } else if (pieces < work->pieces) {
         fail_report("the computation of %g ms, of size %llu, is cut into %llu pieces, no more: MPI_Test is called "
-                    "about every %g us in it, not every "
-                    "%g us",
+                    "about every %g us in it, not every %g us",
                     target_ns / 1e6, (unsigned long long)work->work_size, (unsigned long long)pieces,
                     target_ns / 1e3 / (double)pieces, (double)o->plan->test_interval_ns / 1e3);
     }
@@ -209,8 +208,7 @@ const struct sampler_kind overlap_points = {
     .print_head = print_head,
     .print_row = overlap_table_row,
     .nothing = "no size of a message, or of the computation, takes any of the times that were asked for; ask for other "
-               "times, or allow larger "
-               "messages with --max-message-bytes",
+               "times, or allow larger messages with --max-message-bytes",
 };
 
 /* ---- before and after the points ---- */

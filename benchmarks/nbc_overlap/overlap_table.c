@@ -14,10 +14,9 @@
 void overlap_table_head(bool tests) {
     printf("# comm, comp: target times; comm_ref, comp_ref: each alone; measured: both together; all in ms, medians\n"
            "# comm_ref:%%, comp_ref:%%: by so much the reference has moved since its size was calibrated\n"
-           "# r_overhead 0: overlap is perfect, 1: serialised; +-: half of the widest 95 %% interval of the three "
-           "medians\n"
-           "%s"
-           "%-25s %8s %8s %11s %6s %9s %9s %9s %10s %7s %7s%s %4s  %s\n",
+           "# r_overhead 0: overlap is perfect, 1: serialised\n"
+           "# +-: half of the widest 95 %% interval of the three medians\n"
+           "%s%-25s %8s %8s %11s %6s %9s %9s %9s %10s %7s %7s%s %4s  %s\n",
            tests ? "# tests: calls of MPI_Test in one computation; t_test: what they took together, ms\n" : "",
            "collective", "comm", "comp", "bytes", "size", "comm_ref", "comp_ref", "measured", "r_overhead", "r_comm",
            "r_comp", tests ? "  tests    t_test" : "", "reps", "stop");

@@ -56,8 +56,7 @@ static void describe_options(struct option_entry *entries) {
          .maximum = 3600,
          .value_name = "S",
          .help = "clock: the residual is measured at once and after so many seconds; where clocks differ their drift "
-                 "is first observed for "
-                 "as long; default: 10"},
+                 "is first observed for as long; default: 10"},
         {.name = "starts",
          .kind = OPTION_INTEGER,
          .target = &s->starts,

@@ -95,10 +95,10 @@ static bool parse_list(const struct option_entry *entry, const char *value, cons
         if (entry->kind == OPTION_DURATIONS) {
             int64_t time = 0;
             if (!options_parse_duration(item, length, &time)) {
-                return refuse(fault,
-                              "--%s: '%.*s' is not a time; write a number with a unit (ns, us, ms, s), such as "
-                              "500us or 8ms,16ms",
-                              entry->name, (int)length, item);
+                return refuse(
+                    fault,
+                    "--%s: '%.*s' is not a time; write a number with a unit (ns, us, ms, s), such as 500us or 8ms,16ms",
+                    entry->name, (int)length, item);
             }
             if (list->count > 0 && list->values[list->count - 1] >= time) {
                 return refuse(fault, "--%s: the times must ascend, '%.*s' does not", entry->name, (int)length, item);

@@ -69,8 +69,8 @@ void placement_verify(const placement *place, char *error, size_t error_size) {
     } else if (c->bound && c->source == PROGRESS_LIBRARY && threads_in_place(place) == 0) {
         snprintf(error, error_size,
                  "rank %d: the MPI library started %zu thread%s, none bound to the dedicated core (CPUs %s) as "
-                 "configuration %s needs it: bind the "
-                 "library's progress thread with its own variable, or with --move-progress-threads",
+                 "configuration %s needs it: bind the library's progress thread with its own variable, or with "
+                 "--move-progress-threads",
                  place->rank, place->mpi_threads.count, place->mpi_threads.count == 1 ? "" : "s", cpus, c->name);
     } else if (c->bound && c->source == PROGRESS_APPLICATION &&
                !(place->has_helper && in_place(place, &place->helper))) {

@@ -103,8 +103,7 @@ void program_configure(struct program *program, char *error, size_t error_size) 
     if (program->thread_level < program_thread_level(program)) {
         snprintf(error, error_size,
                  "this MPI library provides the thread level %s; configuration %s needs %s; use another configuration, "
-                 "or a library that is built "
-                 "for it",
+                 "or a library that is built for it",
                  program_thread_level_name(program->thread_level), configuration->name,
                  program_thread_level_name(program_thread_level(program)));
         return; /* so on all ranks: one library, and all ask for the same */

@@ -27,13 +27,11 @@ static void describe_configuration(struct program *program, struct option_entry 
          .target = &s->configuration,
          .choices = configuration_names(),
          .value_name = "NAME",
-         .help = "whose thread progresses communication: basic, nobody's (default); async, the MPI library's; "
-                 "dedicated, that thread on a core "
-                 "that does not compute; apphelper, a thread of this program on such a core; and the controls "
-                 "dedicated_unbound, a core less "
-                 "but nothing bound to it, and basic_reduced, basic on a core less. The library's thread is the "
-                 "launch's to ask for; what "
-                 "was promised is verified"},
+         .help =
+             "whose thread progresses communication: basic, nobody's (default); async, the MPI library's; dedicated, "
+             "that thread on a core that does not compute; apphelper, a thread of this program on such a core; and the "
+             "controls dedicated_unbound, a core less but nothing bound to it, and basic_reduced, basic on a core "
+             "less. The library's thread is the launch's to ask for; what was promised is verified"},
         {.name = "dedicated-cpus",
          .kind = OPTION_INTEGERS,
          .target = &s->dedicated_cpus,
@@ -46,8 +44,8 @@ static void describe_configuration(struct program *program, struct option_entry 
          .kind = OPTION_FLAG,
          .target = &s->move_progress_threads,
          .help = "after MPI_Init this program moves the threads that MPI started: with dedicated to the dedicated "
-                 "core, for libraries that cannot bind "
-                 "them; with dedicated_unbound to all CPUs of the rank, for libraries that always bind them"},
+                 "core, for libraries that cannot bind them; with dedicated_unbound to all CPUs of the rank, for "
+                 "libraries that always bind them"},
         {.name = "record-controls",
          .kind = OPTION_TEXT,
          .target = &s->record_controls,
@@ -61,8 +59,7 @@ static void describe_configuration(struct program *program, struct option_entry 
          .maximum = 1e7,
          .value_name = "S",
          .help = "a run that is not over after so long hangs: each rank says where on standard error, the record is "
-                 "closed, and the run ends "
-                 "with exit code 1. 0: no limit (default)"},
+                 "closed, and the run ends with exit code 1. 0: no limit (default)"},
         {.name = NULL},
     };
     append_options(entries, table, sizeof table);
@@ -80,11 +77,9 @@ static void describe_repetitions(struct program *program, struct option_entry en
          .maximum = 1e7,
          .value_name = "S",
          .help = "time for the whole run, MPI_Init included: up to 30 % of it for calibration, the rest is divided "
-                 "over the remaining "
-                 "points as the run goes. --min-repetitions takes precedence; but after 3 times the budget nothing "
-                 "more is measured: the "
-                 "point at hand ends with what it has, the remaining ones are written as not_measured. 0: no budget "
-                 "(default)"},
+                 "over the remaining points as the run goes. --min-repetitions takes precedence; but after 3 times the "
+                 "budget nothing more is measured: the point at hand ends with what it has, the remaining ones are "
+                 "written as not_measured. 0: no budget (default)"},
         {.name = "interval",
          .kind = OPTION_REAL,
          .target = &s->interval,
@@ -92,8 +87,7 @@ static void describe_repetitions(struct program *program, struct option_entry en
          .maximum = 10,
          .value_name = "W",
          .help = "a point is done when the 95 % intervals of the medians of its times are at most this wide, relative "
-                 "to the median; default: "
-                 "0.02"},
+                 "to the median; default: 0.02"},
         {.name = "min-repetitions",
          .kind = OPTION_INTEGER,
          .target = &s->min_repetitions,
@@ -101,8 +95,7 @@ static void describe_repetitions(struct program *program, struct option_entry en
          .maximum = 100000,
          .value_name = "N",
          .help = "at least this many valid repetitions per point; default: 9, the fewest whose 95 % interval of the "
-                 "median leaves out "
-                 "the smallest and the largest, or --max-repetitions where that is less"},
+                 "median leaves out the smallest and the largest, or --max-repetitions where that is less"},
         {.name = "max-repetitions",
          .kind = OPTION_INTEGER,
          .target = &s->max_repetitions,
@@ -116,15 +109,13 @@ static void describe_repetitions(struct program *program, struct option_entry en
          .choices = start_names,
          .value_name = "NAME",
          .help = "how ranks begin together: deadline, on a synchronised clock (default), or barrier, for comparison; "
-                 "where a clock is refused "
-                 "it is barrier anyway, and the record says so"},
+                 "where a clock is refused it is barrier anyway, and the record says so"},
         {.name = "settle",
          .kind = OPTION_DURATION,
          .target = &s->settle_ns,
          .value_name = "T",
          .help = "nothing is sent for this long before every start, such as 300us: a network that is faster after a "
-                 "pause then serves all timed "
-                 "parts alike; not where ranks start by a barrier; default: 0"},
+                 "pause then serves all timed parts alike; not where ranks start by a barrier; default: 0"},
         {.name = "rank-samples",
          .kind = OPTION_FLAG,
          .target = &s->rank_samples,
@@ -145,8 +136,7 @@ void program_describe_options(struct program *program, struct option_entry entri
          .maximum = 4096,
          .value_name = "N",
          .help = "computing threads of each rank; default: OMP_NUM_THREADS, else the physical cores of the rank's "
-                 "share of its node; one "
-                 "core fewer where the configuration gives one up and the rank has two"},
+                 "share of its node; one core fewer where the configuration gives one up and the rank has two"},
         {.name = "record",
          .kind = OPTION_TEXT,
          .target = &s->record,
@@ -162,8 +152,8 @@ void program_describe_options(struct program *program, struct option_entry entri
          .target = &s->record_environment,
          .value_name = "LIST",
          .help = "environment variables that the record keeps beside those of OpenMP and BLAS: names, comma-separated, "
-                 "'*' for any letters; "
-                 "'^' before a name leaves out what an earlier one let in. One that looks like a secret is never kept"},
+                 "'*' for any letters; '^' before a name leaves out what an earlier one let in. One that looks like a "
+                 "secret is never kept"},
         {.name = "toolchain",
          .kind = OPTION_TEXT,
          .target = &s->toolchain,

@@ -127,8 +127,7 @@ void calibration_sizes_check(const struct plan *plan, const struct size_table *s
             const double left = (double)plan->memory_bytes - messages;
             snprintf(error, error_size,
                      "sizes file '%s': %llu bytes of %s and %s of size %llu need %.0f MiB on a rank, whose share of "
-                     "memory is %.0f MiB; beside "
-                     "these messages %s of size %llu is the most",
+                     "memory is %.0f MiB; beside these messages %s of size %llu is the most",
                      path, (unsigned long long)bytes, collective->name, compute_kernels[plan->computation].name,
                      (unsigned long long)size, needed / 1048576, (double)plan->memory_bytes / 1048576,
                      compute_kernels[plan->computation].name,
@@ -153,8 +152,7 @@ void calibration_memory_check(const struct plan *plan, char *error, size_t error
         }
         snprintf(error, error_size,
                  "%s of %d threads needs %.0f MiB on a rank, which may take %.0f MiB for computing, a quarter of its "
-                 "share of "
-                 "memory; %d threads are the most",
+                 "share of memory; %d threads are the most",
                  kernel->name, plan->threads, needed / 1048576, memory / 1048576, most);
     }
 }

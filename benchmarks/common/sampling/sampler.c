@@ -466,8 +466,7 @@ static void check_measured(sampler *s) {
         }
         snprintf(s->reason, sizeof s->reason,
                  "nothing could be measured in %.1f s%s: a rank came late to %lld starts; something else uses these "
-                 "cores, or a thread "
-                 "of the MPI library does",
+                 "cores, or a thread of the MPI library does",
                  budget_elapsed_seconds(budget), with, (long long)s->late);
     } else if (!budget_is_over(budget)) {
         snprintf(s->reason, sizeof s->reason, "nothing was measured%s%s", s->kind->nothing != NULL ? ": " : "",
@@ -483,8 +482,7 @@ static void check_measured(sampler *s) {
         }
         snprintf(s->reason, sizeof s->reason,
                  "a budget of %g s is too small for one repetition: start and calibration took %.1f s%s; raise "
-                 "--budget-seconds, or ask for "
-                 "fewer points or shorter times",
+                 "--budget-seconds, or ask for fewer points or shorter times",
                  budget->seconds, budget_elapsed_seconds(budget), take);
     }
 }
