@@ -2,7 +2,7 @@
 
 Reads the folder of records that such a run leaves (`load`), computes (`summarise`), and holds what was found against
 what was aimed at (`aims`). Times are nanoseconds, unless a name says otherwise; ratios have no unit; what is not known
-is NaN. `figures_text` and `figures_plot` show it.
+is NaN. `precision_text` and `precision_plot` show it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Truth:
 
 
 @dataclass(frozen=True)
-class FiguresRun:
+class PrecisionRecords:
     """All records of one run. ``run`` is its provenance; ``no_nodes`` says why there are none between nodes."""
 
     run: Json
@@ -191,7 +191,7 @@ class Variation:
 
 
 @dataclass(frozen=True)
-class Figures:
+class Precision:
     """Everything that is shown."""
 
     starts: tuple[Starts, ...]
@@ -211,7 +211,7 @@ class Figures:
         return not (self.starts or self.clocks or self.stops or self.launches > 1)
 
 
-def load(folder: Path) -> FiguresRun:
+def load(folder: Path) -> PrecisionRecords:
     """Read what a run of `campaign figures` left, whole or interrupted. Raises RecordError."""
     try:
         run = json.loads((folder / RUN).read_text())
@@ -219,7 +219,7 @@ def load(folder: Path) -> FiguresRun:
         fail(str(folder / RUN), f"cannot be read: {error}")
     found = {group: tuple(map(load_selfcheck, sorted(folder.glob(f"{group}-*.jsonl")))) for group in GROUPS}
     truths = tuple(load_truth(path, group) for group in TRUTHS for path in sorted(folder.glob(f"{group}-*.json")))
-    return FiguresRun(run, found[WITHIN], found[BETWEEN], found[LAUNCH], found[SERIES], truths)
+    return PrecisionRecords(run, found[WITHIN], found[BETWEEN], found[LAUNCH], found[SERIES], truths)
 
 
 def load_truth(path: Path, where: str) -> Truth:
@@ -249,10 +249,10 @@ def load_truth(path: Path, where: str) -> Truth:
     )
 
 
-def summarise(records: FiguresRun) -> Figures:
+def summarise(records: PrecisionRecords) -> Precision:
     """Every number."""
     stops = _stops(records.series)
-    return Figures(
+    return Precision(
         starts=_starts(records),
         clocks=(
             *_clocks(records.within, WITHIN),
@@ -290,7 +290,7 @@ def quantile_interval(samples: ArrayLike, percent: float) -> Known:
     )
 
 
-def _starts(records: FiguresRun) -> tuple[Starts, ...]:
+def _starts(records: PrecisionRecords) -> tuple[Starts, ...]:
     found = []
     for where, group in ((WITHIN, records.within), (BETWEEN, records.between)):
         for method in ("deadline", "mpi_barrier", "dissemination"):
@@ -440,15 +440,15 @@ class Held:
         return verdict([-value for value in values], -self.limit) if self.at_least else verdict(values, self.limit)
 
 
-def aims(found: Figures, no_nodes: str = "", interrupted: str = "") -> list[Held]:
+def aims(precision: Precision, no_nodes: str = "", interrupted: str = "") -> list[Held]:
     """What a quiet machine should reach, and what was measured, in the order in which it is told."""
-    held = [*_clock_aims(found, no_nodes), *_start_aims(found, no_nodes)]
-    targets = sorted({one.target_ns for one in found.variations})
+    held = [*_clock_aims(precision, no_nodes), *_start_aims(precision, no_nodes)]
+    targets = sorted({one.target_ns for one in precision.variations})
     for kind in ("computation", "communication"):
-        here = {one.target_ns: one for one in found.variations if one.kind == kind}
+        here = {one.target_ns: one for one in precision.variations if one.kind == kind}
         widths = tuple(
             (str(one.target_ns), one.spread(lambda replay: replay.width_relative))
-            for one in found.stops
+            for one in precision.stops
             if one.kind == kind and one.rule == stop_rules.ADAPTIVE
         )
         held.append(Held(f"interval of the median at the adaptive stop, {kind}", YES_LIMIT, widths))
@@ -459,7 +459,7 @@ def aims(found: Figures, no_nodes: str = "", interrupted: str = "") -> list[Held
         cvs = tuple((str(target), here[target].median if target in here else spread([])) for target in targets)
         held.append(Held(f"variation of launches, {kind}", YES_LIMIT, cvs, missing=few))
     for kind in ("computation", "communication"):
-        ratios = tuple((str(one.target_ns), one.ratio) for one in found.faster if one.kind == kind)
+        ratios = tuple((str(one.target_ns), one.ratio) for one in precision.faster if one.kind == kind)
         alone = "no series on which both reached the width" if any(math.isnan(one.value) for _, one in ratios) else ""
         what = f"OSU's 1000 repetitions / adaptive stop, {kind}"
         held.append(Held(what, SPEED_AIM, ratios, at_least=True, missing=alone))
@@ -472,7 +472,7 @@ def _unmeasured(held: Held, interrupted: str) -> str:
     return "interrupted before it" if nothing and interrupted else held.missing
 
 
-def _clock_aims(found: Figures, no_nodes: str) -> list[Held]:
+def _clock_aims(precision: Precision, no_nodes: str) -> list[Held]:
     held = []
     at_once, later = RESIDUAL_AIMS_BETWEEN_NS
     for where, real, limits in (
@@ -483,7 +483,7 @@ def _clock_aims(found: Figures, no_nodes: str) -> list[Held]:
         for limit, held_for in zip(limits, (0.0, HOLD_AIM_SECONDS), strict=True):
             rows = [
                 one
-                for one in found.clocks
+                for one in precision.clocks
                 if one.where == where
                 and math.isnan(one.true.value) == real
                 and (one.after_seconds >= held_for if held_for else one.after_seconds < 1)
@@ -497,11 +497,11 @@ def _clock_aims(found: Figures, no_nodes: str) -> list[Held]:
     return held
 
 
-def _start_aims(found: Figures, no_nodes: str) -> list[Held]:
+def _start_aims(precision: Precision, no_nodes: str) -> list[Held]:
     held = []
     for where, place in ((WITHIN, "within a node"), (BETWEEN, "between nodes")):
         values = tuple(
-            ("", one.percentiles[1]) for one in found.starts if one.where == where and one.method == "deadline"
+            ("", one.percentiles[1]) for one in precision.starts if one.where == where and one.method == "deadline"
         )
         held.append(Held(f"start imbalance p95, {place}", START_AIM_NS, values, missing=_why(where, no_nodes)))
     return held
