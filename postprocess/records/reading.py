@@ -9,7 +9,7 @@ else that is wrong is a `RecordError` of one line, ``file:line: what is wrong``.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,21 @@ def load_record(path: Path | str) -> Record:
     Raises RecordError where the file is unreadable, foreign, of a newer version, or wrong in any way but being cut off.
     """
     path = Path(path)
+    return _record(path, lines_of(path))
+
+
+def load_valid_record(path: Path | str) -> Record:
+    """Read one record file as `load_record` does, and check every line against the JSON schema of its version.
+
+    Raises RecordError, also at the first line that does not conform or is cut. A missing footer is no fault. Needs
+    `jsonschema`.
+    """
+    path = Path(path)
+    return _record(path, list(_valid_lines(path)))  # a list: a line that does not conform is found first
+
+
+def _record(path: Path, lines: Iterable[tuple[str, Json | None]]) -> Record:
+    """The record with these lines, as `lines_of` yields them. Raises RecordError."""
     form: Format | None = None
     header: Header | None = None
     read: PointReader | None = None
@@ -47,7 +62,7 @@ def load_record(path: Path | str) -> Record:
     points: list[Point] = []
     known: set[int] = set()
     incomplete = "no footer: the measurement was cut off"
-    for where, value in lines_of(path):
+    for where, value in lines:
         if form is None or header is None or read is None:
             if value is None:
                 fail(where, "cut off before the end of the header")
@@ -92,24 +107,20 @@ def format_of(first: Fields) -> Format:
     return next(one for one in FORMATS if one.schema == schema and version in one.versions)
 
 
-def validate_record(path: Path | str, views: Mapping[str, Callable[[Record], object]] | None = None) -> None:
-    """Check every line of a record against the JSON schema of its version, load it, and look at it as its family does.
-
-    views: of each family by name, what makes its view of a record, and raises RecordError where that cannot be.
-    Raises RecordError at the first line that does not conform or is cut. A missing footer is no fault.
-    """
-    validate_lines(path)
-    record = load_record(path)
-    view = (views or {}).get(record.family)
-    if view is not None:
-        view(record)
-
-
 def validate_lines(path: Path | str) -> None:
-    """`validate_record` without loading: for files of programs as well, which are made of the same lines. Needs
-    `jsonschema`."""
+    """Check every line of a file against the JSON schema of its version, without loading it as a record.
+
+    The file is a record, or what one program wrote of a record that several programs write. Raises RecordError at the
+    first line that does not conform or is cut. Needs `jsonschema`.
+    """
+    for _ in _valid_lines(Path(path)):
+        pass
+
+
+def _valid_lines(path: Path) -> Iterator[tuple[str, Json | None]]:
+    """The lines of `lines_of`, each checked against its JSON schema before it is yielded. Raises RecordError."""
     validators: dict[str, jsonschema.Draft202012Validator] = {}
-    for where, value in lines_of(Path(path)):
+    for where, value in lines_of(path):
         if value is None:
             fail(where, "the last line is cut")
         if not validators:
@@ -121,6 +132,7 @@ def validate_lines(path: Path | str) -> None:
         fault = next(iter(sorted(validator.iter_errors(value), key=lambda e: list(map(str, e.absolute_path)))), None)
         if fault is not None:
             fail(where, clean(f"{'.'.join(map(str, fault.absolute_path)) or 'line'}: {fault.message}")[:300])
+        yield where, value
 
 
 @cache
