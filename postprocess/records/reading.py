@@ -1,9 +1,9 @@
 """Read record files into dataclasses, whatever their family and the version of their schema.
 
-A record is JSON Lines: a header, points, a footer. Version 4 is one format for all families (`envelope`); what was
-written before loads for ever, through one adapter per schema, into the same dataclasses. A file that was cut off (no
-footer, half a last line) or refused (``complete: false``, with or without points) still loads and says so. Anything
-else that is wrong is a `RecordError` of one line, ``file:line: what is wrong``.
+A record is JSON Lines: a header, points, a footer. Version 4 is one format for all families (`envelope`). Each older
+schema has an adapter, which makes the same dataclasses of its lines. A file that was cut off (no footer, half a last
+line) or refused (``complete: false``, with or without points) still loads; `Record.incomplete` says why it is not
+whole. Every other fault raises `RecordError` with one line, ``file:line: what is wrong``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ VERSIONS: Mapping[str, tuple[int, ...]] = {
 def load_record(path: Path | str) -> Record:
     """Read one record file, of any family and version.
 
-    Raises RecordError where the file is unreadable, foreign, of a newer version, or wrong in any way but being cut off.
+    Raises RecordError where the file cannot be read, is no record, is of a newer version, or has any fault except that
+    it was cut off.
     """
     path = Path(path)
     return _record(path, lines_of(path))
@@ -60,7 +61,7 @@ def _record(path: Path, lines: Iterable[tuple[str, Json | None]]) -> Record:
     read: PointReader | None = None
     footer: Footer | None = None
     points: list[Point] = []
-    known: set[int] = set()
+    indices: set[int] = set()
     incomplete = "no footer: the measurement was cut off"
     for where, value in lines:
         if form is None or header is None or read is None:
@@ -81,9 +82,9 @@ def _record(path: Path, lines: Iterable[tuple[str, Json | None]]) -> Record:
             point = read(Fields(value, where))
             if point is None:
                 continue
-            if point.index in known:
+            if point.index in indices:
                 fail(where, f"point {point.index} appears twice")
-            known.add(point.index)
+            indices.add(point.index)
             points.append(point)
         else:
             fail(where, form.otherwise)
@@ -93,7 +94,7 @@ def _record(path: Path, lines: Iterable[tuple[str, Json | None]]) -> Record:
 
 
 def format_of(first: Fields) -> Format:
-    """The format that a first line says it is of. Raises RecordError where it is none that is read."""
+    """The format that a first line names. Raises RecordError for a schema or a version that is not read."""
     schema = first.value.get("schema")
     if first.value.get("type") != "header" or not isinstance(schema, str) or schema not in VERSIONS:
         fail(first.where, "not the record of a benchmark: its first line is no header")
@@ -137,7 +138,7 @@ def _valid_lines(path: Path) -> Iterator[tuple[str, Json | None]]:
 
 @cache
 def _validators(schema_file: str) -> dict[str, jsonschema.Draft202012Validator]:
-    """Of a schema in `SCHEMA_FOLDER`, one for each type of line. Schemas that it refers to are read from there too."""
+    """The validators of a schema in `SCHEMA_FOLDER`, by type of line. References lead to schemas in the same folder."""
     import jsonschema  # noqa: PLC0415 - only this needs it
     from referencing import Registry  # noqa: PLC0415
 
