@@ -1,4 +1,4 @@
-"""What `figures` holds as pictures: SVG, on a light ground of their own, so that dark pages do not hide them.
+"""The numbers of `precision` as pictures: SVG, on a light ground of their own, so that dark pages do not hide them.
 
 Letters are at least 9 points at the width of a page. Colours are told apart by the colour-blind (Okabe and Ito 2008),
 and never alone: line, marker or place differ too.
@@ -57,17 +57,17 @@ _METHOD_LINES = {
     "true deadline": (_PURPLE, ":"),
 }
 _RULE_MARKS = dict(zip(NAMES, ((_BLUE, "o"), (_ORANGE, "s"), (_PURPLE, "^"), (_GREEN, "D")), strict=True))
-# What is below is shown there: a logarithmic axis has no 0.
+# Smaller values are drawn at these: a logarithmic axis has no 0.
 _LEAST_NS = 5.0
 _LEAST_ERROR_NS = 0.2
 _LEGEND_LETTERS = 100
-"""What fits into a row or two of a legend."""
+"""The number of letters that fit into a row or two of a legend."""
 
 
 def write_pictures(precision: Precision, folder: Path) -> dict[str, Path]:
-    """Draw all that there are numbers for into `folder`, made if need be. Returns the files by name.
+    """Draw every picture for which there are numbers into `folder`. Returns the files by name.
 
-    Each is written whole or not at all. Raises OSError where that cannot be done.
+    The folder is made if need be. A picture is written whole or not at all. Raises OSError where it cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawings: dict[str, tuple[bool, Callable[[Precision], Figure]]] = {
@@ -83,7 +83,7 @@ def write_pictures(precision: Precision, folder: Path) -> dict[str, Path]:
 
 
 def start_figure(precision: Precision) -> Figure:
-    """Start imbalance: what share of starts is at most so far apart."""
+    """Start imbalance: the share of starts that are at most so far apart, a curve per method."""
     places = [place for place in (WITHIN, BETWEEN) if any(one.where == place for one in precision.starts)]
     figure, axes = _panels(len(places), height=3.4)
     for ax, place in zip(axes, places, strict=True):
@@ -174,7 +174,7 @@ def stop_figure(precision: Precision) -> Figure:
 
 
 def launches_figure(precision: Precision) -> Figure:
-    """How launches differ, by what is taken of each."""
+    """How launches differ: the variation of their medians, means and minima."""
     kinds = [kind for kind in ("computation", "communication") if any(one.kind == kind for one in precision.variations)]
     figure, axes = _panels(len(kinds), height=3.3)
     marks: Sequence[tuple[str, str, str, Callable[[Variation], Known]]] = (
@@ -206,7 +206,7 @@ def _draw_known(
     ax: Axes, known: Sequence[Known], places: Sequence[float], label: str | None, colour: str, marker: str, *,
     across: bool = False, fill: bool = True,
 ) -> None:  # fmt: skip
-    """Markers with the ranges of what they stand for; `across`: along x."""
+    """Draw values as markers with their ranges.  places: on the other axis.  across: whether values lie along x."""
     values = np.array([one.value for one in known])
     if across:
         values = np.maximum(values, _LEAST_ERROR_NS)

@@ -1,4 +1,4 @@
-"""What `figures` holds as a part of a Markdown page: tables, pictures, provenance."""
+"""The numbers of `precision` as a part of a Markdown page: tables, pictures, provenance."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from postprocess.quality.precision import (
     PERCENTS,
     REACHED,
     WITHIN,
+    Aim,
     ClockError,
-    Held,
     Known,
     Precision,
     PrecisionRecords,
@@ -26,7 +26,7 @@ from postprocess.quality.precision import (
 from postprocess.quality.stop_rules import ADAPTIVE, ASKED_WIDTH, FIXED_100, FIXED_1000, RERUN
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
-"""Between these lines of a page everything is written anew by `campaign figures --out docs`."""
+"""The markers in a page: `campaign figures --out docs` replaces everything between these lines."""
 
 START, CLOCK, STOP, LAUNCHES = PICTURES = ("start", "clock", "stop", "launches")
 
@@ -50,7 +50,7 @@ RULE_TITLES = {
     FIXED_100: "OSU: 100 fixed, 10 before",
     RERUN: "bench-pcomm: 150, again until 5 %",
 }
-"""Whose rules they are. The programs themselves are not run."""
+"""Titles, which say whose rule it is. The programs of others are not run."""
 
 
 class PageError(ValueError):
@@ -58,7 +58,7 @@ class PageError(ValueError):
 
 
 def into_page(page: str, part: str) -> str:
-    """The page with this part between the markers, in the place of what was there. Raises PageError."""
+    """The page with this part between the markers, instead of what was there. Raises PageError without markers."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -76,7 +76,7 @@ def part_of_page(precision: Precision, records: PrecisionRecords, pictures: Mapp
         *(f"**{line[0].upper()}{line[1:]}.**" for line in warnings(precision, records)),
     ]
     if not precision.empty:
-        sections += ["### Values to reach", _aims(precision, records), _why_not(precision, records)]
+        sections += ["### Values to reach", _aims_table(precision, records), _why_not(precision, records)]
     if precision.starts:
         sections += ["### Start", *_picture(START, pictures), _starts(precision, records)]
     if precision.clocks:
@@ -109,7 +109,9 @@ def verdict_lines(precision: Precision, records: PrecisionRecords) -> list[str]:
     """The values to reach, for a terminal; none where nothing was measured."""
     if precision.empty:
         return []
-    rows = [(one.what, f"{_sign(one)} {_limit(one)}", one.verdict, _measured(one)) for one in _held(precision, records)]
+    rows = [
+        (one.what, f"{_sign(one)} {_limit(one)}", one.verdict, _measured(one)) for one in _all_aims(precision, records)
+    ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, [*widths, 0], strict=True)) for row in rows)
     return [line.rstrip() for line in lines]
@@ -125,11 +127,7 @@ def _picture(name: str, pictures: Mapping[str, str]) -> list[str]:
     return [f"![{_ALT[name]}]({pictures[name]})"] if name in pictures else []
 
 
-def _no(records: PrecisionRecords) -> str:
-    return records.no_nodes
-
-
-def _held(precision: Precision, records: PrecisionRecords) -> list[Held]:
+def _all_aims(precision: Precision, records: PrecisionRecords) -> list[Aim]:
     return aims(precision, records.no_nodes, records.interrupted)
 
 
@@ -155,30 +153,30 @@ def _known(known: Known, unit: str) -> str:
     return f"{value} [{show(known.low)}, {high}]"
 
 
-def _sign(held: Held) -> str:
-    return "≥" if held.at_least else "≤"
+def _sign(aim: Aim) -> str:
+    return "≥" if aim.at_least else "≤"
 
 
-def _unit(held: Held) -> str:
-    return "times" if held.at_least else "ns" if held.limit >= 10 else ""
+def _unit(aim: Aim) -> str:
+    return "times" if aim.at_least else "ns" if aim.limit >= 10 else ""
 
 
-def _limit(held: Held) -> str:
-    return {"times": f"{held.limit:g} times", "ns": duration(held.limit), "": share(held.limit)}[_unit(held)]
+def _limit(aim: Aim) -> str:
+    return {"times": f"{aim.limit:g} times", "ns": duration(aim.limit), "": share(aim.limit)}[_unit(aim)]
 
 
-def _measured(held: Held) -> str:
+def _measured(aim: Aim) -> str:
     seen = [
-        f"{duration(float(target))}: {_known(known, _unit(held))}" if target else _known(known, _unit(held))
-        for target, known in held.values
+        f"{duration(float(target))}: {_known(known, _unit(aim))}" if target else _known(known, _unit(aim))
+        for target, known in aim.values
     ]
-    return "; ".join([*seen, *([clean(held.missing)] if held.missing else [])]) or "–"
+    return "; ".join([*seen, *([clean(aim.missing)] if aim.missing else [])]) or "–"
 
 
-def _aims(precision: Precision, records: PrecisionRecords) -> str:
+def _aims_table(precision: Precision, records: PrecisionRecords) -> str:
     rows = [
         [clean(one.what), f"{_sign(one)} {_limit(one)}", _measured(one), _strong(one.verdict)]
-        for one in _held(precision, records)
+        for one in _all_aims(precision, records)
     ]
     return (
         "What is aimed at on a quiet machine. The value itself is judged, not the range in brackets: the 95 % interval "
@@ -192,8 +190,8 @@ def _strong(verdict: str) -> str:
 
 
 def _why_not(precision: Precision, records: PrecisionRecords) -> str:
-    """What the records say of the aims on repetitions and launches that were not reached, an item each."""
-    missed = {one.what: one for one in _held(precision, records) if one.verdict == NOT_REACHED}
+    """Why aims on repetitions and launches were not reached, as far as the records tell, an item each."""
+    missed = {one.what: one for one in _all_aims(precision, records) if one.verdict == NOT_REACHED}
     lines = []
     for kind in ("computation", "communication"):
         if f"variation of launches, {kind}" in missed:
@@ -228,7 +226,7 @@ _LAUNCHES_VARY = {
 
 
 def _skipped(records: PrecisionRecords) -> str:
-    return f"Between two nodes: not measured, {clean(_no(records))}.\n\n" if _no(records) else ""
+    return f"Between two nodes: not measured, {clean(records.no_nodes)}.\n\n" if records.no_nodes else ""
 
 
 def _starts(precision: Precision, records: PrecisionRecords) -> str:
