@@ -219,9 +219,9 @@ def load(folder: Path) -> PrecisionRecords:
         run = json.loads((folder / RUN).read_text())
     except (OSError, ValueError) as error:
         fail(str(folder / RUN), f"cannot be read: {error}")
-    found = {group: tuple(map(load_selfcheck, sorted(folder.glob(f"{group}-*.jsonl")))) for group in GROUPS}
+    records = {group: tuple(map(load_selfcheck, sorted(folder.glob(f"{group}-*.jsonl")))) for group in GROUPS}
     truths = tuple(load_truth(path, group) for group in TRUTHS for path in sorted(folder.glob(f"{group}-*.json")))
-    return PrecisionRecords(run, found[WITHIN], found[BETWEEN], found[LAUNCH], found[SERIES], truths)
+    return PrecisionRecords(run, records[WITHIN], records[BETWEEN], records[LAUNCH], records[SERIES], truths)
 
 
 def load_truth(path: Path, where: str) -> Truth:
@@ -293,21 +293,21 @@ def quantile_interval(samples: ArrayLike, percent: float) -> Known:
 
 
 def _starts(records: PrecisionRecords) -> tuple[Starts, ...]:
-    found = []
+    starts = []
     for where, group in ((WITHIN, records.within), (BETWEEN, records.between)):
         for method in ("deadline", "mpi_barrier", "dissemination"):
             lines = [line for one in group for line in one.starts if line.method == method and len(line.imbalance_ns)]
             late = sum(line.late for line in lines)
-            found.append(_starts_of(where, method, [line.imbalance_ns for line in lines], late))
+            starts.append(_starts_of(where, method, [line.imbalance_ns for line in lines], late))
             if method == "deadline" and late:
                 every = [np.concatenate([line.imbalance_ns, line.late_imbalance_ns]) for line in lines]
-                found.append(_starts_of(where, "deadline, late ones too", every, 0))
+                starts.append(_starts_of(where, "deadline, late ones too", every, 0))
     for where in (WITHIN, BETWEEN):
         truths = [one for one in records.truths if one.where == where and len(one.imbalance_ns)]
-        found.append(
+        starts.append(
             _starts_of(where, "true deadline", [one.imbalance_ns for one in truths], sum(one.late for one in truths))
         )
-    return tuple(one for one in found if one.launches)
+    return tuple(one for one in starts if one.launches)
 
 
 def _starts_of(where: str, method: str, launches: Sequence[Nanoseconds], late: int) -> Starts:
@@ -319,11 +319,11 @@ def _starts_of(where: str, method: str, launches: Sequence[Nanoseconds], late: i
 def _clocks(records: Sequence[Selfcheck], where: str) -> list[ClockError]:
     clocks = [one.clock for one in records if one.clock and one.clock.residuals]
     looks = sorted({number for clock in clocks for number in range(len(clock.residuals))})
-    found = []
+    errors = []
     for number in looks:
         residuals = [clock.residuals[number] for clock in clocks if number < len(clock.residuals)]
         several = any(clock.clocks > 1 for clock in clocks)
-        found.append(
+        errors.append(
             ClockError(
                 where=where,
                 what="two clocks, 100 s apart" if several else "one clock",
@@ -334,7 +334,7 @@ def _clocks(records: Sequence[Selfcheck], where: str) -> list[ClockError]:
                 true=spread([]),
             )
         )
-    return found
+    return errors
 
 
 def _true_clocks(truths: Sequence[Truth], where: str) -> list[ClockError]:
@@ -358,12 +358,12 @@ def _true_clocks(truths: Sequence[Truth], where: str) -> list[ClockError]:
 
 def _works(records: Sequence[Selfcheck]) -> dict[tuple[str, int], list[Work]]:
     """The series that are long enough for every rule, by kind and target time."""
-    found: dict[tuple[str, int], list[Work]] = {}
+    works_of: dict[tuple[str, int], list[Work]] = {}
     for record in records:
         for work in record.works:
             if len(stop_rules.begins(len(work.samples_ns))) > 0:
-                found.setdefault((work.kind, work.target_ns), []).append(work)
-    return dict(sorted(found.items(), key=lambda item: (item[0][0] != "computation", item[0][1])))
+                works_of.setdefault((work.kind, work.target_ns), []).append(work)
+    return dict(sorted(works_of.items(), key=lambda item: (item[0][0] != "computation", item[0][1])))
 
 
 def replay(work: Work, rule: str, begin: int) -> Replay | None:
@@ -381,17 +381,17 @@ def replay(work: Work, rule: str, begin: int) -> Replay | None:
 
 
 def _stops(records: Sequence[Selfcheck]) -> tuple[Stops, ...]:
-    found = []
+    stops = []
     for (kind, target), works in _works(records).items():
         for rule in stop_rules.NAMES:
             replays = [replay(work, rule, begin) for work in works for begin in stop_rules.begins(len(work.samples_ns))]
             ended = tuple(one for one in replays if one)
-            found.append(Stops(kind, target, rule, ended, len(replays) - len(ended)))
-    return tuple(found)
+            stops.append(Stops(kind, target, rule, ended, len(replays) - len(ended)))
+    return tuple(stops)
 
 
 def _faster(records: Sequence[Selfcheck]) -> tuple[Faster, ...]:
-    found = []
+    comparisons = []
     repetitions, warmups = stop_rules.OSU_REPETITIONS["small"]
     for (kind, target), works in _works(records).items():
         ratios, series = [], 0
@@ -402,8 +402,8 @@ def _faster(records: Sequence[Selfcheck]) -> tuple[Faster, ...]:
                 if ours and theirs and max(ours.width_relative, theirs.width_relative) <= stop_rules.ASKED_WIDTH:
                     counted = work.elapsed_ns[begin + warmups + repetitions - 1] - work.elapsed_ns[begin + warmups - 1]
                     ratios.append(float(counted) / 1e9 / ours.seconds)
-        found.append(Faster(kind, target, spread(ratios), len(ratios), series))
-    return tuple(found)
+        comparisons.append(Faster(kind, target, spread(ratios), len(ratios), series))
+    return tuple(comparisons)
 
 
 def _variation(one: Steadiness) -> Variation:

@@ -166,11 +166,11 @@ def _limit(aim: Aim) -> str:
 
 
 def _measured(aim: Aim) -> str:
-    seen = [
+    measured = [
         f"{duration(float(target))}: {_known(known, _unit(aim))}" if target else _known(known, _unit(aim))
         for target, known in aim.values
     ]
-    return "; ".join([*seen, *([clean(aim.missing)] if aim.missing else [])]) or "–"
+    return "; ".join([*measured, *([clean(aim.missing)] if aim.missing else [])]) or "–"
 
 
 def _aims_table(precision: Precision, records: PrecisionRecords) -> str:
@@ -199,20 +199,20 @@ def _why_not(precision: Precision, records: PrecisionRecords) -> str:
             for whole in (True, False):
                 here = [one for one in far if (one.minimum.value > YES_LIMIT) == whole]
                 if here:
-                    seen = ", ".join(f"{duration(one.target_ns)}: {share(one.minimum.value)}" for one in here)
-                    lines.append(f"{kind}, launches: {_LAUNCHES_VARY[whole]} ({seen}).")
+                    minima = ", ".join(f"{duration(one.target_ns)}: {share(one.minimum.value)}" for one in here)
+                    lines.append(f"{kind}, launches: {_LAUNCHES_VARY[whole]} ({minima}).")
         speed = missed.get(f"OSU's 1000 repetitions / adaptive stop, {kind}")
         if speed:
             slow = {target for target, known in speed.values if known.value < speed.limit}
             stops = [one for one in precision.stops if one.kind == kind and one.rule == ADAPTIVE]
-            seen = ", ".join(
+            repetitions = ", ".join(
                 f"{duration(one.target_ns)}: {one.spread(lambda replay: replay.repetitions).value:.0f}"
                 for one in stops
                 if str(one.target_ns) in slow
             )
             lines.append(
                 f"{kind}, stop: times within a series vary so much that an interval of {share(ASKED_WIDTH)} takes "
-                f"many repetitions by itself ({seen})."
+                f"many repetitions by itself ({repetitions})."
             )
     return "What is not reached, and what varies:\n\n" + "\n".join(f"- {line}" for line in lines) if lines else ""
 

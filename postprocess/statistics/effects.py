@@ -225,12 +225,12 @@ def repetition_medians(values: Iterable[NDArray[Any]], counts: Integers) -> list
     same = [(int(n), np.flatnonzero(counts == n)) for n in np.unique(counts) if n > 0]
     medians = []
     for series in values:
-        found = np.full(counts.shape, np.nan)
+        of_points = np.full(counts.shape, np.nan)
         for n, points in same:
             regular = points.size == counts.size
             table = series[: points.size * n].reshape(-1, n) if regular else series[first[points, None] + np.arange(n)]
-            found[points] = _row_medians(table)
-        medians.append(found)
+            of_points[points] = _row_medians(table)
+        medians.append(of_points)
     return medians
 
 
@@ -246,17 +246,17 @@ def _row_medians(table: NDArray[Any]) -> Floats:
     n = table.shape[1]
     low, high = (n - 1) // 2, n // 2
     ordered = np.sort(table, axis=1)  # of short rows faster than np.partition
-    found: Floats = (ordered[:, low].astype(np.float64) + ordered[:, high]) / 2
-    return found
+    median: Floats = (ordered[:, low].astype(np.float64) + ordered[:, high]) / 2
+    return median
 
 
 def _medians(values: Floats, first: Integers, count: Integers) -> Floats:
     """The medians of groups of values, which are sorted and lie end to end; NaN for an empty group."""
-    found = np.full(count.shape, np.nan)
+    median = np.full(count.shape, np.nan)
     some = count > 0
     low, high = first[some] + (count[some] - 1) // 2, first[some] + count[some] // 2
-    found[some] = (values[low] + values[high]) / 2
-    return found
+    median[some] = (values[low] + values[high]) / 2
+    return median
 
 
 def _standardised(residual: Floats, group: Integers, count: Integers, scale: Floats) -> Floats:
@@ -271,5 +271,5 @@ def _standardised(residual: Floats, group: Integers, count: Integers, scale: Flo
 
 def _divided(numerator: Floats, denominator: ArrayLike) -> Floats:
     below = np.asarray(denominator, np.float64)
-    found: Floats = np.divide(numerator, below, out=np.full(below.shape, np.nan), where=below > 0)
-    return found
+    ratio: Floats = np.divide(numerator, below, out=np.full(below.shape, np.nan), where=below > 0)
+    return ratio

@@ -102,14 +102,14 @@ def largest_rank_ratio_estimate(times: ArrayLike, references: ArrayLike) -> Esti
     numerator, denominator = np.asarray(times, dtype=np.float64), np.asarray(references, dtype=np.float64)
     ranks, n = numerator.shape[-2:]
     plain = ratio_estimate(median_estimate(numerator), median_estimate(denominator))
-    found = Estimate(*(_largest_over_ranks(part) for part in _parts(plain)))
+    largest = Estimate(*(_largest_over_ranks(part) for part in _parts(plain)))
     confidences = {m: 1 - (1 - CONFIDENCE) * m / ranks for m in range(1, ranks + 1)}
     m = next((m for m, sure in confidences.items() if median_interval_rank(n, sure) is not None), None)
     if m is None:
-        return found
+        return largest
     low = ratio_estimate(median_estimate(numerator, confidences[m]), median_estimate(denominator, confidences[m])).low
     low = np.sort(np.where(np.isnan(low), -np.inf, low), axis=-1)[..., ranks - m]
-    return Estimate(found.value, np.where(np.isfinite(found.value), low, np.nan), found.high)
+    return Estimate(largest.value, np.where(np.isfinite(largest.value), low, np.nan), largest.high)
 
 
 def peers_overlap_percent(t_mpi: ArrayLike, t_comp: ArrayLike, t_comm_ref: ArrayLike) -> tuple[float, float]:
@@ -268,10 +268,10 @@ def exposed_estimate(outside: Estimate, comp: Estimate, comm: Estimate) -> Estim
     """
     longer_by, shorter = difference_estimate(comm, comp), _shorter(comp, comm)
     unavoidable = Estimate(*(np.maximum(part, 0) for part in _parts(longer_by)))
-    found = ratio_estimate(difference_estimate(outside, unavoidable), shorter)
+    exposed = ratio_estimate(difference_estimate(outside, unavoidable), shorter)
     none_unavoidable = ratio_estimate(outside, shorter).high
-    high = np.where(longer_by.low <= 0, np.maximum(found.high, none_unavoidable), found.high)
-    return Estimate(found.value, found.low, high)
+    high = np.where(longer_by.low <= 0, np.maximum(exposed.high, none_unavoidable), exposed.high)
+    return Estimate(exposed.value, exposed.low, high)
 
 
 def interference_estimate(t_comp: Estimate, comp: Estimate, comm: Estimate) -> Estimate:
