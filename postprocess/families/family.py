@@ -101,8 +101,8 @@ class Metric:
 class Bound:
     """A number of a record that is checked against a reference value.
 
-    absolute: whether the bound lies a fixed difference above the reference, for numbers that are best at 0; otherwise
-    it lies a fraction above the median.
+    absolute: whether the reference is 0, because 0 is best, and the bound a value above it; otherwise the reference is
+    the median, and the bound a fraction above it.
     margin: the least difference that matters.
     of_sizes: whether only runs on the same sizes share the reference.
     """
