@@ -1,4 +1,4 @@
-"""Other people's benchmarks beside ours, as the registry has them."""
+"""The family `peers`: benchmarks of other projects, shown beside ours."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def _view(_page: Page, found: Found) -> Any:
 
 
 def _numbers(path: Path, _basic: Path | None) -> Numbers:
-    """What the program said, as it said it."""
+    """The overlap that the program printed for each message size."""
     results = load_peer_record(path).results
-    return Numbers({f"overlap_percent_{one.message_bytes}": one.overlap_percent for one in results if not one.reason})
+    return Numbers({f"overlap_percent_{r.message_bytes}": r.overlap_percent for r in results if not r.reason})
 
 
 PEERS = Family(
