@@ -1,1 +1,1 @@
-"""How numbers, names, tables, pages and pictures look, whatever they are of."""
+"""The look of numbers, names, tables, pages and pictures, independent of what is measured."""

@@ -1,9 +1,9 @@
-"""The colours of every map: for each kind of ratio one continuous scale, and for each scale two palettes.
+"""The colours of maps: a continuous scale for each kind of ratio, in two palettes.
 
-`paper` is that of Denis et al. 2022, section 5.2: overhead blue below 0, green at 0, yellow at 1, red above; the
-concurrency ratios from blue, the best, to red, the worst. Its green and red look alike to one man in twelve. `safe`
-runs from blue through a pale yellow to orange, dark violet below, and is told apart with deuteranopia, protanopia and
-tritanopia too.
+`paper` is the palette of Denis et al. 2022, section 5.2. The overhead ratio is blue below 0, green at 0, yellow at 1
+and red above; the concurrency ratios go from blue (best) to red (worst). Its green and red look alike to one man in
+twelve. `safe` goes from dark violet through blue and pale yellow to orange. Readers with deuteranopia, protanopia or
+tritanopia can tell its colours apart, too.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import TypeAlias
 Rgb: TypeAlias = tuple[float, float, float]
 
 PALETTES = {"paper": "as in the paper: blue, green, yellow, red", "safe": "colour-blind safe: violet, blue, orange"}
-"""The palettes by name, and what each is."""
+"""The palettes by name, each with a description."""
 
 LEVELS = 80
-"""In how many steps a page writes a scale: fine enough for the eye, few enough to be classes of a style sheet."""
+"""The number of steps of a scale on a page: fine enough for the eye, and few enough to be classes of a style sheet."""
 
 _BLUE, _TEAL, _GREEN, _YELLOW, _RED = (
     (0.19, 0.42, 0.80),
@@ -39,9 +39,12 @@ _SAFE_VIOLET, _SAFE_BLUE, _SAFE_PALE, _SAFE_ORANGE = (
 
 @dataclass(frozen=True)
 class Scale:
-    """A kind of ratio. ``values`` ascend; each palette has a colour (red, green, blue from 0 to 1) for every value.
+    """The colour scale of a kind of ratio.
 
-    In between colours are mixed, beyond the ends they stay. ``ticks`` are the values that a colour bar names.
+    values: ascending ratios.
+    palettes: for each palette a colour (red, green, blue from 0 to 1) per value. Colours are mixed between two values,
+    and stay the same beyond the first and the last value.
+    ticks: the values that a colour bar names, with their names.
     """
 
     values: tuple[float, ...]
@@ -50,20 +53,20 @@ class Scale:
 
     @property
     def low(self) -> float:
-        """Where the scale begins."""
+        """The smallest value of the scale."""
         return self.values[0]
 
     @property
     def high(self) -> float:
-        """Where it ends."""
+        """The largest value of the scale."""
         return self.values[-1]
 
     def stops(self, palette: str) -> list[tuple[float, Rgb]]:
-        """The values with their colours."""
+        """The values of the scale with their colours in a palette."""
         return list(zip(self.values, self.palettes[palette], strict=True))
 
     def colour(self, value: float, palette: str = "paper") -> Rgb:
-        """The colour of a finite ratio. Raises ValueError for any other."""
+        """The colour of a finite ratio. Raises ValueError for a ratio that is not finite."""
         if not math.isfinite(value):
             raise ValueError(f"{value} is not a finite ratio")
         place = min(max(value, self.low), self.high)
@@ -77,7 +80,7 @@ class Scale:
         return round(LEVELS * (min(max(value, self.low), self.high) - self.low) / (self.high - self.low))
 
     def level_value(self, level: int) -> float:
-        """The ratio in the middle of a step."""
+        """The ratio of a step."""
         return self.low + (self.high - self.low) * level / LEVELS
 
 
@@ -109,26 +112,26 @@ SCALES: Mapping[str, Scale] = {
         {0.5: "0.5 slower", 1.0: "1 the same", 1.5: "1.5 faster", 2.0: "2"},
     ),
 }
-"""Every kind of ratio that a map shows."""
+"""The scale of each kind of ratio that maps show."""
 
 NO_VALUE: Rgb = (0.85, 0.85, 0.85)
 FADED = 0.35
-"""How much of its colour a cell keeps that is said to mean less."""
+"""The share of its colour that a faded cell keeps."""
 
 
 def mixed(first: Rgb, second: Rgb, share: float) -> Rgb:
-    """`share` of the second colour, the rest of the first."""
+    """A mixture of two colours, with `share` of the second colour."""
     red, green, blue = (a + share * (b - a) for a, b in zip(first, second, strict=True))
     return red, green, blue
 
 
 def faded(rgb: Rgb) -> Rgb:
-    """The colour on white with `FADED` of its strength."""
+    """The colour mixed with white, with `FADED` of its strength."""
     return mixed((1.0, 1.0, 1.0), rgb, FADED)
 
 
 def text_colour(background: Rgb) -> Rgb:
-    """Black or white, whichever has more contrast: at least 4.5, as WCAG 2 asks, on every background."""
+    """Black or white, whichever has more contrast: at least 4.5 on every background, as WCAG 2 requires."""
     black, white = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
     return max((black, white), key=lambda ink: contrast(ink, background))
 
@@ -140,7 +143,7 @@ def contrast(one: Rgb, other: Rgb) -> float:
 
 
 def hexadecimal(rgb: Rgb) -> str:
-    """``#rrggbb``."""
+    """The colour as ``#rrggbb``."""
     return "#" + "".join(f"{round(255 * part):02x}" for part in rgb)
 
 

@@ -1,4 +1,4 @@
-"""Columns of a plain table for the terminal, and the words that stand in one whatever is measured."""
+"""Plain tables for the terminal, and the remarks that the tables of several families share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from postprocess.drawing.text import clean
 
 
 def circumstances(point: Mapping[Any, Any], prefix: str = "") -> list[str]:
-    """What is marked wherever a point is shown, reliable or not; its columns may have a prefix."""
+    """The remarks that every table makes on a point, reliable or not. `prefix` precedes the names of its columns."""
     return [
         *(["oversubscribed"] if point[f"{prefix}oversubscribed"] else []),
         *(["shared core"] if point[f"{prefix}shared_core"] else []),
@@ -18,7 +18,7 @@ def circumstances(point: Mapping[Any, Any], prefix: str = "") -> list[str]:
 
 
 def aligned(heads: Sequence[str], lines: Sequence[Sequence[str]], right: set[int]) -> str:
-    """A table of cells under heads, without a final newline; the columns in `right` are flushed right."""
+    """A table of lines of cells under heads, without a final newline. The columns in `right` are flushed right."""
     rows = [list(map(clean, row)) for row in (heads, *lines)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(

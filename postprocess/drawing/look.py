@@ -1,4 +1,4 @@
-"""How pages and pictures are asked to look, and how much of a run one page shows at a time."""
+"""Settings for the look of pages and pictures, and for how much of a run a page shows at a time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ KINDS = ("svg", "png", "pdf")
 
 @dataclass(frozen=True)
 class Look:
-    """How pages and pictures look. ``dim`` fades the cells of maps that mean less; ``metrics`` are the names of those
-    that are drawn, none of them: the usual ones.
+    """The look of pages and pictures.
 
-    Raises ValueError, of one line with the legal values, for a palette or a format that there is not. Which metrics
-    there are the families know: `registry.look` checks them.
+    palette: a name in `PALETTES`.
+    dim: whether cells of maps that mean less are faded.
+    metrics: the names of the metrics to draw; empty: the usual ones. `registry.look` checks the names.
+    kinds: formats of pictures, from `KINDS`.
+
+    Raises ValueError, in one line with the legal values, for an unknown palette or format.
     """
 
     palette: str = "paper"
@@ -31,7 +34,7 @@ class Look:
 
 
 def check(what: str, names: Iterable[str], legal: Collection[str]) -> None:
-    """Raises ValueError, of one line with the legal values, for a name that is none of them."""
+    """Raise ValueError, in one line with the legal values, if a name is not legal. `what` names the setting."""
     for name in names:
         if name not in legal:
             raise ValueError(f"no {what} {name!r}: give one of {', '.join(legal)}")
@@ -42,8 +45,12 @@ PLAIN = Look()
 
 @dataclass(frozen=True)
 class Room:
-    """How much a browser lays out without a reader's waiting for it: of a run of more than `whole` points the table has
-    `rows` of them at a time, and the maps are of cases with `drawn` at most."""
+    """How many points a page shows at a time, so that a browser lays it out without a noticeable delay.
+
+    whole: a run of at most this many points is shown on a single page.
+    rows: the points in a page of the table of a larger run.
+    drawn: the most points in a page of the maps of a larger run; a page has at least one case.
+    """
 
     whole: int = 1500
     rows: int = 250

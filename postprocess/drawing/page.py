@@ -1,5 +1,4 @@
-"""What pages share: templates whose values are escaped and cleaned, data for a page's script, a policy that lets
-nothing in from outside."""
+"""HTML pages: templates that clean and escape values, packed data for scripts, and a content security policy."""
 
 from __future__ import annotations
 
@@ -22,9 +21,10 @@ TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 
 def environment(*folders: Path) -> jinja2.Environment:
-    """For pages and styles: every value is cleaned of control characters and escaped, and a missing one is an error.
+    """The jinja2 environment for pages and styles.
 
-    folders: where further templates are.
+    It removes control characters from every value and escapes it; a missing value is an error.
+    folders: further folders with templates.
     """
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader([TEMPLATES, *folders]),
@@ -37,7 +37,7 @@ def environment(*folders: Path) -> jinja2.Environment:
 
 
 def embedded(style: str, script: str) -> dict[str, Any]:
-    """What a page's template needs to embed its style and script, and to allow just these."""
+    """The variables with which a template embeds its style and script, and allows only these by their hashes."""
     return {
         "style": Markup(style),
         "style_hash": _digest(style),
@@ -47,14 +47,15 @@ def embedded(style: str, script: str) -> dict[str, Any]:
 
 
 def script(name: str) -> str:
-    """A page's own script."""
+    """The text of a script in the folder of templates."""
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
 def packed(value: object) -> str:
-    """Data for a page's script: JSON, of a dataclass its fields, every text cleaned as in a template.
+    """Data for a page's script: JSON, compressed with gzip and encoded in base64.
 
-    Packed with gzip it is a tenth as large, and in base64 no name from outside can be markup.
+    A dataclass becomes an object of its fields, and texts are cleaned as in a template. Compression makes the data ten
+    times smaller; base64 makes sure that no name from outside is read as markup.
     """
     text = json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
@@ -71,7 +72,7 @@ def _plain(value: object) -> object:
 
 
 def write(output: Path, page: str) -> Path:
-    """Write a page, whole or not at all. Raises OSError."""
+    """Write a page, whole or not at all, and return its path. Raises OSError."""
     partial = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         partial.write_text(page, encoding="utf-8")
@@ -82,5 +83,5 @@ def write(output: Path, page: str) -> Path:
 
 
 def _digest(text: str) -> str:
-    """What a content security policy knows a style or script by."""
+    """The SHA-256 hash of a style or script for the content security policy, in base64."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,4 +1,4 @@
-"""Pictures for papers and slides: their style, written whole or not at all."""
+"""The style of pictures for papers and slides, and how they are written."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _MOST_PIXELS = 40_000_000
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a figure, whole or not at all, in the format that the name ends with. Raises OSError."""
+    """Write a figure, whole or not at all, in the format of the path's suffix, and return the path. Raises OSError."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     kind = path.suffix[1:]
-    width, height = figure.get_size_inches()  # a run of many cases has an overview of many metres
+    width, height = figure.get_size_inches()  # the overview of a run with many cases can be metres wide
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     try:
         with mpl.rc_context(STYLE), warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Numbers and names as people read them. Names come from outside: `clean` makes them safe to print and to draw."""
+"""Texts of numbers and names for people. Names come from outside: `clean` makes them safe to print and to draw."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _BYTE_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
 
 
 def clean(text: object) -> str:
-    """The text without anything that a terminal, an SVG file or a line of output could take for more than a letter.
+    """The text without characters that control a terminal, an SVG file or the layout of a line.
 
     Line breaks and tabs become spaces; other control, format (right-to-left overrides), separator and surrogate
     characters become U+FFFD.
@@ -21,23 +21,23 @@ def clean(text: object) -> str:
 
 
 def short(text: object, most: int = 120) -> str:
-    """The text `clean` and in one line of at most so many characters, the last of which say that something is cut."""
+    """The cleaned text in one line of at most `most` characters; a text that is cut ends with an ellipsis."""
     line = " ".join(clean(text).split())
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
 def duration(nanoseconds: float) -> str:
-    """A time for axes and tables, three significant digits: ``8 ms``, ``500 µs``; ``-`` for NaN."""
+    """A time for axes and tables, with three significant digits: ``8 ms``, ``500 µs``; ``-`` for NaN."""
     return _scaled(nanoseconds, _NANOSECOND_UNITS)
 
 
 def size(count: float) -> str:
-    """A number of bytes, three significant digits: ``1.5 MiB``; ``-`` for NaN."""
+    """A number of bytes, with three significant digits: ``1.5 MiB``; ``-`` for NaN."""
     return _scaled(count, _BYTE_UNITS)
 
 
 def work(amount: int, computation: str) -> str:
-    """What one thread computes: ``matrices of order 735``, ``4194304 elements``."""
+    """The work of a thread: ``matrices of order 735``, ``4194304 elements``."""
     return f"matrices of order {amount}" if computation == "dgemm" else f"{amount} elements"
 
 
@@ -48,7 +48,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def cores(count: int) -> str:
-    """A rank's share: ``4 cores per rank``."""
+    """The number of cores per rank: ``4 cores per rank``."""
     return f"{plural(count, 'core')} per rank"
 
 
@@ -61,7 +61,7 @@ def ratio(value: float) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """An interval of ratios, ``[0.05, 0.31]``; ``-`` where there is none."""
+    """An interval of ratios, ``[0.05, 0.31]``; ``-`` if a bound is not finite."""
     return f"[{ratio(low)}, {ratio(high)}]" if math.isfinite(low) and math.isfinite(high) else "-"
 
 
@@ -71,7 +71,7 @@ def percent(fraction: float) -> str:
 
 
 def share(fraction: float) -> str:
-    """A small fraction as people read it: ``0.4 %``, ``< 0.1 %``, ``12 %``; ``-`` for NaN."""
+    """A small fraction in per cent: ``0.4 %``, ``< 0.1 %``, ``12 %``; ``-`` for NaN."""
     if not math.isfinite(fraction):
         return "-"
     percent = 100 * fraction
@@ -81,7 +81,7 @@ def share(fraction: float) -> str:
 
 
 def change(fraction: float) -> str:
-    """A relative change in per cent with its sign, two digits at least: ``+18 %``, ``-0.4 %``, ``0 %``."""
+    """A relative change in per cent with its sign: ``+18 %``, ``-0.4 %``, ``0 %``; ``-`` for NaN."""
     if not math.isfinite(fraction):
         return "-"
     shown = f"{100 * fraction:+.{1 if abs(fraction) < 0.0995 else 0}f} %"
@@ -89,7 +89,7 @@ def change(fraction: float) -> str:
 
 
 def drift(ppm: float) -> str:
-    """A clock's drift, two significant digits: ``12 ppm``, ``0.031 ppm``; ``-`` for NaN."""
+    """The size of a clock's drift, with two significant digits: ``12 ppm``, ``0.031 ppm``; ``-`` for NaN."""
     return f"{float(f'{abs(ppm):.2g}'):.12g} ppm" if math.isfinite(ppm) else "-"
 
 

@@ -1,1 +1,1 @@
-"""What is known of each family of benchmarks. One folder per family; no family imports another."""
+"""The families of benchmarks. Each has a folder of its own and imports no other family."""

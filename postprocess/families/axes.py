@@ -1,7 +1,7 @@
-"""The axes that families of benchmarks share, each written once; a family says which of them it has.
+"""The axes that families of benchmarks share. Each axis is defined once here; a family lists the axes that it has.
 
-Whoever asks for, plans, names, launches, checks, shows or compares a case goes through these and names none. What a
-command line, a suite and a program know beside it is in `mpi_campaign.planning.benchmarks`.
+Code that plans, names, launches, checks, shows or compares cases loops over the axes of a family and names none. What
+the command line, suites and programs need beyond this is in `mpi_campaign.planning.benchmarks`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from postprocess.drawing.text import cores, duration
 from postprocess.families.family import Axis, Value
 
 BENCHMARK = Axis("benchmark", "benchmark")
-COLLECTIVE = Axis("collective", "collective", usual="")  # of a benchmark without collectives
+COLLECTIVE = Axis("collective", "collective", usual="")  # empty for a benchmark without collectives
 SYSTEM = Axis("system", "system", words="system {}".format)
 TOOLCHAIN = Axis("toolchain", "toolchain")
 PROVIDER = Axis("provider", "provider", words="from {}".format)
@@ -24,8 +24,8 @@ NODES = Axis("nodes", "nodes", kind="integer", words="{} nodes".format)
 THREADS = Axis("threads_per_rank", "threads per rank", kind="integer", words="{} threads per rank".format)
 GIVEN_UP = Axis("given_up_cores", "cores given up", kind="integer", words="{} cores given up".format)
 NAMED_CORES = Axis("named_cores", "cores per rank", usual=0, kind="integer", words=cores)
-"""The cores of a rank's share in a run that has several such numbers, so that names tell them. It says nothing that the
-other axes of placement do not, so that nothing is matched by it."""
+"""The cores per rank, in a run with several such numbers, so that names include it. It follows from the other axes of
+placement, so cases are not matched by it."""
 CACHE = Axis(
     "cache",
     "caches",
@@ -52,7 +52,7 @@ TEST_INTERVAL = Axis(
 CORES_PER_RANK = Axis(
     "cores_per_rank", "cores per rank", usual=0, kind="integer", words=cores, in_file_name="{}cores".format
 )
-"""The share of each rank where a run has several such numbers; 0 where it has one."""
+"""The cores per rank where a run has several such numbers; 0 where it has one number."""
 LAUNCH = Axis("launch", "launch", usual=1, of="launch", kind="integer")
 COMM_TARGET = Axis(
     "comm_target_ns", "communication", short="comm", usual=0, of="point", kind="integer", unit="ns", words=duration
@@ -68,50 +68,53 @@ NAMED_BY = (
     *(RANKS.name, NODES.name, THREADS.name, GIVEN_UP.name, CACHE.name, COMPUTATION.name, TEST_INTERVAL.name),
     *(COMM_TARGET.name, COMP_TARGET.name, "oversubscribed"),
 )
-"""What names a series in histories, of every family that was compared when alarms began to have names. What was
-acknowledged is known by it, so that it stays: an axis that is added names a series only where it is unusual."""
+"""The columns that always name a series in histories, for the families that were compared when alarms got names.
+Acknowledged alarms are recognised by these names, so this tuple must not change: an axis that is added later names a
+series only where its value is unusual."""
 PARAMETERS: Mapping[str, tuple[Axis, ...]] = {
     "nbc_overlap": (COLLECTIVE, COMPUTATION, TEST_INTERVAL, CACHE),
     "mpi_impact": (COMPUTATION,),
     "peers": (COLLECTIVE, CACHE),
 }
-"""By family, what its cases can be asked to differ in, in the order of words and of file names; a family without such
-axes is not named."""
+"""The axes on which a user can choose the cases of a family, by family, in the order of words and of file names. A
+family without such axes has no entry."""
 PLACEMENT = (SYSTEM, PROVIDER, RANKS, NODES, THREADS, GIVEN_UP)
-"""What is only told where what is beside each other differs in it."""
-ASKED_FOR = tuple(dict.fromkeys(one for own in PARAMETERS.values() for one in own))
-"""What cases of any family can be asked to differ in."""
-_BESIDE = (one for one in ASKED_FOR if one != COLLECTIVE)
+"""The axes that are shown only if the things shown side by side differ in them."""
+ASKED_FOR = tuple(dict.fromkeys(axis for own in PARAMETERS.values() for axis in own))
+"""The axes of `PARAMETERS` of all families."""
+_BESIDE = (axis for axis in ASKED_FOR if axis != COLLECTIVE)
 UNUSUAL = tuple(dict.fromkeys((NAMED_CORES, CACHE, COMPUTATION, TEST_INTERVAL, *_BESIDE)))
-"""What is told behind the name of a configuration where it is not as usual, in this order."""
+"""The axes whose unusual values follow the name of a configuration, in this order."""
 
 
 def of_records(family: str) -> tuple[Axis, ...]:
-    """What cases of a family can be asked to differ in and all points of a record have in common."""
-    return tuple(one for one in PARAMETERS.get(family, ()) if one != COLLECTIVE)
+    """The axes of `PARAMETERS` of a family that are the same for all points of a record."""
+    return tuple(axis for axis in PARAMETERS.get(family, ()) if axis != COLLECTIVE)
 
 
 def asked(parameters: Mapping[str, Sequence[Value]], axes: Iterable[Axis]) -> dict[str, Any]:
-    """The values of axes that a record's plan tells; of one that it does not know, the usual one."""
-    return {one.name: next(iter(parameters.get(one.name, ())), one.usual) for one in axes}
+    """The values of `axes` in a record's plan, by name; the usual value of an axis that the plan does not have."""
+    return {axis.name: next(iter(parameters.get(axis.name, ())), axis.usual) for axis in axes}
 
 
 def with_parameters(family: str, *axes: Axis) -> tuple[Axis, ...]:
-    """The axes of a family in the order of its columns: those that are named, and behind those of cases what else its
-    cases can be asked to differ in."""
-    cases = [one for one in axes if one.of == "case"]
+    """The axes of a family in the order of its columns.
+
+    The order is: the axes of cases among `axes`, the other axes of the family's `PARAMETERS`, the rest of `axes`.
+    """
+    cases = [axis for axis in axes if axis.of == "case"]
     return tuple(dict.fromkeys((*cases, *PARAMETERS.get(family, ()), *axes)))
 
 
 def unusual_words(case: Mapping[Any, Any], axes: Iterable[Axis] = UNUSUAL) -> str:
-    """What is not as usual with a case, behind its name: ``, cold caches``, ``, triad, MPI_Test every 100 µs``.
+    """The unusual values of a case, to follow its name: ``, cold caches``, ``, triad, MPI_Test every 100 µs``.
 
-    An axis that the case does not have says nothing.
+    Axes that the case does not have are left out.
     """
-    told = (one.words(case[one.name]) for one in axes if one.name in case and not one.is_usual(case[one.name]))
-    return "".join(f", {words}" for words in told)
+    unusual = (axis.words(case[axis.name]) for axis in axes if axis.name in case and not axis.is_usual(case[axis.name]))
+    return "".join(f", {words}" for words in unusual)
 
 
 def configuration_words(case: Mapping[Any, Any], axes: Iterable[Axis] = UNUSUAL) -> str:
-    """The configuration of a row or of a case as headings name it: ``async, cold caches``, ``basic, triad``."""
+    """The configuration of a row or case with its unusual values: ``async, cold caches``, ``basic, triad``."""
     return f"{case['configuration']}{unusual_words(case, axes)}"

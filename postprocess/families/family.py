@@ -1,7 +1,7 @@
-"""What everybody else knows of a family of benchmarks: `registry.FAMILIES` holds one `Family` each, and whoever shows,
-checks, archives or compares goes through them and names none.
+"""The description of a family of benchmarks that the rest of the code works with.
 
-It is imported by what plans and launches as well, so that it loads neither pandas nor matplotlib.
+`registry.FAMILIES` holds one `Family` for each family. Code that shows, checks, archives or compares results loops over
+them and names no family. Planning and launching import this module too, so it must load neither pandas nor matplotlib.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from postprocess.records.run import Run
 
 Value: TypeAlias = str | int | float
-"""Of an axis."""
+"""A value of an axis."""
 Details: TypeAlias = list[tuple[str, str]]
 """Facts, each with its title."""
 Made = TypeVar("Made")
@@ -30,20 +30,22 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Axis:
-    """One thing in which what is measured can differ.
+    """A parameter in which measurements can differ.
 
-    name: its column in tables, its field of a case.
-    title: for people, such as the head of a column.  short: the same where there is little room; empty: the title.
-    usual: the value that is not worth a word, and that of everything which has no such axis; None where there is none:
-    the value is always told.
+    name: the name of its column in tables and of its field in a case.
+    title: its name for people, for instance in the head of a column.
+    short: the title for narrow columns; empty where the title serves there too.
+    usual: the value that names leave out. Families without this axis count as having it. None: names always tell the
+    value.
     of: what differs in it: the cases of a run, the points of one case, or the launches of one case.
-    kind: of its values.
-    unit: of its numbers, "ns" or "bytes"; empty of texts and plain numbers.
-    of_basic: `basic` is measured with each of its values; else with the usual one, and gives its sizes and references
-    to the cases of all values.
-    values: all that it can have, each with what it is; empty where that is any text or number, or where others know it.
-    words: a value for people, ``MPI_Test every 100 µs``.
-    in_file_name: a value in the names of files, ``test100000ns``.
+    kind: the type of its values.
+    unit: the unit of its numbers, "ns" or "bytes"; empty for texts and plain numbers.
+    of_basic: True where `basic` is measured with each value. False where `basic` is measured with the usual value only,
+    and the cases of all values take their sizes and references from it.
+    values: the legal values, each with its meaning; empty where any text or number is legal, or where the values are
+    defined elsewhere.
+    words: writes a value for people, ``MPI_Test every 100 µs``.
+    in_file_name: writes a value for the names of files, ``test100000ns``.
     """
 
     name: str
@@ -60,24 +62,24 @@ class Axis:
 
     @property
     def head(self) -> str:
-        """Of a narrow column."""
+        """The title for a narrow column."""
         return self.short or self.title
 
     def is_usual(self, value: Value) -> bool:
-        """Whether a value is not worth a word."""
+        """Whether names leave a value out, because it is the usual one."""
         return self.usual is not None and value == self.usual
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One thing that can be compared between launches: a column of `Launches`.
+    """A quantity that can be compared between launches: a column of `Launches`.
 
-    ratio: its effect is a ratio, else a difference.
-    better: which values are, the smaller or the larger ones.
-    same: the columns, of `Family.sizes`, that must be the same on both sides.
-    state: the column that must be true of a launch for it to count.
-    usual: whether it is compared without being asked for.
-    with_work: how it changes with the work that is done: a time in proportion, a rate inversely, anything else not.
+    ratio: whether its effect is a ratio; otherwise it is a difference.
+    better: which values are better, the smaller or the larger ones.
+    same: the columns among `Family.sizes` that must be equal on both sides of a comparison.
+    state: the column of `STATE` that must be true for a launch to count.
+    usual: whether it is compared by default.
+    with_work: how it depends on the work done: a time grows in proportion, a rate falls, anything else stays.
     """
 
     name: str
@@ -90,16 +92,19 @@ class Metric:
     with_work: Literal["time", "rate", "neither"] = "neither"
 
     def is_worse(self, value: float, other: float, limits: Limits) -> bool:
-        """Whether a value is worse than another one by so much that it matters."""
+        """Whether `value` is worse than `other` by at least the least difference that matters."""
         low, high = (other, value) if self.better == "smaller" else (value, other)
         return high >= (low * (1 + limits.least_ratio) if self.ratio else low + limits.least_difference)
 
 
 @dataclass(frozen=True)
 class Bound:
-    """Which number of a record has a reference: `absolute`, because all is well at 0, or a fraction above its median.
+    """A number of a record that is checked against a reference value.
 
-    margin: what a difference must at least be to matter.  of_sizes: only runs on the same sizes have it in common.
+    absolute: whether the reference is 0, because 0 is best, and the bound a value above it; otherwise the reference is
+    the median, and the bound a fraction above it.
+    margin: the least difference that matters.
+    of_sizes: whether only runs on the same sizes share the reference.
     """
 
     metric: str
@@ -110,10 +115,10 @@ class Bound:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A record in a few numbers, for ReFrame and for references.
+    """The numbers that sum up a record, for ReFrame and for references.
 
-    sizes: a digest of the sizes that it ran on, empty where that does not matter.  doubt: why they are held against no
-    reference; empty where they may be.
+    sizes: a digest of the sizes that the record ran on; empty where the sizes do not matter.
+    doubt: why the numbers must not be compared with a reference; empty where they may be.
     """
 
     values: Mapping[str, float]
@@ -123,7 +128,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Found:
-    """What a run has of one family: the records that can be read, and the table that is made of them."""
+    """The results of one family in a run: the records that can be read, and the table made from them."""
 
     run: Run
     records: tuple[Any, ...]
@@ -132,9 +137,10 @@ class Found:
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table that is archived with a run: that of the family, or another one that `table` makes.
+    """A table that is archived with a run.
 
-    even_empty: also where the run has nothing of the kind.
+    table: makes it; None where it is the table of the family.
+    even_empty: whether it is written even if it has no rows.
     """
 
     name: str
@@ -144,12 +150,12 @@ class TableFile:
 
 @dataclass(frozen=True)
 class Launches:
-    """How the launches of a run come from its archived tables, without reading its records.
+    """How to get the launches of a run from its archived tables, without reading its records.
 
-    columns: those that are needed, by the table's file.
-    of_files: the tables, in that order, as one with the columns of the axes, sizes and metrics that the family has, and
-    `STATE`. The first argument is the run's name, for the words of a RecordError.
-    of_table: the same of the family's table, made of the records.
+    columns: the columns to read, by the name of the table's file.
+    of_files: joins the tables, given in the order of `columns`, to one table with the family's axes, sizes and metrics,
+    and the columns of `STATE`. Its first argument is the run's name, for the message of a RecordError.
+    of_table: makes the same table from the family's table in memory.
     """
 
     columns: Mapping[str, tuple[str, ...]]
@@ -158,15 +164,18 @@ class Launches:
 
 
 STATE = ("valid", "reliable", "complete", "oversubscribed")
-"""Columns of every launch, true or not."""
+"""The columns of truth values that every launch has."""
 
 
 @dataclass(frozen=True)
 class Spent:
-    """CPU time of threads in a while, [rank][thread], in nanoseconds: those that MPI started, each rank's in the order
-    of its placement and later ones behind, and the application's progress threads.
+    """The CPU time of a launch's threads, other than its computing threads.
 
-    seconds: how long ranks computed and communicated meanwhile.  wall_seconds: how long the launch took.
+    mpi_ns: nanoseconds of the threads that MPI started, [rank][thread]: first the threads of the rank's placement in
+    that order, then the threads that were started later.
+    helper_ns: nanoseconds of the application's progress threads, [rank][thread].
+    seconds: how long the ranks computed and communicated meanwhile.
+    wall_seconds: how long the launch took.
     """
 
     mpi_ns: tuple[tuple[int, ...], ...]
@@ -181,13 +190,14 @@ def _no_facts(_records: Sequence[Any]) -> Details:
 
 @dataclass(frozen=True)
 class Inside:
-    """What a family's records tell of where and how they ran, as seen from inside. Each has a `header` with placement,
-    build and environment, a `name`, and says why it is `incomplete`.
+    """What a family's processes observed about themselves: where and how they ran.
 
-    words: of a record, the configuration as people read it.
-    spent: of a record, what its threads took, of every launch with MPI; nothing of one that was cut off.
-    covered: of the records of a run, what was measured in it.
-    timing: of the records of one configuration, how they were timed.
+    A record has a `header` with placement, build and environment, a `name`, and the reason why it is `incomplete`.
+
+    words: describes the configuration of a record for people.
+    spent: returns the CPU times of a record's threads, for every launch with MPI; none for a record that was cut off.
+    covered: returns facts about what the records of a run measured.
+    timing: returns facts about how the records of one configuration were timed.
     """
 
     words: Callable[[Any], str]
@@ -198,10 +208,13 @@ class Inside:
 
 @dataclass(frozen=True)
 class RankTimes:
-    """One time of every rank at one point, to hold nodes against each other.
+    """A time of every rank at one point, for comparing nodes with each other.
 
-    axes: the point's values of those axes of the family that differ within a record.  size: what it was done with.
-    index: of the point in its record.  good: enough repetitions, and no wrong data.
+    axes: the point's values on the axes that differ within a record.
+    size: the message or work size of the point.
+    index: the point's index in its record.
+    by_rank: the time of each rank, in nanoseconds.
+    good: whether the point has enough repetitions and no wrong data.
     """
 
     axes: Mapping[str, Value]
@@ -213,9 +226,10 @@ class RankTimes:
 
 @dataclass(frozen=True)
 class ByNode:
-    """What nodes can be held against each other by.
+    """The times by which nodes can be compared with each other.
 
-    metrics: names of times.  times: those of a record, of one of the metrics.
+    metrics: the names of the times.
+    times: returns the times of a record for one of these names.
     """
 
     metrics: tuple[str, ...]
@@ -224,9 +238,9 @@ class ByNode:
 
 @dataclass(frozen=True)
 class Page:
-    """A report that is being made.
+    """The report of one run while it is being made.
 
-    links: addresses of pictures, by the names that the sections' `pictures` gave them.
+    links: the addresses of pictures, by the names that `Section.pictures` returned.
     """
 
     run: Run
@@ -236,7 +250,7 @@ class Page:
     _made: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def once(self, name: str, make: Callable[[], Made]) -> Made:
-        """What `make` returns, which is called for a page and a name only once."""
+        """Return what `make` returns; for each name of a page `make` is called only once."""
         if name not in self._made:
             self._made[name] = make()
         made: Made = self._made[name]
@@ -247,13 +261,13 @@ class Page:
 class Section:
     """A part of the report.
 
-    name: of its place in the page's addresses, `#name`.  title: for people.
-    order: where it stands among the parts of the same place.
-    template: a file below postprocess/families/ or postprocess/drawing/templates/, which finds the view as
-    `section.view`.
-    view: what the template shows, of a page and what its run has of the family; None: the part is left out.
+    name: its anchor in the page, `#name`.  title: its heading.
+    order: its position among the parts of the same `place`.
+    template: a file below postprocess/families/ or postprocess/drawing/templates/; it reads the view as `section.view`.
+    view: makes what the template shows from the page and the family's results. Where it returns None, the part is left
+    out.
     place: a section of the page, a card of the first section, or a paragraph of "How to read this".
-    pictures: draws a page's pictures into a folder; their paths by the names that the view finds links under.
+    pictures: draws a page's pictures into a folder, and returns their paths by the names used in `Page.links`.
     """
 
     name: str
@@ -281,34 +295,38 @@ def _none(_given: Any) -> tuple[Any, ...]:
 class Family:
     """One family of benchmarks.
 
-    name, title: for people, and for `show --benchmark`.
-    benchmarks: the names of its programs, as cases and headers have them.
-    view: a record as this family sees it. Raises RecordError where it cannot be one.
-    axes: in what its points differ.  sizes: what was found for a point, by calibration.
-    metrics: what is compared.
-    table: of a run and its records, a row per point, the columns in `columns`; `beside`'s table is a third argument
-    where there is one. Whoever wants it asks `registry.found`, which makes it once.
-    columns: of the table.
-    beside: the family that its results are set beside.
+    name: its name in records and for `show --benchmark`.  title: its name for people.
+    benchmarks: the names of its programs in cases and headers.
+    view: makes this family's own record type from a record. Raises RecordError where the record does not fit.
+    axes: the parameters in which its points differ.
+    sizes: the sizes that calibration found for a point.
+    metrics: the quantities that are compared between launches.
+    table: makes the table of a run and its records, one row per point. Where `beside` is set, that family's table is
+    its third argument. Callers use `registry.found`, which makes the table once.
+    columns: the names of the table's columns.
+    beside: the family with whose results its own are shown side by side.
     files: its tables that are archived with a run.
-    launches: None where nothing is compared.
-    named_by: the columns that name every series in histories; of the other axes those do in which it is unusual. Alarms
-    have their names of them, by which is known what was acknowledged: see `axes.NAMED_BY`.
-    text, short_text: its table for the terminal, all of it and a few lines; empty where there is nothing to say.
-    note: what is to be said where its table is asked for.  nothing: what is said where it is empty.
-    shown: whether `show RUN` has it without being asked.
-    sections: of the report.  style: variables of the page's style.  rest: what the page's script shows by and by.
-    drawn: names of the metrics that its pictures can show.
-    inside: None where its records do not tell where they ran.
-    programs: of a run's records, other people's programs that ran: toolchain, program, the MPI library it is bound to.
-    numbers: computed from the view of a record and that of `basic`'s record on the same sizes, which is None where
-    there is none.  unit_of: the unit of a number by its name.
-    bounds: which of them have references.
-    by_node: None where nodes are not compared.
-    wrong: of a record, what is wrong with what it measured, a phrase each.
-    communicated_ns: of a record, how long it communicated alone, all repetitions together; None where that is not
-    measured.
-    payload: of a record, a lower bound of the bytes that crossed its network; None where that is not known.
+    launches: how its launches are read from archived tables; None where they are not compared.
+    named_by: the columns that always name a series in histories. Any other axis names a series only where its value is
+    unusual. Acknowledged alarms are recognised by these names: see `axes.NAMED_BY`.
+    text, short_text: its table for the terminal, whole and in a few lines; empty where there is nothing to show.
+    note: a text shown with the table where the table is asked for.  nothing: the text shown for an empty table.
+    shown: whether `show RUN` includes it by default.
+    sections: its parts of the report.
+    style: returns variables for the page's style sheet.  rest: returns data that the page's script shows later.
+    drawn: the names of the metrics that its pictures can show.
+    inside: what its processes observed about themselves; None where its records do not tell where they ran.
+    programs: returns the programs of other projects that made a run's records: for each the toolchain, the program's
+    description from the header, and the MPI library that it is bound to.
+    numbers: returns the numbers of a view, compared with the view of `basic`'s record on the same sizes, which is None
+    where there is none.
+    unit_of: returns the unit of one of these numbers.
+    bounds: the numbers that are checked against a reference.
+    by_node: the times by which nodes are compared; None where they are not compared.
+    wrong: returns a phrase for each fault in what a record measured.
+    communicated_ns: returns the time in nanoseconds that all repetitions of a record communicated alone; None where it
+    is not measured.
+    payload: returns a lower bound of the bytes that crossed a record's network; None where it is not known.
     """
 
     name: str

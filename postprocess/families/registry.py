@@ -1,4 +1,4 @@
-"""The families of benchmarks that there are, in the order in which people see them: one line each."""
+"""The registry of all families of benchmarks, in the order in which they are shown, one line each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from postprocess.records.record import Record
 from postprocess.records.run import Run, Views, views_of
 
 TEMPLATES = Path(__file__).resolve().parent
-"""The folder in which `Section.template` is found."""
+"""The folder to which `Section.template` is relative."""
 
 FAMILIES: tuple[Family, ...] = (
     NBC_OVERLAP,
@@ -30,24 +30,24 @@ FAMILIES: tuple[Family, ...] = (
     TIMING_SELFCHECK,
 )
 MAIN = FAMILIES[0]
-"""What is meant where nobody says which family."""
-BY_NAME: Mapping[str, Family] = {one.name: one for one in FAMILIES}
-BY_BENCHMARK: Mapping[str, Family] = {name: one for one in FAMILIES for name in one.benchmarks}
-"""By the name of a program."""
+"""The family that is used where none is given."""
+BY_NAME: Mapping[str, Family] = {family.name: family for family in FAMILIES}
+BY_BENCHMARK: Mapping[str, Family] = {name: family for family in FAMILIES for name in family.benchmarks}
+"""The families by the name of each of their programs."""
 
 
 def _each_once(axes: Iterable[Axis]) -> tuple[Axis, ...]:
-    return tuple({one.name: one for one in axes}.values())
+    return tuple({axis.name: axis for axis in axes}.values())
 
 
 AXES: tuple[Axis, ...] = _each_once(
-    one for of in ("case", "launch", "point") for family in FAMILIES for one in family.axes if one.of == of
+    axis for of in ("case", "launch", "point") for family in FAMILIES for axis in family.axes if axis.of == of
 )
-"""Those of all families that are compared. What has not one of them has its usual value there."""
-SIZES: tuple[Axis, ...] = _each_once(one for family in FAMILIES for one in family.sizes)
-METRICS: Mapping[str, Metric] = {one.name: one for family in FAMILIES for one in family.metrics}
-FAMILY_OF: Mapping[str, Family] = {one.name: family for family in FAMILIES for one in family.metrics}
-"""By the name of a metric."""
+"""The axes of all families, each once. A family that lacks one of them counts as having its usual value."""
+SIZES: tuple[Axis, ...] = _each_once(axis for family in FAMILIES for axis in family.sizes)
+METRICS: Mapping[str, Metric] = {metric.name: metric for family in FAMILIES for metric in family.metrics}
+FAMILY_OF: Mapping[str, Family] = {metric.name: family for family in FAMILIES for metric in family.metrics}
+"""The families by the name of each of their metrics."""
 
 
 def of_benchmark(name: str) -> Family:
@@ -56,7 +56,7 @@ def of_benchmark(name: str) -> Family:
 
 
 def load(path: Path, family: Family) -> Any:
-    """A record file as a family sees it. Raises RecordError."""
+    """Read a record file as a record of `family`. Raises RecordError."""
     return family.view(load_record(path))
 
 
@@ -75,12 +75,12 @@ def validate(path: Path, record: Record | None = None) -> None:
 
 
 def read(run: Run, family: Family) -> Views[Any]:
-    """A run's records as a family sees them, and a line about each that it cannot; made once per run."""
+    """The records of a family in a run, and a line about each record that cannot be read; made once per run."""
     return views_of(run, family.name, family.view)
 
 
 def found(run: Run, family: Family) -> Found:
-    """What a run has of a family, made once per run."""
+    """The records and the table of a family in a run, made once per run."""
     return run.once((found, family.name), lambda: Found(run, read(run, family).records, _table(run, family)))
 
 
@@ -90,17 +90,20 @@ def _table(run: Run, family: Family) -> pd.DataFrame:
 
 
 def problems(run: Run) -> tuple[str, ...]:
-    """A line about each record that cannot be read, beyond those in `run.problems`."""
+    """A line about each record that its family cannot read; `run.problems` has the other unreadable records."""
     return tuple(problem for family in FAMILIES for problem in read(run, family).problems)
 
 
 def write_tables(run: Run) -> list[Path]:
-    """Write the tables of a run into its folder as Parquet, each whole or not at all; their paths. Raises OSError."""
+    """Write the tables of a run into its folder as Parquet, each whole or not at all, and return their paths.
+
+    Raises OSError.
+    """
     written = []
     for family in FAMILIES:
         for file in family.files:
-            its = found(run, family)
-            table = its.table if file.table is None else file.table(its)
+            results = found(run, family)
+            table = results.table if file.table is None else file.table(results)
             if file.even_empty or not table.empty:
                 written.append(write_table(table, run.path / file.name))
     return written
@@ -109,8 +112,7 @@ def write_tables(run: Run) -> list[Path]:
 def look(
     palette: str = Look.palette, metrics: Iterable[str] = (), kinds: Iterable[str] = Look.kinds, *, dim: bool = False
 ) -> Look:
-    """How pictures look, as asked for. Raises ValueError, of one line with the legal values, for a name that there is
-    not."""
+    """The `Look` with these settings. Raises ValueError, in one line with the legal values, for an unknown name."""
     asked = Look(palette, dim, tuple(metrics))
     check("metric", asked.metrics, [name for family in FAMILIES for name in family.drawn])
     return replace(asked, kinds=tuple(kinds))

@@ -1,8 +1,8 @@
-"""The report of a run: one HTML file that needs nothing else, and the maps as pictures beside it.
+"""The report of a run: a self-contained HTML file, and the maps as pictures beside it.
 
-Without a script all of it is there to be read; of a large run (`report_points.Room`) the first page of its table and of
-its maps. The page's own script (templates/report.js) lets a reader choose what is shown, turns such pages, and shows a
-point's row of the table beside its cell.
+Without a script a browser shows the whole report; of a large run (`drawing.look.Room`) it shows the first page of the
+table and of the maps. With the page's own script (templates/report.js) a reader can choose what is shown, turn pages,
+and see a point's row of the table beside its cell.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from postprocess.records.fields import Json
 from postprocess.records.host_limits import limits_words, value_words
 from postprocess.records.run import Run, cases_of, load_run
 from postprocess.records.run_words import RESULT_WORDS, run_name
-from postprocess.report.verified import Told, builds_of, environments_of, told_of, verified_of
+from postprocess.report.verified import Observed, builds_of, environments_of, observed_in, verified_of
 
 _PANEL = ("toolchain", "network", "configuration", "collective")
 _CASE_FIELDS = ("case", *_PANEL, "result", "reason")
-# Of a message; the campaign keeps less of it.
+# The most characters of a case's message that are shown; the campaign archives fewer.
 LONGEST_MESSAGE = 5000
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A part of the page: what its template shows, as `view`."""
+    """A part of the page. `view` is what its template shows."""
 
     name: str
     title: str
@@ -46,11 +46,12 @@ class Shown:
 def write_report(
     source: Run | Path | str, output_html: Path | str, maps_folder: Path | None = None, look: Look = PLAIN
 ) -> list[Path]:
-    """Write the report of a run, complete or not, and its maps, into the folder `maps` beside it if no other is given.
+    """Write the report of a run, complete or not, and its maps.
 
     source: the run, or its folder, which is only read.
-    Returns the paths written, the report first. Each file appears whole or not at all.
-    Raises RecordError where the run cannot be read, OSError where the report cannot be written.
+    maps_folder: the folder for the maps; None: the folder `maps` beside the report.
+    Returns the paths written, the report first. Each file is written whole or not at all.
+    Raises RecordError where the run cannot be read, OSError where a file cannot be written.
     """
     run, output = source if isinstance(source, Run) else load_run(source), Path(output_html)
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -58,8 +59,8 @@ def write_report(
     for family in registry.FAMILIES:
         for section in family.sections:
             if section.pictures is not None:
-                given = registry.found(run, family)
-                pictures |= section.pictures(Page(run, look), given, maps_folder or output.parent / "maps")
+                results = registry.found(run, family)
+                pictures |= section.pictures(Page(run, look), results, maps_folder or output.parent / "maps")
     links = {key: [_link(f, output.parent) for f in files] for key, files in pictures.items()}
     page.write(output, render_report(run, links, look))
     return [output, *(file for files in pictures.values() for file in files)]
@@ -68,42 +69,42 @@ def write_report(
 def render_report(
     run: Run, links: Mapping[str, Sequence[str]] | None = None, look: Look = PLAIN, room: Room = ROOM
 ) -> str:
-    """The report as HTML text, in the palette of the look at first.
+    """The report as HTML text. It opens in the palette of the look; a reader can switch to another one.
 
-    links: addresses of pictures, by the names that the families' sections gave them.
+    links: addresses of pictures, by the names that `Section.pictures` returned.
     """
-    making = Page(run, look, room, links or {})
+    report = Page(run, look, room, links or {})
     environment = page.environment(registry.TEMPLATES)
-    told = told_of(run)
+    observed = observed_in(run)
     cases = [_case_texts(case) for case in cases_of(run.manifest)]
-    found = [(family, registry.found(run, family)) for family in registry.FAMILIES]
-    parts = {place: _parts(making, place) for place in ("page", "found", "reading")}
+    parts = {place: _parts(report, place) for place in ("page", "found", "reading")}
     style: dict[str, Any] = {}
     rest: dict[str, Any] = {}
-    for family, its in found:
-        style |= family.style(making, its)
-        rest |= family.rest(making, its)
+    for family in registry.FAMILIES:
+        results = registry.found(run, family)
+        style |= family.style(report, results)
+        rest |= family.rest(report, results)
     return environment.get_template("report.html").render(
         **page.embedded(environment.get_template("style.css").render(**style), page.script("report.js")),
         look=look,
         palettes=PALETTES,
         run_name=run_name(run),
         subtitle=_subtitle(run),
-        incomplete=_incomplete(run, told, cases),
-        sections=sorted([*parts["page"], *_own_sections(run, told, cases, parts)], key=lambda one: one.order),
+        incomplete=_incomplete(run, observed, cases),
+        sections=sorted([*parts["page"], *_own_sections(run, observed, cases, parts)], key=lambda part: part.order),
         rest=page.packed(rest) if any(rest.values()) else "",
     )
 
 
-def _parts(making: Page, place: str) -> list[Shown]:
-    """What the families show in a place, in order."""
+def _parts(report: Page, place: str) -> list[Shown]:
+    """The parts that the families show at a `Section.place`, in order."""
     shown = [
-        _shown(section, section.view(making, registry.found(making.run, family)))
+        _shown(section, section.view(report, registry.found(report.run, family)))
         for family in registry.FAMILIES
         for section in family.sections
         if section.place == place
     ]
-    return sorted((one for one in shown if one.view is not None), key=lambda one: one.order)
+    return sorted((part for part in shown if part.view is not None), key=lambda part: part.order)
 
 
 def _shown(section: Section, view: Any) -> Shown:
@@ -111,19 +112,19 @@ def _shown(section: Section, view: Any) -> Shown:
 
 
 def _own_sections(
-    run: Run, told: Sequence[Told], cases: Sequence[Mapping[str, Any]], parts: Mapping[str, Sequence[Shown]]
+    run: Run, observed: Sequence[Observed], cases: Sequence[Mapping[str, Any]], parts: Mapping[str, Sequence[Shown]]
 ) -> list[Shown]:
-    """What the report has of every run, whatever was measured."""
+    """The sections that do not depend on a family of benchmarks."""
     troubles = [case for case in cases if case["result"] != "pass"]
     passed = sum(case["result"] == "pass" for case in cases)
-    verified = verified_of(told)
+    verified = verified_of(observed)
     notes = [str(note) for note in _list(run.manifest.get("notes"))]
     checksums = sorted(_dict(run.manifest.get("checksums")).items())
     origin = (
-        _provenance(run), _commands(run), _toolchains(run), builds_of(told), environments_of(told), checksums,
+        _provenance(run), _commands(run), _toolchains(run), builds_of(observed), environments_of(observed), checksums,
     )  # fmt: skip
     return [
-        Shown("found", "What was found", 0, "found.html", (_ran(run, told, cases), parts["found"], notes)),
+        Shown("found", "What was found", 0, "found.html", (_ran(run, observed, cases), parts["found"], notes)),
         *([Shown("not-measured", "Not measured", 50, "not_measured.html", (troubles, passed))] if troubles else []),
         *([Shown("verified", "Progress and placement", 60, "verified.html", verified)] if verified else []),
         Shown("reading", "How to read this", 80, "reading.html", parts["reading"]),
@@ -132,7 +133,7 @@ def _own_sections(
 
 
 def _link(file: Path, start: Path) -> str:
-    """A relative link from a folder to a file."""
+    """The relative link from the folder `start` to a file."""
     return quote(Path(os.path.relpath(file, start)).as_posix())
 
 
@@ -149,7 +150,7 @@ def _dicts(value: object) -> list[Json]:
 
 
 def _texts(source: Json, fields: Iterable[str]) -> dict[str, str]:
-    """The fields as text, empty where they are absent: a manifest may lack any of them."""
+    """The fields of `source` as texts. A field that is absent is empty, because a manifest may lack any field."""
     return {name: "" if source.get(name) is None else str(source[name]) for name in fields}
 
 
@@ -159,16 +160,16 @@ def _subtitle(run: Run) -> str:
     return ", ".join(part for part in parts if part and not part.endswith(" "))
 
 
-def _ran(run: Run, told: Sequence[Told], cases: Sequence[Mapping[str, str]]) -> Details:
-    """What ran, on what, in a few facts."""
+def _ran(run: Run, observed: Sequence[Observed], cases: Sequence[Mapping[str, str]]) -> Details:
+    """Facts about what ran, and on which machine."""
     host = _dict(run.manifest.get("host"))
     results = [f"{sum(c['result'] == r for c in cases)} {word}" for r, word in RESULT_WORDS.items()]
-    headers = [record.header for one in told for record in one.records]
+    headers = [record.header for part in observed for record in part.records]
     facts = [
         ("Libraries", ", ".join(dict.fromkeys(h.toolchain for h in headers))),
         ("Networks", ", ".join(dict.fromkeys(h.network for h in headers))),
         ("Configurations", ", ".join(dict.fromkeys(h.configuration for h in headers))),
-        *(fact for one in told for fact in one.inside.covered(one.records)),
+        *(fact for part in observed for fact in part.inside.covered(part.records)),
         ("Machine", ", ".join(str(host[key]) for key in ("name", "cpu", "os") if host.get(key))),
         ("Limits", limits_words(host)),
         *((title.capitalize(), words) for title, words in let_in.details(run.manifest)),
@@ -189,11 +190,11 @@ def _provenance(run: Run) -> Details:
 
 
 def _case_texts(case: Json) -> dict[str, Any]:
-    """A case of the manifest in texts. `message` has the lines of what ended early; none in older manifests."""
-    said = case.get("message")
+    """A case of the manifest in texts. `message` has the lines of a case that ended early; otherwise it is empty."""
+    message = case.get("message")
     return {
         **_texts(case, _CASE_FIELDS),
-        "message": said[:LONGEST_MESSAGE].splitlines() if isinstance(said, str) else [],
+        "message": message[:LONGEST_MESSAGE].splitlines() if isinstance(message, str) else [],
     }
 
 
@@ -213,8 +214,8 @@ def _toolchains(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def _incomplete(run: Run, told: Iterable[Told], cases: Sequence[Mapping[str, str]]) -> list[str]:
-    """Why this is not all of a run; empty where it is."""
+def _incomplete(run: Run, observed: Iterable[Observed], cases: Sequence[Mapping[str, str]]) -> list[str]:
+    """Reasons why the report is not of a complete run; empty if it is."""
     reasons = list(run.problems)
     status = run.manifest.get("status")
     if run.manifest and status != "complete":
@@ -222,6 +223,6 @@ def _incomplete(run: Run, told: Iterable[Told], cases: Sequence[Mapping[str, str
     missing = sum(case["result"] == "missing" for case in cases)
     if missing:
         reasons.append(f"{missing} {'case is' if missing == 1 else 'cases are'} missing")
-    records = [record for one in told for record in one.records]
+    records = [record for part in observed for record in part.records]
     cut = [f"{record.name}: {record.incomplete}" for record in records if record.incomplete]
     return [*reasons, *registry.problems(run), *cut]

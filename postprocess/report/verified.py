@@ -1,6 +1,6 @@
-"""What the processes of a run found out about themselves: placement, progress, clocks, builds and variables.
+"""What the processes of a run observed about themselves: placement, progress, clocks, builds and variables.
 
-Nothing here is what a configuration was asked for: it is what the record of each benchmark says was seen from inside.
+Everything here comes from the records of the benchmarks, and nothing from the settings that the run was asked for.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _RankView:
 
 @dataclass(frozen=True)
 class Verified:
-    """What the processes of one library, network and configuration said about themselves."""
+    """What the processes of a library, network and configuration observed about themselves."""
 
     name: str
     facts: Details
@@ -38,64 +38,69 @@ class Verified:
 
 
 @dataclass(frozen=True)
-class Told:
-    """Records of one family that tell where they ran."""
+class Observed:
+    """Records of a family whose processes observed where they ran (`Family.inside`)."""
 
     family: Family
     inside: Inside
     records: tuple[Any, ...]
 
 
-def told_of(run: Run) -> list[Told]:
-    """The records of a run that tell where they ran, by family."""
-    found = [(one, one.inside, registry.read(run, one).records) for one in registry.FAMILIES]
-    return [Told(family, inside, records) for family, inside, records in found if inside is not None and records]
+def observed_in(run: Run) -> list[Observed]:
+    """The records of a run whose processes observed where they ran, for each family that has any."""
+    by_family = [(family, family.inside, registry.read(run, family).records) for family in registry.FAMILIES]
+    return [
+        Observed(family, inside, records) for family, inside, records in by_family if inside is not None and records
+    ]
 
 
-def verified_of(told: Iterable[Told]) -> list[Verified]:
-    """What is verified of each library, network and configuration, an idle library by itself."""
-    return [_verified(name, one) for name, one in _configurations(told).items()]
+def verified_of(observed: Iterable[Observed]) -> list[Verified]:
+    """The observations about each library, network and configuration. An idle library has an entry of its own."""
+    return [_verified(name, part) for name, part in _configurations(observed).items()]
 
 
-def builds_of(told: Iterable[Told]) -> list[tuple[str, Json]]:
-    """Toolchain and build, each different one once."""
-    headers = [record.header for one in told for record in one.records]
-    found = {(header.toolchain, repr(header.build)): header.build for header in headers}
-    return [(toolchain, build) for (toolchain, _), build in found.items()]
+def builds_of(observed: Iterable[Observed]) -> list[tuple[str, Json]]:
+    """Pairs of a toolchain and a build; each different pair once."""
+    headers = [record.header for part in observed for record in part.records]
+    builds = {(header.toolchain, repr(header.build)): header.build for header in headers}
+    return [(toolchain, build) for (toolchain, _), build in builds.items()]
 
 
-def environments_of(told: Iterable[Told]) -> list[tuple[str, list[str], list[str]]]:
-    """Name, variables and command lines of each configuration, each different one once."""
+def environments_of(observed: Iterable[Observed]) -> list[tuple[str, list[str], list[str]]]:
+    """The name, the variables and the command lines of each configuration, without duplicates."""
     return [
         (
             name,
             sorted({f"{key}={value}" for r in same.records for key, value in r.header.environment.items()}),
             list(dict.fromkeys(" ".join(r.header.command_line) for r in same.records)),
         )
-        for name, same in _configurations(told).items()
+        for name, same in _configurations(observed).items()
     ]
 
 
-def _configurations(told: Iterable[Told]) -> dict[str, Told]:
-    """By name the records of each library, network and configuration."""
-    found: dict[str, Told] = {}
-    for one in told:
-        for record in one.records:
+def _configurations(observed: Iterable[Observed]) -> dict[str, Observed]:
+    """The records of each library, network and configuration, by its name."""
+    by_name: dict[str, Observed] = {}
+    for part in observed:
+        for record in part.records:
             h = record.header
-            name = f"{h.toolchain}, {h.network}, {one.inside.words(record)}"
-            before = found[name].records if name in found else ()
-            found[name] = Told(one.family, one.inside, (*before, record))
-    return found
+            name = f"{h.toolchain}, {h.network}, {part.inside.words(record)}"
+            before = by_name[name].records if name in by_name else ()
+            by_name[name] = Observed(part.family, part.inside, (*before, record))
+    return by_name
 
 
-def _verified(name: str, told: Told) -> Verified:
-    headers = [record.header for record in told.records]
+def _verified(name: str, observed: Observed) -> Verified:
+    headers = [record.header for record in observed.records]
 
     def values(texts: Iterable[object]) -> str:
         return "; ".join(dict.fromkeys(map(str, texts)))
 
     facts = [
-        ("MPI library", values(h.mpi_library_version.strip().partition("\n")[0] for h in headers)),  # MPICH says a page
+        (
+            "MPI library",
+            values(h.mpi_library_version.strip().partition("\n")[0] for h in headers),
+        ),  # MPICH's version fills a page
         ("MPI standard", values(h.mpi_standard for h in headers)),
         ("thread level", values(f"{h.thread_level_required} asked, {h.thread_level_provided} given" for h in headers)),
         ("processes", values(f"{h.ranks} on {h.nodes} node(s), {h.threads_per_rank} thread(s) each" for h in headers)),
@@ -103,12 +108,12 @@ def _verified(name: str, told: Told) -> Verified:
         ("oversubscribed", values("yes" if h.oversubscribed else "no" for h in headers)),
         ("shared core", values("yes" if h.shared_core else "no" for h in headers)),
         ("progress thread", values(map(_progress_words, (h.progress for h in headers)))),
-        ("TCP connections carried", _carried(told)),
+        ("TCP connections carried", _carried(observed)),
         ("transport, as the library was told or chose", _variables(headers)),
-        *told.inside.timing(told.records),
+        *observed.inside.timing(observed.records),
     ]
-    every = [(record.header.placement, spent) for record in told.records for spent in told.inside.spent(record)]
-    # A rank that records found in different places has a line for each, with the time that it was there.
+    every = [(record.header.placement, spent) for record in observed.records for spent in observed.inside.spent(record)]
+    # A rank that ran in different places has a line for each place, with the time that it spent there.
     cpu_ns = {place: [0] * (len(_threads(place)) + 1) for h in headers for place in h.placement}
     seconds = dict.fromkeys(cpu_ns, 0.0)
     for placement, spent in every:
@@ -140,18 +145,18 @@ def _verified(name: str, told: Told) -> Verified:
 
 
 def _of_cpu(time_ns: int, seconds: float) -> str:
-    """CPU time of so many seconds; where a record was cut off nobody knows of any."""
+    """The CPU time within `seconds`, in words. A record that was cut off has no CPU time."""
     return f"{duration(time_ns)} of CPU in {seconds:.1f} s" if seconds > 0 else "CPU time is not known"
 
 
 def _threads(place: Placement) -> list[tuple[str, str]]:
-    """Name and CPUs of the threads that MPI started, and after them of the application's own progress threads."""
+    """The name and the CPUs of each thread that MPI started, then of each of the application's own progress threads."""
     own = [(f"{thread.name or 'helper'} (the application's)", thread.cpuset) for thread in place.helper_threads]
     return [(thread.name, thread.cpuset) for thread in place.mpi_threads] + own
 
 
 def _progress_words(progress: Progress) -> str:
-    """Whose, who binds it, and what is given up for it."""
+    """The owner of a progress thread, who binds it, and the cores given up for it, in words."""
     owners = {"none": "none asked for", "library": "the library's", "application": "the application's"}
     binders = {"none": "", "library": ", bound by the library", "program": ", bound by the benchmark"}
     whose, by = owners.get(progress.source, progress.source), binders.get(progress.pinned_by, "")
@@ -159,24 +164,25 @@ def _progress_words(progress: Progress) -> str:
     return f"{whose}{by}{given_up}"
 
 
-def _carried(told: Told) -> str:
-    """Over all ranks and records, and whether that is what went between nodes; empty where some do not say."""
-    payload = told.family.payload
+def _carried(observed: Observed) -> str:
+    """The bytes that TCP connections carried, over all ranks and records, and whether these are the bytes that had to
+    go between nodes; empty if any rank's number is not known."""
+    payload = observed.family.payload
     if payload is None:
         return ""
-    ends = [record.footer.tcp_bytes_sent if record.footer else None for record in told.records]
+    ends = [record.footer.tcp_bytes_sent if record.footer else None for record in observed.records]
     ranks = [rank for sent in ends if sent is not None for rank in sent]
     known = [rank for rank in ranks if rank is not None]
     whole = len(known) == len(ranks) and None not in ends and known
     if not whole:
         return ""
-    between = sum(map(payload, told.records))
+    between = sum(map(payload, observed.records))
     over = "over TCP" if sum(known) >= between else "over something else"
     went = f", and at least {size(between)} had to go between nodes: they went {over}" if between else ""
     return f"{size(sum(known))}{went}"
 
 
 def _variables(headers: Sequence[Any]) -> str:
-    """Control variables of MPI_T."""
-    found = {f"{name}={value}" for h in headers for name, value in (h.mpi_variables or {}).items() if value}
-    return ", ".join(sorted(found))
+    """The control variables of MPI_T that have a value, in words."""
+    assignments = {f"{name}={value}" for h in headers for name, value in (h.mpi_variables or {}).items() if value}
+    return ", ".join(sorted(assignments))

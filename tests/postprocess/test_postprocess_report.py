@@ -23,7 +23,7 @@ from postprocess.families.nbc_overlap.points import points_of
 from postprocess.families.nbc_overlap.record import OverlapRecord, overlaps_of
 from postprocess.records.run import load_run
 from postprocess.report.html import write_report
-from postprocess.report.verified import told_of, verified_of
+from postprocess.report.verified import observed_in, verified_of
 from postprocess.statistics import metrics
 from postprocess.statistics.limits import CALIBRATION_LIMIT
 from tests.postprocess import synthetic
@@ -95,14 +95,14 @@ def test_cpu_time_is_told_of_the_time_that_a_rank_was_at_its_place(tmp_path: Pat
     both = [
         synthetic.sweep(synthetic.SERIALISED, (8,), configuration="async", collective=c) for c in ("ibcast", "iscan")
     ]
-    (found,) = verified_of(told_of(load_run(synthetic.run_folder(tmp_path / "run", [*both, elsewhere]))))
+    (found,) = verified_of(observed_in(load_run(synthetic.run_folder(tmp_path / "run", [*both, elsewhere]))))
     assert [(rank.rank, rank.cpuset, rank.threads) for rank in found.ranks] == [
         (0, "0", ["async on 0-1: 6.4 s of CPU in 25.0 s"]),
         (0, "4", ["async on 0-1: 7 s of CPU in 100.0 s"]),
         (1, "1", ["async on 0-1: 6.4 s of CPU in 25.0 s"]),
         (1, "5", ["async on 0-1: 7 s of CPU in 100.0 s"]),
     ]
-    (found,) = verified_of(told_of(load_run(synthetic.run_folder(tmp_path / "cut", [*both, elsewhere[:-1]]))))
+    (found,) = verified_of(observed_in(load_run(synthetic.run_folder(tmp_path / "cut", [*both, elsewhere[:-1]]))))
     assert found.ranks[0].threads == ["async on 0-1: 6.4 s of CPU in 25.0 s"]
     assert found.ranks[1].threads == ["async on 0-1: CPU time is not known"]
 

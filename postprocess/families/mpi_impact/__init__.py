@@ -1,1 +1,1 @@
-"""What an idle MPI library costs a computation."""
+"""The cost of an idle MPI library for a computation."""

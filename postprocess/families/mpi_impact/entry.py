@@ -1,4 +1,4 @@
-"""What an idle MPI library costs a computation (Denis et al. 2022, section 3.2.1), as the registry has it."""
+"""The family `mpi_impact`: the cost of an idle MPI library for a computation (Denis et al. 2022, section 3.2.1)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ AXES = axes.with_parameters(
 )  # fmt: skip
 _METRIC = "r_mpi_impact"
 _LAUNCH = {"repeat": "launch"}
-"""The column of a table that says which launch of a case it is, and its name among launches."""
+"""The column with the number of a launch: its name in this family's table, and its name in `Launches`."""
 
 
 def _table(run: Run, records: Sequence[ImpactRecord]) -> pd.DataFrame:

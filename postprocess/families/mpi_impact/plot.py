@@ -1,4 +1,4 @@
-"""The impact of an idle library as in figure 9, bars with the line at 1, and beside them every computation time."""
+"""Pictures of the impact of an idle library: bars as in figure 9, and beside them all computation times."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MARKS: Mapping[str, str] = {
     "s": "a progress thread on a core that computes",
     "i": "incomplete record: the measurement was cut off",
 }
-"""The letters behind the name of a case, and what they mean."""
+"""The letters behind the name of a case, and their meanings."""
 
 _KEY = (
     "bars and points: geometric mean over pairs of launches, with its 95 % interval, which may leave the picture\n"
@@ -44,33 +44,33 @@ _KEY = (
 
 
 def case_label(row: Mapping[Any, Any]) -> str:
-    """Library and configuration, each a line, and the marks that apply."""
-    found = {"o": row["oversubscribed"], "s": row["shared_core"], "i": not row["complete"]}
-    marks = "".join(letter for letter in MARKS if found[letter])
+    """The library and the configuration in a line each, with the letters of `MARKS` that apply."""
+    applies = {"o": row["oversubscribed"], "s": row["shared_core"], "i": not row["complete"]}
+    marks = "".join(letter for letter in MARKS if applies[letter])
     again = f" ({row['repeat']})" if row["repeat"] > 1 else ""
     return f"{clean(row['toolchain'])}\n{clean(configuration_words(row))}{again}{f' [{marks}]' if marks else ''}"
 
 
 def pictures(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """One picture for each network and computation: its title and its rows, libraries and configurations in order."""
+    """Yield the title and the rows, `in_order`, of a picture for each network and computation."""
     for (network, computation), rows in in_order(table).groupby(["network", "computation"], sort=False):
         yield f"r_mpi_impact, {computation}, {network}", rows
 
 
 def in_order(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a library together, its configurations as COLOURS has them, what is not known last."""
+    """The rows sorted by library, then by configuration in the order of COLOURS; unknown configurations come last."""
     known = list(COLOURS)
     place = table["configuration"].map(lambda name: known.index(name) if name in known else len(known))
-    found: pd.DataFrame = (
+    ordered: pd.DataFrame = (
         table.assign(_place=place)
         .sort_values(["toolchain", "_place", "configuration", "record", "comp_target_ns"], kind="stable")
         .drop(columns="_place")
     )
-    return found
+    return ordered
 
 
 def impact_figure(table: pd.DataFrame, title: str) -> Figure:
-    """Rows of one network and computation: left the time of figure 9, right all times."""
+    """The picture of one network and computation: on the left the time of figure 9, on the right all times."""
     shown = rows_of(in_order(highlighted(table)))
     top = max([_LEAST_TOP, *(1.15 * row["r_mpi_impact"] for row in rows_of(table) if row["valid"])])
     with mpl.rc_context(STYLE):
@@ -86,7 +86,7 @@ def impact_figure(table: pd.DataFrame, title: str) -> Figure:
             ax.set_ylim(0, top)
             ax.spines[["top", "right"]].set_visible(False)
         left.set_ylabel("r_mpi_impact: idle MPI / without MPI")
-        # Beside the axes: of many cases it would hide the points.
+        # The legend stands beside the axes, because a legend of many cases would hide the points.
         legend = figure.legend(*right.get_legend_handles_labels(), loc="outside right center", fontsize="small")
         for text in legend.get_texts():
             text.set_parse_math(False)
@@ -97,7 +97,7 @@ def impact_figure(table: pd.DataFrame, title: str) -> Figure:
 def write_impacts(table: pd.DataFrame, folder: Path, kinds: Sequence[str] = ("svg", "png")) -> list[Path]:
     """Draw every picture of a run into `folder` (made if need be). Each file is written whole or not at all.
 
-    Raises OSError where that cannot be done.
+    Returns the paths. Raises OSError where a file cannot be written.
     """
     written = []
     for title, rows in pictures(table):
@@ -109,7 +109,7 @@ def write_impacts(table: pd.DataFrame, folder: Path, kinds: Sequence[str] = ("sv
 
 
 def _error(row: Mapping[Any, Any]) -> list[list[float]]:
-    """Lengths below and above, as matplotlib wants them; 0 where there is no interval."""
+    """The lengths of the error bar below and above the value, for matplotlib; 0 without an interval."""
     value, low, high = (row[f"r_mpi_impact{end}"] for end in ("", "_ci95_low", "_ci95_high"))
     known = math.isfinite(low) and math.isfinite(high)
     return [[value - low], [high - value]] if known else [[0.0], [0.0]]

@@ -1,6 +1,6 @@
-"""The records of what an idle MPI library costs a computation, as this family sees them: launch by launch, checked.
+"""The records of `mpi_impact`: launch by launch, checked.
 
-What it knows beyond every record is in `results/schema/mpi_impact-v4.schema.json`.
+`results/schema/mpi_impact-v4.schema.json` defines the fields that only this family has.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MPI_IMPACT, COMPUTE_ALONE = PROGRAMS = ("mpi_impact", "compute_alone")
 
 @dataclass(frozen=True)
 class Target:
-    """One computation time, and what every process of every launch does for it. Times in nanoseconds."""
+    """A computation time, and the work that every process of every launch does for it. Times in nanoseconds."""
 
     comp_target_ns: int
     work_size: int
@@ -43,7 +43,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Samples:
-    """One computation time in one launch: windows[rank] begin and end, time of day; t_comp_ns[rank][repetition]."""
+    """The samples of a computation time in a launch.
+
+    windows_utc_ns: the begin and end of each rank's repetitions, by the time of day.
+    t_comp_ns: [rank][repetition].
+    """
 
     windows_utc_ns: tuple[tuple[int, int], ...]
     t_comp_ns: Nanoseconds
@@ -51,10 +55,10 @@ class Samples:
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch of one of the programs, with the samples of every computation time in their order.
+    """A launch of one of `PROGRAMS`, with the samples of every computation time in the order of the targets.
 
-    ``mpi_thread_cpu_ns`` and ``helper_thread_cpu_ns`` are [rank][thread]: CPU time, while the processes computed, of
-    the threads that MPI started, and of the application's progress threads.
+    mpi_thread_cpu_ns, helper_thread_cpu_ns: [rank][thread], the CPU time, while the processes computed, of the threads
+    that MPI started and of the application's progress threads.
     """
 
     index: int
@@ -69,7 +73,10 @@ class Launch:
 
 @dataclass(frozen=True)
 class ImpactRecord(RecordFile):
-    """A record of all launches of one case. ``launches`` holds whole ones only; ``planned_launches`` are programs."""
+    """A record of all launches of a case.
+
+    planned_launches: the program of each planned launch.  launches: the launches that have all their samples.
+    """
 
     computation: str
     targets: tuple[Target, ...]
@@ -88,7 +95,7 @@ def impacts_of(run: Run) -> Views[ImpactRecord]:
 
 
 def impact_record(record: Record) -> ImpactRecord:
-    """A record as this family sees it. Raises RecordError where it cannot be one."""
+    """An impact record from a record of any family. Raises RecordError where the record does not fit."""
     check_family(record, FAMILY)
     header = record.header
     plan = Fields(header.plan.own, header.where, "plan.")
@@ -133,7 +140,7 @@ def _target(line: Fields) -> Target:
 
 
 def _launches(record: Record, targets: tuple[Target, ...], planned: tuple[str, ...]) -> Iterator[Launch]:
-    """Those that have all their points; of one that was cut off, which can only be the last, none counts."""
+    """Yield the launches that have all their points. A launch that was cut off can only be the last; it is left out."""
     for index, (number, same) in enumerate(groupby(record.points, key=_launch_number)):
         points = list(same)
         where = points[0].where
@@ -160,7 +167,7 @@ def _launches(record: Record, targets: tuple[Target, ...], planned: tuple[str, .
         samples = tuple(
             _samples(point, target, record.header.ranks) for point, target in zip(points, targets, strict=False)
         )
-        found = Launch(
+        parsed = Launch(
             index=index,
             program=program,
             started_utc=launch.text("started_utc"),
@@ -171,7 +178,7 @@ def _launches(record: Record, targets: tuple[Target, ...], planned: tuple[str, .
             points=samples,
         )
         if len(samples) == len(targets):
-            yield found
+            yield parsed
 
 
 def _launch_number(point: Point) -> int:

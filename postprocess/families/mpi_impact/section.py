@@ -1,4 +1,4 @@
-"""What the report shows of an idle library: bars at the time of figure 9, and the table of all times."""
+"""The section of the report about an idle library: bars for the time of figure 9, and the table of all times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LEAST_END = 1.5
 
 @dataclass(frozen=True)
 class Bar:
-    """One case as a horizontal bar; lengths in units of the picture, -1 for none."""
+    """A case as a horizontal bar. Lengths are in units of the picture; -1 for a value that is not known."""
 
     label: str
     value: str
@@ -37,8 +37,11 @@ class Bar:
 
 @dataclass(frozen=True)
 class ImpactView:
-    """The section of the report. `one` is where the line at 1 stands; `heads` tell which columns hold numbers, `marks`
-    what the letters behind a case mean."""
+    """The section of the report.
+
+    one: the place of the line at 1.  heads: the heads of the table, and whether their columns hold numbers.
+    marks: the meanings of the letters behind a case.
+    """
 
     bars: list[Bar]
     width: float
@@ -50,7 +53,7 @@ class ImpactView:
 
 
 def impact_view(table: pd.DataFrame, files: Sequence[str]) -> ImpactView | None:
-    """None where nothing of the kind was measured. files: links to pictures."""
+    """The view of the table; None for an empty table. files: links to the pictures."""
     if table.empty:
         return None
     table = in_order(table)
@@ -86,5 +89,5 @@ def _bar(row: Mapping[Any, Any], end: float) -> Bar:
 
 
 def _place(value: float, end: float) -> float:
-    """Where a ratio stands on the picture; what leaves it ends at its edge, and the interval beside it says so."""
+    """The place of a ratio on the picture, at most at its edge; -1 for NaN."""
     return round(_WIDTH * min(max(value, 0.0), end) / end, 1) if math.isfinite(value) else -1.0

@@ -1,17 +1,18 @@
-"""What an idle MPI library costs a computation: r_mpi_impact of every computation time of every impact record.
+"""The cost of an idle MPI library: r_mpi_impact of every computation time of every impact record.
 
-Section 3.2.1 of Denis et al. 2022, equation (2). The time of a launch is that of its slowest rank, each rank's being
-the median over its repetitions, as t_comp_ref is that of the slowest; ratios are made within pairs of launches, one of
-each program, that follow each other (`metrics.r_mpi_impact`).
+Section 3.2.1 of Denis et al. 2022, equation (2). The time of a launch is that of its slowest rank, where a rank's time
+is the median over its repetitions. Ratios are made within pairs of consecutive launches, one of each program
+(`metrics.r_mpi_impact`).
 
-valid       There are at least 2 pairs of launches: the ratio has an interval.
+valid       There are at least 2 pairs of launches, so that the ratio has an interval.
 reliable    Valid, the case did not fail, and
-            * its 95 % interval is at most 25 % of the ratio wide: wider, it could not tell the 1.27 of figure 9 from 1;
-            * the ranks computed at the same time: over all launches, the time for which all of them were at their
-              counted repetitions is at least 80 % of the time from the first one's beginning to the last one's end;
+            * the width of the 95 % interval is at most 25 % of the ratio: a wider interval could not tell the 1.27 of
+              figure 9 from 1;
+            * the ranks computed at the same time: over all launches, the time during which all ranks were in their
+              counted repetitions is at least 80 % of the time from the first rank's beginning to the last rank's end;
             * both programs computed on the same CPUs.
 flags       The reference without MPI varies between launches by more than 10 % (noise), or has a trend over them
-            (p < 0.01, more than 2 %); the work takes a time that is more than 20 % off the one it stands for.
+            (p < 0.01, more than 2 %); or the work takes a time that is more than 20 % off its target.
 
 Oversubscribed and shared cores are properties of the placement, in columns of their own.
 """
@@ -35,7 +36,7 @@ from postprocess.records.run import failed_reasons
 from postprocess.statistics.metrics import Floats, as_float, r_mpi_impact
 
 FIGURE_9_NS = 512_000_000
-"""The computation time that figure 9 shows."""
+"""The computation time of figure 9."""
 
 FEWEST_PAIRS = 2
 WIDEST_INTERVAL = 0.25
@@ -46,12 +47,12 @@ DRIFT_LIMIT = 0.02
 DRIFT_P_VALUE = 0.01
 
 OF_RECORD = axes.of_records("mpi_impact")
-"""What all launches of a record have in common beside where they ran."""
+"""The parameters that are the same for all launches of a record, apart from the placement."""
 CASE = list(dict.fromkeys((
     "toolchain", "provider", "network", "configuration", "computation", "ranks", "nodes", "threads_per_rank",
     "given_up_cores", *(one.name for one in OF_RECORD), "repeat",
 )))  # fmt: skip
-"""The columns that name a case. `repeat` counts repeats of a case in one run from 1."""
+"""The columns that identify a case. `repeat` counts the repeats of a case in a run from 1."""
 
 COLUMNS = [
     *CASE, NAMED, "comp_target_ns", "work_size", "t_comp_ref_ns", "t_comp_passive_mpi_ns",
@@ -62,14 +63,14 @@ COLUMNS = [
 ]  # fmt: skip
 """The columns of `impact_table`, in order.
 
-Times in nanoseconds: geometric means over launches. `repetitions` are those of one launch. `r_mpi_impact_by_rank` has
-each rank's own ratio. `progress_cpu_share` is the CPU time of the threads that MPI started, and of the application's
-progress threads, while the processes computed, relative to one core of each rank.
+Times are in nanoseconds, geometric means over launches. `repetitions` is per launch. `r_mpi_impact_by_rank` is a list
+of each rank's own ratio. `progress_cpu_share` is the CPU time, while the processes computed, of the threads that MPI
+started and of the application's progress threads, relative to one core per rank.
 """
 
 
 def impact_table(records: Sequence[ImpactRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
-    """One row per computation time of each record, with COLUMNS. failed: `failed_records` of their run."""
+    """One row per computation time of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
     why = {name: reason for name, (_, reason) in (failed or {}).items()}
     rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
     table: pd.DataFrame = pd.DataFrame(rows, columns=COLUMNS)
@@ -77,38 +78,44 @@ def impact_table(records: Sequence[ImpactRecord], failed: Mapping[str, tuple[str
 
 
 def impact_metrics(record: ImpactRecord) -> dict[str, float]:
-    """Where regressions are looked for: the ratio at 512 ms or the nearest time, with its interval, and the largest."""
+    """The numbers of a record in which regressions are looked for; numbers that are not finite are left out.
+
+    They are the ratio at 512 ms or the nearest time, its interval, and the largest ratio.
+    """
     table = impact_table([record])
     shown = highlighted(table).iloc[0]
-    found = {
+    numbers = {
         name: float(shown[name]) for name in table.columns if name.startswith("r_mpi_impact") and name[-4:] != "rank"
     }
-    found["r_mpi_impact_max"] = float(table["r_mpi_impact"].max())
-    return {name: value for name, value in found.items() if math.isfinite(value)}
+    numbers["r_mpi_impact_max"] = float(table["r_mpi_impact"].max())
+    return {name: value for name, value in numbers.items() if math.isfinite(value)}
 
 
 def shown_reliable(record: ImpactRecord) -> bool:
-    """Whether the ratio that stands for a record, at 512 ms or the nearest time, is reliable."""
+    """Whether the ratio of a record at 512 ms or the nearest time is reliable."""
     return bool(highlighted(impact_table([record]))["reliable"].all())
 
 
 def pairs_of(record: ImpactRecord) -> list[tuple[Launch, Launch]]:
-    """Launches that follow each other, one of each program: (with MPI, without). One that is alone is left out."""
-    found = []
+    """Pairs of consecutive launches, one of each program: (with MPI, without MPI). Unpaired launches are left out."""
+    pairs = []
     for first, second in zip(record.launches[::2], record.launches[1::2], strict=False):
         by_program = {launch.program: launch for launch in (first, second)}
         if len(by_program) == 2:
-            found.append((by_program[MPI_IMPACT], by_program[COMPUTE_ALONE]))
-    return found
+            pairs.append((by_program[MPI_IMPACT], by_program[COMPUTE_ALONE]))
+    return pairs
 
 
 def rank_times_ns(launch: Launch, index: int) -> Floats:
-    """Each rank's median over the repetitions of one computation time of a launch."""
+    """Each rank's median over the repetitions of the computation time `index` of a launch, in nanoseconds."""
     return np.array([float(np.median(times)) for times in launch.points[index].t_comp_ns])
 
 
 def together_share(launches: Sequence[Launch], index: int) -> float:
-    """For how much of the time that one computation time took all ranks of a host were at it; NaN without a launch."""
+    """The share of the time spent on the computation time `index` during which all ranks of a host were computing.
+
+    It is summed over hosts and launches; NaN without a launch.
+    """
     common = longest = 0
     for launch in launches:
         hosts: dict[str, list[tuple[int, int]]] = {}
@@ -180,7 +187,7 @@ def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
 
 
 def geometric_mean(times: Floats) -> float:
-    """NaN of none."""
+    """The geometric mean; NaN for no times, or if any is not above 0."""
     return float(np.exp(np.log(times).mean())) if times.size and np.all(times > 0) else math.nan
 
 
@@ -203,7 +210,7 @@ def _progress_cpu_share(record: ImpactRecord) -> float:
 
 
 def _trend(times: Floats) -> tuple[float, float]:
-    """Theil-Sen change from the first to the last launch, relative to their median, and Mann-Kendall's p."""
+    """The Theil-Sen change from the first to the last launch, relative to the median, and its Mann-Kendall p-value."""
     if times.size < 4 or np.ptp(times) == 0:
         return math.nan, math.nan
     order = np.arange(times.size)
@@ -237,22 +244,22 @@ def _flags(reference: float, target_ns: int, spread: float, drift: float, p_valu
 
 
 def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table of this module."""
+    """The rows of a table of this module, as dictionaries."""
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
 def highlighted(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of each case the row whose computation time is 512 ms, or nearest to it (on a logarithmic axis)."""
+    """For each record the row whose computation time is 512 ms, or nearest to it on a logarithmic axis."""
     if rows.empty:
         return rows
     away = np.abs(np.log(rows["comp_target_ns"].to_numpy(dtype=float) / FIGURE_9_NS))
     nearest = pd.Series(away, index=rows.index).groupby([rows["record"]]).idxmin()
-    found: pd.DataFrame = rows.loc[sorted(nearest)]
-    return found
+    chosen: pd.DataFrame = rows.loc[sorted(nearest)]
+    return chosen
 
 
 def verdict(row: Mapping[Any, Any]) -> str:
-    """What the interval of a ratio says, in words."""
+    """The verdict that follows from the interval of a ratio, in words."""
     low, high = row["r_mpi_impact_ci95_low"], row["r_mpi_impact_ci95_high"]
     if not row["reliable"] or not (math.isfinite(low) and math.isfinite(high)):
         return "cannot tell"
@@ -264,7 +271,7 @@ def verdict(row: Mapping[Any, Any]) -> str:
 
 
 def remarks(row: Mapping[Any, Any]) -> list[str]:
-    """Everything that a reader should know of a row, each as one phrase, worst first."""
+    """The remarks on a row, each a phrase, the worst first."""
     return [
         *(f"unreliable: {reason}" for reason in row["unreliable_reasons"]),
         *circumstances(row),
@@ -273,7 +280,7 @@ def remarks(row: Mapping[Any, Any]) -> list[str]:
 
 
 def cells(row: Mapping[Any, Any]) -> list[str]:
-    """A row of `impact_table` as people read it; the heads are HEADS."""
+    """The texts of a row of `impact_table`, under HEADS."""
     return [
         *(str(row[name]) for name in ("toolchain", "network")),
         configuration_words(row),
@@ -290,7 +297,7 @@ def cells(row: Mapping[Any, Any]) -> list[str]:
 
 
 def configuration_words(row: Mapping[Any, Any]) -> str:
-    """A row's configuration, with its cores where a run has several such numbers: ``async, 4 cores per rank``."""
+    """A row's configuration, with the cores per rank if they differ in the run: ``async, 4 cores per rank``."""
     return axes.configuration_words(row, (axes.NAMED_CORES,))
 
 

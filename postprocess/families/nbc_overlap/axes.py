@@ -1,4 +1,4 @@
-"""In what points of overlap differ."""
+"""The axes of overlap: the parameters in which its points differ."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,15 +12,15 @@ AXES = axes.with_parameters(
     axes.LAUNCH, axes.COMM_TARGET, axes.COMP_TARGET,
 )  # fmt: skip
 SIZES = (axes.MESSAGE, axes.WORK)
-"""What was found for a point, by calibration, and must be the same where times are compared."""
+"""The sizes that calibration found for a point; they must be the same where times are compared."""
 OF_RECORD = axes.of_records("nbc_overlap")
-"""What all points of a record have in common beside where they ran."""
-OF_BASIC = tuple(one for one in OF_RECORD if one.of_basic)
-"""Those in which cases differ from cases of another `basic`."""
-BESIDE_BASIC = tuple(one for one in OF_RECORD if not one.of_basic)
-"""Those in which cases differ from their own `basic`."""
+"""The parameters that are the same for all points of a record, apart from the placement."""
+OF_BASIC = tuple(axis for axis in OF_RECORD if axis.of_basic)
+"""The axes of `OF_RECORD` for each of whose values there is a separate `basic`."""
+BESIDE_BASIC = tuple(axis for axis in OF_RECORD if not axis.of_basic)
+"""The axes of `OF_RECORD` in which cases may differ from the `basic` that they are compared with."""
 
 
 def as_in_basic(case: Mapping[Any, Any]) -> bool:
-    """Whether a case, but for its configuration, is as `basic` measures it: its computation without MPI_Test."""
-    return all(one.is_usual(case[one.name]) for one in BESIDE_BASIC)
+    """Whether a case, apart from its configuration, is measured as `basic` is: computing without MPI_Test."""
+    return all(axis.is_usual(case[axis.name]) for axis in BESIDE_BASIC)

@@ -1,10 +1,10 @@
-"""For which sizes, and from how many cores per rank on, giving one up for communication pays.
+"""For which sizes, and from how many cores per rank, giving up a core for communication pays.
 
-The paper's open question (Denis et al. 2022, section 8). What is predicted follows from one measurement and assumes
-that times per thread do not depend on the number of cores (`metrics.break_even_estimate`). What is measured is the
-speed-up by the work done, at every number of cores that there is a case for: it pays where its whole 95 % interval is
-above 1, it does not where that is below 1. The interval does not hold what differs between launches: where there is one
-launch only, of the case or of `basic`, either is `likely`.
+This is an open question of the paper (Denis et al. 2022, section 8). The prediction follows from one measurement and
+assumes that times per thread do not depend on the number of cores (`metrics.break_even_estimate`). The measurement is
+the speed-up by the work done, at each number of cores with a case. Giving up a core pays if its 95 % interval lies
+above 1, and does not pay if the interval lies below 1. The interval does not include differences between launches, so
+either answer is `likely` where the case or `basic` has only one launch.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ COLUMNS = [
 
 
 def break_even_table(points: pd.DataFrame) -> pd.DataFrame:
-    """One row per valid point of `points_of` that gave up cores and has a basic to compare with; `COLUMNS`.
+    """One row per valid point of `points_of` that gave up cores and has a basic to compare with; the columns `COLUMNS`.
 
-    `pays` is what was measured here, `pays_on_cores` and `does_not_pay_on_cores` on which numbers of cores per rank it
-    does and does not for the same case and target times otherwise, this one among them: by points that are reliable,
-    of complete records, and on cores enough. A number on which launches contradict each other is in neither.
+    `pays` is the answer of this point. `pays_on_cores` and `does_not_pay_on_cores` are the numbers of cores per rank
+    with that answer, over all points that differ from this one only in the cores and that `counts` accepts. A number of
+    cores on which launches contradict each other is in neither list.
     """
     rows = points[(points["given_up_cores"] > 0) & points["valid"] & points["speedup_vs_basic"].notna()].copy()
     rows["cores_per_rank"] = rows["threads_per_rank"] + rows["given_up_cores"]
@@ -50,40 +50,41 @@ def break_even_table(points: pd.DataFrame) -> pd.DataFrame:
     answers = [pays(*bounds) for bounds in zip(low, high, strict=True)]
     rows["pays"] = [pays_words(*each) for each in zip(answers, rows["launches_vs_basic"], strict=True)]
     keys = list(rows[[*_GROUP, *_CELL]].itertuples(index=False, name=None))
-    said: dict[tuple[Any, ...], dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    answers_on: dict[tuple[Any, ...], dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for key, row, answer in zip(keys, rows.to_dict("records"), answers, strict=True):
         if counts(row):
-            said[key][int(row["cores_per_rank"])].add(answer)
+            answers_on[key][int(row["cores_per_rank"])].add(answer)
     for column, answer in (("pays_on_cores", PAYS), ("does_not_pay_on_cores", DOES_NOT)):
         rows[column] = [
-            [cores for cores, told in sorted(said[key].items()) if told - {CANNOT_TELL} == {answer}] for key in keys
+            [cores for cores, given in sorted(answers_on[key].items()) if given - {CANNOT_TELL} == {answer}]
+            for key in keys
         ]
-    found: pd.DataFrame = rows[COLUMNS].reset_index(drop=True)
-    return found
+    table: pd.DataFrame = rows[COLUMNS].reset_index(drop=True)
+    return table
 
 
 def counts(row: Mapping[Any, Any]) -> bool:
-    """Whether a point tells on which numbers of cores it pays: reliable, of a complete record, and on cores enough."""
+    """Whether a point's answer counts: it is reliable, of a complete record, and not oversubscribed."""
     return bool(row["reliable"] and row["complete"] and not row["oversubscribed"])
 
 
 def pays(low: float, high: float) -> str:
-    """Whether it pays, from the interval of the speed-up by the work done."""
+    """Whether giving up a core pays, from the interval of the speed-up by the work done."""
     return PAYS if low > 1 else DOES_NOT if high < 1 else CANNOT_TELL
 
 
 def pays_words(answer: str, launches: int) -> str:
-    """The answer of `pays`, ``likely yes`` where there are so few launches of a side."""
+    """The answer of `pays`; ``likely yes`` or ``likely no`` with fewer than `LEAST_LAUNCHES` launches."""
     return answer if answer == CANNOT_TELL or launches >= LEAST_LAUNCHES else f"{LIKELY} {answer}"
 
 
 def cores_words(cores: float) -> str:
-    """From which whole number of cores on it pays: ``3``, ``never``, ``-`` where that is not known."""
+    """The least whole number of cores on which it pays: ``3``, ``never``, or ``-`` if it is not known."""
     return "-" if math.isnan(cores) else "never" if math.isinf(cores) else str(least_cores(cores))
 
 
 def node_words(row: Mapping[Any, Any]) -> str:
-    """The same of a whole node, with as many ranks on it as there were."""
+    """The same as `cores_words` per node, for as many ranks per node as the point had."""
     cores = row["break_even_cores"]
     if not math.isfinite(cores):
         return cores_words(cores)
@@ -91,7 +92,7 @@ def node_words(row: Mapping[Any, Any]) -> str:
 
 
 def measured_words(row: dict[Any, Any]) -> str:
-    """What was measured on which numbers of cores: ``pays on 8, 16; not on 4``; empty where nothing is sure."""
+    """The measured answers by number of cores: ``pays on 8, 16; not on 4``; empty if there are none."""
 
     def numbers(values: Iterable[int]) -> str:
         return ", ".join(map(str, values))

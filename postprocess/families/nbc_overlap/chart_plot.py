@@ -1,4 +1,4 @@
-"""The curves of `charts` as pictures for papers, with the line where nothing is won or lost."""
+"""The curves of `charts` as pictures for papers, with the line where nothing is gained or lost."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from postprocess.drawing.text import clean
 from postprocess.families.nbc_overlap.charts import Chart, Series
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Okabe and Ito's colours, told apart by every eye; markers differ too."""
+"""Okabe and Ito's colours, which colour-blind readers can tell apart; markers differ too."""
 
 _MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 
 
 def chart_figure(chart: Chart, provenance: str, style: Any) -> Figure:
-    """A chart with its legend, its remarks and where its numbers come from."""
+    """The picture of a chart, with its legend, its remarks and the provenance of its numbers."""
     width = max(5.5, 1.6 + 0.9 * len(chart.categories))
     titles = textwrap.wrap(clean(chart.title), int(width * 9.5))
     notes = _notes(chart)
@@ -84,13 +84,13 @@ def _draw_series(ax: Axes, series: Series, colour: str, marker: str, shift: floa
 
 
 def _notes(chart: Chart) -> list[str]:
-    """What is to be known of marks, each said once, with where it holds."""
-    found: dict[str, list[str]] = {}
+    """The remarks on marks, each once, with the marks that it is about."""
+    marked: dict[str, list[str]] = {}
     for series in chart.series:
         for mark in series.marks:
             if mark.remarks and not series.predicted:
-                found.setdefault(mark.remarks, []).append(f"{series.name} at {chart.categories[mark.place]}")
-    return [clean(f"ringed: {words} ({', '.join(places)})") for words, places in found.items()]
+                marked.setdefault(mark.remarks, []).append(f"{series.name} at {chart.categories[mark.place]}")
+    return [clean(f"ringed: {words} ({', '.join(places)})") for words, places in marked.items()]
 
 
 def _write(figure: Figure, y: float, line: str, points: float, colour: str, weight: str = "normal") -> None:

@@ -1,4 +1,4 @@
-"""Curves of a run: what a core given up gains, over sizes and cores, and what MPI_Test while computing changes.
+"""Curves of a run: the gain of giving up a core, over sizes and cores, and the effect of calling MPI_Test.
 
 Each `Chart` is drawn twice from the same numbers: by `chart_plot` for papers, and as SVG in the report.
 """
@@ -32,7 +32,7 @@ Row = Mapping[Any, Any]
 
 @dataclass(frozen=True)
 class Mark:
-    """A value with its 95 % interval (NaN where there is none) at a category; ``remarks`` where not all is well."""
+    """A value with its 95 % interval (NaN if unknown) at the category ``place``. ``remarks``: what is wrong with it."""
 
     place: int
     value: float
@@ -49,7 +49,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Series:
-    """Marks that belong together; ``predicted`` ones were not measured there."""
+    """Marks of one curve. ``predicted`` marks were not measured at their categories."""
 
     name: str
     marks: tuple[Mark, ...]
@@ -58,7 +58,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Chart:
-    """Ratios over categories, with a line where nothing is won or lost. ``kind`` and ``case`` name its file."""
+    """Ratios over categories, with a line at the ratio where nothing is gained or lost.
+
+    ``kind`` and ``case`` name the file of its picture.
+    """
 
     kind: str
     what: str
@@ -71,12 +74,16 @@ class Chart:
 
     @property
     def title(self) -> str:
-        """What is shown, of which case."""
+        """What the chart shows, and of which case."""
         return f"{self.what}: {self.case}"
 
     @property
     def range(self) -> tuple[float, float]:
-        """What the axis of the ratio must hold: every value, every interval up to ten times as far, and the line."""
+        """The ends of the ratio's axis.
+
+        They include the line, every value, and the ends of intervals unless they lie more than ten times the range of
+        the values outside it.
+        """
         marks = [mark for series in self.series for mark in series.marks]
         values = [self.line, *(mark.value for mark in marks)]
         low, high = min(values), max(values)
@@ -89,18 +96,18 @@ class Chart:
 
 
 def charts_of(points: pd.DataFrame) -> list[Chart]:
-    """Every chart that there are numbers for in `points_of(run)`."""
+    """All charts that can be made from the table `points_of(run)`."""
     rows = [{str(key): value for key, value in row.items()} for row in points.to_dict("records")]
     return [*gain_charts(points), *interval_charts(rows)]
 
 
 def gain_charts(points: pd.DataFrame) -> list[Chart]:
-    """What a core given up gains by the work done: over the sizes of the diagonal, and over the number of cores."""
-    found = [{str(k): v for k, v in row.items()} for row in break_even_table(points).to_dict("records")]
-    about = {(row["record"], row["index"]): row for row in points.to_dict("records")}
-    whole = {_place(row): row for row in about.values()}
-    beside = [(row, whole[_place(row)]) for row in found]
-    rows = [{**row, "remarks": "; ".join(remarks(there)), "failed": there["failed"]} for row, there in beside]
+    """The speed-up by work of giving up a core: over the sizes of the map's diagonal, and over the number of cores."""
+    gains = [{str(k): v for k, v in row.items()} for row in break_even_table(points).to_dict("records")]
+    by_index = {(row["record"], row["index"]): row for row in points.to_dict("records")}
+    whole = {_place(row): row for row in by_index.values()}
+    pairs = [(row, whole[_place(row)]) for row in gains]
+    rows = [{**row, "remarks": "; ".join(remarks(point)), "failed": point["failed"]} for row, point in pairs]
     charts = []
     for key, same in _grouped(rows, ("toolchain", "network", "collective", "cores_per_rank")).items():
         diagonal = [row for row in same if row["comm_target_ns"] == row["comp_target_ns"]]
@@ -109,7 +116,7 @@ def gain_charts(points: pd.DataFrame) -> list[Chart]:
             Series(
                 name,
                 tuple(
-                    _mark(targets.index(row["comm_target_ns"]), row, "speedup_vs_basic_per_work", row["remarks"])
+                    _column_mark(targets.index(row["comm_target_ns"]), row, "speedup_vs_basic_per_work", row["remarks"])
                     for row in sorted(part, key=lambda row: row["comm_target_ns"])
                 ),
             )
@@ -128,7 +135,7 @@ def gain_charts(points: pd.DataFrame) -> list[Chart]:
 
 
 def _cores_chart(name: str, rows: Sequence[Row], whole: Mapping[tuple[Any, ...], Row]) -> Chart:
-    """The median over the map at each number of cores: measured there, and predicted for others from each of these."""
+    """The median over the map at each number of cores: measured, and predicted from each number that was measured."""
     measured_on = sorted({int(row["cores_per_rank"]) for row in rows})
     numbers = sorted({*CORES, *measured_on})
     series = []
@@ -141,11 +148,11 @@ def _cores_chart(name: str, rows: Sequence[Row], whole: Mapping[tuple[Any, ...],
             gained = median_estimate([whole[_place(row)]["speedup_vs_basic"] for row in usable])
             given_up = usable[0]["given_up_cores"]
             note = "; ".join(case_notes(pd.DataFrame([whole[_place(row)] for row in part])))
-            # The model of `metrics.break_even_estimate`: times per thread stay, n - g of n threads compute.
+            # As in `metrics.break_even_estimate`: the times per thread stay the same, and n - g of n threads compute.
             by_work = {
                 i: per_work_estimate(gained, n - given_up, given_up) for i, n in enumerate(numbers) if n > given_up
             }
-            marks = [_of(i, found, note) for i, found in by_work.items()]
+            marks = [_estimate_mark(i, estimate, note) for i, estimate in by_work.items()]
             series.append(Series(f"{configuration}, predicted from {on} cores", tuple(marks), predicted=True))
             measured += (mark for mark in marks if numbers[mark.place] == on)
         if measured:
@@ -158,11 +165,11 @@ def _cores_chart(name: str, rows: Sequence[Row], whole: Mapping[tuple[Any, ...],
 
 
 def interval_charts(rows: Iterable[Row]) -> list[Chart]:
-    """The overhead ratio over the interval of MPI_Test, where there is more than one: the median over each map."""
+    """The median overhead ratio of each map over the interval of MPI_Test, for cases with several intervals."""
     charts = []
     names_of_one = ("toolchain", "network", "collective", *(one.name for one in OF_RECORD if one != TEST_INTERVAL))
     for key, same in _grouped(rows, names_of_one).items():
-        # The longest interval is next to never, so that more calls are further to the right.
+        # "Never" is first and the longest interval second, so that calls become more frequent to the right.
         intervals = sorted({int(row["test_interval_ns"]) for row in same}, key=lambda ns: -ns if ns else -math.inf)
         if len(intervals) < 2:
             continue
@@ -172,12 +179,12 @@ def interval_charts(rows: Iterable[Row]) -> list[Chart]:
             marks = []
             for (every,), maps in sorted(_grouped(part, ("test_interval_ns",)).items(), reverse=True):
                 usable = _usable(maps)
-                found = median_estimate([row[deciding_ratio(row)] for row in usable])
-                if usable and math.isfinite(as_float(found.value)):
+                overhead = median_estimate([row[deciding_ratio(row)] for row in usable])
+                if usable and math.isfinite(as_float(overhead.value)):
                     alone = sum(not math.isfinite(row["r_overhead_vs_basic"]) for row in usable)
                     notes = case_notes(pd.DataFrame(maps), alone, len(usable))
                     note = "; ".join([*notes, *_own_references(usable)])
-                    marks.append(_of(intervals.index(int(every)), found, note))
+                    marks.append(_estimate_mark(intervals.index(int(every)), overhead, note))
             if marks:
                 series.append(Series(str(name), tuple(sorted(marks, key=lambda mark: mark.place))))
         names = tuple(duration(ns) if ns else "never" for ns in intervals)
@@ -189,12 +196,12 @@ def interval_charts(rows: Iterable[Row]) -> list[Chart]:
 
 
 def _name(row: Row) -> str:
-    """`launch_words` where the number of cores is said beside it."""
+    """`launch_words` without the number of cores, which stands beside it."""
     return launch_words({**row, NAMED: 0})
 
 
 def _own_references(rows: Sequence[Row]) -> list[str]:
-    """At how many points it is not basic's references that decide although there are such."""
+    """A note on the number of points where the own references decide although there is a basic; empty if none."""
     own = sum(deciding_ratio(row) == "r_overhead" and math.isfinite(row["r_overhead_vs_basic"]) for row in rows)
     return [f"own references at {own} of {len(rows)}, faster than basic's"] if own else []
 
@@ -207,7 +214,7 @@ def _grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...],
 
 
 def _usable(rows: Sequence[Row]) -> list[Row]:
-    """`points.usable` of rows that are valid where they do not tell."""
+    """The rows that `points.usable` would choose; rows without the column `valid` are valid."""
     valid = [row for row in rows if row.get("valid", True) and not row["failed"]]
     reliable = [row for row in valid if row["reliable"]]
     return reliable if 2 * len(reliable) >= len(valid) else valid
@@ -219,11 +226,11 @@ def _place(row: Row) -> tuple[Any, ...]:
     return tuple(row[name] for name in (*names, *asked, "launch", "comm_target_ns", "comp_target_ns"))
 
 
-def _of(place: int, found: Estimate, words: str) -> Mark:
-    value, low, high = (as_float(part) for part in (found.value, found.low, found.high))
+def _estimate_mark(place: int, estimate: Estimate, words: str) -> Mark:
+    value, low, high = (as_float(part) for part in (estimate.value, estimate.low, estimate.high))
     return Mark(place, value, low, high, words)
 
 
-def _mark(place: int, row: Row, name: str, words: str) -> Mark:
+def _column_mark(place: int, row: Row, name: str, words: str) -> Mark:
     value, low, high = (float(np.float64(row[f"{name}{end}"])) for end in ("", "_ci95_low", "_ci95_high"))
     return Mark(place, value, low, high, words)

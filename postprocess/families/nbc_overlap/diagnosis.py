@@ -1,16 +1,17 @@
-"""Why a point overlaps or does not, in a word, how sure that is, and what to do; and what a whole map shows.
+"""The diagnosis of a point and of a whole map: a label for why it overlaps or not, a confidence, and advice.
 
-What is judged are the overhead ratio and its two parts (`metrics`), each with its interval: `r_exposed`,
-what was spent outside the computation beyond the unavoidable, and `r_interference`, what the computation lost. Both are
-in units of the shorter activity, the most that overlap can gain, and make up `r_overhead` together. They say the same
-as r_comm and r_comp_slowdown (r_exposed > 1 exactly where the communication took longer than alone, r_interference > 0
-exactly where the computation did), but weigh alike what is lost here and there, anywhere in the map: 3 % of a
-computation that is ten times as long as the communication is a third of what could be gained.
+A diagnosis is made from the overhead ratio and its two parts (`metrics`), each with its interval. `r_exposed` is the
+time spent outside the computation beyond the unavoidable; `r_interference` is the time that the computation lost. Both
+are in units of the shorter activity, which is the most that overlap can gain, and their sum is `r_overhead`. They agree
+with r_comm and r_comp_slowdown: r_exposed > 1 exactly where the communication took longer than alone, and
+r_interference > 0 exactly where the computation did. But they give both losses the same weight anywhere in the map:
+losing 3 % of a computation that is ten times as long as the communication loses a third of what could be gained.
 
-For a configuration other than `basic` the references are those of `basic`, where there are such: a progress thread that
-slows everything down, its own references too, looks like overlap only against its own. The own ones decide where it is
-the other way round, surely less than half hidden against them and surely more against basic's: fewer threads that
-compute the same faster, each having more of the memory, look like overlap against basic's.
+A configuration other than `basic` is compared with the references of `basic`, if `basic` was measured. A progress
+thread that slows everything down slows its own references too, and so looks like overlap against these. There is one
+exception, where the configuration's own references decide: they surely show less than half hidden, and basic's surely
+more than half. Fewer threads may compute the same work faster, because each has more of the memory, and then look like
+overlap against basic's references.
 
     r_overhead  r_interference   r_exposed   label                                  Denis et al. 2022
     <= 0.25     any              any         overlap                                section 3.3
@@ -21,18 +22,19 @@ compute the same faster, each having more of the memory, look like overlap again
     > 0.25      > 0.1            0.75..1.1   serialised with computation slowdown   7.2.4
     > 0.25      > 0.1            > 1.1       contention                             3.3.3
 
-While r_overhead is at most 0.5, more than half is hidden, and a large r_exposed can only mean that the computation was
-faster than its reference: r_exposed then counts as below 0.75.
+Where r_overhead is at most 0.5, more than half is hidden. A large r_exposed can then only mean that the computation was
+faster than its reference, so r_exposed counts as below 0.75.
 
-A label is possible if the three intervals leave room for it. One possible label is `clear`. Two or three are `likely`:
-the label is that of the values, the others are named. With more, or with an interval of r_overhead from overlap (0.25)
-to serialisation (0.75), the point is `unreliable`, as it is where `validity` says so. What is judged
-against its own references, because `basic` was not measured, is `likely` at most, and so is what one launch of a side
-says against `basic`, which is another launch: the intervals do not hold what differs between launches.
+A label is possible if the three intervals leave room for it. If one label is possible, the diagnosis is `clear`. If two
+or three are possible, it is `likely`: the label is that of the values, and the other labels are named. If more are
+possible, or the interval of r_overhead reaches from overlap (0.25) to serialisation (0.75), the point is `unreliable`;
+so is a point that `validity` calls unreliable. A diagnosis is `likely` at most where `basic` was not measured, and
+where either side of the comparison with `basic` has only one launch: the intervals do not include the differences
+between launches.
 
-A communication ratio about 1 alone is never taken for no progression. Time that communication lost to interference
-hides in the computation (section 3.2.2): in r_interference, or, where it overlaps but slowly, in a map whose points
-overlap as soon as the computation is longer.
+A communication ratio near 1 alone is never taken for no progression. Time that communication lost to interference hides
+in the computation (section 3.2.2). It shows in r_interference or, where communication overlaps but slowly, in a map
+whose points overlap as soon as the computation is longer.
 """
 
 from __future__ import annotations
@@ -67,18 +69,19 @@ SLOWER_LIMIT = 1.1
 INTERFERENCE_LIMIT = 0.1
 MOST_POSSIBLE = 3
 LEAST_LAUNCHES = 2
-"""With fewer nobody knows how much launches of a side differ: what compares it with another is `likely` at most."""
+"""The launches that a side must have for a `clear` diagnosis: with fewer, the differences between its launches are not
+known."""
 SHARE = 0.75
 MIXED = "mixed"
 
 UNKNOWN, NOWHERE = "unknown", "nowhere"
-"""What the column `progresses_in` says where it names no configurations."""
+"""The values of the column `progresses_in` that do not name configurations."""
 
 BASIC_FAILED = "basic's case failed: "
-"""How the column `failed` begins where not the case itself was not what was asked for."""
+"""The beginning of the column `failed` where the case of `basic` failed, and not the point's own case."""
 
 REDUCTIONS = ("reduce", "scan")
-"""What the names of collectives hold that compute on what they communicate: Ireduce, Iallreduce, Iexscan and kin."""
+"""Parts of the names of collectives that compute on their data: Ireduce, Iallreduce, Iexscan and others."""
 
 Bounds: TypeAlias = tuple[float, float]
 
@@ -93,18 +96,18 @@ class Interval:
 
     @classmethod
     def of(cls, row: Mapping[Any, Any], name: str) -> Interval:
-        """From the columns of `points_of`."""
+        """Return the interval of the column `name` of `points_of`."""
         return cls(row[name], row[f"{name}_ci95_low"], row[f"{name}_ci95_high"])
 
     @property
     def known(self) -> bool:
-        """Whether all three are numbers; an unbounded interval is none."""
+        """Whether the value and both bounds are finite."""
         return all(map(math.isfinite, (self.value, self.low, self.high)))
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A label of `LABELS`, one of `CONFIDENCES`, the labels that are possible beside it, and words to act on."""
+    """A label of `LABELS`, a confidence of `CONFIDENCES`, the other possible labels, and advice in words."""
 
     label: str
     confidence: str
@@ -113,32 +116,35 @@ class Diagnosis:
 
     @classmethod
     def of(cls, row: Mapping[Any, Any]) -> Diagnosis:
-        """From the columns of `points_of`."""
+        """Return the diagnosis in a row of `points_of`."""
         names = ("diagnosis", "diagnosis_confidence", "diagnosis_alternatives", "diagnosis_advice")
         label, confidence, alternatives, advice = (row[name] for name in names)
         return cls(label, confidence, tuple(alternatives), advice)
 
     @property
     def words(self) -> str:
-        """The label, with what else it may be, ``no progression (or partial progression)``, or ``likely overlap`` where
-        no interval says what speaks against it; of `unreliable` no more."""
+        """The label and its alternatives, ``no progression (or partial progression)``.
+
+        A `likely` label without alternatives becomes ``likely overlap``. `unreliable` is given without alternatives.
+        """
         if self.label == UNRELIABLE or self.confidence == CLEAR:
             return self.label
         return f"{self.label} (or {', '.join(self.alternatives)})" if self.alternatives else f"{LIKELY} {self.label}"
 
 
 def is_reference(case: Mapping[Any, Any]) -> bool:
-    """Whether a case is what the others are compared with: `basic`, its computation without MPI_Test."""
+    """Whether other cases are compared with this case: `basic`, computing without MPI_Test."""
     return bool(case["configuration"] == "basic" and as_in_basic(case))
 
 
 def is_reduced_reference(case: Mapping[Any, Any]) -> bool:
-    """Whether a case is the control that tells the loss of a core from a slowdown: `basic_reduced`, likewise."""
+    """Whether a case is the control that separates the loss of a core from a slowdown: `basic_reduced`, computing
+    without MPI_Test."""
     return bool(case["configuration"] == "basic_reduced" and as_in_basic(case))
 
 
 def label_of(overhead: float, exposed: float, interference: float) -> str:
-    """The label of three values, as the module's table has it; `unreliable` where one is no number."""
+    """The label of three values, by the table of this module; `unreliable` unless all three are finite."""
     if not all(map(math.isfinite, (overhead, exposed, interference))):
         return UNRELIABLE
     if overhead <= OVERLAP_LIMIT:
@@ -168,27 +174,28 @@ _REGIONS: tuple[tuple[str, Bounds, Bounds, Bounds], ...] = (
         )
     ),
 )
-"""label, and the bounds of r_overhead, r_exposed and r_interference between which it is that."""
+"""Labels, each with the bounds of r_overhead, r_exposed and r_interference between which it applies."""
 
 
 def possible_labels(overhead: Interval, exposed: Interval, interference: Interval) -> tuple[str, ...]:
     """Every label for which three intervals leave room, in the order of `LABELS`.
 
-    The parts make up the whole: larger parts than any r_overhead of its interval allows count for nothing. Smaller ones
-    do, so that what the interval of r_overhead leaves open, and with it the verdict, is never closed by the parts. The
-    label of the values themselves is always among them, medians being additive only nearly.
+    The two parts add up to r_overhead, so a label is excluded where its parts would add up to more than the upper bound
+    of r_overhead. It is not excluded where they add up to less: the parts must not rule out a label, and a verdict,
+    that the interval of r_overhead allows. The label of the values is always included, because medians add up only
+    approximately.
     """
-    found = {label_of(overhead.value, exposed.value, interference.value)}
+    possible = {label_of(overhead.value, exposed.value, interference.value)}
     for label, *bounds in _REGIONS:
         rooms = [_common((x.low, x.high), y) for x, y in zip((overhead, exposed, interference), bounds, strict=True)]
         whole, first, second = rooms
         if all(low <= high for low, high in rooms) and first[0] + second[0] <= whole[1]:
-            found.add(label)
-    return tuple(label for label in LABELS if label in found)
+            possible.add(label)
+    return tuple(label for label in LABELS if label in possible)
 
 
 def diagnosed(overhead: Interval, exposed: Interval, interference: Interval) -> Diagnosis:
-    """Label and confidence from intervals alone."""
+    """The diagnosis that follows from the three intervals alone, without advice."""
     if not (overhead.known and exposed.known and interference.known):
         return Diagnosis(UNRELIABLE, UNRELIABLE)
     possible = possible_labels(overhead, exposed, interference)
@@ -200,8 +207,11 @@ def diagnosed(overhead: Interval, exposed: Interval, interference: Interval) -> 
 
 
 def deciding_ratio(row: Mapping[Any, Any]) -> str:
-    """The overhead ratio that decides about a row of `points_of`: against basic's references where there are such, but
-    for a row that only looks like overlap because it is faster than these."""
+    """The name of the overhead ratio that decides about a row of `points_of`.
+
+    It is r_overhead_vs_basic where the row has it, except for a row that looks like overlap only because it is faster
+    than basic's references; otherwise r_overhead.
+    """
     return "r_overhead_vs_basic" if _has_basic(row) and not _faster(row) else "r_overhead"
 
 
@@ -210,9 +220,10 @@ def _has_basic(row: Mapping[Any, Any]) -> bool:
 
 
 def only_faster(own_low: float, against_basic_high: float) -> bool:
-    """Whether less than half is hidden by the own references and more by basic's, both for sure; False for NaN.
+    """Whether surely less than half is hidden against the own references, and surely more than half against basic's.
 
-    Of the intervals of r_overhead and r_overhead_vs_basic the ends that matter. The own references decide then.
+    The own references decide in this case. `own_low` is the lower bound of r_overhead and `against_basic_high` the
+    upper bound of r_overhead_vs_basic; False if either is NaN.
     """
     return bool(against_basic_high < HALF <= own_low)
 
@@ -222,13 +233,13 @@ def _faster(row: Mapping[Any, Any]) -> bool:
 
 
 def diagnose(row: Mapping[Any, Any]) -> Diagnosis:
-    """The diagnosis of a row of `points_of`: all its columns but those of the diagnosis are needed."""
+    """The diagnosis of a row of `points_of`, which needs all columns except those of the diagnosis itself."""
     metric = deciding_ratio(row)
     parts = (Interval.of(row, name) for name in (metric, "r_exposed", "r_interference"))
     found = diagnosed(*parts)
     if not row["reliable"]:
-        left = found.alternatives if found.label == UNRELIABLE else (found.label, *found.alternatives)
-        found = Diagnosis(UNRELIABLE, UNRELIABLE, left)
+        possible = found.alternatives if found.label == UNRELIABLE else (found.label, *found.alternatives)
+        found = Diagnosis(UNRELIABLE, UNRELIABLE, possible)
     unsure = metric == "r_overhead" or row["launches_vs_basic"] < LEAST_LAUNCHES
     if found.confidence == CLEAR and unsure and not is_reference(row):
         found = Diagnosis(found.label, LIKELY)
@@ -236,12 +247,12 @@ def diagnose(row: Mapping[Any, Any]) -> Diagnosis:
 
 
 def failure_words(failed: str) -> str:
-    """The column `failed` as people read it: ``the case failed: REASON``, ``basic's case failed: REASON``."""
+    """The column `failed` in words: ``the case failed: REASON`` or ``basic's case failed: REASON``."""
     return short(failed) if failed.startswith(BASIC_FAILED) else f"the case failed: {short(failed)}"
 
 
 def advice_for(found: Diagnosis, row: Mapping[Any, Any]) -> str:
-    """What a user can do about it, in words, from the case and what was measured."""
+    """Advice to the user for a diagnosis of a row of `points_of`."""
     if row["failed"]:
         why = failure_words(row["failed"])
         return f"{why[0].upper()}{why[1:]}: its numbers tell nothing. Mend that, and measure again."
@@ -282,7 +293,8 @@ def _case_warnings(row: Mapping[Any, Any]) -> list[str]:
 
 
 def _apparent(row: Mapping[Any, Any]) -> bool:
-    """The opposite of `only_faster`: more than half is hidden by the own references, less by basic's, both for sure."""
+    """Whether surely more than half is hidden against the own references, and surely less than half against basic's:
+    the opposite of `only_faster`."""
     return bool(row["r_overhead_ci95_high"] < HALF <= row["r_overhead_vs_basic_ci95_low"])
 
 
@@ -296,7 +308,7 @@ def _progresses_anyway(row: Mapping[Any, Any]) -> bool:
 
 
 def _ways(row: Mapping[Any, Any]) -> str:
-    """What makes a call progress, of that what this library has on this network."""
+    """The ways to make a call progress that this library offers on this network, in words."""
     known = row["progresses_in"]
     own = {UNKNOWN: ["the library's progress thread, where it has one (async)"], NOWHERE: []}.get(known)
     if own is None:
@@ -307,12 +319,12 @@ def _ways(row: Mapping[Any, Any]) -> str:
 
 
 def _tests(row: Mapping[Any, Any]) -> bool:
-    """Whether MPI_Test was called while computing: the computation may be too short for the interval asked for."""
+    """Whether MPI_Test was called while computing. A computation shorter than the interval never calls it."""
     return bool(row["test_interval_ns"] and row["test_calls"])
 
 
 def _testing_costs(row: Mapping[Any, Any]) -> bool:
-    """Whether most of what is spent outside the computation beyond the unavoidable is spent in MPI_Test."""
+    """Whether MPI_Test took more than half of the exposed time (`r_exposed`)."""
     if not _tests(row):
         return False
     shorter_ns = min(row["t_comp_ref_ns"], row["t_comm_ref_ns"])
@@ -434,7 +446,9 @@ def _slowed_words(row: Mapping[Any, Any]) -> list[str]:
 
 
 def _free_core_words(row: Mapping[Any, Any]) -> list[str]:
-    if row["configuration"] == "dedicated_unbound":  # first: not bound, it may run on a core that computes, too
+    if (
+        row["configuration"] == "dedicated_unbound"
+    ):  # checked first: its core may be shared, too, but binding mends that
         return ["The progress thread is not bound to the free core: bind it (dedicated)."]
     if row["shared_core"] and row["configuration"] in ("dedicated", "apphelper"):
         return [
@@ -462,16 +476,14 @@ _ADVICE: dict[str, Callable[[Mapping[Any, Any]], list[str]]] = {
 
 @dataclass(frozen=True)
 class MapDiagnosis:
-    """What a whole map shows.
+    """The diagnosis of a whole map.
 
-    `label` is the one that at least three quarters of the diagnosed points share, `mixed`, or, where these are less
-    than half of the valid ones and all together say nothing either, `unreliable`; `words` say what is where; `advice`
-    is for the most frequent label.
-
-    Of a `mixed` map that is the most frequent one but `overlap`.
-
-    `confidence` is `clear` where at least three quarters of the points that the label rests on, those that have it or,
-    of `mixed`, the diagnosed ones, are `clear` themselves; else `likely`, as is what only all points together say.
+    label: the label that at least three quarters of the diagnosed points share; otherwise `mixed`. Where less than half
+    of the valid points are diagnosed, it is the label of all valid points taken together, or `unreliable`.
+    words: which label is where in the map.
+    advice: for the most frequent label; in a `mixed` map for the most frequent label other than `overlap`.
+    confidence: `clear` where at least three quarters of the points behind the label are `clear`; otherwise `likely`.
+    The points behind `mixed` are all diagnosed ones. A label of all points taken together is always `likely`.
     """
 
     label: str
@@ -481,14 +493,17 @@ class MapDiagnosis:
 
     @property
     def title(self) -> str:
-        """The label, with `likely` where it is no more than that."""
+        """The label, preceded by `likely` where that is the confidence."""
         return f"{LIKELY} {self.label}" if self.confidence == LIKELY else self.label
 
 
 @dataclass(frozen=True)
 class _Rule:
-    """A region of the map, by bounds of the targets in nanoseconds, from the lower one to below the upper one, and of
-    how often the communication fits into the computation. `if_overlap` is what it means that this is what overlaps.
+    """A region of the map that can be described in words.
+
+    comm, comp: bounds of the target times in nanoseconds; the upper bound is excluded.
+    comp_per_comm: bounds of computation time over communication time, both included.
+    if_overlap: how to interpret overlap in this region.
     """
 
     words: str
@@ -504,22 +519,22 @@ class _Rule:
 
 
 FIT = 0.85
-"""A rule describes where a label is, if of the points that have either, label or rule, so many have both."""
+"""A rule describes where a label is if this share of the points inside the rule or with the label is both."""
 
 _FIRST_STEP = "A first step of the algorithm is hidden as long as the computation is short; the rest is not"
 _SLOWLY = "Communication does go on behind the computation, but slowly: it needs more time there than alone"
 
 
 def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
-    """The diagnosis of a map, from the rows of `points_of` of one case, those of repeated launches together.
+    """The diagnosis of a map, from the rows of `points_of` of all launches of one case.
 
-    Launches that failed are left out, but where all did.
+    Launches that failed are left out. If all failed, the diagnosis is `unreliable`, with the reason of the failure.
     """
-    able = [row for row in rows if not row["failed"]]
-    if rows and not able:
+    not_failed = [row for row in rows if not row["failed"]]
+    if rows and not not_failed:
         why, advice = failure_words(rows[0]["failed"]), rows[0]["diagnosis_advice"]
         return MapDiagnosis(UNRELIABLE, why, advice, UNRELIABLE)
-    rows = able
+    rows = not_failed
     known = [row for row in rows if row["diagnosis"] != UNRELIABLE]
     valid = [row for row in rows if row["valid"]]
     few = 2 * len(known) < len(valid)
@@ -543,7 +558,7 @@ def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
         parts.insert(0 if few else len(parts), f"{UNRELIABLE} at {left}{f' of {len(rows)}' if few else ''}")
     reading = _reading(where, main)
     label = UNRELIABLE if few else main if number >= SHARE * len(known) else MIXED
-    # What overlaps needs none, as long as the rest of the map does.
+    # A mixed map gets advice for the part that does not overlap.
     to_mend = next((name for name in where if name != OVERLAP), main) if label == MIXED else main
     advice = _map_advice(to_mend, [row for row in known if row["diagnosis"] == to_mend])
     if few:
@@ -564,7 +579,7 @@ _MEASURE_LONGER = "Measure longer (--budget-seconds), or on a quieter machine."
 
 
 def _map_advice(label: str, rows: Sequence[Mapping[Any, Any]]) -> str:
-    """The advice for the row in the middle."""
+    """The advice for the row with the median deciding ratio."""
     typical = sorted(rows, key=lambda row: float(row[deciding_ratio(row)]))[len(rows) // 2]
     return " ".join((*_case_warnings(typical), *_ADVICE[label](typical)))
 
@@ -574,7 +589,7 @@ def _sentences(*texts: str) -> str:
 
 
 def _apparent_words(rows: Sequence[Mapping[Any, Any]]) -> str:
-    """How often it looks like overlap and is none; empty where never."""
+    """At how many points only the own references show overlap, in words; empty if there are none."""
     apparent = sum(map(_apparent, rows))
     if not apparent:
         return ""
@@ -583,7 +598,7 @@ def _apparent_words(rows: Sequence[Mapping[Any, Any]]) -> str:
 
 
 def _together(rows: Sequence[Mapping[Any, Any]], valid: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
-    """Most points say too little by themselves: all valid ones as if they were repetitions of one."""
+    """The diagnosis of a map whose points are mostly unreliable: all valid points count as repetitions of one point."""
     values = [[row[name] for name in (deciding_ratio(row), "r_exposed", "r_interference")] for row in valid]
     columns = zip(*(triple for triple in values if all(map(math.isfinite, triple))), strict=True)
     estimates = [median_estimate(column) for column in columns] or [median_estimate([])] * 3
@@ -614,7 +629,8 @@ def _reading(where: Mapping[str, _Rule | None], main: str) -> str:
 def _rules(rows: Sequence[Mapping[Any, Any]]) -> list[_Rule]:
     """Regions that a reader can check by eye, the simplest first.
 
-    Where the collective has no message (Ibarrier), its time does not depend on its target: only computation counts.
+    A collective without a message (Ibarrier) takes the same time for every target, so that only regions of the
+    computation time are returned for it.
     """
     comm, comp = (sorted({int(row[name]) for row in rows})[1:] for name in ("comm_target_ns", "comp_target_ns"))
     sized = any(row["message_bytes"] for row in rows)
@@ -644,7 +660,10 @@ def _rules(rows: Sequence[Mapping[Any, Any]]) -> list[_Rule]:
 
 
 def _rule_of(label: str, rows: Sequence[Mapping[Any, Any]], rules: Sequence[_Rule]) -> _Rule | None:
-    """The rule that describes best where a label is; None where none does, at a single point and nearly everywhere."""
+    """The rule that best describes where a label is; None where no rule fits.
+
+    A label at one point only, or at most points, gets no rule.
+    """
     has = [row["diagnosis"] == label for row in rows]
     best, fit = None, FIT
     if not 1 < sum(has) < SHARE * len(has):

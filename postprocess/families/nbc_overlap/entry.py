@@ -1,4 +1,4 @@
-"""Overlap of nonblocking collectives (Denis et al. 2022), as the registry has it."""
+"""The family `nbc_overlap`: overlap of nonblocking collectives (Denis et al. 2022)."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from postprocess.families.nbc_overlap.tables import (
 from postprocess.statistics.limits import LEAST_DIFFERENCE, LEAST_RATIO
 
 LEAST_RELIABLE = 0.5
-"""Of the valid points that a record's numbers rest on: fewer make no reference, and are held against none."""
+"""The least share of a record's valid points that must be reliable for its numbers to be compared with references."""
 
 
 def _text(found: Found) -> str:
-    """The points, what their maps show, where giving up a core pays."""
+    """The table of points, the diagnoses of the maps, and the table of break-even points."""
     points, share = found.table, measured_share_text(found.records)
     return _parts(points_table_text(points), share, diagnosis_text(points), break_even_text(points))
 
 
 def _short_text(found: Found) -> str:
-    """A line per case, and why."""
+    """A line per case, and the diagnoses of the maps."""
     return _parts(summary_table(found.table), measured_share_text(found.records), diagnosis_text(found.table))
 
 
@@ -48,10 +48,10 @@ def _parts(*texts: str) -> str:
 
 
 def _numbers(record: OverlapRecord, basic: OverlapRecord | None) -> Numbers:
-    found = record_metrics(record, basic)
-    enough = found.get("points_reliable", 0.0) >= LEAST_RELIABLE * found.get("points_valid", float("inf"))
+    values = record_metrics(record, basic)
+    enough = values.get("points_reliable", 0.0) >= LEAST_RELIABLE * values.get("points_valid", float("inf"))
     doubt = "" if enough else "less than half of its points are reliable"
-    return Numbers(found, message_sizes(record), doubt)
+    return Numbers(values, message_sizes(record), doubt)
 
 
 def _unit_of(name: str) -> str:
@@ -61,7 +61,7 @@ def _unit_of(name: str) -> str:
 
 
 def _of_report(name: str) -> Callable[..., Any]:
-    """A function of `report`, which loads matplotlib: only where a report is made."""
+    """A function of `report` that is imported when it is first called, because `report` loads matplotlib."""
 
     def call(*given: Any) -> Any:
         from postprocess.families.nbc_overlap import report  # noqa: PLC0415 - it takes a second to load

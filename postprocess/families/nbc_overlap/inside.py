@@ -1,4 +1,4 @@
-"""What records of overlap tell of where and how they ran, as seen from inside, and whether that is what was asked."""
+"""What the processes of overlap records observed about themselves, for `Family.inside`, `wrong` and `by_node`."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from postprocess.statistics.metrics import MIN_REPETITIONS
 
 
 def words(record: OverlapRecord) -> str:
-    """The configuration, with what is unusual."""
+    """The configuration of a record in words, with the values that are not usual."""
     return configuration_words(header_case(record))
 
 
 def spent(record: OverlapRecord) -> list[Spent]:
-    """What its threads took in all of it."""
+    """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
     end = record.footer
     return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
 
 
 def covered(records: Sequence[OverlapRecord]) -> Details:
-    """Which collectives were measured."""
+    """The collectives that the records measured."""
     return [("Collectives", ", ".join(dict.fromkeys(name for record in records for name in record.collectives)))]
 
 
 def wrong(record: OverlapRecord) -> Iterator[str]:
-    """Wrong data, or no valid point."""
+    """A phrase if a record received wrong data, or is complete without a valid point."""
     errors = sum(point.data_errors for point in record.points)
     if errors:
         yield f"{errors} wrong values were received"
@@ -41,12 +41,12 @@ def wrong(record: OverlapRecord) -> Iterator[str]:
 
 
 def communicated_ns(record: OverlapRecord) -> float:
-    """The time of communication alone, of all repetitions."""
+    """The time of communication alone, summed over all repetitions, in nanoseconds."""
     return sum(float(point.t_comm_ref_ns.sum()) for point in record.points)
 
 
 def rank_times(record: OverlapRecord, metric: str) -> Iterator[RankTimes]:
-    """The references of every rank."""
+    """The reference times of every rank at each point; `metric` is t_comp_ref_ns or t_comm_ref_ns."""
     computed = metric == "t_comp_ref_ns"
     for point in record.points:
         yield RankTimes(
@@ -63,7 +63,7 @@ def rank_times(record: OverlapRecord, metric: str) -> Iterator[RankTimes]:
 
 
 def timing(records: Sequence[OverlapRecord]) -> Details:
-    """How repetitions were started, on what clock, and what was thrown away, over records of one configuration."""
+    """Facts about starts, clocks and discarded repetitions, over the records of one configuration."""
     points = [point for record in records for point in record.points]
     headers, footers = [r.header for r in records], [r.footer for r in records if r.footer]
     clocks = [h.clock for h in headers if h.clock]

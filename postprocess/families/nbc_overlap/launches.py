@@ -1,8 +1,8 @@
-"""Launches of overlap as the archived tables have them.
+"""Launches of overlap, read from the archived tables.
 
-Times and `r_overhead` are made here from the samples, by today's formulas, so that runs which an older version archived
-compare fairly. Ratios that need every rank's own samples, or those of another configuration, are taken from the
-archived tables; only records have what they are made of.
+Times and `r_overhead` are computed here from the samples, by today's formulas, so that runs archived by an older
+version compare fairly. Ratios that need every rank's own samples, or the samples of another configuration, cannot be
+computed from the tables, and are taken from them as archived.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ARCHIVED = (*AGAINST_BASIC, "r_comm", "r_comp_slowdown")
 
 
 def _of_files(run: str, tables: Sequence[pa.Table]) -> pa.Table:
-    """The points, with what is made of their samples. Raises RecordError."""
+    """The table of points with the times and the ratio computed from the samples. Raises RecordError."""
     points, samples = tables
     counts = points["repetitions"].to_numpy().astype(np.int64)
     _check(run, counts, samples["repetition"].to_numpy())
@@ -49,29 +49,32 @@ def _of_files(run: str, tables: Sequence[pa.Table]) -> pa.Table:
     overhead = metrics.r_overhead(medians["t_measured_ns"], medians["t_comp_ref_ns"], medians["t_comm_ref_ns"])
     for name, values in (*medians.items(), ("r_overhead", overhead)):
         points = points.append_column(name, pa.array(values))
-    itself = _is_reference(points.select(["configuration", *(one.name for one in BESIDE_BASIC)]).to_pandas())
+    reference = _is_reference(points.select(["configuration", *(axis.name for axis in BESIDE_BASIC)]).to_pandas())
     for name in AGAINST_BASIC:
-        against = pc.if_else(pa.array(itself), pa.scalar(None, pa.float64()), points[name].cast(pa.float64()))
+        against = pc.if_else(pa.array(reference), pa.scalar(None, pa.float64()), points[name].cast(pa.float64()))
         points = points.set_column(points.column_names.index(name), name, against)
     return points
 
 
 def _of_table(points: pd.DataFrame) -> pd.DataFrame:
-    itself = _is_reference(points)
-    table: pd.DataFrame = points.assign(**{name: points[name].where(~itself) for name in AGAINST_BASIC})
+    reference = _is_reference(points)
+    table: pd.DataFrame = points.assign(**{name: points[name].where(~reference) for name in AGAINST_BASIC})
     return table
 
 
 def _is_reference(points: pd.DataFrame) -> pd.Series[Any]:
-    """Whether a launch is what others are compared with: against itself it would be said twice, or that 1 is 1."""
-    itself: pd.Series[Any] = points["configuration"] == "basic"
-    for one in BESIDE_BASIC:
-        itself &= points[one.name] == one.usual
-    return itself
+    """Whether each launch is the reference `basic`.
+
+    Its ratios against basic are left out: they repeat r_overhead, and its speed-up over itself is always 1.
+    """
+    reference: pd.Series[Any] = points["configuration"] == "basic"
+    for axis in BESIDE_BASIC:
+        reference &= points[axis.name] == axis.usual
+    return reference
 
 
 def _check(run: str, counts: Integers, repetition: Integers) -> None:
-    """Samples are those of the points: as many of each, in their order."""
+    """Fail unless the samples match the points: as many samples as repetitions, in the same order."""
     begins = np.flatnonzero(repetition == 0)
     lengths = np.diff(np.append(begins, repetition.size))
     if not np.array_equal(lengths, counts[counts > 0]):

@@ -45,13 +45,13 @@ _BAR = 1.25
 
 
 def wants(look: Look, metric: Metric) -> bool:
-    """Whether a metric is to be drawn: all but the speed where none was named."""
+    """Whether a metric is drawn: the metrics that the look names or, if it names none, all except the speed."""
     return metric.name in look.metrics if look.metrics else metric.family != "speed"
 
 
 @dataclass(frozen=True)
 class _Spot:
-    """One place of a picture: a map of a metric under its heading, or words."""
+    """One place of a picture: a map of a metric under its heading, or words where there is no map."""
 
     heading: str
     panel: Panel | None
@@ -64,7 +64,10 @@ class _Spot:
 
 @dataclass(frozen=True)
 class _Geometry:
-    """Lengths in inches: a map, what is left of and below it, and a line above it. Sizes of letters in points."""
+    """Sizes in a picture. Lengths are in inches: of a map, of the space left of and below it, of a line of its heading.
+
+    ``value_points`` and ``sign_points`` are font sizes in points.
+    """
 
     width: float
     height: float
@@ -80,10 +83,10 @@ def map_figures(run: Run, panel: Panel, look: Look = PLAIN) -> dict[str, Figure]
     sweep = panel.sweep
     if sweep is None or not sweep.cells:
         return {}
-    wanted = [metric for metric in sweep.metrics if wants(look, metric)]
+    drawn = [metric for metric in sweep.metrics if wants(look, metric)]
     figures = {}
-    for family in dict.fromkeys(metric.family for metric in wanted):
-        row = [_Spot(metric.title, panel, metric) for metric in wanted if metric.family == family]
+    for family in dict.fromkeys(metric.family for metric in drawn):
+        row = [_Spot(metric.title, panel, metric) for metric in drawn if metric.family == family]
         figures[family] = _figure([row], sweep.title, provenance_words(run, [sweep]), look)
     return figures
 
@@ -91,8 +94,8 @@ def map_figures(run: Run, panel: Panel, look: Look = PLAIN) -> dict[str, Figure]
 def overview_figures(run: Run, panels: Sequence[Panel], look: Look = PLAIN) -> dict[str, Figure]:
     """All sweeps on one scale, a row per collective, a column per library and configuration (as figures 14 to 25).
 
-    `overview` shows the overhead ratio that decides: of basic its own, of the others the one against basic's
-    references, which a progress thread that slows everything down cannot improve. Others are named by their metric.
+    `overview` shows `Sweep.deciding`: for basic the ratio against its own references, for other configurations the
+    ratio against basic's references. The other overviews are named by their metric.
     """
     shown = [panel for panel in panels if panel.sweep is not None]
     if not any(panel.sweep and panel.sweep.cells for panel in shown):
@@ -110,9 +113,9 @@ def overview_figures(run: Run, panels: Sequence[Panel], look: Look = PLAIN) -> d
 def write_maps(run: Run, points: pd.DataFrame, folder: Path, look: Look = PLAIN) -> dict[str, list[Path]]:
     """Draw every sweep of a run and the overviews into `folder` (made if need be), in every format of the look.
 
-    Returns the files by the sweep's record name and collective, ``"records/x.jsonl ibcast"``, those of the overviews
-    by ``"overview"``, curves by ``"charts"`` (not where metrics were named). Each file is written whole or not
-    at all. Raises OSError where that cannot be done.
+    Returns the paths of the files: the maps of a sweep by its `file_key`, the overviews by ``"overview"``, and the
+    curves by ``"charts"``. Curves are drawn only where the look names no metrics. Each file is written whole or not at
+    all. Raises OSError where a file cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     panels = panels_of(sweeps_of(run, points), cases_of(run.manifest))
@@ -139,7 +142,7 @@ def write_maps(run: Run, points: pd.DataFrame, folder: Path, look: Look = PLAIN)
 
 
 def file_key(sweep: Sweep) -> str:
-    """The key of a sweep's files in what `write_maps` returns."""
+    """The key of a sweep's files in the result of `write_maps`: ``records/x.jsonl ibcast``."""
     return f"{sweep.record.name} {sweep.case['collective']}"
 
 
@@ -166,7 +169,7 @@ def _overview(run: Run, panels: Sequence[Panel], metric: Metric | None, look: Lo
 def _figure(
     rows: Sequence[Sequence[_Spot]], title: str, provenance: str, look: Look, names: Sequence[str] = ()
 ) -> Figure:
-    """Maps in rows and columns, each row with its name where there are `names`, on one scale per metric."""
+    """A picture of maps in rows and columns, with one scale per metric. `names` are the names of the rows, if any."""
     sweeps = [spot.sweep for row in rows for spot in row if spot.sweep is not None]
     g = _geometry(rows, sweeps, bool(names))
     bars = [_bar_after(rows, j) for j in range(len(rows[0]))]
@@ -214,7 +217,7 @@ def _geometry(rows: Sequence[Sequence[_Spot]], sweeps: Sequence[Sweep], small: b
 
 
 def _bar_after(rows: Sequence[Sequence[_Spot]], column: int) -> str:
-    """The scale whose colour bar stands after a column: where the next one has another, and after the last."""
+    """The scale whose colour bar stands after a column; empty if the next column has the same scale."""
     scales = [spot.metric.scale if spot.metric else "" for spot in rows[0]]
     return scales[column] if column + 1 == len(scales) or scales[column + 1] != scales[column] else ""
 
@@ -226,7 +229,7 @@ def _axes(figure: Figure, x: float, y: float, width: float, height: float) -> Ax
 
 
 def _write(figure: Figure, x: float, y: float, line: str, points: float, weight: str = "normal", **style: Any) -> None:
-    """A line whose upper left corner is at a place in inches."""
+    """Write a line whose upper left corner is at (x, y), in inches from the bottom left of the figure."""
     width, height = figure.get_size_inches()
     style = {"va": "top", "fontsize": points, "fontweight": weight, "parse_math": False, **style}
     figure.text(x / width, y / height, clean(line), ha="left", **style)

@@ -1,4 +1,4 @@
-"""The points of one sweep as a grid: what the heat maps of section 5.2 show, for plot and report alike."""
+"""The points of a sweep as a grid of cells, as in the heat maps of section 5.2, for pictures and for the report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MARKS = {
     "R": "reference moved by more than 10 % against basic on the same sizes",
     "I": "incomplete record: the measurement was cut off after this point",
 }
-"""The letters beside a value, and what they mean."""
+"""The letters beside a value, and their meanings."""
 
 DIAGNOSES = {
     diagnosis.OVERLAP: "o",
@@ -40,7 +40,7 @@ DIAGNOSES = {
     diagnosis.SERIALISED: "s",
     diagnosis.CONTENTION: "x",
 }
-"""The letter of each diagnosis. What is unreliable has none: it has a mark, a question mark or a U."""
+"""The letter of each diagnosis. An unreliable point has a mark instead: a question mark or a U."""
 
 FAR = 100
 FAR_WORDS = f"means less: its two times are {FAR} times apart or more, and noise of the longer hides the shorter"
@@ -49,7 +49,11 @@ FAR_WORDS = f"means less: its two times are {FAR} times apart or more, and noise
 
 @dataclass(frozen=True)
 class Metric:
-    """A ratio that maps show: a column of the points table, and the scale of `colour.SCALES` that it is drawn on."""
+    """A ratio that maps show.
+
+    name: its column of the points table.  scale: its scale in `colour.SCALES`.  family: metrics of a family share a
+    picture.
+    """
 
     name: str
     title: str
@@ -67,7 +71,7 @@ METRICS: Mapping[str, Metric] = {
         Metric("speedup_vs_basic_per_work", "speed against basic, by the work done", "speedup", "speed"),
     )
 }
-"""By name, in the order in which they stand side by side. Those of one family share a picture."""
+"""The metrics by name, in the order in which they stand side by side."""
 
 
 _NO_COMPARISON = {
@@ -75,18 +79,18 @@ _NO_COMPARISON = {
     "basic had other sizes": "other sizes",
     "basic is not valid": "basic invalid",
 }
-"""How a `vs_basic_reason` begins, and the word or two for it that fit into a cell."""
+"""Beginnings of `vs_basic_reason`, each with a short form that fits into a cell."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One place of a grid. ``point`` is the row of the points table, None where the record ends before it."""
+    """A cell of a map. ``point`` is its row of the points table; None where the record ends before this point."""
 
     point: dict[str, Any] | None
 
     @property
     def empty(self) -> str:
-        """Why there is no value to be trusted, in a word or two; empty where there is one."""
+        """Why the cell has no valid value, in a word or two; empty if it has one."""
         if self.point is None:
             return "missing"
         if self.point["stop_reason"] == "not_measured":
@@ -97,11 +101,11 @@ class Cell:
 
     @property
     def marks(self) -> str:
-        """The letters of `MARKS` that apply, in that order; none where there is no value."""
+        """The letters of `MARKS` that apply, in the order of `MARKS`; empty without a valid value."""
         p = self.point
         if p is None or self.empty:
             return ""
-        found = {
+        applies = {
             "?": not p["reliable"],
             "U": p["reliable"] and p.get("diagnosis") == diagnosis.UNRELIABLE,
             "O": p["oversubscribed"],
@@ -109,25 +113,25 @@ class Cell:
             "R": p["reference_moved"],
             "I": not p["complete"],
         }
-        return "".join(letter for letter in MARKS if found[letter])
+        return "".join(letter for letter in MARKS if applies[letter])
 
     @property
     def diagnosis(self) -> str:
-        """What the point suffers from, one of `DIAGNOSES`; empty where that was not found out."""
-        found = "" if self.point is None or self.empty else str(self.point.get("diagnosis") or "")
-        return found if found in DIAGNOSES else ""
+        """The diagnosis of the point if it is one of `DIAGNOSES`; otherwise empty."""
+        label = "" if self.point is None or self.empty else str(self.point.get("diagnosis") or "")
+        return label if label in DIAGNOSES else ""
 
     @property
     def signs(self) -> str:
-        """The letter of the diagnosis, then the marks: what stands below the value."""
+        """The signs below the value: the letter of the diagnosis, then the marks."""
         return DIAGNOSES.get(self.diagnosis, "") + self.marks
 
     def value(self, metric: str) -> float:
-        """The metric's value, NaN where there is none to be trusted."""
+        """The metric's value; NaN without a valid value."""
         return math.nan if self.point is None or self.empty else float(self.point[metric])
 
     def label(self, metric: str) -> str:
-        """What stands in the cell, without its marks."""
+        """The text of the cell without its signs: the value, or why there is none."""
         if self.empty or self.point is None:
             return self.empty
         if math.isfinite(self.point[metric]):
@@ -155,28 +159,31 @@ class Sweep:
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """The ratios to show: those against basic only where this is not the basic that others are compared with."""
-        plain = diagnosis.is_reference(self.case)
-        return tuple(m for m in METRICS.values() if not (plain and "_vs_basic" in m.name))
+        """The ratios to show. The reference `basic` has no ratios against basic."""
+        is_reference = diagnosis.is_reference(self.case)
+        return tuple(m for m in METRICS.values() if not (is_reference and "_vs_basic" in m.name))
 
     @property
     def deciding(self) -> Metric:
-        """The overhead ratio that a progress thread which slows everything down cannot improve."""
+        """The overhead ratio of the overview: against basic's references, or the own ones for the reference `basic`.
+
+        A progress thread that slows everything down cannot improve it.
+        """
         return [m for m in self.metrics if m.family == "overhead"][-1]
 
     def far(self, comm_target_ns: int, comp_target_ns: int) -> bool:
-        """Whether a cell is so far off the diagonal that it means less."""
+        """Whether a cell is so far off the diagonal that its value means less."""
         return max(comm_target_ns, comp_target_ns) >= FAR * min(comm_target_ns, comp_target_ns)
 
     @property
     def has_far(self) -> bool:
-        """Whether any cell is."""
+        """Whether any cell is `far` off the diagonal."""
         return any(self.far(*place) for place in self.cells)
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One place side by side with others: a sweep, or a case that has none, and what went wrong there, in words."""
+    """A place among maps that stand side by side: a sweep, or a case without one. ``trouble`` says what went wrong."""
 
     toolchain: str
     network: str
@@ -187,12 +194,12 @@ class Panel:
 
     @property
     def column(self) -> tuple[str, str, str]:
-        """What all collectives of a library and configuration have in common."""
+        """The key that all collectives of a library and configuration share."""
         return self.toolchain, self.network, self.configuration
 
     @property
     def skipped(self) -> bool:
-        """Whether there is nothing to see, and nothing went wrong."""
+        """Whether the case was skipped, so that it has no sweep."""
         return self.sweep is None and self.trouble.startswith(f"{RESULT_WORDS['skip']}: ")
 
 
@@ -201,8 +208,10 @@ SWEPT = "nbc_overlap"
 
 
 def panels_of(sweeps: Sequence[Sweep], cases: Iterable[Json]) -> list[Panel]:
-    """Every sweep, `side_by_side`, and after them the manifest's cases of the same benchmark that did not pass and have
-    none."""
+    """A panel for every sweep, in the order of `side_by_side`, and then for every case of `cases` without a sweep.
+
+    cases: the cases of the manifest. Only those of this benchmark that did not pass are shown.
+    """
     troubles: dict[Hashable, list[Json]] = {}
     for case in cases:
         if case.get("benchmark", SWEPT) == SWEPT and case.get("result") != "pass":
@@ -231,24 +240,24 @@ def _panel(case: Mapping[str, Any], sweep: Sweep | None, trouble: str) -> Panel:
 
 
 def launch_words(case: Mapping[str, Any]) -> str:
-    """The configuration of a case, and which launch of it where that is not the first: ``async, launch 2``."""
+    """The configuration of a case, with the number of its launch from the second on: ``async, launch 2``."""
     launch = f", launch {case['launch']}" if case["launch"] > 1 else ""
     return f"{configuration_words(case)}{launch}"
 
 
 def trouble_words(case: Json) -> str:
-    """Result and reason of a manifest's case: ``skipped: the library has no progress thread``."""
+    """The result and reason of a case of the manifest: ``skipped: the library has no progress thread``."""
     result = str(case.get("result") or "")
     return f"{RESULT_WORDS.get(result, result)}: {case.get('reason') or 'no reason was given'}"
 
 
 def _key(case: Json) -> Hashable:
-    """By what a case of a manifest is found: its record, or where it names none, all that it names."""
+    """The key of a case of the manifest: its record or, without one, all its parameters."""
     return case["record"] if isinstance(case.get("record"), str) else tuple(_named(case).values())
 
 
 def _keys(sweep: Sweep) -> list[Hashable]:
-    """The `_key` of every case that is about a sweep."""
+    """Every `_key` that a case of this sweep may have."""
     named = {name: sweep.case[name] for name in _named({})}
     return list(
         dict.fromkeys((sweep.record.name, *(tuple(one.values()) for one in (named, {**named, "provider": ""}))))
@@ -256,8 +265,10 @@ def _keys(sweep: Sweep) -> list[Hashable]:
 
 
 def _named(case: Json) -> dict[str, Any]:
-    """What a manifest's case has in common with a sweep's; one that is older than a field has the usual value, and no
-    provider."""
+    """The parameters that a case of the manifest shares with the case of a sweep.
+
+    A manifest that is older than a parameter gets its usual value, and an empty provider.
+    """
     words = ("toolchain", "provider", "network", "configuration", "collective")
     texts = {name: "" if case.get(name) is None else str(case[name]) for name in words}
     return {
@@ -268,13 +279,13 @@ def _named(case: Json) -> dict[str, Any]:
     }
 
 
-def _value(told: Any, axis: Axis) -> Any:
-    """What a manifest says of an axis, or the usual value where it says nothing that can be one."""
-    return told if told and isinstance(told, type(axis.usual)) else axis.usual
+def _value(archived: Any, axis: Axis) -> Any:
+    """The value that a manifest has for an axis; the usual value where it has none of the right type."""
+    return archived if archived and isinstance(archived, type(axis.usual)) else axis.usual
 
 
 def legend(sweeps: Iterable[Sweep], faded: bool = False) -> list[tuple[str, str]]:
-    """The signs that any cell of these sweeps has, with their meanings; what `faded` cells are, where there are any."""
+    """The signs in the cells of these sweeps, with their meanings; if `faded`, also the meaning of faded cells."""
     shown = list(sweeps)
     cells = [cell for sweep in shown for cell in sweep.cells.values()]
     diagnoses = {cell.diagnosis for cell in cells}
@@ -289,7 +300,7 @@ def legend(sweeps: Iterable[Sweep], faded: bool = False) -> list[tuple[str, str]
 
 
 def provenance_words(run: Run, sweeps: Sequence[Sweep]) -> str:
-    """Where a picture's numbers come from, in a line: run, system, date, toolchains, placement, compilers, records."""
+    """The origin of a picture's numbers in a line: run, system, date, toolchains, placement, compilers, record."""
     headers = [sweep.record.header for sweep in sweeps]
     records = list(dict.fromkeys(sweep.record.name for sweep in sweeps))
     started = str(run.manifest.get("started_utc") or min((h.started_utc for h in headers), default=""))
@@ -351,6 +362,6 @@ def side_by_side(sweeps: Sequence[Sweep]) -> list[Sweep]:
 def _sweep(record: OverlapRecord, case: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Sweep:
     comm = sorted({*record.planned_comm_targets_ns, *(row["comm_target_ns"] for row in rows)})
     comp = sorted({*record.planned_comp_targets_ns, *(row["comp_target_ns"] for row in rows)})
-    found = {(row["comm_target_ns"], row["comp_target_ns"]): row for row in rows}
-    cells = {(x, y): Cell(found.get((x, y))) for x in comm for y in comp}
+    measured = {(row["comm_target_ns"], row["comp_target_ns"]): row for row in rows}
+    cells = {(x, y): Cell(measured.get((x, y))) for x in comm for y in comp}
     return Sweep(case, record, tuple(comm), tuple(comp), cells)

@@ -1,4 +1,4 @@
-"""Records to tables: one row per point with its metrics and validity, and the samples in long form."""
+"""Tables of the records of a run: one row per point with its metrics and validity, and the samples in long form."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from postprocess.statistics import metrics
 from postprocess.statistics.metrics import Estimate, as_float, median_estimate
 
 CASE = [one.name for one in AXES if one.of != "point"]
-"""The columns that name a sweep: everything but its place in the grid. `launch` is which repeat, from 1."""
+"""The columns that identify a sweep: all axes except the place in the grid. `launch` counts repeats from 1."""
 
 
 _RECORD_RATIOS = [
@@ -72,10 +72,10 @@ COLUMNS = [
 ]  # fmt: skip
 """The columns of `points_of`, in order. Times in nanoseconds (medians), sizes in bytes, ratios without unit.
 
-What a record does not know is NaN. `comm_ref_drift_…` is the trend of t_comm_ref over the point, and
-`comm_ref_moved_relative` how far its median is off the time for which its size was calibrated; `reference_moved` is
-apart: whether a reference moved against that of `basic`. `failed` says why the case was not what was asked for, or,
-beginning with `BASIC_FAILED`, why that of the `basic` was not that it is compared with; it is empty where both were.
+A value that the record does not know is NaN. `comm_ref_drift_…` is the trend of t_comm_ref over the point.
+`comm_ref_moved_relative` is how far its median is off the time for which its size was calibrated. `reference_moved`
+says whether a reference moved against the reference of `basic`. `failed` says why the point's case failed or, after
+`BASIC_FAILED`, why the case of the `basic` that it is compared with failed; it is empty if neither failed.
 """
 
 _NAN = np.array(math.nan)
@@ -84,7 +84,7 @@ _NOTHING = Estimate(_NAN, _NAN, _NAN)
 
 @dataclass(frozen=True)
 class _Measured:
-    """A point with its medians, and where it came from: which launch of its case, and why that `failed`, if it did."""
+    """A point with its medians and record. `launch` is the number of its launch, `failed` why that launch failed."""
 
     record: OverlapRecord
     launch: int
@@ -94,9 +94,9 @@ class _Measured:
     comm: Estimate
     comp: Estimate
     computed: Estimate
-    """Computation in the overlapped repetitions, of the slowest rank."""
+    """The computation time of the slowest rank in the overlapped repetitions."""
     outside: Estimate
-    """What those repetitions took beyond that."""
+    """The rest of the time of the overlapped repetitions."""
 
     @classmethod
     def of(cls, record: OverlapRecord, launch: int, failed: str, point: OverlapPoint) -> _Measured:
@@ -106,19 +106,19 @@ class _Measured:
 
     @property
     def overhead(self) -> Estimate:
-        """`r_overhead`, against the own references."""
+        """`r_overhead`, against the point's own references."""
         return metrics.overhead_estimate(self.measured, self.comp, self.comm)
 
     @property
     def refs_ns(self) -> tuple[float, float]:
-        """The medians of communication and computation alone."""
+        """The median times of communication alone and computation alone, in nanoseconds."""
         return as_float(self.comm.value), as_float(self.comp.value)
 
     @property
     def cell(self) -> Hashable:
-        """What a point has in common with the points that it is compared with, but for the launch.
+        """The key that a point shares with the points that it is compared with, in any launch.
 
-        The cores that a rank may use are the same, whether it computes on all of them or gives some up.
+        It holds the cores that a rank may use: those that it computes on and those that it gives up.
         """
         h, p = self.record.header, self.point
         same = axes.asked(h.plan.parameters, OF_BASIC).values()
@@ -128,28 +128,31 @@ class _Measured:
 
     @property
     def repeated(self) -> Hashable:
-        """What the same point has in common in all launches of its case."""
+        """The key that a point shares with the same point in the other launches of its case."""
         p = self.point
         return (_launch_case(self.record, p.collective), p.comm_target_ns, p.comp_target_ns)
 
 
 _Launches: TypeAlias = dict[Hashable, dict[int, _Measured]]
-"""Points by what they have in common, and of each launch by its number."""
+"""Points by a key that they share, and below it by the number of their launch."""
 
 
 @dataclass(frozen=True)
 class _Beside:
-    """What a point stands beside: points of `basic` and of `basic_reduced` by their `cell`; and by what is `repeated`
-    the good launches, in which the point is valid, of a case that did not fail."""
+    """The points that a point is compared with.
+
+    basics, reduced: the points of `basic` and of `basic_reduced`, by `cell`.
+    good: the valid points of launches that did not fail, by `repeated`.
+    """
 
     basics: _Launches
     reduced: _Launches
     good: _Launches
 
     @classmethod
-    def of(cls, found: Iterable[_Measured]) -> _Beside:
+    def of(cls, points: Iterable[_Measured]) -> _Beside:
         beside = cls(defaultdict(dict), defaultdict(dict), defaultdict(dict))
-        for m in found:
+        for m in points:
             case = header_case(m.record)
             if is_reference(case):
                 beside.basics[m.cell][m.launch] = m
@@ -160,22 +163,20 @@ class _Beside:
         return beside
 
     def good_launches(self, m: _Measured, basic: _Measured) -> int:
-        """How many there are of a point or of that of `basic`, of the one that has fewer."""
-        return min(len(self.good.get(one.repeated, ())) for one in (m, basic))
+        """The number of good launches of a point or of its `basic`, whichever has fewer."""
+        return min(len(self.good.get(point.repeated, ())) for point in (m, basic))
 
 
 def points_of(run: Run) -> pd.DataFrame:
     """One row per point of a run, in the order of its records; the columns are `COLUMNS`.
 
-    `r_overhead` uses the run's own references, `r_overhead_vs_basic` those that `basic` had on the same sizes, and
-    `speedup_vs_basic` is basic's t_measured over the point's own. Where `basic` has no comparable point the last two,
-    and what follows from them, are NaN and `vs_basic_reason` says why. Where basic's point is there, and not to be
-    relied on, they are numbers, and the point is not reliable. So are those of a case that failed. `launches_vs_basic`
-    is in how many launches of the case, and of `basic`, the point is valid and the case did not fail, of the one that
-    has fewer; 0 where there is no comparison. `r_exposed` and
-    `r_interference` are the two parts of the overhead ratio against basic's references, or against the own ones where
-    there is no basic.
-    `unreliable_reasons`, `flags` and `diagnosis_alternatives` hold lists of strings.
+    `r_overhead` uses the point's own references, `r_overhead_vs_basic` the references of `basic` on the same sizes.
+    `speedup_vs_basic` is basic's t_measured over the point's own. Where `basic` has no comparable point, the last two
+    and all columns derived from them are NaN, and `vs_basic_reason` says why. Where basic's point is not reliable or
+    its case failed, they are numbers, but the point is not reliable. `launches_vs_basic` is the number of launches that
+    did not fail and in which the point is valid, of the case or of `basic`, whichever has fewer; 0 without a
+    comparison. `r_exposed` and `r_interference` are the two parts of the deciding overhead ratio
+    (`diagnosis.deciding_ratio`). `unreliable_reasons`, `flags` and `diagnosis_alternatives` hold lists of strings.
     """
     return points_table(overlaps_of(run).records, str(run.manifest.get("system") or ""), failed_records(run.manifest))
 
@@ -183,24 +184,27 @@ def points_of(run: Run) -> pd.DataFrame:
 def points_table(
     records: Sequence[OverlapRecord], system: str = "", failed: Mapping[str, tuple[str, str]] | None = None
 ) -> pd.DataFrame:
-    """`points_of` for records that need not be in a run folder; without `system` the one in their metadata is taken.
+    """The table `points_of` for records that need not be in a run folder.
 
-    failed: `failed_records` of their run.
+    system: the system of the run; empty: the system in the records' metadata.
+    failed: `failed_records` of the run.
     """
     launches = launch_numbers(records)
     why = {name: reason for name, (_, reason) in (failed or {}).items()}
-    found = [_Measured.of(r, launches[r.name, p.collective], why.get(r.name, ""), p) for r in records for p in r.points]
-    beside = _Beside.of(found)
-    rows = pd.DataFrame([_row(m, beside, system) for m in found], columns=COLUMNS)
-    table: pd.DataFrame = rows.astype({"valid": bool, "reliable": bool})  # also where there is no row
+    points = [
+        _Measured.of(r, launches[r.name, p.collective], why.get(r.name, ""), p) for r in records for p in r.points
+    ]
+    beside = _Beside.of(points)
+    rows = pd.DataFrame([_row(m, beside, system) for m in points], columns=COLUMNS)
+    table: pd.DataFrame = rows.astype({"valid": bool, "reliable": bool})  # an empty table needs these types, too
     return table
 
 
 def samples_of(run: Run) -> pd.DataFrame:
     """One row per repetition of every point: the case, the place in the grid, and each term in integer nanoseconds.
 
-    For t_call, t_comp, t_test and t_wait the minimum, median and maximum over ranks, and the rank that has the maximum.
-    start_imbalance_ns is missing (NA) where there was no common clock. Warm-ups are not in it.
+    t_call, t_comp, t_test and t_wait have the minimum, median and maximum over ranks, and the rank with the maximum.
+    start_imbalance_ns is missing (NA) where there was no common clock. Warm-ups are left out.
     """
     system = str(run.manifest.get("system") or "")
     records = overlaps_of(run).records
@@ -215,77 +219,78 @@ def samples_of(run: Run) -> pd.DataFrame:
 
 
 def usable(points: pd.DataFrame) -> pd.DataFrame:
-    """The points that a summary is made of: the reliable ones, or all valid ones where less than half are reliable.
+    """The points for a summary: the reliable ones, or all valid ones where less than half of these are reliable.
 
-    Of a case that failed none is.
+    Points of cases that failed are left out.
     """
-    able = points[points["failed"] == ""]
-    enough = 2 * able["reliable"].sum() >= able["valid"].sum()
-    chosen: pd.DataFrame = able[able["reliable" if enough else "valid"]]
+    not_failed = points[points["failed"] == ""]
+    enough = 2 * not_failed["reliable"].sum() >= not_failed["valid"].sum()
+    chosen: pd.DataFrame = not_failed[not_failed["reliable" if enough else "valid"]]
     return chosen
 
 
 def median(values: pd.Series[Any]) -> float:
-    """The median of what is finite in a column; NaN, without a warning, where nothing is."""
+    """The median of the finite values of a column; NaN, without a warning, if there are none."""
     numbers = values.to_numpy(dtype=np.float64)
     return as_float(median_estimate(numbers[np.isfinite(numbers)]).value)
 
 
 def record_metrics(record: OverlapRecord, basic: OverlapRecord | None = None) -> dict[str, float]:
-    """A record in a few numbers, for ReFrame's performance variables. A number that cannot be computed is left out.
+    """The numbers that sum up a record, for ReFrame's performance variables. Numbers that are not finite are left out.
 
     `basic` is the record of `basic` to compare with. Medians over the `usable` points:
     r_overhead, r_overhead_vs_basic, speedup_vs_basic, speedup_vs_basic_per_work, r_comm, r_comp_slowdown, r_exposed,
     r_interference, overlap_osu_percent, overlap_imb_percent, t_comm_ref_ratio_to_target and t_comp_ref_ratio_to_target
     (measured reference over target), and r_overhead_diagonal (comm_target == comp_target).
-    Where sizes were given, t_comm_ref_ratio_to_sizes and t_comp_ref_ratio_to_sizes: over the time that they took when
-    they were calibrated.
-    Counts: points, points_valid, points_reliable, points_diagnosed, and points_overlap of these.
+    Where sizes were given, also t_comm_ref_ratio_to_sizes and t_comp_ref_ratio_to_sizes: the measured reference over
+    the time that the size took when it was calibrated.
+    Counts: points, points_valid, points_reliable, points_diagnosed and points_overlap (diagnosed as `overlap`).
     """
     everything = points_table([record] if basic is None else [basic, record])
     points = everything.iloc[len(everything) - len(record.points) :]
     chosen = usable(points)
-    found = {name: median(chosen[name]) for name in _RECORD_RATIOS}
+    numbers = {name: median(chosen[name]) for name in _RECORD_RATIOS}
     diagonal = usable(points[points["comm_target_ns"] == points["comp_target_ns"]])
-    found["r_overhead_diagonal"] = median(diagonal["r_overhead"])
+    numbers["r_overhead_diagonal"] = median(diagonal["r_overhead"])
     for term in ("comm", "comp"):
-        found[f"t_{term}_ref_ratio_to_target"] = median(chosen[f"t_{term}_ref_ns"] / chosen[f"{term}_target_ns"])
+        numbers[f"t_{term}_ref_ratio_to_target"] = median(chosen[f"t_{term}_ref_ns"] / chosen[f"{term}_target_ns"])
         if all(getattr(p, f"{term}_calibration").status == GIVEN for p in record.points):
-            found[f"t_{term}_ref_ratio_to_sizes"] = median(1 + chosen[f"{term}_ref_moved_relative"])
-    found |= {
+            numbers[f"t_{term}_ref_ratio_to_sizes"] = median(1 + chosen[f"{term}_ref_moved_relative"])
+    numbers |= {
         "points": float(len(points)),
         "points_valid": float(points["valid"].sum()),
         "points_reliable": float(points["reliable"].sum()),
         "points_diagnosed": float((points["diagnosis"] != UNRELIABLE).sum()),
         "points_overlap": float((points["diagnosis"] == OVERLAP).sum()),
     }
-    return {name: value for name, value in found.items() if math.isfinite(value)}
+    return {name: value for name, value in numbers.items() if math.isfinite(value)}
 
 
 def expected_wire_bytes(record: OverlapRecord | Path | str) -> int:
     """A safe lower bound of the payload, in bytes, that crossed the network in a record's valid repetitions.
 
-    Each repetition communicates twice, once for the reference and once overlapped. On a `wire` every rank is alone, on
-    other networks the ranks of one node share it. Collectives that are not known count as 0 bytes.
-    Raises RecordError where a path is given that cannot be read.
+    Each repetition communicates twice, once for the reference and once overlapped. On a `wire` every rank has a
+    network end of its own; on other networks the ranks of a node share one. Unknown collectives count as 0 bytes.
+    Raises RecordError for a path that cannot be read.
     """
-    whole = record if isinstance(record, OverlapRecord) else load_overlap(record)
-    header = whole.header
+    loaded = record if isinstance(record, OverlapRecord) else load_overlap(record)
+    header = loaded.header
     if header.network.partition(":")[0] == "wire":
         groups = [1] * header.ranks
     else:
         nodes = [place.node for place in header.placement]
         groups = [nodes.count(node) for node in sorted(set(nodes))]
     return sum(
-        2 * p.repetitions * metrics.least_crossing_bytes(p.collective, p.message_bytes, groups) for p in whole.points
+        2 * p.repetitions * metrics.least_crossing_bytes(p.collective, p.message_bytes, groups) for p in loaded.points
     )
 
 
 def launch_numbers(records: Sequence[OverlapRecord]) -> dict[tuple[str, str], int]:
-    """(record name, collective) -> number of its launch: which repeat of its case it is, as the records tell.
+    """The number of each launch by (record name, collective): the repeat of its case that its record states.
 
-    So a launch keeps its number where one before it left no record, and stays beside that of `basic`. Where not every
-    record of a case tells, or two tell the same, it is 1 for the first record of the case, 2 for the next, by time.
+    A launch keeps its number where an earlier launch left no record, so that it is compared with the launch of `basic`
+    of the same number. Where a record of a case states no repeat, or two state the same, the launches of the case are
+    numbered from 1 by their start times.
     """
     cases: dict[Hashable, list[tuple[OverlapRecord, str]]] = defaultdict(list)
     for record in sorted(records, key=lambda r: (r.header.started_utc, r.path.name)):
@@ -293,20 +298,20 @@ def launch_numbers(records: Sequence[OverlapRecord]) -> dict[tuple[str, str], in
             cases[_launch_case(record, collective)].append((record, collective))
     numbers: dict[tuple[str, str], int] = {}
     for launches in cases.values():
-        told = [repeat for record, _ in launches if (repeat := repeat_of(record.header.metadata)) is not None]
+        stated = [repeat for record, _ in launches if (repeat := repeat_of(record.header.metadata)) is not None]
         by_time = range(1, len(launches) + 1)
-        known = told if len(set(told)) == len(launches) else by_time
-        numbers |= {(record.name, name): number for (record, name), number in zip(launches, known, strict=True)}
+        repeats = stated if len(set(stated)) == len(launches) else by_time
+        numbers |= {(record.name, name): number for (record, name), number in zip(launches, repeats, strict=True)}
     return numbers
 
 
 def _launch_case(record: OverlapRecord, collective: str) -> Hashable:
-    """What all launches of a case have in common."""
+    """The key that all launches of a case share."""
     return (*header_case(record).values(), collective)
 
 
 def header_case(record: OverlapRecord) -> dict[str, Any]:
-    """The columns `CASE` and `NAMED` that a whole record has in common."""
+    """The columns `CASE` and `NAMED` that are the same for all points of a record."""
     h, asked = record.header, axes.asked(record.header.plan.parameters, OF_RECORD)
     elsewhere = {"collective", "system", "launch", "given_up_cores", *asked}
     own = {name: getattr(h, name) for name in CASE if name not in elsewhere}
@@ -425,7 +430,7 @@ def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
 
 
 def _slowest_thread(header: Header, point: OverlapPoint) -> dict[str, Any]:
-    """Of the computing threads of the overlapped repetitions the one that is slowest against its rank's median one."""
+    """The computing thread that is slowest in the overlapped repetitions, relative to the median thread of its rank."""
     medians = point.thread_medians
     if medians is None or medians.t_comp_ns.size == 0 or medians.t_comp_ns.shape[1] < 2:
         return {"slowest_thread_relative": math.nan, "slowest_thread": ""}
@@ -440,7 +445,10 @@ def _slowest_thread(header: Header, point: OverlapPoint) -> dict[str, Any]:
 
 
 def _progresses_in(header: Header) -> str:
-    """What the campaign knew of the library: in which configurations it has progress threads; "unknown" without one."""
+    """The configurations in which the library has progress threads, as the campaign recorded them.
+
+    `NOWHERE` if there are none, `UNKNOWN` if the campaign recorded nothing.
+    """
     named = header.metadata.get("progresses_in")
     if not isinstance(named, list):
         return UNKNOWN
@@ -448,7 +456,10 @@ def _progresses_in(header: Header) -> str:
 
 
 def _basic_of(m: _Measured, basics: _Launches) -> tuple[_Measured | None, str]:
-    """The point of `basic` to compare with, or None and the reason. A launch that basic lacks takes its last before."""
+    """The point of `basic` to compare with, or None and the reason why there is none.
+
+    It is of the launch with the same number or, where `basic` lacks that, of its last launch before it.
+    """
     if is_reference(header_case(m.record)):
         return m, ""
     basic = _last_before(m, basics)
@@ -463,10 +474,10 @@ def _basic_of(m: _Measured, basics: _Launches) -> tuple[_Measured | None, str]:
 
 
 def _last_before(m: _Measured, others: _Launches) -> _Measured | None:
-    """The point at the same cell, of the same launch or else of the last before it."""
-    there = others.get(m.cell, {})
-    launch = max((launch for launch in there if launch <= m.launch), default=None)
-    return None if launch is None else there[launch]
+    """The point of `others` at the same cell, of the same launch or else of the last launch before it."""
+    by_launch = others.get(m.cell, {})
+    launch = max((launch for launch in by_launch if launch <= m.launch), default=None)
+    return None if launch is None else by_launch[launch]
 
 
 def _same_sizes(m: _Measured, other: _Measured) -> bool:
@@ -474,7 +485,7 @@ def _same_sizes(m: _Measured, other: _Measured) -> bool:
 
 
 def _comparable(m: _Measured, reduced: _Launches) -> _Measured | None:
-    """The valid point of `basic_reduced` that computes as much, on as few cores; None where there is none."""
+    """The valid point of `basic_reduced` with the same sizes and as many cores given up; None if there is none."""
     other = m if is_reduced_reference(header_case(m.record)) else _last_before(m, reduced)
     if other is None or not _same_sizes(m, other) or validity.invalid_reasons(other.point):
         return None
@@ -482,7 +493,7 @@ def _comparable(m: _Measured, reduced: _Launches) -> _Measured | None:
 
 
 def _speedup(m: _Measured, other: _Measured) -> Estimate:
-    """How much faster a point is than another; exactly 1 against itself."""
+    """The speed-up of a point over `other`; exactly 1 if they are the same point."""
     if other is not m:
         return metrics.ratio_estimate(other.measured, m.measured)
     return Estimate(*[np.array(1.0)] * 3) if m.point.repetitions else _NOTHING
@@ -491,8 +502,8 @@ def _speedup(m: _Measured, other: _Measured) -> Estimate:
 def _rank_ratios(m: _Measured) -> tuple[Estimate, Estimate, bool]:
     """`r_comm` and `r_comp_slowdown`, and whether their intervals are approximate.
 
-    Where the ranks' own samples were not kept, the intervals are as wide, relative to the value, as those of the same
-    ratios made of the slowest rank of each repetition.
+    Where the record does not keep the samples of every rank, the relative width of the intervals is that of the same
+    ratios made from the slowest rank of each repetition.
     """
     p = m.point
     if not p.repetitions:

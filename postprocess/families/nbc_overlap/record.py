@@ -1,6 +1,6 @@
-"""The records of `nbc_overlap` as this family sees them: points by the names of what they hold, checked.
+"""The records of `nbc_overlap`: points with named fields, checked.
 
-What it knows beyond every record is in `results/schema/nbc_overlap-v4.schema.json`.
+`results/schema/nbc_overlap-v4.schema.json` defines the fields that only this family has.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from postprocess.records.run import Run, Views, views_of
 
 FAMILY = "nbc_overlap"
 MOST_TIMES_OFF = 800
-"""What a time can be of another measurement of what it should take; units are a thousand apart."""
+"""The largest plausible factor between a time and another measurement of the same work; units differ by 1000."""
 MOST_TIMES_APART = 400
-"""Two accounts of one measurement can be, by less than 2 where both are of one unit."""
+"""The largest plausible factor between two accounts of one measurement; in the same unit it is below 2."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Warmup:
-    """What was found to be warm-up and thrown away: a value per warm-up. Version 1 kept none."""
+    """The times of the warm-up repetitions, which were thrown away. Records of version 1 have none."""
 
     t_measured_ns: Nanoseconds
     t_comm_ref_ns: Nanoseconds
@@ -51,10 +51,10 @@ class Warmup:
 
 @dataclass(frozen=True)
 class Reference:
-    """What happened to a reference time. None is what is not known: by version 1, or for want of repetitions.
+    """How a reference time changed. A field is None in records of version 1, or with too few repetitions.
 
-    ``change_relative`` and ``p_value``: its trend over the point. ``moved_relative``: its median / the time for which
-    its size was calibrated - 1.
+    change_relative, p_value: its trend over the point.
+    moved_relative: its median over the time for which its size was calibrated, minus 1.
     """
 
     change_relative: float | None
@@ -84,13 +84,13 @@ class ThreadMedians:
 
 @dataclass(frozen=True)
 class OverlapPoint:
-    """One cell of the sweep. Arrays are int64 nanoseconds: a value per valid repetition; in ``rank_*`` one per rank.
+    """One cell of the sweep. Arrays are int64 nanoseconds, with a value per valid repetition; ``rank_*`` per rank.
 
-    ``work_size`` is what each computing thread does: the order of its matrices (dgemm), its elements (triad).
-    ``start_imbalance_ns`` is empty without a common clock (``clock.method`` none). All other times over ranks are then
-    the largest of the ranks' own durations. ``t_test_ns`` is the time inside MPI_Test, all calls of a repetition
-    together, ``rank_mpi_ns`` t_call + t_test + t_wait. ``rank_samples`` and ``thread_medians`` are None where the
-    record was written without.
+    ``work_size`` is the work of each computing thread: the order of its matrices (dgemm), or its elements (triad).
+    Without a common clock (``clock.method`` none) ``start_imbalance_ns`` is empty, and all other times over ranks are
+    the largest of the ranks' own durations. ``t_test_ns`` is the time inside all MPI_Test calls of a repetition.
+    ``rank_mpi_ns`` is t_call + t_test + t_wait. ``rank_samples`` and ``thread_medians`` are None where the record does
+    not have them.
     """
 
     index: int
@@ -134,10 +134,11 @@ class OverlapPoint:
 
 @dataclass(frozen=True)
 class OverlapRecord(RecordFile):
-    """A record of `nbc_overlap`. Planned are the collectives and the times of the grid.
+    """A record of `nbc_overlap`.
 
-    ``cache`` is ``warm`` or ``cold``; version 1 knew warm ones only. ``interval_relative`` is the asked width of the
-    medians' intervals. Before version 3 every computation was ``dgemm`` without MPI_Test.
+    ``planned_*`` are the collectives and the target times of the planned grid. ``cache`` is ``warm`` or ``cold``, and
+    always ``warm`` in version 1. ``interval_relative`` is the requested width of the medians' intervals, relative to
+    the medians. Before version 3 ``computation`` was always ``dgemm``, without MPI_Test.
     """
 
     points: tuple[OverlapPoint, ...]
@@ -151,7 +152,7 @@ class OverlapRecord(RecordFile):
 
     @property
     def collectives(self) -> tuple[str, ...]:
-        """What was planned, in that order, and what is there beyond it."""
+        """The planned collectives in their order, then collectives of points that were not planned."""
         return tuple(dict.fromkeys((*self.planned_collectives, *(p.collective for p in self.points))))
 
 
@@ -166,7 +167,7 @@ def overlaps_of(run: Run) -> Views[OverlapRecord]:
 
 
 def overlap_record(record: Record) -> OverlapRecord:
-    """A record as this family sees it. Raises RecordError where it cannot be one."""
+    """An overlap record from a record of any family. Raises RecordError where the record does not fit."""
     check_family(record, FAMILY)
     header, plan = record.header, record.header.plan
     asked = Fields({name: list(values) for name, values in plan.parameters.items()}, header.where, "plan.parameters.")
@@ -187,7 +188,7 @@ def overlap_record(record: Record) -> OverlapRecord:
 
 
 def _only(asked: Fields, name: str, values: tuple[T, ...]) -> T:
-    """The one value of what is the same in all points."""
+    """The only element of `values`, for a parameter that must be the same in all points. Raises RecordError."""
     if len(values) != 1:
         fail(asked.where, f"{asked.name}{name} has {len(values)} values, not 1")
     return values[0]
@@ -200,8 +201,10 @@ def _interval_relative(header: Header) -> float:
 
 
 def message_sizes(record: OverlapRecord) -> str:
-    """A digest of a record's message sizes and of the times that they were calibrated for. Records with the same sizes
-    and times have the same digest."""
+    """A digest of a record's message sizes and of the times for which they were calibrated.
+
+    Records with the same sizes and times have the same digest.
+    """
     cells = sorted(
         (p.collective, p.comm_target_ns, p.comp_target_ns, p.message_bytes, p.comm_calibration.time_ns)
         for p in record.points
@@ -219,7 +222,7 @@ def _point(point: Point) -> OverlapPoint:
     clocked = clock.method != "none"
     if clocked != ("start_imbalance_ns" in point.series):
         fail(where, f"series.start_imbalance_ns is {'missing' if clocked else 'there, without a clock'}")
-    seen = OverlapPoint(
+    overlap_point = OverlapPoint(
         index=point.index,
         collective=parameters.text("collective"),
         comm_target_ns=parameters.count("comm_target_ns"),
@@ -258,23 +261,23 @@ def _point(point: Point) -> OverlapPoint:
         rank_samples=_rank_samples(point),
         thread_medians=_thread_medians(point),
     )
-    _check_units(where, seen)
-    return seen
+    _check_units(where, overlap_point)
+    return overlap_point
 
 
 _NONE = np.array([], dtype=np.int64)
 
 
 class _Named:
-    """What a part of a point holds, by name; an error tells which one is missing."""
+    """The values of a part of a point by name. A missing name raises a RecordError that says which one is missing."""
 
-    def __init__(self, where: str, part: str, held: Mapping[str, Any]) -> None:
-        self.where, self.part, self.held = where, part, held
+    def __init__(self, where: str, part: str, values: Mapping[str, Any]) -> None:
+        self.where, self.part, self.values = where, part, values
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.held:
+        if name not in self.values:
             fail(self.where, f"{self.part}.{name} is missing")
-        return self.held[name]
+        return self.values[name]
 
 
 def _reference(own: Fields, term: str) -> Reference:
@@ -286,40 +289,40 @@ def _reference(own: Fields, term: str) -> Reference:
 def _warmup(point: Point) -> Warmup:
     if not point.warmup:
         return Warmup(_NONE, _NONE, _NONE)
-    kept = _Named(point.where, "warmup", point.warmup)
-    return Warmup(kept["t_measured_ns"], kept["t_comm_ref_ns"], kept["t_comp_ref_ns"])
+    values = _Named(point.where, "warmup", point.warmup)
+    return Warmup(values["t_measured_ns"], values["t_comm_ref_ns"], values["t_comp_ref_ns"])
 
 
 def _rank_samples(point: Point) -> RankSamples | None:
     if point.rank_samples is None:
         return None
-    kept = _Named(point.where, "rank_samples", point.rank_samples)
+    values = _Named(point.where, "rank_samples", point.rank_samples)
     terms = ("t_call_ns", "t_comp_ns", "t_test_ns", "t_wait_ns", "t_comm_ref_ns", "t_comp_ref_ns")
-    return RankSamples(*(kept[name] for name in terms))
+    return RankSamples(*(values[name] for name in terms))
 
 
 def _thread_medians(point: Point) -> ThreadMedians | None:
     if point.thread_medians is None:
         return None
-    kept = _Named(point.where, "thread_medians", point.thread_medians)
-    return ThreadMedians(kept["t_comp_ns"], kept["t_comp_ref_ns"])
+    values = _Named(point.where, "thread_medians", point.thread_medians)
+    return ThreadMedians(values["t_comp_ns"], values["t_comp_ref_ns"])
 
 
 def _check_units(where: str, point: OverlapPoint) -> None:
-    """Fail where a series is of another unit than what its line says of it elsewhere, or than the other series."""
+    """Fail if a series seems to have another unit than the other times on its line."""
     references_ns = 0.0
     for term, calibration, moved, samples, ranks in (
         ("comm", point.comm_calibration, point.comm_reference, point.t_comm_ref_ns, point.rank_comm_ref_ns),
         ("comp", point.comp_calibration, point.comp_reference, point.t_comp_ref_ns, point.rank_comp_ref_ns),
     ):
         name, chosen = f"t_{term}_ref_ns", f"{term}_calibration.time_ns"
-        # A given size may be of another network. Where it says so itself, it can be any times faster.
+        # A given size may be of another network and be faster by any factor; `moved_relative` then tells by how much.
         if calibration.status != GIVEN or moved.moved_relative is None:
             _check_unit(where, name, samples, f"{chosen} is", calibration.time_ns, MOST_TIMES_OFF, np.inf)
         if moved.moved_relative is not None:
             stood_for = calibration.time_ns * (1 + moved.moved_relative)
             _check_unit(where, name, samples, f"by {chosen} and reference_moved.{term} they are", stood_for)
-        # Of many ranks the slowest one can be another every time, and be slow although none is in the median.
+        # A different rank may be the slowest in each repetition, so that no rank is slow in its median.
         _check_unit(where, name, samples, f"rank_medians.{name} are up to", float(np.max(ranks)), times_more=np.inf)
         references_ns += _median(samples)
     parts = point.t_call_ns.max.astype(np.float64)
@@ -339,7 +342,10 @@ def _check_unit(
     times_less: float = MOST_TIMES_APART,
     times_more: float = MOST_TIMES_APART,
 ) -> None:
-    """Fail where the median of a series is so many times less or more than another time. 0 is not known."""
+    """Fail if the median of a series is below `other_ns` / `times_less` or above `other_ns` * `times_more`.
+
+    A time of 0 means that it is not known, and is not checked.
+    """
     median_ns = _median(samples)
     if min(median_ns, other_ns) > 0 and not other_ns / times_less <= median_ns <= other_ns * times_more:
         fail(where, f"{name} are about {median_ns:.0f}, {other} {other_ns:.0f}: they are not of one unit")

@@ -1,4 +1,4 @@
-"""The parts of the report that overlap has: cards, maps, curves, the table of all points, and how to read them."""
+"""The sections of the report about overlap: cards, maps, curves, the table of all points, and how to read them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ class Cards:
 
 @dataclass(frozen=True)
 class Maps:
-    """The section with the maps. groups: panels by library and network, then by collective.  scales: ticks by name."""
+    """The section with the maps.
+
+    scales: the words of the ticks, by scale.  groups: panels by library and network, then by collective.
+    """
 
     views: Mapping[str, str]
     filters: Filters
@@ -65,7 +68,7 @@ class Maps:
 
 @dataclass(frozen=True)
 class Curves:
-    """The section with the curves, and their pictures."""
+    """The section with the curves, and the addresses of their pictures."""
 
     charts: Sequence[ChartView]
     files: Sequence[str]
@@ -73,7 +76,10 @@ class Curves:
 
 @dataclass(frozen=True)
 class Points:
-    """The table of all points, of which the first page is shown: each row with its filters. all_rows: of all pages."""
+    """The table of all points.
+
+    rows: the rows of the first page, each with its filters.  all_rows: the rows of all pages.
+    """
 
     pages: Mapping[str, Pages]
     heads: Sequence[tuple[str, str]]
@@ -84,7 +90,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the words on how to read it take from the rules that they tell."""
+    """The limits that the paragraph on how to read maps and points quotes."""
 
     validity: Any
     percent: Callable[[float], str]
@@ -92,7 +98,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class _Shown:
-    """What the sections share: where a reader goes from a cell to its row."""
+    """The two sections that link to each other: a cell of a map leads to its row of the table."""
 
     maps: Maps
     points: Points
@@ -111,7 +117,7 @@ def _made(page: Page, points: pd.DataFrame) -> _Shown:
     filters = Filters(panels)
     groups = panel_views(panels, filters, numbers, page.links)
     heads, cells = table_of(rows)
-    table = [(row_filters(filters, row), told) for row, told in zip(rows, cells, strict=True)]
+    table = [(row_filters(filters, row), texts) for row, texts in zip(rows, cells, strict=True)]
     pages = pages_of(groups, len(table), page.room)
     maps = Maps(
         views=views_of(sweeps),
@@ -128,7 +134,7 @@ def _made(page: Page, points: pd.DataFrame) -> _Shown:
 
 
 def cards(_page: Page, found: Found) -> Cards | None:
-    """The verdicts; None without a point."""
+    """The verdicts of all cases; None if there are no points."""
     verdicts: dict[str, list[Summary]] = {}
     for summary in summarise(found.table):
         verdicts.setdefault(summary.name, []).append(summary)
@@ -136,29 +142,29 @@ def cards(_page: Page, found: Found) -> Cards | None:
 
 
 def maps(page: Page, found: Found) -> Maps | None:
-    """The maps; None where there is nothing to show, nor a case that should have been."""
+    """The maps; None if the run has no panel."""
     shown = _shown(page, found).maps
     return shown if shown.groups else None
 
 
 def curves(page: Page, found: Found) -> Curves | None:
-    """The curves; None where there is none."""
+    """The curves; None if there are none."""
     charts = [chart_view(chart) for chart in charts_of(found.table)]
     return Curves(charts, page.links.get("charts", ())) if charts else None
 
 
 def all_points(page: Page, found: Found) -> Points | None:
-    """The table of all points, beside the maps."""
+    """The table of all points; None where there are no maps."""
     return _shown(page, found).points if maps(page, found) else None
 
 
 def reading(page: Page, found: Found) -> Reading | None:
-    """How maps and points are read."""
+    """The limits for "How to read this"; None where there are no maps."""
     return Reading(validity, percent) if maps(page, found) else None
 
 
 def style(page: Page, found: Found) -> dict[str, Any]:
-    """The colours of the levels that are used, and of the series."""
+    """The variables of the style sheet: the colours of the levels that are used, of the scales, and of the series."""
     shown = _shown(page, found).maps
     chips = {verdict_class(verdict) for verdict in _VERDICT_RATIOS}
     return {
@@ -183,7 +189,7 @@ def rest(page: Page, found: Found) -> dict[str, Any]:
 
 
 def pictures(page: Page, found: Found, folder: Path) -> dict[str, list[Path]]:
-    """Draws maps and curves."""
+    """Draw maps and curves into `folder`, and return their paths as `write_maps` does."""
     return write_maps(page.run, found.table, folder, page.look)
 
 

@@ -1,4 +1,4 @@
-"""The curves of `charts` as places on the page: SVG without any style of its own, and the numbers as a table."""
+"""The curves of `charts` for the report: coordinates for an SVG, which the page styles, and a table of the numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEFT, _RIGHT, _TOP, _HEIGHT = 46, 12, 14, 190
 
 @dataclass(frozen=True)
 class MarkView:
-    """A mark at a place of the picture, in units of its view box; ``low`` and ``high`` are its interval's ends."""
+    """A mark of a curve. ``x``, ``y`` and the interval's ends ``low`` and ``high`` are in units of the view box."""
 
     x: float
     y: float
@@ -29,7 +29,7 @@ class MarkView:
 
 @dataclass(frozen=True)
 class SeriesView:
-    """Marks with the number of their colour."""
+    """The marks of a curve, with the number of its colour."""
 
     name: str
     colour: int
@@ -39,7 +39,7 @@ class SeriesView:
 
 @dataclass(frozen=True)
 class ChartView:
-    """A chart in units of its view box; ``table`` has the numbers: a row per series, a cell per category."""
+    """A chart with lengths in units of its view box. ``table`` has a row per series and a cell per category."""
 
     chart: Chart
     width: float
@@ -54,7 +54,7 @@ class ChartView:
 
 
 def chart_view(chart: Chart) -> ChartView:
-    """Where everything of a chart stands."""
+    """The coordinates of everything in a chart."""
     step = max(80.0, 6.2 * max((len(name) for name in chart.categories), default=0))
     low, high = chart.range
     bottom = _TOP + _HEIGHT
@@ -94,7 +94,7 @@ def _cells(marks: tuple[Mark, ...], count: int) -> Iterator[str]:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers within the range, four to eight of them."""
+    """Round numbers within the range, in steps of at most a quarter of it."""
     size = 10.0 ** math.floor(math.log10(high - low))
     step = next(s for s in (size, size / 2, size / 5, size / 10) if (high - low) / s >= 4)
     return [float(v) for v in np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step]

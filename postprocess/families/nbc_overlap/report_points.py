@@ -1,4 +1,4 @@
-"""Points as the report shows them: cells of maps, small maps side by side, rows of a table that tell everything."""
+"""Points as the report shows them: as cells of maps, as small maps side by side, and as rows of the full table."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from postprocess.families.nbc_overlap.tables import clock_name, remarks
 from postprocess.records.as_json import NEVER
 
 Numbers: TypeAlias = Mapping[tuple[str, int], int]
-"""(record, index) -> number of the point's row."""
+"""The row number of each point, by (record, index)."""
 
 NO_LEVEL = "none"
 
 
 @dataclass(frozen=True)
 class CellView:
-    """A cell of a map. ``css`` is its colour and state, ``row`` the number of its point, None where there is none."""
+    """A cell of a map. ``css`` has the classes of its colour and state; ``row`` is its point's row number, or None."""
 
     label: str
     signs: str
@@ -46,8 +46,12 @@ class MapView:
 
 @dataclass(frozen=True)
 class Glance:
-    """A map as a small picture: SVG paths by the class of their colour, of its cells and of what crosses out those that
-    are unreliable. ``signs`` are the `MARKS` of the record as a whole, ``spoken`` all of that in words."""
+    """A map as a small picture.
+
+    cells, doubts: pairs of a colour's class and an SVG path, of the cells and of the strokes through unreliable cells.
+    signs: the `MARKS` that apply to the whole record.
+    spoken: the number of unreliable cells and the signs, in words.
+    """
 
     cells: list[tuple[str, str]]
     doubts: list[tuple[str, str]]
@@ -57,9 +61,10 @@ class Glance:
 
 @dataclass(frozen=True)
 class PanelView:
-    """What stands under one configuration of a collective: its maps, or why there is none. ``filters``: see `Filters`.
+    """The maps of one configuration of a collective, or why there are none.
 
-    ``glance`` is the map at a glance. ``number`` counts panels from 1.
+    ``number`` counts panels from 1. ``filters``: see `Filters`. ``glance`` is the small map. ``across`` and ``up`` are
+    the numbers of columns and rows.
     """
 
     number: int
@@ -78,7 +83,7 @@ class PanelView:
 
 @dataclass(frozen=True)
 class Pages:
-    """A list of `total` things of which `size` are shown at a time."""
+    """A list of `total` elements of which `size` are shown at a time; `things` names them."""
 
     things: str
     total: int
@@ -91,9 +96,9 @@ class Pages:
 
 
 class Filters:
-    """The names that a reader can choose by: libraries with their network, configurations, collectives.
+    """The names by which a reader can filter the page: libraries with their network, configurations, collectives.
 
-    An element of the page that belongs to some carries their numbers, ``"0 2 1"``, with ``-`` for a kind it has not.
+    An element of the page carries the number of its name of each kind, ``"0 2 1"``, or ``-`` for a kind without one.
     """
 
     def __init__(self, panels: Iterable[Panel]) -> None:
@@ -105,21 +110,21 @@ class Filters:
         }
 
     def numbers(self, *names: str) -> str:
-        """The numbers of a library, a configuration and a collective, each ``-`` where it is empty or not known."""
-        found = []
+        """The numbers of a library, a configuration and a collective; ``-`` for a name that is empty or not known."""
+        numbers = []
         for name, known in zip(names, self.kinds.values(), strict=True):
-            found.append(str(known.index(name)) if name in known else "-")
-        return " ".join(found)
+            numbers.append(str(known.index(name)) if name in known else "-")
+        return " ".join(numbers)
 
 
 def level_class(metric: Metric, value: float) -> str:
-    """The class of a value's colour: the scale's name and the step on it."""
+    """The class of a value's colour: the name of the scale and the step on it, or `NO_LEVEL`."""
     scale = SCALES[metric.scale]
     return f"{metric.scale}{scale.level(value)}" if math.isfinite(value) else NO_LEVEL
 
 
 def level_styles(classes: Iterable[str]) -> dict[str, list[tuple[str, str, str]]]:
-    """For each palette the classes with their background and ink."""
+    """For each palette: (class, background colour, text colour)."""
     used = sorted(set(classes) - {NO_LEVEL})
     styles: dict[str, list[tuple[str, str, str]]] = {}
     for palette in PALETTES:
@@ -133,7 +138,7 @@ def level_styles(classes: Iterable[str]) -> dict[str, list[tuple[str, str, str]]
 
 
 def gradients() -> dict[str, dict[str, str]]:
-    """For each palette and scale the stops of a CSS gradient."""
+    """For each palette and scale: the stops of a CSS gradient."""
     return {
         palette: {
             name: ", ".join(
@@ -147,7 +152,7 @@ def gradients() -> dict[str, dict[str, str]]:
 
 
 def tick_places() -> dict[str, list[int]]:
-    """For each scale where its ticks stand, in per cent of its length."""
+    """For each scale: the places of its ticks, in per cent of its length."""
     return {
         name: [round(100 * (tick - scale.low) / (scale.high - scale.low)) for tick in scale.ticks]
         for name, scale in SCALES.items()
@@ -155,9 +160,9 @@ def tick_places() -> dict[str, list[int]]:
 
 
 def views_of(sweeps: Iterable[Sweep]) -> dict[str, str]:
-    """What a reader can choose to see, by name: families of metrics that stand side by side, single metrics, all."""
-    found = {metric.name for sweep in sweeps for metric in sweep.metrics}
-    single = {name: metric.title for name, metric in METRICS.items() if name in found}
+    """The titles of the views that a reader can choose, by name: families of metrics, everything, single metrics."""
+    shown = {metric.name for sweep in sweeps for metric in sweep.metrics}
+    single = {name: metric.title for name, metric in METRICS.items() if name in shown}
     families = {"overhead": "r_overhead, both references", "concurrency": "r_comm | r_comp_slowdown"}
     return {**families, "everything": "everything", **single}
 
@@ -165,7 +170,7 @@ def views_of(sweeps: Iterable[Sweep]) -> dict[str, str]:
 def panel_views(
     panels: Iterable[Panel], filters: Filters, numbers: Numbers, files: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, list[PanelView]]]:
-    """Panels by library and network, then by collective."""
+    """The views of the panels, by library and network, then by collective."""
     groups: dict[str, dict[str, list[PanelView]]] = {}
     for number, panel in enumerate(panels, start=1):
         library, sweep = f"{panel.toolchain}, {panel.network}", panel.sweep
@@ -190,9 +195,9 @@ def panel_views(
 def glance_of(
     groups: Mapping[str, Mapping[str, Sequence[PanelView]]],
 ) -> tuple[list[tuple[str, str]], dict[str, list[PanelView | None]]]:
-    """All maps side by side: the columns, each a library and a configuration, and for each collective its panels.
+    """The small maps as a table: its columns (library, configuration), and the panels of each collective.
 
-    Without the columns of which everything was skipped.
+    Columns in which everything was skipped are left out.
     """
     panels = [panel for collectives in groups.values() for same in collectives.values() for panel in same]
     columns = list(dict.fromkeys((panel.library, panel.configuration) for panel in panels if not panel.skipped))
@@ -202,7 +207,7 @@ def glance_of(
 
 
 def pages_of(groups: Mapping[str, Mapping[str, Sequence[PanelView]]], points: int, room: Room) -> dict[str, Pages]:
-    """Of the maps and of the table of so many points. A page of maps has one case at least, however large."""
+    """The pages of the maps and of the table of `points` rows. A page of maps has at least one case."""
     panels = [panel for collectives in groups.values() for same in collectives.values() for panel in same]
     cases = max(1, room.drawn // max([1, *(panel.across * panel.up for panel in panels)]))
     few = points <= room.whole
@@ -219,7 +224,7 @@ def row_filters(filters: Filters, point: Mapping[str, Any]) -> str:
 
 
 def _map_view(sweep: Sweep, metric: Metric, numbers: Numbers) -> MapView:
-    # Where others are compared with basic, basic stands with its own references: they are basic's.
+    # The reference basic is shown among the ratios against basic, too: its own references are basic's.
     others = [m.name for m in METRICS.values() if m.family == metric.family and m not in sweep.metrics]
     names = [metric.family, metric.name, *(others if metric == sweep.deciding else [])]
     rows = [
@@ -248,7 +253,7 @@ def _cell_view(sweep: Sweep, comm: int, comp: int, metric: Metric, numbers: Numb
 
 
 def _title(cell: Cell, metric: Metric, incomplete: str) -> str:
-    """What is said of a cell where there is no script; the remarks once, with the overhead."""
+    """The tool tip of a cell, for pages without a script. Only the map of r_overhead has the remarks."""
     point = cell.point
     if point is None:
         return "the record ends before this point" + (f": {incomplete}" if incomplete else "")
@@ -260,7 +265,7 @@ def _title(cell: Cell, metric: Metric, incomplete: str) -> str:
 
 
 def _glance(sweep: Sweep) -> Glance:
-    """The deciding map as squares of one unit, a path per colour; a diagonal through those that are unreliable."""
+    """The map of the deciding ratio: unit squares, a path per colour, with diagonals through unreliable cells."""
     metric = sweep.deciding
     squares: dict[str, list[str]] = {}
     strokes: dict[str, list[str]] = {}
@@ -272,8 +277,8 @@ def _glance(sweep: Sweep) -> Glance:
             if "?" in cell.marks:
                 strokes.setdefault(name, []).append(f"M{x} {y + 1}l1-1")
     header = sweep.record.header
-    found = {"O": header.oversubscribed, "S": header.shared_core, "I": not sweep.record.complete}
-    signs = "".join(letter for letter in MARKS if found.get(letter))
+    applies = {"O": header.oversubscribed, "S": header.shared_core, "I": not sweep.record.complete}
+    signs = "".join(letter for letter in MARKS if applies.get(letter))
     doubtful = sum(map(len, strokes.values()))
     words = [MARKS[letter].partition(":")[0] for letter in signs]
     return Glance(
@@ -285,7 +290,7 @@ def _glance(sweep: Sweep) -> Glance:
 
 
 def estimate(point: Mapping[str, Any], metric: str) -> str:
-    """A value with its interval, ``0.18 [0.12, 0.24]``, as far as they are known."""
+    """A value with its interval, ``0.18 [0.12, 0.24]``; the value alone without an interval, ``-`` without a value."""
     if metric not in point:
         return "-"
     low, high = (float(point.get(f"{metric}_ci95_{end}", math.nan)) for end in ("low", "high"))
@@ -345,17 +350,17 @@ def _how_measured(point: Mapping[str, Any]) -> str:
 
 
 def _diagnosis(point: Mapping[str, Any]) -> str:
-    found = str(point["diagnosis"] or "")
-    letter = DIAGNOSES.get(found)
-    if found == UNRELIABLE:
+    label = str(point["diagnosis"] or "")
+    letter = DIAGNOSES.get(label)
+    if label == UNRELIABLE:
         others = f", or {', '.join(point['diagnosis_alternatives'])}" if len(point["diagnosis_alternatives"]) else ""
-        return f"{found}{others}"
-    words = Diagnosis.of(point).words if found else "-"
+        return f"{label}{others}"
+    words = Diagnosis.of(point).words if label else "-"
     return f"{letter}: {words}" if letter else words
 
 
 def _cores(point: Mapping[str, Any]) -> str:
-    """From how many cores it pays to give some up; infinity is never."""
+    """The number of cores from which giving some up pays, with its interval; infinity is written as `NEVER`."""
     value, low, high = (
         NEVER if point[f"break_even_cores{end}"] == math.inf else ratio(point[f"break_even_cores{end}"])
         for end in ("", "_ci95_low", "_ci95_high")
@@ -384,7 +389,7 @@ def _estimate(name: str) -> Callable[[Mapping[str, Any]], str]:
 
 
 def _slowest_thread(point: Mapping[str, Any]) -> str:
-    """The computing thread that others wait for, where there are several."""
+    """The slowest computing thread and how slow it is; ``-`` if ranks have one thread."""
     times = float(point.get("slowest_thread_relative", math.nan))
     return "-" if math.isnan(times) else f"{ratio(times)} times the median one: {point['slowest_thread']}"
 
@@ -423,23 +428,23 @@ COLUMNS: Mapping[str, tuple[Callable[[Mapping[str, Any]], str], str]] = {
     "repetitions": (_repetitions, "words"),
     "how it was measured": (_how_measured, "words"),
 }
-"""What the table of all points tells of each, by heading: how it is said, and the class of its cells."""
+"""The columns of the table of all points, by heading: what writes a cell, and the class of the cells."""
 
 
 def table_of(points: Sequence[Mapping[str, Any]]) -> tuple[list[tuple[str, str]], list[list[str]]]:
-    """Headings with their class, and the cells of every point: of those columns that say something of any point.
+    """The headings (text, class) and the cells of every point.
 
-    Nothing (``-``) is an empty cell.
+    Columns that are ``-`` for all points are left out; any other ``-`` becomes an empty cell.
     """
-    rows = [[say(point) for say, _ in COLUMNS.values()] for point in points]
-    said = [i for i, _ in enumerate(COLUMNS) if any(row[i] != "-" for row in rows)]
+    rows = [[cell_text(point) for cell_text, _ in COLUMNS.values()] for point in points]
+    filled = [i for i, _ in enumerate(COLUMNS) if any(row[i] != "-" for row in rows)]
     heads = list(COLUMNS.items())
-    cells = [["" if row[i] == "-" else row[i] for i in said] for row in rows]
-    return [(heads[i][0], heads[i][1][1]) for i in said], cells
+    cells = [["" if row[i] == "-" else row[i] for i in filled] for row in rows]
+    return [(heads[i][0], heads[i][1][1]) for i in filled], cells
 
 
 def level_classes(groups: Mapping[str, Mapping[str, Sequence[PanelView]]]) -> set[str]:
-    """Every class of a colour that the maps use."""
+    """The classes of all colours that the maps and small maps use."""
     return {
         cell.css.split(" ")[0]
         for collectives in groups.values()

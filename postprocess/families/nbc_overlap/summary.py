@@ -1,8 +1,8 @@
-"""The points of one case in one line, and the verdict in plain words.
+"""The summary of the points of a case, and its verdict in plain words.
 
-A point's verdict comes from the 95 % interval of its overhead ratio, never from the bare median. For a configuration
-other than basic it is the ratio against basic's references, where there is one: against references that the progress
-thread itself slowed down, everything looks like overlap.
+A point's verdict comes from the 95 % interval of its deciding overhead ratio (`diagnosis.deciding_ratio`), never from
+the median alone. For a configuration other than basic this is usually the ratio against basic's references, because
+against references that the progress thread itself slowed down everything looks like overlap.
 
     slower than serialised   the interval is entirely above 1.1
     partly overlaps          it is entirely between 0.25 and 0.75
@@ -10,15 +10,15 @@ thread itself slowed down, everything looks like overlap.
     serialises               otherwise, it is entirely above 0.5: less than half is hidden
     cannot tell              it holds 0.5
 
-Where at least half of the valid points are reliable, a case has the verdict that three quarters of these share. Where
-overlap of both degrees makes up the three quarters it is `partly overlaps`, with `serialises` and `slower than
-serialised` it is `serialises`; otherwise `mixed`. Where fewer are reliable, each by itself says too little, and all
-valid points are taken together: the verdict is that of the distribution-free 95 % interval of the median of their
-ratios, as if they were repetitions of one (6 points at least). What a launch measured that failed counts for none of
-this: of a case whose launches all failed nothing can be told.
+Where at least half of the valid points are reliable, a case has the verdict that three quarters of the reliable points
+share. If `overlaps` and `partly overlaps` together make up three quarters, it is `partly overlaps`; if `serialises` and
+`slower than serialised` do, it is `serialises`; otherwise it is `mixed`. Where fewer points are reliable, all valid
+points are taken together as if they were repetitions of one point (at least 6 points): the verdict comes from the
+distribution-free 95 % interval of the median of their ratios. Points of launches that failed do not count; if all
+launches of a case failed, its verdict is `cannot tell`.
 
-The verdict says how much, `diagnosis` says why, from the same ratio and its two parts. They cannot
-contradict each other: a point that is clearly `overlap` overlaps, and one that overlaps is never `no progression`,
+The verdict says how much overlaps, and `diagnosis` says why, from the same ratio and its two parts. They cannot
+contradict each other: a point that is clearly `overlap` overlaps, and a point that overlaps is never `no progression`,
 `communication slowdown`, `serialised with computation slowdown` or `contention`.
 """
 
@@ -61,16 +61,19 @@ GROUP = [*(name for name in CASE if name != "launch"), NAMED]
 
 @dataclass(frozen=True)
 class Summary:
-    """One case, its launches together. Medians, minimum and maximum are over `usable` points; NaN without any."""
+    """The summary of all launches of a case. Medians, minimum and maximum are over `usable` points; NaN without any.
+
+    able: the number of valid points whose launch did not fail.
+    without_basic: the number of usable points without a basic to compare with; 0 for the reference `basic` itself.
+    together_low, together_high: the interval of the median deciding ratio over all points counted in `able`.
+    """
 
     case: dict[str, Any]
     points: int
     valid: int
     reliable: int
     able: int
-    """Those of `valid` whose launch did not fail."""
     without_basic: int
-    """Those of the `usable` points that have no basic to compare with, and are none themselves."""
     r_overhead: float
     r_overhead_min: float
     r_overhead_max: float
@@ -85,7 +88,7 @@ class Summary:
 
     @property
     def together(self) -> bool:
-        """Whether all valid points are taken together, because less than half of them are reliable."""
+        """Whether all valid points are taken together because less than half of them are reliable."""
         return 2 * self.reliable < self.able
 
     @property
@@ -95,19 +98,22 @@ class Summary:
 
     @property
     def shown_verdict(self) -> str:
-        """The verdict as people read it: with a question mark where points are unreliable that it rests on, or where
-        at more of them than the share that a verdict can do without references decide that may be slow themselves."""
+        """The verdict for people, with a question mark where it is not sure.
+
+        It is not sure where it rests on unreliable points. Nor is it where more than a quarter of its points have no
+        basic: the references that decide there may themselves be slow.
+        """
         alone = self.without_basic > (1 - SHARE) * (self.able if self.together else self.reliable)
         return f"{self.verdict}?" if (self.together or alone) and self.verdict != CANNOT_TELL else self.verdict
 
     @property
     def name(self) -> str:
-        """Library, network and configuration, ``openmpi@5.0.11, wire:2gbit, async``, without control characters."""
+        """The library, network and configuration, ``openmpi@5.0.11, wire:2gbit, async``, without control characters."""
         return clean(", ".join((*(str(self.case[key]) for key in ("toolchain", "network")), self.configuration)))
 
     @property
     def configuration(self) -> str:
-        """The configuration, ``async``, ``async, cold caches``."""
+        """The configuration in words: ``async``, ``async, cold caches``."""
         return configuration_words(self.case)
 
     @property
@@ -120,7 +126,7 @@ class Summary:
 
     @property
     def because(self) -> str:
-        """What the verdict rests on, in words."""
+        """The evidence for the verdict, in words."""
         kind, count = ("valid", self.able) if self.together else ("reliable", self.reliable)
         if not count:
             failed = "its basic failed" if any(BASIC_FAILED in note for note in self.notes) else "it failed"
@@ -152,7 +158,7 @@ def summarise(points: pd.DataFrame) -> list[Summary]:
 
 
 def point_verdict(low: float, high: float) -> str:
-    """The verdict of one interval of an overhead ratio, as the module says; `cannot tell` for NaN."""
+    """The verdict for an interval of an overhead ratio, by the table of this module; `cannot tell` for NaN."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return CANNOT_TELL
     if low > SLOWER_LIMIT:
@@ -165,7 +171,7 @@ def point_verdict(low: float, high: float) -> str:
 
 
 def case_verdict(verdicts: Counter[str]) -> str:
-    """The verdict of a case, from those of its reliable points."""
+    """The verdict of a case, from the number of its reliable points with each verdict."""
     needed = SHARE * verdicts.total()
     if not needed:
         return CANNOT_TELL
@@ -210,7 +216,7 @@ def _deciding_verdict(row: dict[Any, Any]) -> str:
 
 
 def _failures(points: pd.DataFrame) -> Iterator[str]:
-    """Which launches failed, where there are several, and why."""
+    """A note for each launch that failed, with the reason; the launch is named where there are several."""
     several = points["launch"].nunique() > 1
     bad = points[points["failed"] != ""]
     for launch, reason in dict(zip(bad["launch"], bad["failed"], strict=True)).items():
@@ -220,8 +226,10 @@ def _failures(points: pd.DataFrame) -> Iterator[str]:
 
 
 def case_notes(points: pd.DataFrame, without_basic: int = 0, chosen: int = 0) -> tuple[str, ...]:
-    """What a reader should know of points that are summed up in one number; `chosen` of them are, of which some have no
-    basic to compare with."""
+    """Notes for a reader of a number that sums up `points`.
+
+    chosen: how many of the points the number rests on.  without_basic: how many of these have no basic to compare with.
+    """
     able = points[points["failed"] == ""]
     notes = list(_failures(points))
     if 2 * int(points["reliable"].sum()) < int(able["valid"].sum()):

@@ -1,4 +1,4 @@
-"""Tables for the terminal: plain text, columns aligned, safe to print whatever the names hold."""
+"""Tables for the terminal: plain text in aligned columns, with names made safe to print."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ from postprocess.records.record import SPENT
 def summary_table(points: pd.DataFrame) -> str:
     """One line per toolchain, network, configuration and collective of `points_of(run)`, without a final newline.
 
-    r_overhead is the median over reliable points (over all valid ones where less than half are), with [min, max];
-    "per work" is the speed-up by the work done: cores that were given up did none. "reliable" counts reliable / valid /
-    all points.
+    r_overhead is the median over the `usable` points, with [min, max]. "per work" is the speed-up by the work done:
+    cores that were given up do no work. "reliable" counts reliable / valid / all points.
     """
     heads = [
         *("toolchain", "network", "configuration", "collective", "r_overhead", "[min, max]"),
@@ -37,7 +36,7 @@ def summary_table(points: pd.DataFrame) -> str:
     ]
     lines = []
     for s in summarise(points):
-        plain = is_reference(s.case)
+        reference = is_reference(s.case)
         lines.append(
             [
                 *(str(s.case[key]) for key in ("toolchain", "network")),
@@ -45,9 +44,9 @@ def summary_table(points: pd.DataFrame) -> str:
                 str(s.case["collective"]),
                 ratio(s.r_overhead),
                 interval(s.r_overhead_min, s.r_overhead_max),
-                "" if plain else ratio(s.r_overhead_vs_basic),
-                "" if plain else ratio(s.speedup_vs_basic),
-                "" if plain else ratio(s.speedup_vs_basic_per_work),
+                "" if reference else ratio(s.r_overhead_vs_basic),
+                "" if reference else ratio(s.speedup_vs_basic),
+                "" if reference else ratio(s.speedup_vs_basic_per_work),
                 f"{s.reliable}/{s.valid}/{s.points}",
                 s.shown_verdict,
                 s.diagnosis.title,
@@ -58,7 +57,7 @@ def summary_table(points: pd.DataFrame) -> str:
 
 
 def diagnosis_text(points: pd.DataFrame) -> str:
-    """What each map shows, and what can be done about it, once for all collectives of a configuration that share it."""
+    """The diagnosis of each map, and the advice, which collectives of a configuration share if it is the same."""
     summaries = summarise(points)
     lines: list[str] = []
     for name in dict.fromkeys(s.name for s in summaries):
@@ -79,7 +78,7 @@ def _confidence(found: MapDiagnosis) -> str:
 
 
 def points_table_text(points: pd.DataFrame) -> str:
-    """One line per point of `points_of(run)`, without a final newline: sizes, medians, ratios, and what is wrong."""
+    """One line per point of `points_of(run)`, without a final newline: sizes, medians, ratios and remarks."""
     heads = [
         *("toolchain", "network", "configuration", "collective", "comm", "comp", "message", "work"),
         *("t_comm_ref", "t_comp_ref", "t_measured", "r_overhead", "95 %", "vs basic", "95 %", "speed-up"),
@@ -110,7 +109,7 @@ def points_table_text(points: pd.DataFrame) -> str:
 
 
 def measured_share(records: Iterable[OverlapRecord]) -> str:
-    """How much of the time that the benchmark ran was spent in repetitions that count; empty without a whole record."""
+    """The share of the benchmark's wall time spent in repetitions that count; empty if no record has a footer."""
     footers = [record.footer for record in records if record.footer is not None]
     wall = sum(footer.wall_seconds for footer in footers)
     share = 100 * sum(footer.measured_seconds or 0.0 for footer in footers) / wall if wall > 0 else math.nan
@@ -118,26 +117,28 @@ def measured_share(records: Iterable[OverlapRecord]) -> str:
 
 
 def measured_share_text(records: Iterable[OverlapRecord]) -> str:
-    """`measured_share` as a line for the terminal, and where the rest of the time went."""
-    known = list(records)
-    share = measured_share(known)
-    return f"{share} were spent in repetitions that count; the rest in {_rest(known)}" if share else ""
+    """`measured_share` as a line for the terminal, with the uses of the rest of the time."""
+    listed = list(records)
+    share = measured_share(listed)
+    return f"{share} were spent in repetitions that count; the rest in {_rest(listed)}" if share else ""
 
 
 def _rest(records: Sequence[OverlapRecord]) -> str:
-    """Where the wall time went that is in no repetition that counts, the largest parts first; of records that are older
-    than its parts, in words alone."""
+    """The uses of the wall time outside repetitions that count, the largest first.
+
+    Older records do not have the parts; their uses are listed without numbers.
+    """
     footers = [record.footer for record in records if record.footer is not None]
     if not all(footer.spent_seconds for footer in footers):
         return "calibration, warm-up, starts, checks of the data, and what was thrown away"
     wall = sum(footer.wall_seconds for footer in footers)
     shares = {name: sum((footer.spent_seconds or {})[name] for footer in footers) / wall for name in SPENT}
-    told = sorted(shares, key=lambda name: -shares[name])
-    return ", ".join(f"{SPENT[name]} {100 * shares[name]:.1f} %" for name in told)
+    largest_first = sorted(shares, key=lambda name: -shares[name])
+    return ", ".join(f"{SPENT[name]} {100 * shares[name]:.1f} %" for name in largest_first)
 
 
 def break_even_text(points: pd.DataFrame) -> str:
-    """For which sizes and from how many cores per rank on giving one up pays; empty where nobody gave one up."""
+    """The table of `break_even_table` for the terminal; empty if no case gave up a core."""
     heads = [
         *("toolchain", "network", "configuration", "collective", "cores", "comm", "comp", "message"),
         *("per work", "95 %", "vs reduced", "pays from", "95 %", "per node", "pays here", "measured", "remarks"),
@@ -166,7 +167,7 @@ def break_even_text(points: pd.DataFrame) -> str:
 
 
 def remarks(point: dict[Any, Any]) -> list[str]:
-    """Everything that a reader should know of a row of `points_of`, in words, worst first."""
+    """The remarks on a row of `points_of`, the worst first."""
     kind = "unreliable" if point["valid"] else "not valid"
     return [
         *(f"{kind}: {reason}" for reason in point["unreliable_reasons"]),
@@ -177,5 +178,5 @@ def remarks(point: dict[Any, Any]) -> list[str]:
 
 
 def clock_name(method: str) -> str:
-    """A clock's method in words."""
+    """The name of a clock's method in words."""
     return {"none": "no common clock"}.get(method, f"{method} clock")

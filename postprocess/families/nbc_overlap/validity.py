@@ -1,29 +1,33 @@
-"""What a point may be used for: `valid`, `reliable`, and what else a reader should know of it (`flags`).
+"""Whether a point is `valid` and `reliable`, and what else a reader should know about it (`flags`).
 
 valid       There are at least 6 valid repetitions (fewer have no interval) and no data error. The medians are right.
 reliable    Valid, the case did not fail, and the value answers the question at this cell of the map:
-            * the 95 % interval of the ratio that decides (r_overhead_vs_basic where there is a basic to compare with,
-              `diagnosis.deciding_ratio`) can tell overlap (0) from serialisation (1): it is at most 0.5 wide, or
-              nothing of it is below 1;
-            * both sizes reach their target time: status none of `unreachable`, `not_searched` and `not_monotonic`, and
-              within 20 %, when they were calibrated and, but for given sizes, when they were measured; or the cell
-              stands in the wrong place of the map;
-            * the point of `basic` that it is compared with is reliable, of a case that did not fail, and none of its
-              references drifted by more than 10 %, or is more than 10 % off the time that its size had when it was
+            * the 95 % interval of the deciding ratio (`diagnosis.deciding_ratio`) can tell overlap (0) from
+              serialisation (1): it is at most 0.5 wide, or lies entirely at or above 1;
+            * both sizes reach their target time, so that the cell stands in the right place of the map: the status is
+              none of `unreachable`, `not_searched` and `not_monotonic`, and the time was within 20 % of the target when
+              the size was calibrated and, unless the size was given, when it was measured;
+            * the point of `basic` that it is compared with is reliable, its case did not fail, and none of its
+              references drifted by more than 10 % or is more than 10 % off the time that its size had when it was
               calibrated: a disturbed `basic` makes everything else look better (or worse);
-            * the clocks agree to within 10 % of the shorter reference, by which they could shift the ratio. How far
-              they agree may be unknown: that is no disagreement of 0, but a flag.
-flags       Worth knowing, but the ratio stands, because it is made of the references that were measured, not of the
-            targets: a size off its target by less; a measured reference of a given size more than 10 % off the time
-            that it had when it was calibrated; references that moved by more than 10 % against those of `basic` on the
-            same sizes (the very effect that r_overhead_vs_basic is there to show); an interval of r_overhead_vs_basic
-            below -0.02; a reference that drifted during the point (the trend has p < 0.01 and changes it by more than
-            2 % and by more than the asked width of the interval); MPI_Test that was asked for and never called; most
-            repetitions started late, or so many that measuring stopped for it; a start by barrier; no common clock
-            (times over ranks are then the longest of the ranks' own durations), at this point or at that of `basic`.
+            * the clocks agree to within 10 % of the shorter reference, because their error can shift the ratio by that
+              much. If their error is not known, that is a flag.
+flags       Worth knowing, but the ratio stands, because it is made from measured references, not from targets:
+            * a size is off its target by at most 20 %;
+            * the measured reference of a given size is more than 10 % off the time of its calibration;
+            * a reference moved by more than 10 % against that of `basic` on the same sizes, which is the effect that
+              r_overhead_vs_basic is there to show;
+            * the interval of r_overhead_vs_basic lies below -0.02;
+            * a reference drifted during the point: its trend has p < 0.01, and changes it by more than 2 % and by more
+              than the requested width of the interval;
+            * MPI_Test was requested and never called;
+            * most repetitions started late, or so many that measuring stopped;
+            * repetitions were started by a barrier;
+            * there was no common clock at this point or at that of `basic`: times over ranks are then the longest of
+              the ranks' own durations.
 
-Oversubscribed and shared cores are properties of the placement, cold caches one of the plan, in columns of their own;
-they make nothing unreliable. Neither does a recalibration, which mended something: the details of the point tell it.
+Oversubscription, shared cores and cold caches have columns of their own and make no point unreliable. A recalibration
+makes no point unreliable either, because it corrects the sizes; the details of the point mention it.
 """
 
 from __future__ import annotations
@@ -46,7 +50,7 @@ DRIFT_P_VALUE = 0.01
 
 
 def invalid_reasons(point: OverlapPoint) -> list[str]:
-    """Why a point's medians cannot be used at all; empty when they can."""
+    """Reasons why a point's medians cannot be used at all; empty if they can."""
     reasons = []
     if point.stop_reason == "not_measured":
         reasons.append("not measured")
@@ -58,8 +62,11 @@ def invalid_reasons(point: OverlapPoint) -> list[str]:
 
 
 def unreliable_reasons(point: OverlapPoint, deciding: Estimate, comm_ref_ns: float, comp_ref_ns: float) -> list[str]:
-    """Why the overhead ratio that decides about a point does not answer the question at its cell, the reasons of
-    `invalid_reasons` included. The references are the point's own medians; those of `basic` are `basic_reasons`."""
+    """Reasons why the deciding overhead ratio of a point does not answer the question at its cell of the map.
+
+    They include `invalid_reasons`. `comm_ref_ns` and `comp_ref_ns` are the medians of the point's own references; the
+    references of `basic` are judged by `basic_reasons`.
+    """
     sizes = [
         *_size_reasons("message size", "communication", point.comm_calibration, comm_ref_ns, point.comm_target_ns),
         *_size_reasons("work size", "computation", point.comp_calibration, comp_ref_ns, point.comp_target_ns),
@@ -82,26 +89,28 @@ def unreliable_reasons(point: OverlapPoint, deciding: Estimate, comm_ref_ns: flo
 def basic_reasons(
     basic: OverlapPoint, overhead: Estimate, comm_ref_ns: float, comp_ref_ns: float, failed: str = ""
 ) -> list[str]:
-    """Why nothing can be held against a point of `basic`: its case failed, it is not reliable, or its references were
-    disturbed.
+    """Reasons why a point of `basic` cannot serve for comparisons: its case failed, it is not reliable, or its
+    references were disturbed.
 
-    `overhead`, the references, and why it `failed` are those of `basic`.
+    All arguments are those of `basic`; `failed` says why its case failed.
     """
-    found = failed_reasons(failed, "basic's")
-    found += [f"basic is not reliable here: {x}" for x in unreliable_reasons(basic, overhead, comm_ref_ns, comp_ref_ns)]
+    reasons = failed_reasons(failed, "basic's")
+    reasons += [
+        f"basic is not reliable here: {x}" for x in unreliable_reasons(basic, overhead, comm_ref_ns, comp_ref_ns)
+    ]
     for name, calibration, reference in _terms(basic):
         disturbed = [
             *(_moved(name, reference) if calibration.status != "no_message" else []),
             *_drifted(name, reference, REFERENCE_LIMIT),
         ]
-        found += [f"basic's {words}" for words in disturbed]
-    return found
+        reasons += [f"basic's {words}" for words in disturbed]
+    return reasons
 
 
 def flags(point: OverlapPoint, asked_width: float, test_interval_ns: int) -> list[str]:
-    """What a reader should know of a point although its ratio stands; `moved_flags` and `negative_flags` are apart.
+    """The flags of a point, except those of `moved_flags` and `negative_flags`.
 
-    `asked_width` is the width of the medians' intervals, relative to them, at which the point would have been done.
+    `asked_width` is the requested width of the medians' intervals, relative to the medians.
     """
     if point.stop_reason == "not_measured":
         return []
@@ -131,14 +140,14 @@ def flags(point: OverlapPoint, asked_width: float, test_interval_ns: int) -> lis
 
 
 def drifted(reference: Reference, asked_width: float) -> bool:
-    """Whether a reference changed while its point was measured: beyond chance, and by an amount that matters."""
+    """Whether a reference changed during its point by more than chance explains, and by an amount that matters."""
     if reference.p_value is None or reference.change_relative is None:
         return False
     return reference.p_value < DRIFT_P_VALUE and abs(reference.change_relative) > max(asked_width, DRIFT_LIMIT)
 
 
 def moved_flags(comm_change: float, comp_change: float) -> list[str]:
-    """The references that moved against those of basic on the same sizes, from their relative changes."""
+    """Flags for references that moved against those of basic on the same sizes, from their relative changes."""
     changes = (("communication", comm_change), ("computation", comp_change))
     return [
         f"{name} reference moved by {percent(change)} against basic"
@@ -148,7 +157,7 @@ def moved_flags(comm_change: float, comp_change: float) -> list[str]:
 
 
 def negative_flags(against_basic: Estimate) -> list[str]:
-    """An r_overhead_vs_basic whose interval lies wholly below -0.02: not even perfect overlap explains it."""
+    """A flag for an r_overhead_vs_basic whose interval lies below -0.02, which not even perfect overlap explains."""
     value, low, high = (as_float(part) for part in (against_basic.value, against_basic.low, against_basic.high))
     if not high < -DRIFT_LIMIT:
         return []
@@ -177,7 +186,7 @@ def _drifted(name: str, reference: Reference, asked_width: float) -> list[str]:
 
 
 def _size_reasons(size: str, name: str, calibration: Calibration, ref_ns: float, target_ns: int) -> list[str]:
-    """Why a size, or the time that it took, puts the cell in the wrong place of the map."""
+    """Reasons why a size, or the time that it took, puts the cell in the wrong place of the map."""
     if calibration.status == "not_searched":
         return [f"no {size} was looked for: the time was up"]
     if calibration.status == "unreachable":

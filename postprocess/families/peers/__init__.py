@@ -1,1 +1,1 @@
-"""Other benchmarks beside ours."""
+"""Benchmarks of other projects, shown beside ours."""

@@ -1,4 +1,4 @@
-"""Other people's benchmarks beside ours, as the registry has them."""
+"""The family `peers`: benchmarks of other projects, shown beside ours."""
 
 from __future__ import annotations
 

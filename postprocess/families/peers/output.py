@@ -1,9 +1,9 @@
-"""What other benchmarks print about overlap, read with care.
+"""Strict readers for what other benchmarks print about overlap.
 
-Intel's IMB-NBC and the OSU Micro-Benchmarks run in the same campaign: the same library, ranks, binding, network and
-message sizes. Their standard output is read strictly: a line that is not theirs, a number that is missing, an output
-that ends too early, or an overlap that does not follow from the times beside it is a `RecordError` of one line. What
-an MPI library or a launcher remarks in between is passed over (`remarks`); it stays in the log.
+Intel's IMB-NBC and the OSU Micro-Benchmarks run in the same campaign: with the same library, ranks, binding, network
+and message sizes. A `RecordError` of one line is raised for a line that is not theirs, a missing number, an output that
+ends too early, or an overlap that does not follow from the times beside it. Remarks of an MPI library or a launcher
+between their lines are skipped (`remarks`); they stay in the log.
 
 The formats are those of the public sources: IMB 2018 to 2021 (`src_c/IMB_output.c`, `IMB_display_times`), and OSU 5 to
 7 (`util/osu_util_mpi.c`, `print_stats_nbc`).
@@ -23,18 +23,19 @@ from postprocess.statistics import metrics
 
 LONGEST_QUOTE = 100
 LAUNCH_END = "campaign: the launch of {message_bytes} bytes ended with exit code {exit_code}"
-"""What stands in the output after each launch, so that one that dies takes no other one's result with it."""
+"""The line in the output after each launch, so that a launch that dies does not spoil the results of the others."""
 DIED = "it ended early"
-# Half of the last digit that both programs print.
+# Half of the last digit that both programs print: the error of a printed number.
 ROUNDING = 0.005
 
 
 @dataclass(frozen=True)
 class PeerResult:
-    """One message size. Times in microseconds and `overlap_percent` as printed, clamped by the program that printed it.
+    """The result for one message size, as the program printed it: times in microseconds, `overlap_percent` clamped.
 
-    repetitions is None where the program does not tell. Where it gave up on this size, `reason` has its words and the
-    numbers are NaN; where its launch died, `reason` says so.
+    repetitions: None where the program does not print it.
+    reason: why there are no numbers (they are NaN): the words of a program that gave up, or that its launch died; empty
+    otherwise.
     """
 
     message_bytes: int
@@ -47,13 +48,13 @@ class PeerResult:
 
     @property
     def died(self) -> bool:
-        """Whether the launch ended before its end, other than by the program's own decision."""
+        """Whether the launch ended early without the program's own decision."""
         return self.reason.startswith(DIED)
 
 
 @dataclass(frozen=True)
 class PeerOutput:
-    """What one launch printed. mpi_standard and ranks are as the program found them; "" and None where it is silent."""
+    """The output of a program. mpi_standard and ranks are as it printed them; "" and None where it prints none."""
 
     version: str
     mpi_standard: str
@@ -63,10 +64,11 @@ class PeerOutput:
 
 @dataclass(frozen=True)
 class Format:
-    """How one program prints, and what its overlap is.
+    """The output format of a program, and its definition of overlap.
 
-    overlap: its formula, of t_overlapped, t_compute and t_pure, in per cent, not clamped. It prints from 0 to
-    highest_percent.
+    read: reads an output for a collective.
+    overlap: its formula for overlap in per cent from t_overlapped, t_compute and t_pure, not clamped.
+    highest_percent: the program prints the overlap clamped to 0 .. highest_percent.
     """
 
     title: str
@@ -74,9 +76,9 @@ class Format:
     overlap: Callable[[float, float, float], metrics.Floats]
     highest_percent: float
 
-    def overlap_percent(self, one: PeerResult) -> float:
-        """What its formula makes of the times that it printed."""
-        return metrics.as_float(self.overlap(one.t_overlapped_us, one.t_compute_us, one.t_pure_us))
+    def overlap_percent(self, result: PeerResult) -> float:
+        """The overlap in per cent that the program's formula gives for its printed times, not clamped."""
+        return metrics.as_float(self.overlap(result.t_overlapped_us, result.t_compute_us, result.t_pure_us))
 
 
 # -- Intel MPI Benchmarks ----------------------------------------------------------------------------------------------
@@ -91,7 +93,7 @@ _IMB_END = "# All processes entering MPI_Finalize"
 
 
 def read_imb(text: str, collective: str) -> PeerOutput:
-    """The standard output of IMB-NBC for one collective (`ibcast`), of one launch or of several. Raises RecordError."""
+    """Read the standard output of one or more launches of IMB-NBC for a collective (`ibcast`). Raises RecordError."""
     version = standard = table = ""
     ranks: int | None = None
     results: list[PeerResult] = []
@@ -143,9 +145,9 @@ _OSU_COLUMN = re.compile("|".join(map(re.escape, _OSU_COLUMNS)))
 
 
 def read_osu(text: str, _collective: str) -> PeerOutput:
-    """The standard output of one of OSU's nonblocking collectives, of one launch or of several. Raises RecordError.
+    """Read the standard output of one or more launches of an OSU nonblocking collective. Raises RecordError.
 
-    Its titles change with its version, and do not name the MPI function: that is known from the program's name.
+    The collective is not checked: OSU's titles change with its version and do not name the MPI function.
     """
     version = ""
     columns: list[str] = []
@@ -190,7 +192,7 @@ FORMATS: Mapping[str, Format] = {
 
 
 def _lines(program: str, text: str) -> Iterator[tuple[str, str]]:
-    """Every line that is neither blank nor a remark of a library or launcher, stripped, with where it is."""
+    """Yield the place and the stripped text of every line except blank lines and remarks of libraries and launchers."""
     for number, line in without_remarks(text):
         yield f"{program}'s output, line {number}", line
 
@@ -227,19 +229,19 @@ def _whole(program: str, *, version: str, ended: bool, results: Sequence[PeerRes
 
 
 def read_output(benchmark: str, text: str, collective: str, sizes: Sequence[int]) -> PeerOutput:
-    """What a program of `FORMATS` printed for these message sizes, each of which must be there, once, and consistent.
+    """Read what a program of `FORMATS` printed for these message sizes, each of which must appear once.
 
-    A launch that ended with another exit code than 0 (`LAUNCH_END`) gives a result without numbers that says so. Raises
-    RecordError, also where no launch came to its end.
+    A launch with a non-zero exit code (`LAUNCH_END`) gives a result without numbers, with the exit code as its reason.
+    Raises RecordError for an output that is wrong or incomplete, or in which no launch came to its end.
     """
     form = FORMATS[benchmark]
     where = f"{form.title}'s output"
-    whole, died = _without_the_dead(text)
-    if died and not whole.strip():
+    finished, died = _split_off_died(text)
+    if died and not finished.strip():
         fail(where, f"no launch came to its end: {died[0].message_bytes} bytes: {died[0].reason}")
-    found = form.read(whole, collective)
-    found = replace(found, results=(*found.results, *died))
-    measured = [one.message_bytes for one in found.results]
+    output = form.read(finished, collective)
+    output = replace(output, results=(*output.results, *died))
+    measured = [result.message_bytes for result in output.results]
     for message_bytes in measured:
         if measured.count(message_bytes) > 1:
             fail(where, f"{message_bytes} bytes appear {measured.count(message_bytes)} times")
@@ -248,17 +250,17 @@ def read_output(benchmark: str, text: str, collective: str, sizes: Sequence[int]
     lacking = [message_bytes for message_bytes in sizes if message_bytes not in measured]
     if lacking:
         fail(where, f"it was cut off: no result for {', '.join(map(str, lacking))} bytes")
-    for one in found.results:
-        _check_overlap(form, one, where)
-    return found
+    for result in output.results:
+        _check_overlap(form, result, where)
+    return output
 
 
 _LAUNCH_END = re.compile(LAUNCH_END.format(message_bytes=r"(\d{1,18})", exit_code=r"(\d{1,3})"))
 
 
-def _without_the_dead(text: str) -> tuple[str, list[PeerResult]]:
-    """An output without what launches printed that died, and without the lines that end a launch; those that died."""
-    kept: list[str] = []
+def _split_off_died(text: str) -> tuple[str, list[PeerResult]]:
+    """The output of the launches that did not die, without the lines `LAUNCH_END`; and a result for each that died."""
+    finished: list[str] = []
     launch: list[str] = []
     died: list[PeerResult] = []
     for line in text.splitlines(keepends=True):
@@ -269,24 +271,24 @@ def _without_the_dead(text: str) -> tuple[str, list[PeerResult]]:
         if int(match[2]):
             died.append(_gave_up(int(match[1]), f"{DIED}, with exit code {match[2]}"))
         else:
-            kept += launch
+            finished += launch
         launch = []
-    return "".join((*kept, *launch)), died
+    return "".join((*finished, *launch)), died
 
 
-def _check_overlap(form: Format, one: PeerResult, where: str) -> None:
-    """The printed overlap must follow from the printed times, by the program's own formula, clamped as it clamps."""
-    if one.reason:
+def _check_overlap(form: Format, result: PeerResult, where: str) -> None:
+    """Fail unless the printed overlap follows from the printed times by the program's own formula, clamped."""
+    if result.reason:
         return
-    if one.t_pure_us == 0:
-        fail(where, f"at {one.message_bytes} bytes communication alone took no time")
-    free = form.overlap_percent(one)
-    expected = min(max(free, 0.0), form.highest_percent)
-    # Each printed time is off by half of its last digit at most; the quotient is a few per cent at most beside it.
-    slack = ROUNDING + 100 * ROUNDING * (3 + abs(free) / 100) / max(one.t_pure_us - ROUNDING, ROUNDING) + 1e-6
-    if abs(one.overlap_percent - expected) > slack:
+    if result.t_pure_us == 0:
+        fail(where, f"at {result.message_bytes} bytes communication alone took no time")
+    unclamped = form.overlap_percent(result)
+    expected = min(max(unclamped, 0.0), form.highest_percent)
+    # Each printed number is off by at most `ROUNDING`; the slack is what these errors together can change.
+    slack = ROUNDING + 100 * ROUNDING * (3 + abs(unclamped) / 100) / max(result.t_pure_us - ROUNDING, ROUNDING) + 1e-6
+    if abs(result.overlap_percent - expected) > slack:
         fail(
             where,
-            f"at {one.message_bytes} bytes it says {one.overlap_percent:g} % overlap, its own times give "
+            f"at {result.message_bytes} bytes it says {result.overlap_percent:g} % overlap, its own times give "
             f"{expected:.2f} %",
         )

@@ -1,6 +1,6 @@
-"""The records of other benchmarks as this family sees them: what one printed, and how it was launched.
+"""The records of other benchmarks: what a program printed, and how it was launched.
 
-What it knows beyond every record, and what such a program does not tell, is in `results/schema/peers-v4.schema.json`.
+`results/schema/peers-v4.schema.json` defines the fields that only this family has, and the fields that it lacks.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _NUMBERS = ("t_overlapped_us", "t_pure_us", "t_compute_us", "overlap_percent")
 
 @dataclass(frozen=True)
 class PeerHeader:
-    """What the first line of a peer's record is made of: which case, which program, how it was launched.
+    """The contents of the first line of a peer's record: the case, the program, and how it was launched.
 
-    program: name, version, path, sha256, and package with package_version, empty where it came from none.
-    mpi_library: the shared library that the program is bound to. mpi_standard, ranks_reported: what that told it; ""
-    and None where the program does not print it.
-    command_lines: one per launch, each a list of words, launcher first.
+    program: name, version, path, sha256, package and package_version; the last two are empty without a package.
+    mpi_library: the shared library that the program is bound to.
+    mpi_standard, ranks_reported: as the program printed them; "" and None where it does not print them.
+    command_lines: the words of each launch, the launcher first.
     """
 
     benchmark: str
@@ -58,7 +58,7 @@ class PeerHeader:
 
 @dataclass(frozen=True)
 class PeerRecord(RecordFile):
-    """A whole peer's record: what a `PeerHeader` has beyond every header, and a result per message size."""
+    """The complete record of another benchmark: fields of its `PeerHeader`, and a result per message size."""
 
     collective: str
     cache: str
@@ -71,8 +71,8 @@ class PeerRecord(RecordFile):
 
 
 def write_peer_record(path: Path, header: PeerHeader, results: Sequence[PeerResult], wall_seconds: float) -> None:
-    """A record of what was printed, complete. Never over another file. Raises OSError where it cannot be written."""
-    points = [_point(index, one, header.collective) for index, one in enumerate(results)]
+    """Write a complete record of what a program printed. Raises OSError where `path` exists or cannot be written."""
+    points = [_point(index, result, header.collective) for index, result in enumerate(results)]
     footer = Footer(complete=True, reason="", wall_seconds=wall_seconds)
     write_record(path, _first_line(header, results), points, footer)
 
@@ -112,13 +112,13 @@ def _first_line(header: PeerHeader, results: Sequence[PeerResult]) -> Header:
     )
 
 
-def _point(index: int, one: PeerResult, collective: str) -> Point:
-    numbers = {name: getattr(one, name) for name in _NUMBERS}
+def _point(index: int, result: PeerResult, collective: str) -> Point:
+    numbers = {name: getattr(result, name) for name in _NUMBERS}
     return Point(
         index=index,
-        parameters={"collective": collective, "message_bytes": one.message_bytes},
-        repetitions=one.repetitions,
-        own={name: None if math.isnan(value) else value for name, value in numbers.items()} | {"reason": one.reason},
+        parameters={"collective": collective, "message_bytes": result.message_bytes},
+        repetitions=result.repetitions,
+        own={name: None if math.isnan(value) else value for name, value in numbers.items()} | {"reason": result.reason},
     )
 
 
@@ -133,7 +133,7 @@ def peer_records_of(run: Run) -> Views[PeerRecord]:
 
 
 def peer_record(record: Record) -> PeerRecord:
-    """A record as this family sees it: a whole one. Raises RecordError where it cannot be one."""
+    """A peer's record from a record of any family. Raises RecordError if the record does not fit or is incomplete."""
     check_family(record, FAMILY)
     header, footer = record.header, record.footer
     own = Fields(header.own, header.where)
@@ -166,7 +166,7 @@ def peer_record(record: Record) -> PeerRecord:
 
 
 def _only(header: Header, name: str) -> str:
-    """The one text of what is the same in all points."""
+    """The value of a planned parameter that must have one text. Raises RecordError."""
     values = header.plan.parameters.get(name, ())
     if len(values) != 1 or not isinstance(values[0], str):
         fail(header.where, f"plan.parameters.{name} is not one string")
@@ -189,7 +189,7 @@ def _result(point: Point) -> PeerResult:
 
 
 def peer_wire_bytes(record: PeerRecord) -> int:
-    """A safe lower bound of the payload, in bytes, that crossed a wire: every repetition communicates twice."""
+    """A safe lower bound of the payload, in bytes, that crossed a wire. Every repetition communicates twice."""
     alone = [1] * record.header.ranks
     return sum(
         2 * (one.repetitions or 0) * metrics.least_crossing_bytes(record.collective, one.message_bytes, alone)

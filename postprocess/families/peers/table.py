@@ -1,7 +1,7 @@
-"""What other benchmarks conclude, set beside what is concluded here: a table, and its texts.
+"""A table of what other benchmarks conclude beside what ours concludes, and its texts.
 
-Their times are their own: another start, another computation, other statistics. They are compared with nothing but the
-same program's times in `basic`.
+Times of another benchmark come from another start, another computation and other statistics. They are compared only
+with the times of the same program in `basic`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from postprocess.families.axes import ASKED_FOR, PARAMETERS, asked
 from postprocess.families.peers.output import FORMATS, PeerResult
 from postprocess.families.peers.record import PeerRecord
 
-# Messages that differ by more are not the same case.
+# Message sizes that differ by a larger factor are not compared.
 SIZE_FACTOR = 1.25
 
 OURS = (
@@ -29,7 +29,7 @@ OURS = (
     "overlap_osu_percent", "overlap_imb_percent", "diagnosis", "reliable", "oversubscribed", "shared_core", "complete",
     "failed",
 )  # fmt: skip
-"""Columns of `points_of` that are set beside a peer's."""
+"""The columns of `points_of` that are shown beside a peer's result."""
 
 PEER_COLUMNS = (
     "benchmark", "program", "toolchain", "provider", "network", "configuration", "collective", "repeat",
@@ -43,64 +43,76 @@ PEER_COLUMNS = (
 def peers_table(
     records: Sequence[PeerRecord], points: pd.DataFrame, failed: Mapping[str, tuple[str, str]] | None = None
 ) -> pd.DataFrame:
-    """One row per result of another benchmark, with ours at the nearest cell; the columns are `PEER_COLUMNS`.
+    """One row per result of another benchmark, with our point at the nearest cell; the columns are `PEER_COLUMNS`.
 
-    The nearest cell has the same toolchain, network, configuration, collective and message size (or the closest one, at
-    most SIZE_FACTOR times as large or small: `basic` may have calibrated a size again while it measured), and a
-    computation as long as `basic`'s communication, which is what the others try to compute for.
-    peer_times_its_basic is the program's own overlapped time over the one that it had in `basic`: both were printed by
-    one program, for one size, in one run; not where its `basic` failed. No other times are compared. What cannot be had
-    is NaN, and None for ours. failed: `failed_records` of their run; peer_failed and our_failed say why, or are empty.
+    The nearest cell has the same toolchain, network, configuration and collective. Its message size is the same or the
+    closest one, within a factor of SIZE_FACTOR, because `basic` may have calibrated a size again while measuring. Its
+    computation is about as long as its communication, which is how long the other benchmarks try to compute.
+
+    peer_times_its_basic is the program's overlapped time over its overlapped time in `basic`, for the same size in the
+    same run; NaN if its `basic` failed. No other times are compared. Missing values are NaN, and None in our columns.
+    failed: `failed_records` of the run; peer_failed and our_failed give the reasons, or are empty.
     """
     why = {name: reason for name, (_, reason) in (failed or {}).items()}
     basics = {
-        _size_of(record, one): one.t_overlapped_us
+        _size_of(record, result): result.t_overlapped_us
         for record in records
-        for one in record.results
+        for result in record.results
         if record.header.configuration == "basic" and record.name not in why
     }
     rows = [
-        _row(record, one, basics, points) | {"peer_failed": why.get(record.name, "")}
+        _row(record, result, basics, points) | {"peer_failed": why.get(record.name, "")}
         for record in records
-        for one in record.results
+        for result in record.results
     ]
     table: pd.DataFrame = pd.DataFrame(rows, columns=list(PEER_COLUMNS))
     return table
 
 
-def _size_of(record: PeerRecord, one: PeerResult) -> Hashable:
+def _size_of(record: PeerRecord, result: PeerResult) -> Hashable:
     h = record.header
-    return h.benchmark, h.toolchain, h.provider, h.network, h.ranks, record.collective, record.repeat, one.message_bytes
+    return (
+        h.benchmark,
+        h.toolchain,
+        h.provider,
+        h.network,
+        h.ranks,
+        record.collective,
+        record.repeat,
+        result.message_bytes,
+    )
 
 
-def _row(record: PeerRecord, one: PeerResult, basics: Mapping[Hashable, float], points: pd.DataFrame) -> dict[str, Any]:
+def _row(
+    record: PeerRecord, result: PeerResult, basics: Mapping[Hashable, float], points: pd.DataFrame
+) -> dict[str, Any]:
     h = record.header
-    basic = basics.get(_size_of(record, one), math.nan)
-    ours = _nearest(record, one, points)
+    basic = basics.get(_size_of(record, result), math.nan)
+    ours = _nearest(record, result, points)
     return {
         "benchmark": h.benchmark,
         "program": " ".join(filter(None, (record.program.get("name"), record.program.get("version")))),
         **{name: getattr(h, name) for name in ("toolchain", "provider", "network", "configuration")},
         "collective": record.collective,
         "repeat": record.repeat,
-        "message_bytes": one.message_bytes,
-        "peer_repetitions": one.repetitions,
-        "peer_t_pure_us": one.t_pure_us,
-        "peer_t_overlapped_us": one.t_overlapped_us,
-        "peer_t_compute_us": one.t_compute_us,
-        "peer_overlap_percent": one.overlap_percent,
-        "peer_overlap_unclamped_percent": math.nan if one.reason else FORMATS[h.benchmark].overlap_percent(one),
-        "peer_times_its_basic": one.t_overlapped_us / basic if basic > 0 else math.nan,
-        "peer_reason": one.reason,
+        "message_bytes": result.message_bytes,
+        "peer_repetitions": result.repetitions,
+        "peer_t_pure_us": result.t_pure_us,
+        "peer_t_overlapped_us": result.t_overlapped_us,
+        "peer_t_compute_us": result.t_compute_us,
+        "peer_overlap_percent": result.overlap_percent,
+        "peer_overlap_unclamped_percent": math.nan if result.reason else FORMATS[h.benchmark].overlap_percent(result),
+        "peer_times_its_basic": result.t_overlapped_us / basic if basic > 0 else math.nan,
+        "peer_reason": result.reason,
         "our_message_bytes": ours.get("message_bytes"),
         **{f"our_{name}": ours.get(name) for name in OURS},
     }
 
 
-def _nearest(record: PeerRecord, one: PeerResult, points: pd.DataFrame) -> dict[str, Any]:
-    """Our row for a peer's result; empty where there is none that is valid."""
+def _nearest(record: PeerRecord, result: PeerResult, points: pd.DataFrame) -> dict[str, Any]:
+    """The valid point of ours that is nearest to a peer's result, as a row of `points`; empty if there is none."""
     h = record.header
-    close = points["message_bytes"].between(one.message_bytes / SIZE_FACTOR, one.message_bytes * SIZE_FACTOR)
+    close = points["message_bytes"].between(result.message_bytes / SIZE_FACTOR, result.message_bytes * SIZE_FACTOR)
     like = points["valid"] & (points["message_bytes"] > 0) & close
     theirs = asked(h.plan.parameters, PARAMETERS["peers"])
     for axis in ASKED_FOR:
@@ -113,7 +125,7 @@ def _nearest(record: PeerRecord, one: PeerResult, points: pd.DataFrame) -> dict[
         return {}
 
     def distance(row: Mapping[Hashable, Any]) -> tuple[int, float, float]:
-        size_apart = abs(math.log(row["message_bytes"] / one.message_bytes))
+        size_apart = abs(math.log(row["message_bytes"] / result.message_bytes))
         off_diagonal = abs(math.log(row["comp_target_ns"] / row["comm_target_ns"]))
         return abs(row["launch"] - record.repeat), size_apart, off_diagonal
 
@@ -129,7 +141,7 @@ _RIGHT = {4, 6, 7, 8, 9, 11, 13, 15, 16, 17, 18}
 
 
 def peer_cells(row: Mapping[Hashable, Any]) -> list[str]:
-    """A row of `peers_table` as people read it, under `PEER_HEADS`."""
+    """The texts of a row of `peers_table`, under `PEER_HEADS`."""
     return [
         *(str(row[name]) for name in ("toolchain", "network", "configuration", "collective")),
         size(row["message_bytes"]),
@@ -153,10 +165,10 @@ def peers_table_text(table: pd.DataFrame) -> str:
 
 
 def peers_summary_text(table: pd.DataFrame) -> str:
-    """One line per program and case, from the smallest to the largest over its sizes; empty where there is none.
+    """One line per program and case, with the range of each value over the message sizes; empty without any result.
 
-    Ours are ranges over the reliable ones of our points at these very sizes; "reliable" counts those of all of them.
-    What was measured in a case that failed is in none of it.
+    Our values are ranges over our reliable points at exactly these sizes; "reliable" counts reliable / all of these
+    points. Cases that failed are left out.
     """
     heads = [
         *("toolchain", "network", "configuration", "collective", "program", "sizes"),
@@ -194,25 +206,27 @@ def _range(values: pd.Series[Any], form: str = "{:.2f}", unit: str = "") -> str:
 
 
 def programs_of(records: Sequence[PeerRecord]) -> list[tuple[str, Mapping[str, str], str]]:
-    """For provenance, each once: toolchain, program as its header has it, the MPI library that it is bound to."""
-    found = {(r.header.toolchain, r.program["sha256"]): (r.header.toolchain, r.program, r.mpi_library) for r in records}
-    return list(found.values())
+    """The programs of the records, each once: toolchain, program as in its header, and the MPI library that it uses."""
+    by_hash = {
+        (r.header.toolchain, r.program["sha256"]): (r.header.toolchain, r.program, r.mpi_library) for r in records
+    }
+    return list(by_hash.values())
 
 
 def peer_remarks(row: Mapping[Hashable, Any]) -> list[str]:
-    """What a reader should know of a row of `peers_table`: how far ours may be used, and why something is missing."""
-    found = [f"its case failed: {short(row['peer_failed'])}"] if row["peer_failed"] else []
+    """The remarks on a row of `peers_table`: how far our values may be used, and why values are missing."""
+    notes = [f"its case failed: {short(row['peer_failed'])}"] if row["peer_failed"] else []
     if pd.isna(row["our_reliable"]):
-        found.append("no valid point of ours at this size")
+        notes.append("no valid point of ours at this size")
     else:
         unreliable = f"our case failed: {short(row['our_failed'])}" if row["our_failed"] else "ours is unreliable"
-        found += [] if row["our_reliable"] else [unreliable]
-        found += circumstances(row, "our_")
+        notes += [] if row["our_reliable"] else [unreliable]
+        notes += circumstances(row, "our_")
         if row["our_message_bytes"] != row["message_bytes"]:
-            found.append(f"ours at {size(row['our_message_bytes'])}")
+            notes.append(f"ours at {size(row['our_message_bytes'])}")
     if row["peer_reason"]:
-        found.append(f"{row['program']}: {row['peer_reason']}")
-    return found
+        notes.append(f"{row['program']}: {row['peer_reason']}")
+    return notes
 
 
 def _number_of(row: Mapping[Hashable, Any], name: str) -> float:
@@ -236,12 +250,12 @@ PEERS_NOTE = (
     "own overlapped time over the one that it had in basic. Another program does not tell whether its progress "
     "thread was there: the same settings are verified in our own record of the same configuration."
 )
-"""What is to be said wherever the table stands."""
+"""The note that is shown wherever the table is shown."""
 
 
 @dataclass(frozen=True)
 class PeersView:
-    """What the report's section holds: a note, heads and rows of text, and the programs of `programs_of`."""
+    """The contents of the report's section: a note, heads and rows of text, and the programs of `programs_of`."""
 
     note: str
     heads: tuple[str, ...]
@@ -250,6 +264,6 @@ class PeersView:
 
 
 def peers_view(records: Sequence[PeerRecord], table: pd.DataFrame) -> PeersView | None:
-    """For the report, of `peers_table`; None where no other benchmark ran."""
+    """The view of `peers_table` for the report; None where no other benchmark ran."""
     rows = [peer_cells(row) for row in table.to_dict("records")]
     return PeersView(PEERS_NOTE, PEER_HEADS, rows, programs_of(records)) if rows else None

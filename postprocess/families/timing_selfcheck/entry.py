@@ -1,4 +1,4 @@
-"""How steady a machine is, as the registry has it."""
+"""The family `timing_selfcheck`: how steady a machine is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADS = ("toolchain", "network", "what", "target", "median", "repetitions", "lat
 
 
 def _table(_run: Run, records: Sequence[Selfcheck]) -> pd.DataFrame:
-    """A row per amount of work of every record, with COLUMNS. Times in nanoseconds."""
+    """One row per amount of work of every record; the columns are COLUMNS. Times are in nanoseconds."""
     rows = [
         {
             **{name: getattr(record.header, name) for name in (*COLUMNS[:6], "oversubscribed")},

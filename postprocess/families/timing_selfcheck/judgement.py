@@ -1,11 +1,11 @@
-"""What the records of `timing_selfcheck` say about a machine: how steady it is, and what can be concluded on it.
+"""Conclusions from the records of `timing_selfcheck`: how steady a machine is, and what can be concluded on it.
 
-Pure functions on records and numbers; what cannot be computed is NaN. Times are nanoseconds, ratios have no unit.
+Pure functions of records and numbers; values that cannot be computed are NaN. Times are in nanoseconds.
 
 The verdict on a time (`judge`) asks two questions of the medians on which every metric rests. Is the 95 % interval of
 one launch's median narrow? Do the medians of several launches of the same work agree? Neither implies the other:
-repetitions of one launch share its memory layout, its placement and its minute, so that a narrow interval around a
-median says nothing about the next launch (Kalibera and Jones, Rigorous benchmarking in reasonable time, ISMM 2013;
+repetitions of a launch share its memory layout, its placement and its time of day, so that a narrow interval around
+its median says nothing about the next launch (Kalibera and Jones, Rigorous benchmarking in reasonable time, ISMM 2013;
 Hunold and Carpen-Amarie, Reproducible MPI benchmarking is still not as easy as you think, IEEE TPDS 27(12), 2016).
 """
 
@@ -31,29 +31,30 @@ TARGETS_NS = (500_000, 4_000_000, 16_000_000, 64_000_000)
 
 YES, WITH_CARE, NO, NOT_MEASURED = WORDS = ("yes", "with care", "no", "not measured")
 YES_LIMIT = CONCLUSIVE
-"""What the campaign aims at on a quiet machine: interval of the median, and coefficient of variation of launches."""
+"""The aim on a quiet machine, for the relative interval of a median and for the coefficient of variation of launches.
+"""
 CARE_LIMIT = 0.05
-"""Above it a machine is noisy."""
+"""The limit of the same two numbers above which a machine is noisy."""
 
 START_AIM_NS = 1000.0
-"""95th percentile of the start imbalance on a quiet machine."""
+"""The aim for the 95th percentile of the start imbalance on a quiet machine."""
 RESIDUAL_AIM_WITHIN_NS = 200.0
-"""Clock error within a node, at any age of the synchronisation."""
+"""The aim for the clock error within a node, at any time after the synchronisation."""
 RESIDUAL_AIMS_BETWEEN_NS = (1000.0, 2000.0)
-"""Clock error between nodes: at a synchronisation, and later (10 s)."""
+"""The aims for the clock error between nodes: at the synchronisation, and later (10 s)."""
 
 TICK_RATES_HZ = (100, 250, 300, 1000)
-"""What a kernel can be built with (CONFIG_HZ, kernel/Kconfig.hz of Linux)."""
+"""The tick rates with which a kernel can be built (CONFIG_HZ, kernel/Kconfig.hz of Linux)."""
 TICK_TOLERANCE = 0.10
 
 COMPARED_LAUNCHES = 2
 FEW_LAUNCHES = 5
-"""With fewer, the smallest difference is wide by what is not known of the launches, not by what was seen of them."""
+"""With fewer launches, the smallest difference is large because little is known, not because the launches differ."""
 
 
 @dataclass(frozen=True)
 class StartProfile:
-    """Start imbalance of one method: percentiles over the repetitions in which nobody was late."""
+    """The start imbalance of a method: percentiles over the repetitions in which no rank was late."""
 
     method: str
     repetitions: int
@@ -66,7 +67,7 @@ class StartProfile:
 
 @dataclass(frozen=True)
 class CoreNoise:
-    """What takes time from one core. ``tick_hz``: the kernel's tick that the detours come as often as, 0: none."""
+    """The interruptions of a core. ``tick_hz`` is the kernel's tick rate that matches the detours' rate; 0: none."""
 
     rank: int
     thread: int
@@ -84,10 +85,12 @@ class CoreNoise:
 
 @dataclass(frozen=True)
 class Steadiness:
-    """One amount of work over all launches. ``trouble`` says why nothing is known of it; it is empty otherwise.
+    """The steadiness of an amount of work over all launches.
 
-    ``median_ns`` and ``interval_relative``: the median launch's; the interval's width over the median. ``cv_*``: the
-    coefficient of variation over the launches of each launch's median, mean and minimum.
+    median_ns: the median over launches of each launch's median.
+    interval_relative: the median over launches of the width of the median's interval over the median.
+    cv_median, cv_mean, cv_minimum: the coefficient of variation, over launches, of their medians, means and minima.
+    trouble: why these numbers are not known; empty if they are.
     """
 
     kind: str
@@ -108,7 +111,7 @@ class Steadiness:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether conclusions can be drawn at one time. ``reasons`` is the evidence; ``advice`` is empty for a yes."""
+    """Whether conclusions can be drawn at a target time. ``reasons`` is the evidence; ``advice`` is empty for a yes."""
 
     target_ns: int
     word: str
@@ -119,7 +122,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Summary:
-    """All that the launches of one machine, library and placement say. ``launches``: those that were compared."""
+    """The conclusions from all launches of a machine, library and placement.
+
+    launches: the number of launches that were compared.
+    """
 
     launches: int
     timer: Timer | None
@@ -131,23 +137,23 @@ class Summary:
 
 
 def summarise(records: Sequence[Selfcheck], targets_ns: Sequence[int] = TARGETS_NS) -> Summary:
-    """Everything at once, of records in the order of time: the first is of the launch that looked at everything."""
+    """The summary of records in the order of time, of which the first is of the launch that measured everything."""
     work = compared(records)
-    with_starts = next((one.starts for one in records if one.starts), ())
-    with_noise = next((one.noises for one in records if one.noises), ())
+    starts = next((record.starts for record in records if record.starts), ())
+    noises = next((record.noises for record in records if record.noises), ())
     return Summary(
-        launches=max((one.launches for one in work), default=0),
-        timer=next((one.timer for one in records if one.timer), None),
-        clock=next((one.clock for one in records if one.clock), None),
-        starts=tuple(map(start_profile, with_starts)),
-        cores=tuple(map(core_noise, with_noise)),
+        launches=max((steadiness.launches for steadiness in work), default=0),
+        timer=next((record.timer for record in records if record.timer), None),
+        clock=next((record.clock for record in records if record.clock), None),
+        starts=tuple(map(start_profile, starts)),
+        cores=tuple(map(core_noise, noises)),
         work=work,
         verdicts=verdicts(work, targets_ns),
     )
 
 
 def as_json(summary: Summary) -> Json:
-    """The summary for programs: keys in full with their units, null for what is not known."""
+    """The summary as JSON. Keys are written out with their units; values that are not known are null."""
     return {
         "launches": summary.launches,
         "timer": _plain(summary.timer),
@@ -171,27 +177,27 @@ def _plain(value: Any, *without: str) -> Any:
 
 
 def percentile(values: ArrayLike, percent: float) -> float:
-    """The smallest value that at least so many per cent of all are not above: one that was seen. NaN of nothing."""
-    found = np.asarray(values, dtype=np.float64)
-    return as_float(np.percentile(found, percent, method="inverted_cdf")) if found.size else math.nan
+    """The smallest of the values that is at least as large as `percent` per cent of them; NaN without values."""
+    array = np.asarray(values, dtype=np.float64)
+    return as_float(np.percentile(array, percent, method="inverted_cdf")) if array.size else math.nan
 
 
 def start_profile(start: Start) -> StartProfile:
-    """Percentiles of one method's start imbalance."""
+    """The percentiles of a method's start imbalance."""
     values = start.imbalance_ns
     p50, p95, p99, longest = (percentile(values, percent) for percent in (50, 95, 99, 100))
     return StartProfile(start.method, len(values), start.late, p50, p95, p99, longest)
 
 
 def residual_is_large(clock: Clock, residual: Residual) -> bool:
-    """Whether the ranks' clocks disagree by more than is aimed at."""
+    """Whether the ranks' clocks disagree by more than the aim."""
     at_once, later = RESIDUAL_AIMS_BETWEEN_NS
     between = at_once if residual.after_seconds < 1 else later
     return not residual.with_drift_ns <= (RESIDUAL_AIM_WITHIN_NS if clock.clocks == 1 else between)
 
 
 def core_noise(noise: Noise) -> CoreNoise:
-    """The profile of one core's detours. Percentiles are over the lengths that were kept."""
+    """The profile of a core's detours. Percentiles are over the lengths that the record keeps."""
     rate = noise.detours / noise.seconds if noise.seconds > 0 else math.nan
     return CoreNoise(
         rank=noise.rank,
@@ -210,11 +216,11 @@ def core_noise(noise: Noise) -> CoreNoise:
 
 
 def tick_of(detours_per_second: float, share_of_time: float) -> int:
-    """The rate of the kernel's tick that detours come as often as, to within TICK_TOLERANCE; 0: of none.
+    """The kernel's tick rate, in Hz, that matches the rate of detours to within TICK_TOLERANCE; 0 if none matches.
 
-    A hint, since the rate is all that is looked at: other detours come on top of the tick's, and a tick that is shorter
-    than the profile's threshold is not among them. A core that loses more than YES_LIMIT of its time loses it to
-    something else, whatever the rate.
+    This is a hint, because only the rate is compared: the rate includes other detours, and leaves out ticks that are
+    shorter than the threshold. A core that loses more than YES_LIMIT of its time loses it to something other than the
+    tick, so that 0 is returned for it.
     """
     if share_of_time > YES_LIMIT:
         return 0
@@ -223,15 +229,16 @@ def tick_of(detours_per_second: float, share_of_time: float) -> int:
 
 
 def coefficient_of_variation(values: ArrayLike) -> float:
-    """Standard deviation (of a sample: n - 1) over the mean. NaN of fewer than two values."""
-    found = np.asarray(values, dtype=np.float64)
-    return as_float(found.std(ddof=1) / found.mean()) if found.size > 1 and found.mean() > 0 else math.nan
+    """The standard deviation of a sample (n - 1) over its mean; NaN for fewer than two values."""
+    array = np.asarray(values, dtype=np.float64)
+    return as_float(array.std(ddof=1) / array.mean()) if array.size > 1 and array.mean() > 0 else math.nan
 
 
 def variation_interval(cv: float, n: int) -> tuple[float, float]:
-    """95 % interval of a coefficient of variation of n values: that of a normal standard deviation, by chi-square.
+    """The 95 % interval of a coefficient of variation of n values; (NaN, NaN) for fewer than two values.
 
-    Good for the few per cent that matter here; from ten launches it reaches from 0.69 to 1.83 times what was seen.
+    It is the chi-square interval of a normal standard deviation, which is good for the few per cent that matter here.
+    With ten launches it reaches from 0.69 to 1.83 times `cv`.
     """
     if n < 2 or math.isnan(cv):
         return math.nan, math.nan
@@ -247,11 +254,10 @@ def smallest_difference(cv: float, launches: int, interval_relative: float, comp
 
         t(0.975; launches - 1) * s * sqrt(1 / compared + 1 / compared)
 
-    s is the spread of launches' medians that this machine showed: their coefficient of variation `cv` over `launches`
-    launches, and never less than what a launch's own interval implies, interval_relative / (2 * 1.96), the standard
-    error of its median. (The first holds the second already, but a few launches may agree by chance.) A difference of
-    exactly this size is told half of the time, one of twice the size almost always (97 times of 100). NaN where there
-    were fewer than two launches.
+    s is the spread of the launches' medians: their coefficient of variation `cv` over `launches` launches, but at least
+    interval_relative / (2 * 1.96), the standard error of a launch's median. (`cv` includes this error already, but a
+    few launches may agree by chance.) A difference of exactly this size is detected half of the time, a difference of
+    twice the size almost always (97 times of 100). NaN for fewer than two launches.
     """
     if launches < 2 or math.isnan(cv):
         return math.nan
@@ -261,20 +267,21 @@ def smallest_difference(cv: float, launches: int, interval_relative: float, comp
 
 
 def compared(records: Sequence[Selfcheck]) -> tuple[Steadiness, ...]:
-    """The work of all launches but the first, and where none of these measured it, of the first.
+    """The steadiness of every amount of work over all launches except the first.
 
-    The first launch found the sizes before it measured, in memory that the search had used; the others are alike.
+    The first launch is left out because it searched the sizes before it measured, and so used other memory than the
+    later launches, which are alike. Work that no later launch measured is taken from the first launch.
     """
-    alone, alike = (
-        {(KINDS.index(one.kind), one.target_ns): one for one in steadiness_of(part)}
+    first, later = (
+        {(KINDS.index(work.kind), work.target_ns): work for work in steadiness_of(part)}
         for part in (records[:1], records[1:])
     )
-    measured = {key: one for key, one in alike.items() if one.launches}
-    return tuple(found for _, found in sorted({**alike, **alone, **measured}.items()))
+    measured = {key: work for key, work in later.items() if work.launches}
+    return tuple(work for _, work in sorted({**later, **first, **measured}.items()))
 
 
 def steadiness_of(records: Iterable[Selfcheck]) -> tuple[Steadiness, ...]:
-    """Every amount of work that any of these launches measured, by kind and time."""
+    """The steadiness of every amount of work in these launches, sorted by kind and target time."""
 
     def key(work: Work) -> tuple[int, int]:
         return KINDS.index(work.kind), work.target_ns
@@ -284,7 +291,7 @@ def steadiness_of(records: Iterable[Selfcheck]) -> tuple[Steadiness, ...]:
 
 
 def _steadiness(works: list[Work]) -> Steadiness:
-    """Of launches of one amount of work. One that has no samples is no launch."""
+    """The steadiness of an amount of work over its launches. Launches without samples do not count."""
     first = works[0]
     measured = [work for work in works if len(work.samples_ns)]
     series = [work.samples_ns.astype(np.float64) for work in measured]
@@ -322,15 +329,17 @@ def _trouble(works: list[Work], median_ns: float, width: float) -> str:
     return "too few samples for an interval" if math.isnan(width) else ""
 
 
-def is_off_target(one: Steadiness) -> bool:
-    """Whether the size that was found takes another time by more than a point of the campaign may be off."""
-    return abs(one.median_ns / one.target_ns - 1) > CALIBRATION_LIMIT
+def is_off_target(work: Steadiness) -> bool:
+    """Whether the median time is off its target by more than CALIBRATION_LIMIT."""
+    return abs(work.median_ns / work.target_ns - 1) > CALIBRATION_LIMIT
 
 
 def judge(interval_relative: float, cv_median: float) -> str:
-    """The word for one amount of work: both at most YES_LIMIT, both at most CARE_LIMIT, or not.
+    """The word for an amount of work: `yes` if both numbers are at most YES_LIMIT, `with care` if both are at most
+    CARE_LIMIT, otherwise `no`.
 
-    With one launch alone (cv_median NaN) it is `with care` at best: how launches differ is not known.
+    It is `not measured` where interval_relative is NaN. With a single launch cv_median is NaN, and the word is at best
+    `with care`, because the differences between launches are not known.
     """
     if math.isnan(interval_relative):
         return NOT_MEASURED
@@ -341,9 +350,9 @@ def judge(interval_relative: float, cv_median: float) -> str:
 
 
 def verdicts(work: Sequence[Steadiness], targets_ns: Sequence[int] = TARGETS_NS) -> tuple[Verdict, ...]:
-    """One per time: the worse word of computation and communication, both of which a conclusion rests on."""
+    """A verdict per target time: the worse word of computation and communication, because conclusions need both."""
     words = {target: _words(work, target) for target in targets_ns}
-    good = [target for target, found in words.items() if _worst(found.values()) in (YES, WITH_CARE)]
+    good = [target for target, by_kind in words.items() if _worst(by_kind.values()) in (YES, WITH_CARE)]
     return tuple(_verdict(work, target, words[target], good) for target in targets_ns)
 
 
@@ -353,27 +362,27 @@ def _words(work: Sequence[Steadiness], target_ns: int) -> dict[str, str]:
 
 
 def _word(one: Steadiness) -> str:
-    """What takes another time than the target is steady with care at best."""
+    """The word for an amount of work; at best `with care` where its time is off the target."""
     if one.trouble:
         return NOT_MEASURED
     return _worst([judge(one.interval_relative, one.cv_median), WITH_CARE if is_off_target(one) else YES])
 
 
 def _worst(words: Iterable[str]) -> str:
-    found = set(words)
-    return next(word for word in (NO, NOT_MEASURED, WITH_CARE, YES) if word in found)
+    present = set(words)
+    return next(word for word in (NO, NOT_MEASURED, WITH_CARE, YES) if word in present)
 
 
 def _verdict(work: Sequence[Steadiness], target_ns: int, words: dict[str, str], good: Sequence[int]) -> Verdict:
     here = [one for one in work if one.target_ns == target_ns]
     word = _worst(words.values())
-    told = [one.smallest_difference_relative for one in here if not one.trouble]
+    differences = [one.smallest_difference_relative for one in here if not one.trouble]
     reasons = [_evidence(one) for one in here]
     reasons += [f"{kind}: no samples" for kind in KINDS if kind not in {one.kind for one in here}]
     return Verdict(
         target_ns=target_ns,
         word=word,
-        smallest_difference_relative=float(np.max(told)) if len(told) == len(KINDS) else math.nan,
+        smallest_difference_relative=float(np.max(differences)) if len(differences) == len(KINDS) else math.nan,
         reasons=tuple(reasons),
         advice=_advice(word, [one for one in here if not one.trouble], target_ns, good),
     )

@@ -1,6 +1,6 @@
-"""The records of `timing_selfcheck` as this family sees them: section by section, checked.
+"""The records of `timing_selfcheck`: section by section, checked.
 
-What it knows beyond every record is in `results/schema/timing_selfcheck-v4.schema.json`.
+`results/schema/timing_selfcheck-v4.schema.json` defines the fields that only this family has.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ START_METHODS = ("deadline", "mpi_barrier", "dissemination")
 
 @dataclass(frozen=True)
 class Timer:
-    """The worst over ranks. ``backwards_ns`` is how far a reading ever lay before the one before it: 0, or no clock."""
+    """The timer, with the worst values over ranks.
+
+    backwards_ns: the largest step backwards between two readings; a usable clock has 0.
+    """
 
     name: str
     resolution_ns: float
@@ -34,9 +37,9 @@ class Timer:
 
 @dataclass(frozen=True)
 class Residual:
-    """What was left of the clocks' error, the largest over ranks, so long after the last synchronisation.
+    """The largest clock error over ranks, ``after_seconds`` after the last synchronisation.
 
-    With the drift that the synchronisations found, and with the offset alone.
+    with_drift_ns: corrected by offset and drift.  without_drift_ns: corrected by the offset alone.
     """
 
     after_seconds: float
@@ -46,9 +49,9 @@ class Residual:
 
 @dataclass(frozen=True)
 class Clock:
-    """How the ranks' clocks were made one. ``method``: shared, interpolated or none; ``refusal`` says why none.
+    """The common clock of the ranks.
 
-    ``reason`` says why there are no residuals.
+    method: shared, interpolated or none.  refusal: why the method is none.  reason: why there are no residuals.
     """
 
     method: str
@@ -66,9 +69,9 @@ class Clock:
 
 @dataclass(frozen=True)
 class Start:
-    """How far apart ranks started by one method: max - min over ranks on the common clock, a value per repetition.
+    """The start imbalance of a method: max - min over ranks on the common clock, a value per repetition.
 
-    ``reason`` says why there are none, or fewer.
+    reason: why there are no values, or fewer than planned.
     """
 
     method: str
@@ -80,10 +83,11 @@ class Start:
 
 @dataclass(frozen=True)
 class Noise:
-    """What took time from one computing thread that did nothing but read the clock.
+    """The interruptions of a computing thread that only read the clock.
 
-    A detour is a gap between readings of more than ``threshold_ns``; ``share`` is their part of all the time.
-    ``truncated``: there were more detours than ``detour_lengths_ns`` has.
+    A detour is a gap between two readings of more than ``threshold_ns``.
+    share: the detours' share of the time.
+    truncated: whether there were more detours than ``detour_lengths_ns`` has.
     """
 
     rank: int
@@ -101,10 +105,12 @@ class Noise:
 
 @dataclass(frozen=True)
 class Work:
-    """One amount of work, again and again in one launch: a computation, or a collective followed by its wait.
+    """An amount of work, repeated in one launch: a computation, or a collective followed by its wait.
 
-    ``reason`` says why it was not measured; ``calibration`` is None where nothing could be searched. ``elapsed_ns``:
-    when each sample was over, since the first repetition began, of which ``warmup_repetitions`` are not samples.
+    calibration: None where no size could be searched.
+    elapsed_ns: the end of each sample, since the beginning of the first repetition. The first ``warmup_repetitions``
+    repetitions are not samples.
+    reason: why it was not measured.
     """
 
     kind: str
@@ -121,7 +127,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Selfcheck(RecordFile):
-    """One launch. ``wall_seconds`` is NaN where it was cut off."""
+    """The record of a launch. ``wall_seconds`` is NaN if the launch was cut off."""
 
     timer: Timer | None
     clock: Clock | None
@@ -137,30 +143,30 @@ def load_selfcheck(path: Path | str) -> Selfcheck:
 
 
 def selfcheck_record(record: Record) -> Selfcheck:
-    """A record as this family sees it. Raises RecordError where it cannot be one."""
+    """A self-check record from a record of any family. Raises RecordError where the record does not fit."""
     check_family(record, FAMILY)
-    found: dict[str, list[Any]] = {section: [] for section in _READERS}
+    by_section: dict[str, list[Any]] = {section: [] for section in _READERS}
     for point in record.points:
         section = Fields(dict(point.parameters), point.where, "parameters.").text("section")
         if section not in _READERS:
             fail(point.where, f"section is none of {', '.join(_READERS)}")
-        found[section].append(_READERS[section](point))
+        by_section[section].append(_READERS[section](point))
     return Selfcheck(
         path=record.path,
         header=record.header,
         footer=record.footer,
         incomplete=record.incomplete,
-        timer=next(iter(found["timer"]), None),
-        clock=next(iter(found["clock"]), None),
-        starts=tuple(found["start"]),
-        noises=tuple(found["noise"]),
-        works=tuple(found["work"]),
+        timer=next(iter(by_section["timer"]), None),
+        clock=next(iter(by_section["clock"]), None),
+        starts=tuple(by_section["start"]),
+        noises=tuple(by_section["noise"]),
+        works=tuple(by_section["work"]),
         wall_seconds=math.nan if record.footer is None else record.footer.wall_seconds,
     )
 
 
 def _parts(point: Point) -> tuple[Fields, Fields]:
-    """What a point is, and what only this family knows of it."""
+    """The parameters of a point, and its fields that only this family has."""
     return Fields(dict(point.parameters), point.where, "parameters."), Fields(point.own, point.where)
 
 
