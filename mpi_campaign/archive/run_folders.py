@@ -167,8 +167,9 @@ def growing(folder: RunFolder) -> Iterator[None]:
     path = lock_of(folder)
     with open_lock(path) as lock:
         if not _locked(lock, path):
+            holder = locks.holder_in_parentheses(lock)
             raise CampaignError(
-                f"run '{folder.run}' grows already, in another campaign{locks.by(lock)}: wait until that has ended"
+                f"run '{folder.run}' grows already, in another campaign{holder}: wait until that has ended"
             )
         locks.note_holder(lock)
         try:
@@ -202,7 +203,7 @@ def open_lock(path: Path) -> TextIO:
 def _locked(lock: TextIO, path: Path) -> bool:
     """Whether the file could be locked and still has its name."""
     try:
-        if not locks.is_had(lock):
+        if not locks.take(lock):
             return False
         return os.fstat(lock.fileno()).st_ino == path.stat().st_ino
     except FileNotFoundError:
