@@ -40,11 +40,11 @@ sizes have in common."""
 
 
 @dataclass(frozen=True)
-class Told:
-    """What references need of a record.
+class RecordNumbers:
+    """The part of a record from which references are made.
 
-    key: of the case.  test: the ReFrame test that measures it.  bounds: of the record's family.
-    why: the reason that the numbers can be no reference; "" where they can.
+    key: of the case.  test: the ReFrame test that measures the case.  bounds: those of the record's family.
+    why: the reason why its numbers cannot become references; empty where they can.
     """
 
     key: str
@@ -55,15 +55,18 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Made:
-    """References: the `document` to write, how many it has, and what was left out, a line each."""
+class References:
+    """References as they are written.
+
+    document: the content of the file.  references: their number.  left_out: a line for each kind of omitted record.
+    """
 
     document: dict[str, Any]
     references: int
     left_out: tuple[str, ...]
 
 
-def make(runs: Sequence[RunFolder]) -> Made:
+def make(runs: Sequence[RunFolder]) -> References:
     """References from the records of runs of one system. Raises CampaignError where none can be made."""
     systems = sorted({run.system for run in runs})
     if len(systems) != 1:
@@ -119,7 +122,7 @@ def make(runs: Sequence[RunFolder]) -> Made:
         "sizes": sizes_of,
     }
     without = tuple(f"{times} x {reason}" for reason, times in left_out.items())
-    return Made({OWN: provenance, **document}, len(made_of), without)
+    return References({OWN: provenance, **document}, len(made_of), without)
 
 
 def _values_of(runs: Sequence[RunFolder]) -> tuple[Values, dict[str, int]]:
@@ -160,10 +163,10 @@ def _reference(bound: Bound, values: Sequence[float]) -> list[Any]:
     return [round(middle, 4), None, round(high * (1 + bound.margin) / middle - 1, 4), "ratio"]
 
 
-def _records_of(run: RunFolder) -> Iterator[Told]:
-    """Every record of a run that has numbers.
+def _records_of(run: RunFolder) -> Iterator[RecordNumbers]:
+    """Every record of a run that has numbers, or the reason why a case has none.
 
-    A case that missed its reference counts too: without it, new references would only know what old ones let pass.
+    A case that missed its reference is included. Otherwise new references could never be worse than the old ones.
     """
     manifest = run_folders.read_manifest(run)
     try:
@@ -177,10 +180,10 @@ def _records_of(run: RunFolder) -> Iterator[Told]:
         raise CampaignError(f"{run.path / run_folders.MANIFEST} is not what a run writes: {error!r}") from error
     for case in judged:
         if case not in good:
-            yield Told(str(case.get("case")), why="failed, or was not measured")
+            yield RecordNumbers(str(case.get("case")), why="failed, or was not measured")
     for case in cases:
         if stopped := starved_words(manifest, case.as_dict()):
-            yield Told(case.label, why=stopped)
+            yield RecordNumbers(case.label, why=stopped)
             continue
         family = registry.of_benchmark(case.benchmark)
         try:
@@ -192,8 +195,8 @@ def _records_of(run: RunFolder) -> Iterator[Told]:
 
 def _numbers(
     run: RunFolder, case: Case, family: Family, numbers_of: Callable[[Path, Path | None], Numbers], grid: str
-) -> Told:
-    """Raises RecordError."""
+) -> RecordNumbers:
+    """The numbers of a case's record. Raises RecordError."""
     path = record_file(run.records_folder / f"{case.stem}.jsonl")
     record = registry.load(path, family)
     header = record.header
@@ -201,10 +204,10 @@ def _numbers(
     numbers = numbers_of(path, beside if beside is not None and beside.is_file() else None)
     name = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
     why = "oversubscribed" if header.oversubscribed else numbers.doubt if record.complete else "incomplete"
-    return Told(name, BENCHMARKS[case.benchmark].test, family.bounds, numbers, why)
+    return RecordNumbers(name, BENCHMARKS[case.benchmark].test, family.bounds, numbers, why)
 
 
-def write(system: str, made: Made) -> Path:
+def write(system: str, made: References) -> Path:
     """Write a system's references, all or nothing. Raises CampaignError."""
     path = path_of(system)
     if not path.parent.is_dir():
