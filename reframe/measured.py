@@ -218,9 +218,9 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
 
     def skip_impossible(self, where: Where) -> None:
         """Skip the test where its case cannot have the value of an axis."""
-        asked = self.identify()
+        values = self.identify()
         for choice in BENCHMARKS[self.benchmark].choices:
-            refusal = choice.impossible(asked[choice.name], where) if choice.name in asked else None
+            refusal = choice.impossible(values[choice.name], where) if choice.name in values else None
             self.skip_if(refusal is not None, refusal.reason if refusal is not None else None)
 
     @run_after("setup")

@@ -161,13 +161,13 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
 
 def _system_lines(folder: RunFolder, options: Options) -> list[str]:
     """Commands that give another clone the system's description; none for the system that every clone has."""
-    kept = folder.path / SYSTEM_FOLDER
+    system_copy = folder.path / SYSTEM_FOLDER
     name = options.system
-    if name == Options.system or not SYSTEM_NAME.fullmatch(name) or not (kept / "settings.py").is_file():
+    if name == Options.system or not SYSTEM_NAME.fullmatch(name) or not (system_copy / "settings.py").is_file():
         return []
     return [
         f"# systems/{name} as it was, for a clone that has none; look at its settings.py before: ReFrame runs it",
-        f"test -d systems/{name} || cp -R {shlex.quote(str(kept))} systems/{name}",
+        f"test -d systems/{name} || cp -R {shlex.quote(str(system_copy))} systems/{name}",
     ]
 
 

@@ -311,10 +311,10 @@ def harvest(folder: RunFolder) -> dict[str, Case]:
         for names, target in ((RECORD_FILES, "records"), (LOG_FILES, "logs")):
             for name, suffix in names.items():
                 source = description.parent / name
-                kept = folder.partial / target / f"{case.stem}{suffix}"
-                if source.exists() and not (name == RECORD and is_complete(kept)):
+                copy = folder.partial / target / f"{case.stem}{suffix}"
+                if source.exists() and not (name == RECORD and is_complete(copy)):
                     with suppress(FileNotFoundError):  # ReFrame has just emptied the folder for the next launch
-                        shutil.copyfile(source, kept)
+                        shutil.copyfile(source, copy)
     return cases
 
 
@@ -323,8 +323,8 @@ def keep_session(folder: RunFolder, number: int) -> None:
     for name in SESSION_FILES:
         stem, _, suffix = name.partition(".")
         if (folder.session / name).exists():
-            kept = folder.partial / (name if number == 1 else f"{stem}.{number}.{suffix}")
-            shutil.copyfile(folder.session / name, kept)
+            copy = folder.partial / (name if number == 1 else f"{stem}.{number}.{suffix}")
+            shutil.copyfile(folder.session / name, copy)
 
 
 def is_complete(record: Path) -> bool:

@@ -136,17 +136,17 @@ def find(asked: HistoryRequest, root: Path) -> tuple[list[Alarm], list[Series]]:
 
     def alarm(change: Change) -> Alarm:
         system, its = str(change.case["system"]), by_key[change.key]
-        seen = itertools.chain.from_iterable(known[system].get(key, []) for key in its.own_keys)
-        because = next((entry.because for entry in seen if entry.is_of(change, its.runs, asked.limits)), "")
+        entries = itertools.chain.from_iterable(known[system].get(key, []) for key in its.own_keys)
+        because = next((entry.because for entry in entries if entry.is_of(change, its.runs, asked.limits)), "")
         why = explained(system, change.before, change.run, change.toolchains)
         return Alarm(change, system, why, because, stands=change.name in still)
 
     return [alarm(change) for change in changes], series
 
 
-def _by_case(seen: Iterable[Acknowledged]) -> dict[tuple[str, ...], list[Acknowledged]]:
+def _by_case(entries: Iterable[Acknowledged]) -> dict[tuple[str, ...], list[Acknowledged]]:
     by_case: dict[tuple[str, ...], list[Acknowledged]] = defaultdict(list)
-    for entry in seen:
+    for entry in entries:
         by_case[entry.case].append(entry)
     return by_case
 
@@ -202,8 +202,8 @@ def acknowledge(names: Sequence[str], because: str, asked: HistoryRequest, root:
                         known[change.name] = Acknowledged(
                             change.name, change.own_key, change.run, change.effect, because
                         )
-                kept = {entry.pop("name"): entry for entry in map(asdict, known.values())}
-                files.write_atomically(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+                document = {entry.pop("name"): entry for entry in map(asdict, known.values())}
+                files.write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
         except OSError as error:
             raise CampaignError(f"{path} cannot be written ({error.strerror})") from error
     return chosen
@@ -238,8 +238,8 @@ def coverage(series: Sequence[Series]) -> str:
 def answer(alarms: Sequence[Alarm]) -> str:
     """The alarms, counted in a line."""
     ringing = sum(alarm.rings for alarm in alarms)
-    kept = sum(bool(alarm.acknowledged) for alarm in alarms)
-    return f"{plural(len(alarms), 'change')}, {plural(ringing, 'alarm')}, {kept} acknowledged"
+    acknowledged_count = sum(bool(alarm.acknowledged) for alarm in alarms)
+    return f"{plural(len(alarms), 'change')}, {plural(ringing, 'alarm')}, {acknowledged_count} acknowledged"
 
 
 def _alarm_lines(alarm: Alarm) -> list[str]:

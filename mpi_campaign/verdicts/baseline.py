@@ -170,8 +170,8 @@ def _records_of(run: RunFolder) -> Iterator[RecordNumbers]:
     """
     manifest = run_folders.read_manifest(run)
     try:
-        asked = manifest.get("options", {})
-        comm, comp = (tuple(asked.get(name, ())) for name in ("comm_times", "comp_times"))
+        given = manifest.get("options", {})
+        comm, comp = (tuple(given.get(name, ())) for name in ("comm_times", "comp_times"))
         grid = grid_of(Options(suite=manifest["suite"], comm_times=comm, comp_times=comp)).name
         judged = [case for case in manifest["cases"] if case["result"] != "skip"]
         good = [case for case in judged if is_as_asked(case)]

@@ -93,11 +93,11 @@ def _why_nothing(asked: ComparisonRequest, pairs: Pairs) -> str:
 
 def check_apart(files: Mapping[str, Path], *read: Path) -> None:
     """Raises CampaignError where two files to write are the same, or where a file to write is read too."""
-    seen = {path.resolve(): "what is read" for path in read}
+    use_of_path = {path.resolve(): "what is read" for path in read}
     for kind, path in files.items():
-        other = seen.setdefault(path.resolve(), f"--{kind}")
-        if other != f"--{kind}":
-            raise CampaignError(f"--{kind} {path} is also {other}: give another file")
+        use = use_of_path.setdefault(path.resolve(), f"--{kind}")
+        if use != f"--{kind}":
+            raise CampaignError(f"--{kind} {path} is also {use}: give another file")
 
 
 def write(path: Path, text: str) -> None:

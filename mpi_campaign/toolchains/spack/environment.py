@@ -161,28 +161,29 @@ class Environment:
 
         Raises CampaignError where Spack cannot read the lock.
         """
-        kept = self.folder / "description.json"
+        path = self.folder / "description.json"
         lock = self.lock.read_bytes()
         digest = hashlib.sha256(lock).hexdigest()
         try:
-            known = json.loads(kept.read_text())
-            if known["lock_sha256"] == digest and all("commit" in repository for repository in known["repositories"]):
-                return dict(known)
+            described = json.loads(path.read_text())
+            commits_known = all("commit" in repository for repository in described["repositories"])
+            if described["lock_sha256"] == digest and commits_known:
+                return dict(described)
         except (OSError, ValueError, KeyError, TypeError):
             pass
         done = spack.call("python", str(DESCRIBE), folder=self.folder)
         try:
-            known = json.loads(done.stdout.strip().rpartition("\n")[2])
-            made_by = json.loads(lock).get("spack") or known["spack"]  # a lock names the Spack that made it
+            described = json.loads(done.stdout.strip().rpartition("\n")[2])
+            made_by = json.loads(lock).get("spack") or described["spack"]  # a lock names the Spack that made it
         except ValueError as error:
             complaint = tool.complaint(done.stdout + done.stderr)
             raise CampaignError(f"{self.folder}: Spack cannot read the lock: {complaint}") from error
-        known["spack"] = {name: str(made_by.get(name) or "") for name in ("version", "commit")}
-        for repository in known["repositories"]:
+        described["spack"] = {name: str(made_by.get(name) or "") for name in ("version", "commit")}
+        for repository in described["repositories"]:
             repository["commit"] = machine.commit_of(Path(repository["root"]))
-        known["lock_sha256"] = digest
-        files.write_atomically(kept, json.dumps(known, indent=1) + "\n")
-        return dict(known)
+        described["lock_sha256"] = digest
+        files.write_atomically(path, json.dumps(described, indent=1) + "\n")
+        return dict(described)
 
 
 @contextmanager
