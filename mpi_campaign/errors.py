@@ -1,4 +1,4 @@
-"""The ways in which a command ends other than well, each with one line for a person."""
+"""Exit codes of commands, and the error that ends a command with one line for a person."""
 
 EXIT_GOOD = 0
 EXIT_FAILED = 1
@@ -7,7 +7,7 @@ EXIT_INTERRUPTED = 130
 
 
 class CampaignError(Exception):
-    """Wrong use, or nothing could run. The message is one line: what is wrong, the legal values, what to do."""
+    """Wrong use, or nothing could be run. The message is one line: what is wrong, the legal values, what to do."""
 
     exit_code = EXIT_WRONG_USE
 

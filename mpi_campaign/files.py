@@ -1,4 +1,4 @@
-"""Writing files that others may read, or write, at the same time."""
+"""Writing files that other processes may read or write at the same time."""
 
 import os
 import secrets
@@ -6,13 +6,14 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write it whole or not at all, beside others that write the same; the last one stays. Raises OSError."""
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")  # a name of its own: another may be writing too
+    """Write the whole file or nothing. Of several processes that write it, the last one wins. Raises OSError."""
+    # The random part keeps processes that write the same file apart.
+    new_path = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
     try:
-        with fresh.open("x", encoding="utf-8") as stream:
+        with new_path.open("x", encoding="utf-8") as stream:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
-        fresh.replace(path)
+        new_path.replace(path)
     finally:
-        fresh.unlink(missing_ok=True)
+        new_path.unlink(missing_ok=True)

@@ -49,7 +49,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     setup         nothing; what only a library or a machine can refuse is skipped here
     run           `benchmark_options`, if it has options that tell no axis; `words` or `prepare`, if it is no program of
                   ours that is launched once. At the end of the run the record is in `run_folders.RECORD`
-    sanity        nothing: the record is judged by `running.verify`, or by what overrides `what_was_asked_is_what_ran`
+    sanity        nothing: the record is judged by `running.verify`, or by what overrides `verify_record`
     performance   nothing: the numbers are those of its family in `postprocess.families.registry`
 
     Here is no formula.
@@ -188,7 +188,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         return CONFIGURATIONS[self.case.configuration].computing_threads(self.threads_per_rank)
 
     @run_after("init")
-    def refuse_what_lacks_something(self) -> None:
+    def refuse_incomplete_subclass(self) -> None:
         """Raises ReframeSyntaxError, a line with the legal values, if a subclass lacks what it must define by now."""
         name = type(self).__name__
         if self.benchmark not in BENCHMARKS:
@@ -218,9 +218,9 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
 
     def skip_impossible(self, where: Where) -> None:
         """Skip the test where its case cannot have the value of an axis."""
-        asked = self.identify()
+        values = self.identify()
         for choice in BENCHMARKS[self.benchmark].choices:
-            refusal = choice.impossible(asked[choice.name], where) if choice.name in asked else None
+            refusal = choice.impossible(values[choice.name], where) if choice.name in values else None
             self.skip_if(refusal is not None, refusal.reason if refusal is not None else None)
 
     @run_after("setup")
@@ -263,7 +263,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             self.shares = [host.list_text(share) for share in placement.shares if self.launch.binds]
 
     @run_after("setup")
-    def is_there_to_borrow(self) -> None:
+    def skip_where_nothing_to_borrow(self) -> None:
+        """Skip the test where it should give the results of an earlier session, and that session has none."""
         lacking = self.is_borrowed and self.finished_record() is None
         self.skip_if(lacking, "the first launch of basic, whose sizes are needed, failed")
 
@@ -368,21 +369,21 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             return {folder / f"{self.case.stem}{suffix}": name for name, suffix in self.record_files().items()}
         return None
 
-    def hold_against_none(self, why: str, *names: str) -> None:
-        """Remove references of the case, all or those of these names, and say why."""
+    def remove_references(self, reason: str, *names: str) -> None:
+        """Remove references of the case, and log the reason. names: of the metrics; by default all."""
         bounds = getattr(self.reference, "data", {}).get(self.reference_key, {})
-        gone = [name for name in names or tuple(bounds) if bounds.pop(name, None) is not None]
-        if gone:
-            getlogger().warning(f"{', '.join(gone)}: not held against the reference, {why}")
+        removed = [name for name in names or tuple(bounds) if bounds.pop(name, None) is not None]
+        if removed:
+            getlogger().warning(f"{', '.join(removed)}: not held against the reference, {reason}")
 
     def adopt(self, files: dict[Path, str]) -> None:
-        """Instead of measuring, copy the files of another measurement: {source: name here}."""
+        """Copy the files of another measurement instead of measuring. files: {source: name here}."""
         copies = [f"cp {shlex.quote(str(source))} {name}" for source, name in files.items()]
         self.start_without_launcher(copies[0], [])
         self.postrun_cmds = copies[1:]
 
     def start_without_launcher(self, executable: str, options: list[str]) -> None:
-        """Have the job start one process that is no rank, instead of ranks by the partition's launcher."""
+        """Let the job start one process without the partition's launcher, rather than ranks."""
         self.job.launcher = getlauncher("local")()
         self.executable, self.executable_opts = executable, options
 
@@ -394,7 +395,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         return words
 
     @sanity_function
-    def what_was_asked_is_what_ran(self) -> bool:
+    def verify_record(self) -> bool:
         from mpi_campaign.running import verify  # noqa: PLC0415
 
         extras = self.current_environ.extras
@@ -430,9 +431,9 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         )
         of_sizes = [bound.metric for bound in family.bounds if bound.of_sizes]
         if of_sizes and not references.is_of_sizes(self.current_system.name, self.reference_key, numbers.sizes):
-            self.hold_against_none("which is of other sizes (--sizes-of)", *of_sizes)
+            self.remove_references("which is of other sizes (--sizes-of)", *of_sizes)
         if numbers.doubt:
-            self.hold_against_none(numbers.doubt)
+            self.remove_references(numbers.doubt)
         self.perf_variables = {
             name: sn.make_performance_function(sn.defer(value), family.unit_of(name))
             for name, value in numbers.values.items()

@@ -110,7 +110,7 @@ class PeerTest(MeasuredTest):
         return [str(self.program.path), *self.launches[0].arguments]
 
     @sanity_function
-    def what_was_asked_is_what_ran(self) -> bool:
+    def verify_record(self) -> bool:
         from mpi_campaign.running.peers import faults_of_peer, faults_of_unread_peer  # noqa: PLC0415
         from postprocess.families.peers.record import load_peer_record  # noqa: PLC0415
         from postprocess.records.fields import RecordError  # noqa: PLC0415

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from mpi_campaign.archive import rendering
-from mpi_campaign.verdicts.alarms import Seen
+from mpi_campaign.verdicts.alarms import Acknowledged
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts.compare import METRICS
 from postprocess.verdicts.history import changes_of, manifest_changes, with_changes
@@ -156,7 +156,7 @@ def test_what_somebody_has_seen_to_rings_again_where_it_grows_to_the_worse(
 ) -> None:
     series = with_changes(nights({0: 1.0, 30: level}, metric=metric))
     (change,) = changes_of([series])
-    seen = Seen(change.name, change.key, change.run, change.effect, "a new switch")
+    seen = Acknowledged(change.name, change.key, change.run, change.effect, "a new switch")
     none = 1.0 if METRICS[metric].ratio else 0.0
     effects = [one - 1.0 + none for one in (level, better, worse)]
     grown = [seen.is_of(replace(change, effect=effect), series.runs, Limits()) for effect in effects]

@@ -65,7 +65,7 @@ def test_one_that_was_killed_is_named_no_more(tmp_path: Path) -> None:
     assert json.loads(path.read_text())["pid"] == first.pid
     with locks.open_lock(path) as lock:
         assert locks.holder_of(lock) is None
-        assert locks.is_had(lock)
+        assert locks.take(lock)
         second = hold(path, 0)
         told = line_of(second)
         assert "which one is not known" in told
@@ -100,7 +100,7 @@ def test_whatever_is_in_the_file_misleads_nobody(tmp_path_factory: pytest.TempPa
 
 def test_an_interrupt_ends_the_waiting(tmp_path: Path) -> None:
     with locks.open_lock(tmp_path / "lock") as lock:
-        assert locks.is_had(lock)
+        assert locks.take(lock)
         process = hold(tmp_path / "lock", 0)
         assert "waiting" in line_of(process)
         process.send_signal(signal.SIGINT)
@@ -112,7 +112,7 @@ def test_a_second_set_up_says_for_which_it_waits(clone: Path, number: int) -> No
     (clone / ".campaign").mkdir()
     words = [sys.executable, str(clone / "campaign"), "list"]
     with locks.open_lock(clone / ".campaign" / "setup.lock") as lock:
-        assert locks.is_had(lock)
+        assert locks.take(lock)
         lock.write("1 1 `./campaign run`, process 1, since 2020-01-01 00:00:00")  # of one that is gone
         lock.flush()
         process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env={**os.environ, **NOWHERE})

@@ -41,19 +41,19 @@ def manifest_of(environment: str) -> str:
 
 
 @dataclass(frozen=True)
-class Said:
-    """What the records of a run tell: headers of our records, and other benchmarks' programs (`Family.programs`)."""
+class RecordFacts:
+    """Facts from the records of a run: headers of our records, and programs of other benchmarks (`Family.programs`)."""
 
     headers: Sequence[Header]
     programs: Sequence[tuple[str, Mapping[str, str], str]]
 
 
-def as_text(manifest: Mapping[str, Any], records: Said) -> str:
+def as_text(manifest: Mapping[str, Any], records: RecordFacts) -> str:
     """What `show --provenance` prints."""
     return "\n".join(map(clean, _lines(manifest, records)))  # a manifest may come from anybody
 
 
-def _lines(manifest: Mapping[str, Any], records: Said) -> Iterator[str]:
+def _lines(manifest: Mapping[str, Any], records: RecordFacts) -> Iterator[str]:
     campaign, host = manifest.get("campaign", {}), manifest.get("host", {})
     changed = {True: ", with changes", False: "", None: ", not known whether changed"}.get(campaign.get("dirty"), "")
     yield f"run         {manifest.get('run')}, {manifest.get('status')}, {manifest.get('started_utc')}"
@@ -74,7 +74,7 @@ def _lines(manifest: Mapping[str, Any], records: Said) -> Iterator[str]:
         yield from _toolchain_lines(entry, records)
 
 
-def _toolchain_lines(entry: Mapping[str, Any], records: Said) -> Iterator[str]:
+def _toolchain_lines(entry: Mapping[str, Any], records: RecordFacts) -> Iterator[str]:
     yield f"toolchain   {entry.get('toolchain')} from {entry.get('provider')}, in {entry.get('prefix')}"
     for package in entry.get("packages", []):
         yield f"  wheel     {package.get('name')} {package.get('version')} sha256:{package.get('sha256')}"
@@ -161,13 +161,13 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
 
 def _system_lines(folder: RunFolder, options: Options) -> list[str]:
     """Commands that give another clone the system's description; none for the system that every clone has."""
-    kept = folder.path / SYSTEM_FOLDER
+    system_copy = folder.path / SYSTEM_FOLDER
     name = options.system
-    if name == Options.system or not SYSTEM_NAME.fullmatch(name) or not (kept / "settings.py").is_file():
+    if name == Options.system or not SYSTEM_NAME.fullmatch(name) or not (system_copy / "settings.py").is_file():
         return []
     return [
         f"# systems/{name} as it was, for a clone that has none; look at its settings.py before: ReFrame runs it",
-        f"test -d systems/{name} || cp -R {shlex.quote(str(kept))} systems/{name}",
+        f"test -d systems/{name} || cp -R {shlex.quote(str(system_copy))} systems/{name}",
     ]
 
 

@@ -179,7 +179,7 @@ def provenance_text(folder: RunFolder, run: Run) -> str:
         program for family in registry.FAMILIES for program in family.programs(registry.read(run, family).records)
     ]
     try:
-        return provenance.as_text(run_folders.read_manifest(folder), provenance.Said(headers_of(run), programs))
+        return provenance.as_text(run_folders.read_manifest(folder), provenance.RecordFacts(headers_of(run), programs))
     except (AttributeError, TypeError) as error:
         raise CampaignError(f"{folder.path / run_folders.MANIFEST} is not what a run writes: {error}") from error
 

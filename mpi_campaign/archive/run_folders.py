@@ -167,8 +167,9 @@ def growing(folder: RunFolder) -> Iterator[None]:
     path = lock_of(folder)
     with open_lock(path) as lock:
         if not _locked(lock, path):
+            holder = locks.holder_in_parentheses(lock)
             raise CampaignError(
-                f"run '{folder.run}' grows already, in another campaign{locks.by(lock)}: wait until that has ended"
+                f"run '{folder.run}' grows already, in another campaign{holder}: wait until that has ended"
             )
         locks.note_holder(lock)
         try:
@@ -202,7 +203,7 @@ def open_lock(path: Path) -> TextIO:
 def _locked(lock: TextIO, path: Path) -> bool:
     """Whether the file could be locked and still has its name."""
     try:
-        if not locks.is_had(lock):
+        if not locks.take(lock):
             return False
         return os.fstat(lock.fileno()).st_ino == path.stat().st_ino
     except FileNotFoundError:
@@ -310,10 +311,10 @@ def harvest(folder: RunFolder) -> dict[str, Case]:
         for names, target in ((RECORD_FILES, "records"), (LOG_FILES, "logs")):
             for name, suffix in names.items():
                 source = description.parent / name
-                kept = folder.partial / target / f"{case.stem}{suffix}"
-                if source.exists() and not (name == RECORD and is_complete(kept)):
+                copy = folder.partial / target / f"{case.stem}{suffix}"
+                if source.exists() and not (name == RECORD and is_complete(copy)):
                     with suppress(FileNotFoundError):  # ReFrame has just emptied the folder for the next launch
-                        shutil.copyfile(source, kept)
+                        shutil.copyfile(source, copy)
     return cases
 
 
@@ -322,8 +323,8 @@ def keep_session(folder: RunFolder, number: int) -> None:
     for name in SESSION_FILES:
         stem, _, suffix = name.partition(".")
         if (folder.session / name).exists():
-            kept = folder.partial / (name if number == 1 else f"{stem}.{number}.{suffix}")
-            shutil.copyfile(folder.session / name, kept)
+            copy = folder.partial / (name if number == 1 else f"{stem}.{number}.{suffix}")
+            shutil.copyfile(folder.session / name, copy)
 
 
 def is_complete(record: Path) -> bool:

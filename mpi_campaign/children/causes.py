@@ -531,8 +531,8 @@ def complaint(text: str, programs: Sequence[str], exit_code: int, shm_bytes: int
 def message(text: str) -> str:
     """An output for people: without control characters and repeated lines, shortened in the middle."""
     lines = (clean(line.expandtabs(8)).rstrip() for line in text.replace("\0", "").splitlines())
-    kept = [line for line, _same in groupby(line for line in lines if not line.startswith("# "))]
-    whole = "\n".join(kept).strip("\n")
+    without_repetition = [line for line, _same in groupby(line for line in lines if not line.startswith("# "))]
+    whole = "\n".join(without_repetition).strip("\n")
     if len(whole) <= LONGEST_MESSAGE:
         return whole
     half = (LONGEST_MESSAGE - len(_LEFT_OUT)) // 2

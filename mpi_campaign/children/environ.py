@@ -233,15 +233,15 @@ def kept_out(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     Files in a person's home that launchers and libraries read are listed too, by path.
     """
     inside = let_in(environ)
-    kept = {
+    text_by_name = {
         name: told(name, value)
         for name, value in sorted(environ.items())
         if steers(name) and name not in inside and not passes(name, LAUNCH)
     }
     if "HOME" not in inside:
         home = Path(environ.get("HOME") or "/nonexistent")
-        kept |= {f"~/{name}": "a file" for name in _HOME_FILES if (home / name).is_file()}
-    return kept
+        text_by_name |= {f"~/{name}": "a file" for name in _HOME_FILES if (home / name).is_file()}
+    return text_by_name
 
 
 def told(name: str, value: str) -> str:

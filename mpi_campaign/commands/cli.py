@@ -297,7 +297,7 @@ def compare(
     if as_json and as_markdown:
         raise CampaignError("--json and --markdown: ask for one of them")
     form = "json" if as_json else "markdown" if as_markdown else ""
-    request = comparing.Asked(words=sides, **asked)
+    request = comparing.ComparisonRequest(words=sides, **asked)
     files = {kind: path for kind, path in (("junit", junit), ("html", html)) if path is not None}
     return comparing.run(request, output.resolve(), form, files)
 
@@ -418,7 +418,7 @@ def history(
     if names and (as_json or html):
         raise CampaignError("--acknowledge shows nothing: leave out --json and --html")
     metrics = asked.pop("metrics")
-    request = alarms.Asked(side, metrics, comparing.limits(**asked))
+    request = alarms.HistoryRequest(side, metrics, comparing.limits(**asked))
     if names:
         for alarm in alarms.acknowledge(names, because, request, root):
             print(f"acknowledged: {alarm.change.name} {alarm.change.verdict} since {alarm.change.run}")

@@ -1,1 +1,1 @@
-"""Programs that stand between ReFrame and a launch: a wire, nodes in a box, several launches into one record."""
+"""Programs between ReFrame and a launch: a rate-limited wire, nodes on one machine, several launches in one record."""

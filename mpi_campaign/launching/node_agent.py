@@ -1,9 +1,9 @@
-"""Enter one of the nodes of `mpi_campaign.launching.nodes`, and run a command there through a shell, as ssh would.
+"""Enter a node of `mpi_campaign.launching.nodes`, and run a command there through a shell, as ssh does.
 
     node-agent HOST COMMAND...
 
-Unlike ssh it keeps the environment and the working directory, as batch systems' launchers do. It starts once per node
-and launch, so that it needs the standard library only.
+Unlike ssh, it keeps the environment and the working directory, as launchers of batch systems do. It imports only the
+standard library, because it starts once for every node of every launch.
 """
 
 import ctypes
@@ -32,7 +32,11 @@ class AgentError(Exception):
 
 @dataclass(frozen=True)
 class Node:
-    """One node. holder: a process that is in its namespaces; network: the inode of its network namespace."""
+    """A node.
+
+    holder: pid of a process in the node's namespaces.  network: inode of its network namespace.  own_clock: whether it
+    has a time namespace of its own.
+    """
 
     name: str
     address: str
@@ -45,7 +49,7 @@ class Node:
 
 
 def nodes_of(text: str) -> list[Node]:
-    """The nodes that NODES_VARIABLE tells of."""
+    """The nodes in a value of NODES_VARIABLE. Words that describe no node are left out."""
     return [
         Node(match[1], match[2], int(match[3]), int(match[4]), match[5] == "1")
         for match in map(NODE.fullmatch, text.split(","))
@@ -59,6 +63,7 @@ def network_namespace() -> int:
 
 
 def _set_namespaces(pid: int, flags: int) -> None:
+    """Move this process into namespaces of another process. Raises OSError."""
     process = os.pidfd_open(pid)
     failed = ctypes.CDLL(None, use_errno=True).setns(process, flags) != 0
     number = ctypes.get_errno()
@@ -68,7 +73,7 @@ def _set_namespaces(pid: int, flags: int) -> None:
 
 
 def enter(node: Node) -> None:
-    """Move this process into the node: its namespaces and its share of the processors. Raises AgentError."""
+    """Move this process into the namespaces of a node, and onto the node's processors. Raises AgentError."""
     folder = Path.cwd()
     flags = CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS | (CLONE_NEWTIME if node.own_clock else 0)
     try:
@@ -87,16 +92,17 @@ def enter(node: Node) -> None:
 
 
 def without_ssh_options(words: Sequence[str]) -> list[str]:
-    """HOST COMMAND... without the options that a launcher puts before them for ssh."""
-    left = list(words)
-    while left and left[0].startswith("-"):
-        option = left.pop(0)
-        if SSH_OPTION_WITH_VALUE.fullmatch(option) and left:
-            left.pop(0)
-    return left
+    """HOST COMMAND..., without the options for ssh that a launcher puts before HOST."""
+    remaining = list(words)
+    while remaining and remaining[0].startswith("-"):
+        option = remaining.pop(0)
+        if SSH_OPTION_WITH_VALUE.fullmatch(option) and remaining:
+            remaining.pop(0)
+    return remaining
 
 
 def main(words: Sequence[str]) -> int:
+    """Enter the node and become the command. Returns an exit code only where that fails."""
     nodes = nodes_of(os.environ.get(NODES_VARIABLE, ""))
     names = (
         ", ".join(node.name for node in nodes) or "none: it works inside 'python -m mpi_campaign.launching.nodes' only"

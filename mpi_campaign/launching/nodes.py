@@ -1,19 +1,18 @@
-"""Run a command on nodes that are no machines: namespaces of this one, joined by a network of their own.
+"""Run a command on nodes that are made of namespaces of this machine, joined by a network of their own.
 
     python -m mpi_campaign.launching.nodes --count 2 [--rate 10gbit] [--clock-offset-seconds 100] \
         [--report FILE] -- mpiexec ...
 
 Each node has a host name (node0, node1, ...), a network interface e0, a /dev/shm, a /etc/hosts, a CLOCK_MONOTONIC and,
-where there are enough, processor cores of its own. The interfaces are joined by a bridge; nothing leads outside. The
-command runs on node0. It reaches the others through AGENT, which an MPI launcher is given in the place of ssh;
-registry.across_nodes says how. What the nodes share is the file system: files are where they are outside. TMPDIR is a
-folder of the node's own.
+where there are enough, processor cores of its own. A bridge joins the interfaces; no route leads outside. The command
+runs on node0. An MPI launcher reaches the other nodes through AGENT instead of ssh; libraries.launches.across_nodes has
+the options. The nodes share the file system: files have the same paths as outside. TMPDIR is a folder of each node.
 
-Works as root, or for any user where the kernel allows unprivileged user namespaces. It needs neither `ip` nor `tc`.
-Nothing of the machine is touched: whatever is changed is first checked to be in another namespace than the caller's.
+The command works as root, and for any user where the kernel allows unprivileged user namespaces. It needs neither `ip`
+nor `tc`. It changes nothing of the machine: before every change it checks that the namespace is not the caller's.
 
-Everything vanishes with the command, and with whoever is killed, by whatever signal: all of it is in one process
-namespace, whose first process dies with the one that is started here, and which the kernel empties when that is so.
+All nodes end with the command, and also when the process that is started here is killed by any signal: they are in one
+process namespace, whose first process dies with that process, and the kernel then kills all others in the namespace.
 """
 
 import argparse
@@ -60,7 +59,7 @@ MS_PRIVATE = 1 << 18
 MNT_DETACH = 2
 PR_CAP_AMBIENT = 47
 PR_CAP_AMBIENT_RAISE = 2
-# What it takes to enter a namespace that one owns: CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_SYS_ADMIN.
+# Capabilities that a process needs to enter a node: CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_SYS_ADMIN.
 ENTERING = (18, 19, 21)
 CAPABILITY_VERSION = 0x20080522
 
@@ -80,15 +79,16 @@ TIME_OFFSETS = Path("/proc/self/timens_offsets")
 
 
 class NodesError(Exception):
-    """Nodes cannot be had; the message says why, in one line."""
+    """Nodes cannot be made; the message says why, in one line."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How many nodes, how fast the link of each is (None: as fast as it can), how far apart their clocks are.
+    """The nodes to make.
 
-    Node k's CLOCK_MONOTONIC is k * clock_offset_seconds ahead of the machine's; 0: all nodes read the machine's.
-    Raises ValueError with the legal values.
+    count: number of nodes.  rate: of each node's link, such as 10gbit; None: not limited.
+    clock_offset_seconds: node k's CLOCK_MONOTONIC is k times that ahead of the machine's; 0: nodes have no clocks of
+    their own.  Raises ValueError with the legal values.
     """
 
     count: int = 2
@@ -112,7 +112,7 @@ class Layout:
         return [f"node{number}" for number in range(self.count)]
 
     def command(self, words: Sequence[str], report: Path | None = None) -> list[str]:
-        """What to start, in the clone or with it on PYTHONPATH, to run these words on node0."""
+        """The command that runs these words on node0. It works in the clone, and where PYTHONPATH has the clone."""
         options = ["--count", str(self.count), "--clock-offset-seconds", str(self.clock_offset_seconds)]
         options += ["--rate", self.rate] if self.rate else []
         options += ["--report", str(report)] if report else []
@@ -120,24 +120,28 @@ class Layout:
 
 
 def address(number: int) -> str:
-    """Of node `number`."""
+    """The network address of a node."""
     return f"{NETWORK}.{number + 1}"
 
 
 def shares(cores: Sequence[Sequence[int]], count: int) -> list[set[int]]:
-    """Each node's processors: as many whole cores as every node can have; all, where there are fewer than nodes."""
+    """The processors of each node: equally many whole cores; all processors where there are fewer cores than nodes.
+
+    cores: the processors of each core.  count: number of nodes.
+    """
     each = len(cores) // count
     if each == 0:
         return [{cpu for core in cores for cpu in core}] * count
     return [{cpu for core in cores[each * number : each * (number + 1)] for cpu in core} for number in range(count)]
 
 
-# --- small things that Python has no call for
+# --- system calls that Python has no function for
 
 
-def _check(result: int, what: str) -> None:
+def _check(result: int, message: str) -> None:
+    """Raises NodesError with this message and the reason in errno, where a call did not return 0."""
     if result != 0:
-        raise NodesError(f"{what}: {os.strerror(ctypes.get_errno())}")
+        raise NodesError(f"{message}: {os.strerror(ctypes.get_errno())}")
 
 
 def _libc() -> ctypes.CDLL:
@@ -156,7 +160,10 @@ def _namespaces() -> dict[str, int]:
 
 
 def _leave(flags: int, kinds: Sequence[str], outside: Mapping[str, int]) -> None:
-    """Move into new namespaces, and make sure that they are not those that were outside."""
+    """Move this process into new namespaces. Raises NodesError where a namespace is still the one outside.
+
+    flags: of `unshare`.  kinds: names of the namespaces.  outside: inodes of the namespaces outside, by kind.
+    """
     try:
         unshare(flags)
     except OSError as error:
@@ -168,11 +175,15 @@ def _leave(flags: int, kinds: Sequence[str], outside: Mapping[str, int]) -> None
 
 
 def _die_with_parent(number: int) -> None:
+    """Ask the kernel for this signal when the parent dies."""
     _libc().prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
 
 
 def _keep_capabilities() -> None:
-    """Let programs that are started keep what it takes to enter nodes: in a user namespace only root's would."""
+    """Let programs that this process executes keep the capabilities ENTERING.
+
+    In a user namespace, a user other than root would lose them with exec.
+    """
 
     class Header(ctypes.Structure):
         _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
@@ -190,13 +201,16 @@ def _keep_capabilities() -> None:
         _check(libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0), "capabilities cannot be kept")
 
 
-# --- helpers: processes that hold namespaces, and work inside them step by step
+# --- helpers: processes that hold namespaces and work in them step by step
 
 Steps = Generator[str, str, None]
 
 
 class _Helper:
-    """A process that takes one step for each message; a step's failure is the answer."""
+    """A child process that takes one step for each message, and answers with the step's result or error.
+
+    An answer begins with `+`, or with `-` for an error, which ends the process.
+    """
 
     def __init__(self, steps: Callable[[], Steps]) -> None:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -220,7 +234,7 @@ class _Helper:
             os._exit(EXIT_NO_NODES)
 
     def step(self, message: str = "go") -> str:
-        """Take the next step. Raises NodesError where it fails."""
+        """Let the process take its next step. Returns its result. Raises NodesError where the step fails."""
         self._channel.send(message.encode())
         answer = self._channel.recv(MESSAGE_BYTES).decode()
         if not answer.startswith("+"):
@@ -229,7 +243,7 @@ class _Helper:
 
 
 def _switch(outside: Mapping[str, int], rate: str | None) -> Steps:
-    """The network between the nodes: a bridge in a namespace of its own, a link to each node's holder."""
+    """The steps that make the network of the nodes: a bridge in a namespace of its own, and a link to each node."""
     _leave(node_agent.CLONE_NEWNET, ["net"], outside)
     holders = json.loads((yield ""))
     _quiet_network()
@@ -248,7 +262,7 @@ def _switch(outside: Mapping[str, int], rate: str | None) -> Steps:
 
 
 def _node(number: int, layout: Layout, outside: Mapping[str, int], processors: set[int]) -> Steps:
-    """One node: leave the machine, wait for the link, set it up, count."""
+    """The steps that make a node: enter new namespaces, set up the link, then report the carried bytes at each step."""
     os.sched_setaffinity(0, processors)
     agent = node_agent
     _leave(
@@ -276,7 +290,7 @@ def _node(number: int, layout: Layout, outside: Mapping[str, int], processors: s
 
 
 def _own_files(layout: Layout) -> None:
-    """A /etc/hosts with all nodes, a /dev/shm, and a /proc that numbers processes as the nodes do."""
+    """Mount an /etc/hosts with all nodes, a /dev/shm, and a /proc of the nodes' process namespace."""
     flags = MS_NOSUID | MS_NODEV
     _mount("hosts", SHARED_MEMORY, "tmpfs", flags, "size=1m")
     hosts = SHARED_MEMORY / "hosts"
@@ -289,29 +303,31 @@ def _own_files(layout: Layout) -> None:
     _mount("shm", SHARED_MEMORY, "tmpfs", flags, "mode=1777")
     NODE_TMPDIR.mkdir()
     NODE_TMPDIR.chmod(0o1777)
-    # A container may hide parts of /proc and so forbid another one; the old one has the same processes, renumbered.
+    # A container that hides parts of /proc forbids a second /proc. The old one shows the same processes, with the
+    # numbers that they have outside.
     with contextlib.suppress(NodesError):
         _mount("proc", Path("/proc"), "proc", flags | MS_NOEXEC)
 
 
 def _own_devices() -> None:
-    """Show the node's network devices in /sys and no others, and leave the rest of it as it is."""
-    fresh = SHARED_MEMORY
-    with contextlib.suppress(NodesError):  # see /proc above
-        _mount("sysfs", fresh, "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    """Show only the node's network devices in /sys. The rest of /sys stays as it is."""
+    new_sys = SHARED_MEMORY  # a place for the node's /sys while parts of it are mounted
+    with contextlib.suppress(NodesError):  # a container may forbid it, as it may for /proc
+        _mount("sysfs", new_sys, "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC)
         for folder in ("class/net", "devices/virtual/net"):
-            _mount(str(fresh / folder), Path("/sys", folder), None, MS_BIND)
-        _check(_libc().umount2(str(fresh).encode(), MNT_DETACH), f"{fresh} cannot be unmounted")
+            _mount(str(new_sys / folder), Path("/sys", folder), None, MS_BIND)
+        _check(_libc().umount2(str(new_sys).encode(), MNT_DETACH), f"{new_sys} cannot be unmounted")
 
 
 def _quiet_network() -> None:
-    """No IPv6 in this network namespace: nothing is sent that was not asked for."""
+    """Switch IPv6 off in this network namespace, so that the kernel sends no packets of its own."""
     switch = Path("/proc/sys/net/ipv6/conf/all/disable_ipv6")
     if switch.exists():
         switch.write_text("1")
 
 
 def _carried() -> dict[str, int]:
+    """The bytes that the node's link has received and sent. Raises NodesError where there is no link."""
     for line in Path("/proc/self/net/dev").read_text().splitlines():
         name, _, counters = line.partition(":")
         if name.strip() == INTERFACE:
@@ -324,10 +340,10 @@ def _carried() -> dict[str, int]:
 
 
 def _new_clock(outside: Mapping[str, int], ahead_seconds: float) -> None:
-    """Give processes that are forked from now on a CLOCK_MONOTONIC that is ahead of this process's."""
+    """Set the CLOCK_MONOTONIC of processes that are forked from now on: this process's, plus `ahead_seconds`."""
     if "time" not in outside:
         raise NodesError("this kernel has no time namespaces: --clock-offset-seconds 0 does without")
-    fields = TIME_OFFSETS.read_text().split()  # may not be 0: a container's
+    fields = TIME_OFFSETS.read_text().split()  # the offset is not 0 where a container has one
     base_ns = int(fields[1]) * 10**9 + int(fields[2])
     _leave(node_agent.CLONE_NEWTIME, ["time_for_children"], {"time_for_children": outside["time"]})
     seconds, nanoseconds = divmod(base_ns + round(ahead_seconds * 1e9), 10**9)
@@ -338,7 +354,10 @@ def _new_clock(outside: Mapping[str, int], ahead_seconds: float) -> None:
 
 
 class _Inside:
-    """What the first process does: make the nodes, run the command on node0, wait, report."""
+    """The work of the first process: make the nodes, run the command on node0, wait for it, write the report.
+
+    outside: inodes of the namespaces outside, by kind.  blocked: the signals that the command is to have blocked.
+    """
 
     def __init__(
         self, layout: Layout, outside: Mapping[str, int], report: Path | None, blocked: set[int | signal.Signals]
@@ -401,7 +420,7 @@ class _Inside:
             os._exit(EXIT_NO_COMMAND)
 
     def _wait(self) -> int:
-        """For the command, while orphans are collected."""
+        """Wait for the command, and collect orphans meanwhile. Returns its exit code, or 128 + the signal's number."""
         helpers = {helper.pid for helper in self._helpers}
         while True:
             pid, status = os.wait()
@@ -412,7 +431,7 @@ class _Inside:
                 raise NodesError("a process that holds a node was killed")
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
-        """Tell the command; what it has not ended after a while ends with this process."""
+        """Pass a signal on to the command. After GRACE_SECONDS this process ends, and with it all that still runs."""
         if self._command is None:
             os._exit(128 + number)
         with contextlib.suppress(ProcessLookupError):
@@ -447,11 +466,12 @@ def _first_process(
 
 
 def run(layout: Layout, words: Sequence[str], report: Path | None = None) -> int:
-    """Run the command on node0; its exit code, or 128 + the signal that ended it. For a process of its own.
+    """Run the command on node0. Returns its exit code, or 128 + the number of the signal that ended it.
 
-    Raises NodesError where the machine does not allow it.
+    It changes the calling process, so that a process should do nothing else. Raises NodesError where the machine does
+    not allow nodes.
     """
-    _die_with_parent(signals.for_orphans())  # more exactly: with the thread that started this process
+    _die_with_parent(signals.for_orphans())  # the kernel means the thread that started this process
     outside = _namespaces()
     try:
         if unshare_as_any_user(CLONE_NEWPID, "process namespace"):
@@ -460,14 +480,14 @@ def run(layout: Layout, words: Sequence[str], report: Path | None = None) -> int
         raise NodesError(str(error)) from error
     alive, ours = os.pipe()
     signals.keep_ignored()
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signals.ENDING)  # until there is someone to tell
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signals.ENDING)  # until a handler can pass them on
     first = os.fork()
     if first == 0:
         code = EXIT_NO_NODES
         try:
             os.close(ours)
             _die_with_parent(signal.SIGKILL)
-            if not select.select([alive], [], [], 0)[0]:  # readable: its parent died before the kernel was asked
+            if not select.select([alive], [], [], 0)[0]:  # readable: the parent died before the kernel was asked
                 code = _first_process(layout, words, outside, report, blocked)
         finally:
             os._exit(code)

@@ -2,11 +2,12 @@
 
     python -m mpi_campaign.launching.wire --rate 2gbit [--report FILE] -- mpiexec -n 2 ...
 
-Works as root, or for any user where the kernel allows unprivileged user namespaces. It needs neither `ip` nor `tc`.
-The namespace disappears with its last process. The machine's own loopback is never touched: before anything is
-changed, the namespace is checked to be another one than that of the caller.
+The command works as root, and for any user where the kernel allows unprivileged user namespaces. It needs neither `ip`
+nor `tc`. The namespace disappears with its last process. The machine's own loopback is never changed: before every
+change, the program checks that the namespace is not the caller's.
 
-The report, written when the command has ended, proves the wire: bytes that its link carried.
+The report, written when the command has ended, has the number of bytes that the link carried: it proves that messages
+took the wire.
 """
 
 import argparse
@@ -23,21 +24,22 @@ from pyroute2 import IPRoute
 
 from mpi_campaign.processes import signals
 
-WIRE_RATE = "2gbit"  # where nothing else is asked for
+WIRE_RATE = "2gbit"  # the default
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
 PR_SET_PDEATHSIG = 1
 EXIT_NO_WIRE = 3
 
-# A token bucket gives credit to a link that was idle: what it holds then passes at once. So it holds little: one packet
-# that is no longer than it must be, and as much as timers may be late (tokens that are spilt make the link slower).
+# A token bucket fills while the link is idle, and its content then passes at once. The bucket is therefore small: one
+# packet, which is as short as possible, and the bytes of the time by which timers may be late. (A full bucket loses
+# tokens, and lost tokens make the link slower.)
 PACKET_SECONDS = 0.000262144
 SHORTEST_PACKET, LONGEST_PACKET = 1500, 65536
-# With segments as long as the loopback's own, 64 KiB, the bounded buffers hold too few of them for TCP: now and then a
-# receiver waits 40 ms for another one before it acknowledges.
+# With segments of 64 KiB, the loopback's default, the bounded buffers hold too few segments for TCP: sometimes a
+# receiver waits 40 ms for the next segment before it acknowledges.
 LONGEST_MTU = 9000
 TIMER_SECONDS = 0.00006
-FRAME_BYTES = 64  # beyond the packet, with room
+FRAME_BYTES = 64  # an upper bound of the bytes of a frame beyond its packet
 QUEUE_LATENCY = "100ms"
 # Larger socket buffers hide megabytes of a message from the sender and make serialised communication look overlapped.
 TCP_BUFFERS = "4096 65536 131072"
@@ -47,11 +49,11 @@ HIGHEST_RATE_BITS = 32 * 10**9  # the queueing discipline's rate is a 32-bit num
 
 
 class WireError(Exception):
-    """A wire cannot be had; the message says why, in one line."""
+    """A wire cannot be made; the message says why, in one line."""
 
 
 def rate_bytes_per_second(rate: str) -> int:
-    """Parse a rate such as 2gbit. Raises ValueError with the legal forms."""
+    """The bytes per second of a rate such as 2gbit. Raises ValueError with the legal forms."""
     match = RATE.fullmatch(rate)
     bits = int(match.group(1)) * RATE_BITS[match.group(2)] if match else 0
     if not 10**6 <= bits <= HIGHEST_RATE_BITS:
@@ -65,15 +67,17 @@ def _namespace() -> tuple[int, int]:
 
 
 def unshare(flags: int) -> None:
+    """Move this process into new namespaces. Raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(flags) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def unshare_as_any_user(flags: int, what: str) -> bool:
-    """Leave the namespaces of `flags` for new ones, by way of a user namespace (True) where not privileged.
+    """Move this process into new namespaces. Where it lacks the privilege, it enters a new user namespace as well.
 
-    Raises WireError where the machine does not allow it; `what` says in words what it does not allow.
+    Returns whether it entered a user namespace.  what: the namespaces in words, for errors.  Raises WireError where the
+    machine does not allow it.
     """
     try:
         unshare(flags)
@@ -81,7 +85,7 @@ def unshare_as_any_user(flags: int, what: str) -> bool:
         uid, gid = os.getuid(), os.getgid()
         try:
             unshare(CLONE_NEWUSER | flags)
-            # The same user inside as outside: files keep their owner.
+            # The user has the same number inside and outside, so that files keep their owner.
             Path("/proc/self/setgroups").write_text("deny")
             Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
             Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
@@ -95,7 +99,7 @@ def unshare_as_any_user(flags: int, what: str) -> bool:
 
 
 def enter() -> None:
-    """Move this process into a new network namespace, by way of a user namespace where it is not privileged.
+    """Move this process into a new network namespace, and into a new user namespace where it lacks the privilege.
 
     Raises WireError where the machine does not allow it.
     """
@@ -106,34 +110,37 @@ def enter() -> None:
 
 
 def packet_bytes(rate: str) -> int:
-    """The longest that passes as one, segments that the kernel handles together: about as long a time at every rate."""
+    """The size of the longest packet, which may be several segments that the kernel handles as one.
+
+    It takes PACKET_SECONDS on the link, within SHORTEST_PACKET and LONGEST_PACKET.
+    """
     return max(SHORTEST_PACKET, min(LONGEST_PACKET, round(rate_bytes_per_second(rate) * PACKET_SECONDS)))
 
 
 def burst_bytes(rate: str) -> int:
-    """What passes at once after the link was idle."""
+    """The number of bytes that pass at once after the link was idle."""
     return packet_bytes(rate) + FRAME_BYTES + round(rate_bytes_per_second(rate) * TIMER_SECONDS)
 
 
 def settle_ns(rate: str) -> int:
-    """How long the link must be idle to be as after any longer pause, in nanoseconds."""
+    """The idle time, in nanoseconds, after which the token bucket is full and a longer pause changes nothing."""
     return math.ceil(burst_bytes(rate) / rate_bytes_per_second(rate) * 1e9)
 
 
 def limit_link(netlink: IPRoute, index: int, rate: str) -> None:
-    """Limit what this link sends."""
+    """Limit the rate at which a link sends. index: the number of its interface."""
     bytes_per_second = rate_bytes_per_second(rate)
     netlink.tc("add", "tbf", index, 0x10000, rate=bytes_per_second, burst=burst_bytes(rate), latency=QUEUE_LATENCY)
 
 
 def bound_buffers() -> None:
-    """Bound the sockets' buffers of this network namespace."""
+    """Bound the buffers of TCP sockets in this network namespace."""
     for buffers in ("tcp_wmem", "tcp_rmem"):
         Path("/proc/sys/net/ipv4", buffers).write_text(TCP_BUFFERS)
 
 
 def limit_loopback(rate: str) -> None:
-    """Bring up the namespace's loopback, limit its rate, and bound the sockets' buffers."""
+    """Bring up the namespace's loopback, limit its rate, and bound the buffers. Raises WireError."""
     try:
         with IPRoute() as netlink:
             loopback = netlink.link_lookup(ifname="lo")[0]
@@ -145,7 +152,7 @@ def limit_loopback(rate: str) -> None:
 
 
 def link_bytes() -> int:
-    """Bytes that this namespace's loopback has carried."""
+    """The number of bytes that this namespace's loopback has carried."""
     for line in Path("/proc/self/net/dev").read_text().splitlines():
         name, _, counters = line.partition(":")
         if name.strip() == "lo":

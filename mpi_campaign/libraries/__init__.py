@@ -1,1 +1,1 @@
-"""What each MPI library and each launcher needs, one file each; placements, and what a launch is made of."""
+"""Settings of each MPI library and each launcher, one file each; placements of ranks; how a launch is put together."""

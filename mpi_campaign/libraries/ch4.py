@@ -1,5 +1,5 @@
-"""What several libraries have of MPICH: its names of variables, and, where they are built on its device ch4, that
-device's progress thread and networks."""
+"""Settings that several libraries share because they are made from MPICH: names of variables, and the progress thread
+and networks of its device ch4."""
 
 import re
 from collections.abc import Mapping
@@ -8,12 +8,12 @@ from pathlib import Path
 from mpi_campaign.children import asking
 from mpi_campaign.libraries.settings import Answer, Request, Rule, Settings, moved_by_the_program, same
 
-# "Will initiate an additional thread"; the thread level becomes MPI_THREAD_MULTIPLE, whatever was asked for.
+# MPICH: "Will initiate an additional thread". The thread level becomes MPI_THREAD_MULTIPLE, whatever was requested.
 _async = same(MPIR_CVAR_ASYNC_PROGRESS="1")
 
 
 def _dedicated(request: Request) -> Answer:
-    # A list with one CPU for each rank of the node, in the order of ranks; too short a one aborts MPI_Init. Since 4.0.
+    # Since 4.0: a list with one CPU per rank of the node, in the order of ranks. MPI_Init aborts on a shorter list.
     cpus = request.placement.dedicated_cpus
     if request.major < 4 or not cpus:
         return moved_by_the_program(_async)(request)
@@ -22,8 +22,8 @@ def _dedicated(request: Request) -> Answer:
 
 
 NETWORKS: Mapping[str, Rule] = {
-    # NOLOCAL keeps ranks of one node off shared memory.
-    # A build with UCX alone goes round it, and is told by UCX's own variables.
+    # NOLOCAL keeps ranks of one node off shared memory. A build with UCX alone ignores it, so that UCX's own variables
+    # are set too.
     "wire": same(
         MPIR_CVAR_NOLOCAL="1",
         MPIR_CVAR_CH4_NETMOD="ofi",
@@ -42,7 +42,7 @@ CONFIGURATIONS: Mapping[str, Rule] = {
 # TCP between nodes, shared memory within each.
 between_nodes = same(MPIR_CVAR_CH4_NETMOD="ofi", FI_PROVIDER="tcp", UCX_TLS="tcp,sm,self")
 
-# The names that all that comes from MPICH has.
+# Names of variables in all libraries that are made from MPICH.
 VARIABLES = ("MPICH_*", "MPIR_*")
 CONTROLS = (
     "MPIR_CVAR_CH4_NETMOD", "MPIR_CVAR_CH4_SHM", "MPIR_CVAR_NOLOCAL", "MPIR_CVAR_ODD_EVEN_CLIQUES",
@@ -53,7 +53,8 @@ BINARY_INTERFACE = "MPICH's"
 
 
 def device(prefix: Path) -> str:
-    """What an MPICH or a library made of it was built on, `ch4:ofi`, as its own program says; empty where none does."""
+    """The device that an MPICH, or a library made from it, was built on: `ch4:ofi`. Its own program is asked for that;
+    empty where there is none or it does not say."""
     for name, *options in (("mpichversion.mpich",), ("mpichversion",), ("mpiname", "-a")):
         answer = asking.ask([prefix / "bin" / name, *options])
         match = re.search(r"Device:\s*(\S+)", answer.stdout) or re.search(r"\b(ch[34]:\S+)", answer.stdout)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Configuration:
-    """Whose thread makes communication progress, and what computes (Denis et al. 2022, sections 6 and 7).
+    """The thread that progresses communication, and the cores that compute (Denis et al. 2022, sections 6 and 7).
 
-    progress: whose progress thread there is: `none`, the `library`'s or the `application`'s.
-    gives_up_core: computation runs on all cores of a rank's share but the last. The work per thread is that of `basic`.
-    bound: the progress thread belongs on that core.
+    progress: whose progress thread runs: `none`, the `library`'s or the `application`'s.
+    gives_up_core: all cores of a rank's share compute, except the last. The work per thread is that of `basic`.
+    bound: the progress thread is to run on that last core.
     """
 
     title: str
@@ -19,12 +19,12 @@ class Configuration:
     bound: bool = False
 
     def computing_threads(self, share: int) -> int:
-        """Of a rank with a share of that many cores; a share of one core cannot give it up."""
+        """The number of computing threads of a rank that has `share` cores: at least 1."""
         return max(1, share - 1) if self.gives_up_core else share
 
     @property
     def without_tests(self) -> str:
-        """Why the computing thread cannot call MPI_Test; empty where it can."""
+        """The reason why the computing thread may not call MPI_Test; empty where it may."""
         if self.progress != "application":
             return ""
         return "the application's progress thread calls MPI_Test already, and no two threads may test one request"

@@ -1,4 +1,4 @@
-"""What a library and a launcher say that they are: of which MPI library, at which version."""
+"""The MPI library and the version that a library or a launcher reports."""
 
 import re
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ ANSWER_SECONDS = 20.0
 
 
 def reported_version(family: str, library_version: str) -> str | None:
-    """The version in the text of MPI_Get_library_version; None where it is not this family's text.
+    """The version in the text of MPI_Get_library_version; None where the text is that of another library.
 
-    For a library that is not known the text cannot be judged: the answer is the empty string.
+    Empty for a family that this project does not know: its text cannot be judged.
     """
     pattern = registry.library(family).reports
     if not pattern:
@@ -24,20 +24,23 @@ def reported_version(family: str, library_version: str) -> str | None:
 
 
 def launcher_version(family: str, text: str) -> str | None:
-    """The version in what a family's `mpiexec --version` prints; None where it says none, or the family is unknown."""
-    matches = (re.search(pattern, text) for pattern in _launchers_say(family))
+    """The version in the output of a family's `mpiexec --version`; None without one, and for an unknown family."""
+    matches = (re.search(pattern, text) for pattern in _version_patterns(family))
     return next((match.group(1) for match in matches if match), None)
 
 
-def _launchers_say(family: str) -> list[str]:
-    """The patterns of what a family's launchers print of themselves."""
+def _version_patterns(family: str) -> list[str]:
+    """The patterns of `--version` of a family's launchers."""
     return [entry.launcher.says for entry in registry.library(family).launchers if entry.launcher.says]
 
 
 @dataclass(frozen=True)
 class WrongLauncher:
-    """A launcher that is not the one that was asked for. family, version: what it says that it is; empty where it does
-    not answer, for the reason in `trouble`."""
+    """A launcher that belongs to another library or version than expected, or that does not answer.
+
+    family, version: what it reports; empty where it does not answer.  trouble: why it does not answer; empty where it
+    does.
+    """
 
     mpiexec: Path
     family: str = ""
@@ -46,29 +49,31 @@ class WrongLauncher:
 
     @property
     def what(self) -> str:
-        """What is wrong with it."""
+        """What is wrong with the launcher, as a sentence without a full stop."""
         if self.trouble:
             return f"{self.mpiexec} --version {self.trouble}"
         return f"{self.mpiexec} is the launcher of {registry.library(self.family).title} {self.version}"
 
     def sentence(self, prefix: Path) -> str:
-        """The same, and what to ask for instead."""
+        """What is wrong with the launcher, and which toolchain to ask for instead. prefix: that of the library."""
         if self.trouble:
             return f"{self.what}: give the prefix of an MPI library that works"
         return f"{self.what}; ask for {self.family}@{self.version}={prefix}"
 
 
 def wrong_launcher(family: str, version: str, mpiexec: Path) -> WrongLauncher | None:
-    """What a launcher is, where it should be that of another library or version; None where it is right, or does not
-    say what it is."""
+    """Ask a launcher whether it belongs to this library and version.
+
+    Returns what is wrong; None where the launcher is right, or where its output names no known library.
+    """
     answer = asking.ask([mpiexec, "--version"], seconds=ANSWER_SECONDS)
     if answer.exit_code is None:
         return WrongLauncher(mpiexec, trouble=answer.trouble)
-    says = launcher_version(family, answer.text)
-    if says is not None:
-        return None if same_version(version, says) else WrongLauncher(mpiexec, family, says)
-    for other in registry.LIBRARIES if _launchers_say(family) else ():
-        says = launcher_version(other, answer.text)
-        if says is not None:
-            return WrongLauncher(mpiexec, other, says)
+    reported = launcher_version(family, answer.text)
+    if reported is not None:
+        return None if same_version(version, reported) else WrongLauncher(mpiexec, family, reported)
+    for other_family in registry.LIBRARIES if _version_patterns(family) else ():
+        reported = launcher_version(other_family, answer.text)
+        if reported is not None:
+            return WrongLauncher(mpiexec, other_family, reported)
     return None

@@ -7,7 +7,7 @@ from mpi_campaign.libraries.launchers.intel_hydra import INTEL_HYDRA
 from mpi_campaign.libraries.library import Library, StartedBy
 from mpi_campaign.libraries.settings import Answer, Request, Settings, moved_by_the_program, same
 
-# Where wheels and installers put the library and its fabrics.
+# Folders in which wheels and installers put the library and its fabrics.
 _FOLDERS = ("lib", "lib/release", "opt/mpi/libfabric/lib", "libfabric/lib")
 
 
@@ -16,8 +16,8 @@ def _library_path(prefix: Path, *before: str) -> str:
 
 
 def _always(request: Request) -> Settings:
-    # From 2019 to the first of 2021 only the build release_mt had progress threads; later releases have one build.
-    # Where it is there, every configuration takes it: else two builds would be compared, not two configurations.
+    # From 2019 to the first release of 2021, only the build release_mt has progress threads; later releases have one
+    # build. Every configuration uses release_mt where it exists, so that configurations are compared, not builds.
     before = ("lib/release_mt",) if (request.prefix / "lib" / "release_mt").is_dir() else ()
     root = {"I_MPI_ROOT": str(request.prefix), "LD_LIBRARY_PATH": _library_path(request.prefix, *before)}
     return Settings({**root, "I_MPI_ASYNC_PROGRESS": "0"})
@@ -36,7 +36,7 @@ _async = same(I_MPI_ASYNC_PROGRESS="1")
 def _unbound(request: Request) -> Answer:
     if request.major < 2019:
         return _async(request)  # not bound without I_MPI_ASYNC_PROGRESS_PIN
-    # Since then always, without a list to the last CPUs of the node.
+    # Since 2019 the library always binds the thread: without a list, to the last CPUs of the node.
     return moved_by_the_program(_async)(request)
 
 
@@ -51,9 +51,10 @@ def _dedicated(request: Request) -> Answer:
 
 
 def _spack_prefix(version: str, prefix: Path) -> Path | None:
-    """Spack looks in mpi/VERSION below what it is told; a wheel's bin/ lies in the prefix itself."""
+    """The prefix that Spack must be given, which looks for the library in mpi/VERSION below it. None for a wheel, whose
+    bin/ lies in the prefix itself."""
     home = prefix.resolve()  # mpi/latest is a link
-    folders = (version, ".".join(version.split(".")[:2]))  # from 2021.11 on the shorter one
+    folders = (version, ".".join(version.split(".")[:2]))  # the folder has two numbers from 2021.11 on
     fits = home.parent.name == "mpi" and home.name in folders and (home / "bin" / "mpicc").is_file()
     return home.parent.parent if fits else None
 

@@ -1,4 +1,4 @@
-"""The launch of a benchmark: what one is given, and whether it can be at all."""
+"""The settings of one launch of a benchmark, or the reason why the launch is impossible."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,10 +13,10 @@ from mpi_campaign.libraries.versions import NEWER_THAN_ALL
 
 
 def launch(family: str, request: Request) -> Answer:
-    """Environment and options of one launch, or why it cannot be.
+    """Environment and options of one launch, or the reason why it is impossible.
 
-    The order is fixed: what the library always needs, where it starts, binding, network, configuration, the core that
-    is given up.
+    Settings are added in this order, and later variables replace earlier ones: those of every launch, this machine,
+    binding, network, configuration, the core that is given up.
     """
     entry = library(family)
     launcher = entry.launcher(request.launcher, request.version)
@@ -30,6 +30,7 @@ def launch(family: str, request: Request) -> Answer:
 
 
 def _not_started(entry: Library, request: Request) -> str:
+    """The reason for a launcher that the library's entry does not name."""
     known = (f"{started.launcher.title} ({', '.join(started.launcher.commands)})" for started in entry.launchers)
     return f"how {request.launcher} starts ranks of {entry.title} is not known; known: {'; '.join(known)}"
 
@@ -54,7 +55,7 @@ def _with_core_given_up(request: Request, settings: Settings) -> Answer:
 
 
 def _added(request: Request, settings: Settings, *rules: Rule | Impossible) -> Answer:
-    """These settings, and those that the rules give; why not where one gives none."""
+    """These settings and those of the rules; the reason of the first rule that is impossible."""
     for rule in rules:
         answer = rule if isinstance(rule, Impossible) else rule(request)
         if isinstance(answer, Impossible):
@@ -64,10 +65,11 @@ def _added(request: Request, settings: Settings, *rules: Rule | Impossible) -> A
 
 
 def across_nodes(family: str, request: Request, agent: str, hosts: Sequence[str]) -> Answer:
-    """Like `launch`, for ranks on several hosts, reached by an agent that is used as ssh is; TCP between them.
+    """Like `launch`, for ranks on several hosts with TCP between them.
 
-    The ranks of `request.placement` are divided evenly among the hosts; its threads are not looked at: ranks are not
-    bound, but stay on the processors that the agent gives them. Nor is `request.network`.
+    agent: a program that is called as ssh is.  The ranks of `request.placement` are divided evenly among the hosts.
+    Ranks are not bound: they stay on the processors that the agent gives them. `request.network` and the threads of
+    the placement are ignored.
     """
     spread = request.placement.spread(len(hosts))
     if spread is None:
@@ -76,7 +78,7 @@ def across_nodes(family: str, request: Request, agent: str, hosts: Sequence[str]
     launcher = entry.launcher(request.launcher, request.version)
     if launcher is None:
         return Impossible(_not_started(entry, request))
-    # What the rules say of TCP over a wire holds here.
+    # Rules that depend on the network are those of a wire, which is TCP too.
     request = replace(request, network="wire", placement=spread)
     answer = launcher.across(request, agent, hosts)
     if isinstance(answer, Impossible):
@@ -86,7 +88,7 @@ def across_nodes(family: str, request: Request, agent: str, hosts: Sequence[str]
 
 
 def progresses_in(family: str, prefix: Path, version: str, network: str) -> tuple[str, ...]:
-    """The configurations in which the library has progress threads of its own over a network, given cores enough."""
+    """The configurations in which the library has progress threads of its own over a network, with 2 cores per rank."""
     if library(family).progresses:
         return tuple(CONFIGURATIONS)
     enough = Placement(nodes=1, ranks_per_node=2, threads_per_rank=2)
@@ -99,7 +101,7 @@ def progresses_in(family: str, prefix: Path, version: str, network: str) -> tupl
 
 
 def limits(family: str, configuration: str, placement: Placement) -> dict[str, str]:
-    """Over which networks a family cannot give a configuration: reason by network."""
+    """{network: reason} of the networks over which a family cannot run a configuration."""
     reasons = {}
     for network in NETWORKS:
         answer = launch(family, Request(Path("/"), str(NEWER_THAN_ALL), configuration, network, placement))

@@ -1,4 +1,4 @@
-"""What an entry of the registry says of one MPI library; most have nothing to say about most of it."""
+"""The fields of a library's entry in the registry. Most entries leave most fields at their defaults."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from mpi_campaign.libraries.versions import NEWER_THAN_ALL, numbers
 
 @dataclass(frozen=True)
 class StartedBy:
-    """A launcher that starts a library's ranks, of these versions: by the first number, `until` not among them."""
+    """A launcher of a library, for versions whose first number is at least `since` and less than `until`."""
 
     launcher: Launcher
     since: int = 0
@@ -26,29 +26,31 @@ class StartedBy:
 class Library:
     """One MPI library family.
 
-    package: Spack's name of it.
-    launchers: what starts its ranks; of several that can, the first.
-    reports: pattern of MPI_Get_library_version; its group 1 is the version. Empty where that is not known.
+    package: the name of its package in Spack.
+    launchers: the launchers of its ranks. Where several fit, the first is used.
+    reports: pattern of the text of MPI_Get_library_version; group 1 is the version. Empty where it is not known.
 
-    always: settings of every launch. The library's progress thread is off in them, whatever a file of the site says:
-    `basic` is none, and a configuration that asks for it wins.
-    networks: by name, what selects each. Ranks of one node share memory, and `native` is what the library chooses, with
-    nothing said.
-    configurations: by name, what starts the library's progress thread, and binds it. The others need nothing of it.
-    without: by name of a network or configuration that it does not have, the reason.
-    between_nodes: TCP between nodes, shared memory within each.
+    always: settings of every launch. They switch the library's progress thread off, which a site's file may have
+    switched on; a configuration that needs the thread switches it on again.
+    networks: {name: rule that selects the network}. Without a rule, `shm` and `native` get no settings.
+    configurations: {name: rule that starts and binds the library's progress thread}. Other configurations get no
+    settings.
+    without: {name of a network or configuration that the library lacks: reason}.
+    between_nodes: settings for TCP between nodes and shared memory within a node.
     progresses: it has progress threads in every configuration, `basic` too.
 
-    variables: names of environment variables that steer it, for records; `PREFIX*` is all that begin so.
-    told_itself: of these, what its launcher and it tell each other: addresses, job numbers, what is found out here.
-    controls: names of control variables of MPI_T that choose transports and progress; `*` is any letters.
+    variables: names of environment variables that steer the library, for records; `PREFIX*` means all names with that
+    beginning.
+    told_itself: those among `variables` by which its launcher passes on addresses, job numbers and detected values.
+    controls: names of MPI_T control variables that choose transports and progress; `*` means any letters.
 
-    wheels: the packages on PyPI that make it up; () where there are none.  known_wheels: versions of them that are
-    known to work on x86-64, the usual one first.
-    folders: where below its prefix it, or its wheel, keeps libraries, beside lib and lib64.
-    spack_prefix: given a version and a prefix, what Spack must be told to find it there; None where it cannot.
-    spack_layout: where below that Spack looks for it, for people.
-    binary_interface: a name for the one that it shares with other libraries; empty where it has one of its own.
+    wheels: its packages on PyPI; () where there are none.  known_wheels: versions of them that are known to work on
+    x86-64, the default first.
+    folders: folders below its prefix with shared libraries, beside lib and lib64.
+    spack_prefix: a function of version and prefix that returns the prefix for Spack's external; None where Spack cannot
+    use the library there.
+    spack_layout: where Spack looks for the library below that prefix, in words.
+    binary_interface: the name of the binary interface that it shares with other libraries; empty where it shares none.
     """
 
     title: str
@@ -72,17 +74,17 @@ class Library:
     binary_interface: str = ""
 
     def launcher(self, command: str, version: str) -> Launcher | None:
-        """The one that ReFrame calls so, for a version of the library; None where none starts it."""
+        """The launcher with that name in ReFrame, for a version of the library; None where the entry has none."""
         starting = (entry.launcher for entry in self.launchers if entry.starts(version))
         return next((launcher for launcher in starting if launcher.is_called(command)), None)
 
     def network(self, name: str) -> Rule | Impossible:
-        """What selects a network."""
+        """The rule that selects a network, or the reason why the library lacks it."""
         entry = self.networks.get(name)
         return entry or (nothing if name in ("shm", "native") else self._lacks(name))
 
     def configuration(self, name: str) -> Rule | Impossible:
-        """What selects a configuration."""
+        """The rule that selects a configuration, or the reason why the library lacks it."""
         entry = self.configurations.get(name)
         return entry or (self._lacks(name) if CONFIGURATIONS[name].progress == "library" else nothing)
 

@@ -6,7 +6,7 @@ from mpi_campaign.libraries.settings import Request, Settings, moved_by_the_prog
 
 
 def _polling_thread(_request: Request) -> Settings:
-    # pioman polls on a thread that computes nothing else, instead of whenever a core is idle or a timer is up.
+    # pioman polls on a thread of its own, rather than when a core is idle or a timer expires.
     return Settings(options=PADICO.hand_over("PIOM_DEDICATED", "1"))
 
 

@@ -1,4 +1,4 @@
-"""MVAPICH, from 3.0: MPICH's device ch4 with its variables, which are had under the prefix MVP_ as well."""
+"""MVAPICH from 3.0 on: MPICH's device ch4 and its variables, which also exist with the prefix MVP_."""
 
 from mpi_campaign.libraries import ch4
 from mpi_campaign.libraries.launchers.hydra import MVAPICH_HYDRA

@@ -7,8 +7,8 @@ from mpi_campaign.libraries.settings import Answer, Impossible, Request, Setting
 
 
 def _wire(request: Request) -> Answer:
-    # TCP is had in builds for TCP/IP only (ch3:sock, ch3:nemesis). Where no program tells the device, the bytes on the
-    # link judge the case.
+    # Only builds for TCP/IP (ch3:sock, ch3:nemesis) have TCP. Where no program tells the device, the case is judged by
+    # the bytes on the link.
     device = ch4.device(request.prefix)
     if device.startswith(("ch3:mrail", "ch3:psm")):
         return Impossible(
@@ -18,7 +18,7 @@ def _wire(request: Request) -> Answer:
     return Settings({"MV2_USE_SHARED_MEM": "0", "MPIR_CVAR_NEMESIS_NETMOD": "tcp", "MPIR_CVAR_CH3_NOLOCAL": "1"})
 
 
-# The name since 2.0 and the one that MPICH had; the library reads either.
+# The variable's name since 2.0, and MPICH's old name for it. The library reads both.
 _async = same(MV2_ASYNC_PROGRESS="1", MPICH_ASYNC_PROGRESS="1")
 
 LIBRARY = Library(
@@ -26,14 +26,15 @@ LIBRARY = Library(
     package="mvapich2",
     launchers=(StartedBy(MVAPICH_HYDRA),),
     reports=r"MVAPICH2 Version\s*:\s*(\d[\w.]*)",
-    # MVAPICH2 2.3 binds each rank to one core by itself and then provides no more than MPI_THREAD_SINGLE. Switched off,
-    # Hydra's binding holds, progress threads may run and MPI_THREAD_MULTIPLE is had. (Its other launcher, mpirun_rsh,
-    # binds nothing: with it, ranks of several cores need the library's own binding.) The warning is about that binding.
+    # MVAPICH2 2.3 binds each rank to one core by itself, and then provides MPI_THREAD_SINGLE only. Without that, Hydra
+    # binds the ranks, progress threads may run, and MPI_THREAD_MULTIPLE is provided. (The other launcher, mpirun_rsh,
+    # binds nothing: with it, ranks of several cores need the library's own binding.) The warning that is switched off
+    # is about that binding.
     always=same(MV2_ENABLE_AFFINITY="0", MV2_USE_THREAD_WARNING="0", MV2_ASYNC_PROGRESS="0", MPICH_ASYNC_PROGRESS="0"),
     networks={"shm": same(MV2_USE_SHARED_MEM="1"), "wire": _wire},
     configurations={
         "async": _async,
-        # MV2_ENABLE_PROGRESS_AFFINITY would choose a core itself, and needs the binding that is off.
+        # MV2_ENABLE_PROGRESS_AFFINITY chooses a core by itself, and works only with the library's own binding.
         "dedicated": moved_by_the_program(_async),
         "dedicated_unbound": _async,
     },

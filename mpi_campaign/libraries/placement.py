@@ -1,4 +1,4 @@
-"""Where ranks and their threads are, on nodes of one shape. Pure: nothing here asks a machine."""
+"""The placement of ranks and their threads on nodes of the same shape. Pure functions: no machine is asked."""
 
 import itertools
 from dataclasses import dataclass, replace
@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 class NodeShape:
     """The cores of a node that ranks may use.
 
-    cpus: of each core, its CPUs by the kernel's numbers, in the order in which cores are handed out; () where they are
-    not known.
+    cpus: the CPUs of each core, by the kernel's numbers. Cores are in the order in which ranks get them. () where the
+    CPUs are not known.
     """
 
     cores: int
@@ -23,11 +23,11 @@ class NodeShape:
 
 @dataclass(frozen=True)
 class Placement:
-    """As many ranks on each of so many nodes; each one's share is `threads_per_rank` cores of its node, on each of
-    which one thread of `basic` computes.
+    """`ranks_per_node` ranks on each of `nodes` nodes. The share of a rank is `threads_per_rank` cores of its node; in
+    `basic`, one thread computes on each of them.
 
-    oversubscribed: a node has fewer cores than that; ranks are not bound, and have none of their own.  cpus: those of
-    each core of a node, as `NodeShape` has them; () where they are not known, or not to be used.
+    oversubscribed: a node has fewer cores than its ranks need; ranks have no cores of their own and are not bound.
+    cpus: the CPUs of each core of a node, as in `NodeShape`; () where they are not known or not used.
     crowding: a rank with one core may share it with a progress thread.
     """
 
@@ -42,7 +42,7 @@ class Placement:
     def on(
         cls, node: NodeShape, ranks_per_node: int, threads_per_rank: int, *, nodes: int = 1, crowding: bool = False
     ) -> "Placement":
-        """On nodes of that shape; 0 threads per rank: all cores, divided evenly."""
+        """The placement on nodes of that shape. threads_per_rank: 0 divides all cores of a node evenly."""
         threads = threads_per_rank or max(1, node.cores // ranks_per_node)
         oversubscribed = ranks_per_node * threads > node.cores
         known = node.cpus if len(node.cpus) == node.cores and not oversubscribed else ()
@@ -50,27 +50,26 @@ class Placement:
 
     @property
     def ranks(self) -> int:
-        """Ranks of all nodes together."""
+        """The number of ranks on all nodes together."""
         return self.nodes * self.ranks_per_node
 
     @property
     def cores_per_node(self) -> int:
-        """Cores that it needs of each node."""
+        """The number of cores that the ranks of a node need."""
         return self.ranks_per_node * self.threads_per_rank
 
     @property
     def shares(self) -> tuple[tuple[int, ...], ...]:
-        """By local rank, the CPUs of its cores, in the order of cores; () where CPUs are not known."""
+        """The CPUs of each local rank, in the order of its cores; () where CPUs are not known."""
         return tuple(tuple(itertools.chain(*cores)) for cores in self._cores_of_ranks)
 
     @property
     def dedicated_cpus(self) -> tuple[int, ...]:
-        """By local rank, the CPU that a configuration keeps for the progress thread: the first one of its last core."""
+        """The CPU of each local rank that is kept for a progress thread: the first CPU of its last core."""
         return tuple(cores[-1][0] for cores in self._cores_of_ranks)
 
     def spread(self, nodes: int) -> "Placement | None":
-        """The same number of ranks in all, on so many nodes, on no CPUs of their own; None where it cannot be the same
-        number on each."""
+        """All ranks divided evenly among `nodes` nodes, without CPUs; None where they cannot be divided evenly."""
         if nodes < 1 or self.ranks % nodes:
             return None
         return replace(self, nodes=nodes, ranks_per_node=self.ranks // nodes, cpus=())

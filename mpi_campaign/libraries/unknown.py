@@ -1,4 +1,4 @@
-"""An MPI library that has no entry of its own: plain `basic`, and what the application does itself."""
+"""The entry for an MPI library that is not in the registry: configurations that need no setting of the library."""
 
 from mpi_campaign.libraries.launchers.unknown import UNKNOWN_LAUNCHER
 from mpi_campaign.libraries.library import Library, StartedBy

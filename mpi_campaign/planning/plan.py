@@ -368,9 +368,9 @@ def _check_names(options: Options) -> None:
 
 def _check_numbers(options: Options) -> None:
     budget, limit = options.budget_seconds, options.case_limit_seconds
-    asked = benchmarks_of(options)
-    fewest = max(benchmark.fewest_ranks for benchmark in asked.values())
-    names = [name for name, benchmark in asked.items() if benchmark.fewest_ranks == fewest]
+    benchmarks = benchmarks_of(options)
+    fewest = max(benchmark.fewest_ranks for benchmark in benchmarks.values())
+    names = [name for name, benchmark in benchmarks.items() if benchmark.fewest_ranks == fewest]
     verb = "needs" if len(names) == 1 else "need"
     need = f"{' and '.join(names)} {verb} at least {fewest}{_benchmarks_for(options.ranks)}"
     wrong = {
@@ -390,10 +390,10 @@ def _check_numbers(options: Options) -> None:
         if applies:
             raise CampaignError(message)
     grid = grid_of(options)
-    sized_by = [BENCHMARKS[benchmark.basic_of or name] for name, benchmark in asked.items()]
+    sized_by = [BENCHMARKS[benchmark.basic_of or name] for name, benchmark in benchmarks.items()]
     if options.comm_times and not any(benchmark.points(grid) for benchmark in sized_by):
         raise CampaignError("--comm-time is of the overlap's map: add --benchmark nbc_overlap, or leave it out")
-    _check_used(options, asked)
+    _check_used(options, benchmarks)
 
 
 def _check_used(options: Options, asked: Mapping[str, Benchmark]) -> None:

@@ -1,1 +1,1 @@
-"""What every process of ours keeps to: signals, streams, locks, words on progress, and an end for all it starts."""
+"""Rules for every process of this project: signals, streams, locks, progress messages, the end of child processes."""

@@ -1,4 +1,4 @@
-"""Run a command so that nothing it starts outlives it, or outlives whoever started the guard.
+"""Run a command, and end every process that it started when the command ends or when the guard's parent dies.
 
     python -m mpi_campaign.processes.guard -- COMMAND ...
 
@@ -6,8 +6,9 @@ MPI launchers put their ranks into sessions and process groups of their own, so 
 guard becomes the kernel's "child subreaper": every orphan below it becomes its own child, and is killed by pid. It asks
 the kernel for a signal when its parent dies, so that even `kill -9` of the campaign ends the ranks.
 
-SIGTERM, SIGINT or SIGHUP to the guard, and `signals.END` always, interrupts the command, gives it GRACE_SECONDS to
-write what it has, then kills. A signal that was ignored when the guard started reaches nothing below it.
+On SIGTERM, SIGINT, SIGHUP or `signals.END` the guard interrupts the command, waits GRACE_SECONDS so that it can write
+its results, then kills it. A signal that was ignored when the guard started is ignored by every process below it; only
+`signals.END` is never ignored.
 """
 
 import contextlib
@@ -48,10 +49,10 @@ def descendants(root: int) -> set[int]:
         if not entry.name.isdigit():
             continue
         try:
-            # The name, in parentheses, may hold anything: what follows the last parenthesis is: state ppid ...
+            # The name stands in parentheses and may hold any character. Behind the last parenthesis: state ppid ...
             fields = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
         except OSError:
-            continue  # it ended while we looked
+            continue  # the process ended meanwhile
         children.setdefault(int(fields[1]), []).append(int(entry.name))
         if fields[0] == "Z":
             zombies.add(int(entry.name))
@@ -59,23 +60,23 @@ def descendants(root: int) -> set[int]:
     def below(pid: int) -> Iterator[int]:
         for child in children.get(pid, []):
             yield child
-            yield from below(child)  # below a zombie too: the kernel may not have given its children away yet
+            yield from below(child)  # below a zombie too: the kernel may not have passed on its children yet
 
     return set(below(root)) - zombies
 
 
 def sweep() -> None:
-    """Kill everything below this process, again and again until nothing is seen QUIET_LOOKS times in a row.
+    """Kill all processes below this one, until QUIET_LOOKS readings of /proc in a row show none.
 
-    One look proves nothing: /proc is read entry by entry while processes are given from a dying parent to another.
+    A single reading may miss a process: /proc is read entry by entry while processes change their parent.
     """
     quiet = 0
     for _ in range(SWEEPS):
-        left = descendants(os.getpid())
-        quiet = 0 if left else quiet + 1
+        living = descendants(os.getpid())
+        quiet = 0 if living else quiet + 1
         if quiet == QUIET_LOOKS:
             break
-        for pid in left:
+        for pid in living:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         reap()
@@ -91,11 +92,14 @@ def reap() -> None:
 
 
 def main(command: list[str], parent: int) -> int:
-    """Run the command; its exit code, or 128 + the signal that ended it."""
+    """Run the command. Returns its exit code, or 128 + the number of the signal that ended it.
+
+    parent: pid of the process that started the guard.
+    """
     prctl = ctypes.CDLL(None).prctl
     adopt_orphans()
     prctl(PR_SET_PDEATHSIG, signals.END, 0, 0, 0)
-    if os.getppid() != parent:  # it died before the kernel was asked
+    if os.getppid() != parent:  # the parent died before the kernel was asked for a signal
         return 1
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -103,7 +107,7 @@ def main(command: list[str], parent: int) -> int:
             signal.signal(number, signal.SIG_IGN)
         raise Stop
 
-    interrupting = signals.ending_that_is_heard()
+    interrupting = signals.first_ending_not_ignored()
     signals.keep_ignored()
 
     # This process has one thread, so that code between fork and exec is safe.
@@ -111,7 +115,7 @@ def main(command: list[str], parent: int) -> int:
     try:
         signals.handle(stop)
         signal.signal(signals.END, stop)
-        child.wait()  # asleep, so that it takes no time from what is measured
+        child.wait()  # sleeps, so that it takes no CPU time from the measurement
     except Stop:
         if interrupting is not None:
             child.send_signal(interrupting)

@@ -1,4 +1,4 @@
-"""What every measurement of this clone shares: it is alone, and nothing that it starts outlives it."""
+"""Run commands of a measurement: one measurement at a time in this clone, each command under the guard."""
 
 import math
 import os
@@ -22,7 +22,10 @@ POLL_SECONDS = 0.5
 
 @contextmanager
 def alone(say: Callable[[str], None]) -> Iterator[None]:
-    """One measurement at a time: wait until nobody else of this clone builds or measures."""
+    """A context in which no other process of this clone builds or measures. Waits until there is none.
+
+    say: is given one line about the process that is waited for.
+    """
     STATE.mkdir(exist_ok=True)
     with (
         locks.open_lock(STATE / "measuring.lock") as lock,
@@ -33,7 +36,11 @@ def alone(say: Callable[[str], None]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Ended:
-    """A command that has ended; `output` is what it printed, standard error too, by lines. `hung`: it was ended."""
+    """A command that has ended.
+
+    interrupted: Ctrl-C or SIGTERM ended it.  output: lines of standard output and standard error.  hung: it was ended
+    because it took longer than its limit.
+    """
 
     exit_code: int
     interrupted: bool
@@ -51,11 +58,13 @@ def run(
     poll_seconds: float = POLL_SECONDS,
     limit_seconds: float = math.inf,
 ) -> Ended:
-    """Run a command under the guard, telling lines as they come and a tick in between.
+    """Run a command under the guard, and wait for its end.
 
-    env: its whole environment.  limit_seconds: a command that takes longer is hung.  Ctrl-C and SIGTERM
-    end it, and so does the limit: the command is interrupted, what it started dies, what is on disk stays. An exception
-    from a callback ends it too.
+    on_line: is called with each line of output.  on_tick: is called whenever `poll_seconds` pass without a line.
+    env: the whole environment of the command.  limit_seconds: a command that takes longer is ended, as hung.
+
+    Ctrl-C, SIGTERM, the limit, and an exception from a callback end the command: it is interrupted, all processes that
+    it started are killed, and its files stay.
     """
     guard.adopt_orphans()
     process = subprocess.Popen(
@@ -103,11 +112,11 @@ def run(
             output.append(line)
             on_line(line)
     except BaseException:
-        process.send_signal(signals.END)  # a full disk while gathering, say: the session must not go on unseen
+        process.send_signal(signals.END)  # a callback failed (a full disk, say): the command must not go on unwatched
         raise
     finally:
         exit_code = process.wait()
-        guard.sweep()  # nothing is left unless the guard itself was killed
+        guard.sweep()  # finds processes only where the guard itself was killed
         for number, handler in before.items():
             signal.signal(number, handler)
     return Ended(exit_code, interrupted, output, hung)

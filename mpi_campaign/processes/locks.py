@@ -1,6 +1,7 @@
-"""Locks of the clone and of the archive: one holds it, others wait and are told for whom.
+"""Locks of the clone and of the archive: one process holds a lock, others wait, and are told which process that is.
 
-The kernel's lock on the file decides. The text in the file only informs, and may be of somebody who is gone.
+The kernel's lock on the file decides. The text in the file only describes the holder, and may describe a process that
+has ended.
 """
 
 import contextlib
@@ -28,7 +29,11 @@ LONGEST_COMMAND = 200
 
 @dataclass(frozen=True)
 class Holder:
-    """Who has a lock. began: when the process was started, in the kernel's clock ticks; since: seconds of the epoch."""
+    """The process that holds a lock.
+
+    began: start of the process, in the kernel's clock ticks since boot.  since: when it took the lock, in seconds of
+    the epoch.
+    """
 
     pid: int
     began: str
@@ -37,13 +42,16 @@ class Holder:
     since: float
 
     def __str__(self) -> str:
-        time_ = datetime.fromtimestamp(self.since).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        local_time = datetime.fromtimestamp(self.since).astimezone().strftime("%Y-%m-%d %H:%M:%S")
         where = "" if self.host == platform.node() else f" on {short(self.host)}"
-        return f"`{short(self.command, LONGEST_COMMAND)}`, process {self.pid}{where}, since {time_}"
+        return f"`{short(self.command, LONGEST_COMMAND)}`, process {self.pid}{where}, since {local_time}"
 
 
 def _began(pid: int) -> str:
-    """When a process was started; empty where there is none. A number alone is given to another one later."""
+    """The start of a process, in clock ticks since boot; empty where there is no such process.
+
+    Pid and start identify a process: the kernel gives the pid of an ended process to a later one.
+    """
     try:
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
@@ -58,7 +66,8 @@ def _this_process() -> Holder:
 
 
 def holder_of(lock: TextIO) -> Holder | None:
-    """Who says in the file to hold it; None where nobody does, where it cannot be read, and where he is gone."""
+    """The holder that the lock's file describes. None where it describes none or cannot be read, or where the process
+    has ended."""
     try:
         document = json.loads(os.pread(lock.fileno(), MOST_BYTES, 0).decode("utf-8", errors="replace"))
         holder = Holder(
@@ -68,26 +77,26 @@ def holder_of(lock: TextIO) -> Holder | None:
             str(document["command"]),
             float(document["since"]),
         )
-        str(holder)  # a time that is none
+        str(holder)  # raises where `since` is no time
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
-    gone = holder.host == platform.node() and _began(holder.pid) != holder.began
-    return None if gone else holder
+    has_ended = holder.host == platform.node() and _began(holder.pid) != holder.began
+    return None if has_ended else holder
 
 
 def open_lock(path: Path) -> TextIO:
-    """A file to be locked; what is in it stays. NFS locks what is open for writing. Raises OSError."""
+    """Open the file of a lock, for writing as NFS requires, and keep its text. Raises OSError."""
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+", encoding="utf-8")
 
 
-def by(lock: TextIO) -> str:
-    """Who holds it, in parentheses and after a blank; nothing where that is not known."""
+def holder_in_parentheses(lock: TextIO) -> str:
+    """A blank and, in parentheses, the holder of the lock; empty where the holder is not known."""
     holder = holder_of(lock)
     return f" ({holder})" if holder else ""
 
 
-def is_had(lock: TextIO) -> bool:
-    """Whether this process could have it at once, and has it now."""
+def take(lock: TextIO) -> bool:
+    """Take the lock if no other process holds it. Returns whether this process holds it now."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -96,24 +105,24 @@ def is_had(lock: TextIO) -> bool:
 
 
 def note_holder(lock: TextIO) -> None:
-    """Let the file say that this process has it."""
+    """Write into the lock's file that this process holds the lock."""
     _write(lock, json.dumps(asdict(_this_process())))
 
 
 def _write(lock: TextIO, text: str) -> None:
-    with contextlib.suppress(OSError):  # where it cannot be written, a lock is one all the same
+    with contextlib.suppress(OSError):  # the kernel's lock holds without the text too
         os.ftruncate(lock.fileno(), 0)
         os.pwrite(lock.fileno(), text.encode(), 0)
 
 
 @contextmanager
-def held(lock: TextIO, what: str, say: Callable[[str], None]) -> Iterator[None]:
-    """Hold it; until it can be had, wait, say once who has it, and show on a terminal for how long.
+def held(lock: TextIO, reason: str, say: Callable[[str], None]) -> Iterator[None]:
+    """A context in which this process holds the lock. While it waits, it says who holds the lock and for how long.
 
-    what: why there is something to wait for, such as `another campaign of this clone is measuring`.
+    reason: why this process may have to wait, such as `another campaign of this clone is measuring`.
     """
-    if not is_had(lock):
-        _wait(lock, what, say)
+    if not take(lock):
+        _wait(lock, reason, say)
     note_holder(lock)
     try:
         yield
@@ -121,17 +130,18 @@ def held(lock: TextIO, what: str, say: Callable[[str], None]) -> Iterator[None]:
         _write(lock, "")
 
 
-def _wait(lock: TextIO, what: str, say: Callable[[str], None]) -> None:
+def _wait(lock: TextIO, reason: str, say: Callable[[str], None]) -> None:
+    """Wait until this process holds the lock."""
     began = time.monotonic()
-    shown = Progress(0, sys.stderr)
+    progress = Progress(0, sys.stderr)
     holder = holder_of(lock)
-    say(f"{what} ({holder or 'which one is not known'}): waiting until it has ended")
-    while not is_had(lock):
-        now = holder_of(lock)
-        if now is not None and now != holder:
-            say(f"now it is {now}")
-            holder = now
-        whom = f"process {holder.pid}" if holder else "another process"
-        shown.status(f"      still waiting for {whom}, {duration(time.monotonic() - began)}")
+    say(f"{reason} ({holder or 'which one is not known'}): waiting until it has ended")
+    while not take(lock):
+        next_holder = holder_of(lock)
+        if next_holder is not None and next_holder != holder:
+            say(f"now it is {next_holder}")
+            holder = next_holder
+        holder_words = f"process {holder.pid}" if holder else "another process"
+        progress.status(f"      still waiting for {holder_words}, {duration(time.monotonic() - began)}")
         time.sleep(LOOK_SECONDS)
-    shown.status("")
+    progress.status("")

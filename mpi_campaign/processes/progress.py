@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: the step, what runs, n of m, time left."""
+"""Progress of a run, for a person: the step, the current case, n of m, the time left."""
 
 import errno
 import shutil
@@ -9,14 +9,14 @@ from typing import TextIO
 from mpi_campaign.processes import streams
 
 NOBODY_READS = (errno.EPIPE, errno.EIO)
-"""A pipe without a reader; a terminal that is gone."""
+"""Errors of writing to a pipe without a reader, and to a terminal that is closed."""
 
 LOG_INTERVAL_S = 300.0
-"""In a log, a state that a terminal would show is written when nothing else was for that long."""
+"""A log gets a status line only after that many seconds without another line."""
 
 
 def duration(seconds: float) -> str:
-    """7 s, 2 min 10 s, 1 h 5 min."""
+    """Seconds in words: 7 s, 2 min 10 s, 1 h 5 min."""
     whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"
@@ -42,11 +42,11 @@ class Progress:
         self.line(f"[{self._step}/{self._steps}] {what}")
 
     def line(self, text: str) -> None:
-        """A line that stays."""
+        """Write a line that stays."""
         self._print(text + "\n")
 
     def status(self, text: str) -> None:
-        """A line that the next one replaces; in a log one that stays, where nothing was written for LOG_INTERVAL_S."""
+        """Show a line that the next line replaces. In a log it stays, and is written once in LOG_INTERVAL_S only."""
         if self.live:
             self._print(text[: shutil.get_terminal_size().columns - 1])
             self._status_shown = True
@@ -55,7 +55,7 @@ class Progress:
 
     @property
     def status_due(self) -> bool:
-        """Whether a status would be shown now."""
+        """Whether `status` would write a line now."""
         return self.live or time.monotonic() - self._written >= LOG_INTERVAL_S
 
     def _print(self, text: str) -> None:
@@ -66,14 +66,14 @@ class Progress:
         except OSError as error:
             if error.errno not in NOBODY_READS:
                 raise
-            streams.silence(self._stream)  # what is being measured goes on
+            streams.silence(self._stream)  # the measurement goes on without a reader
         self._status_shown = False
 
 
 class Countdown:
-    """Time left, from how long finished items took against what was expected of them, and what is expected of the rest.
+    """The time left: the expected time of the remaining items, times measured over expected time of the finished ones.
 
-    total_seconds: what is expected of all items together; 0: not known, then all count alike.
+    total: number of items.  total_seconds: expected time of all items together; 0: not known, all items count alike.
     """
 
     def __init__(self, total: int, total_seconds: float) -> None:
@@ -83,16 +83,16 @@ class Countdown:
         self._expected_left = total_seconds if self._known else float(total)
         self._current = self._expected_left / max(1, total)
         self._expected_done = 0.0
-        self._began: float | None = None  # none runs
+        self._began: float | None = None  # None: no item runs
         self._spent = 0.0
 
     def begin(self, seconds: float = 0.0) -> None:
-        """The next item; seconds: what is expected of it, 0: as of any other."""
+        """Begin the next item. seconds: its expected time; 0: the mean of the remaining items."""
         self._began = time.monotonic()
         self._current = seconds or self._expected_left / max(1, self.total - self.done)
 
     def end(self) -> float:
-        """Close the current item. Returns its seconds."""
+        """End the current item. Returns the seconds that it took."""
         taken = self._running
         self._began = None
         self._spent += taken
@@ -104,15 +104,16 @@ class Countdown:
 
     @property
     def _running(self) -> float:
-        """Seconds of the current item so far."""
+        """Seconds since the current item began; 0 where no item runs."""
         return 0.0 if self._began is None else time.monotonic() - self._began
 
     @property
     def left(self) -> str:
+        """The time left, in words."""
         if self.done == self.total:
             return "nothing left"
         if not self.done and not self._known:
             return "time left not known"
         pace = self._spent / self._expected_done if self.done else 1.0
-        running = min(0.9 * pace * self._current, self._running)  # late is not done
+        running = min(0.9 * pace * self._current, self._running)  # an item that is late has still a tenth to go
         return f"about {duration(pace * self._expected_left - running)} left"

@@ -1,7 +1,7 @@
-"""Signals that end a process of ours, unless it was started with them ignored.
+"""Signals that end a process of this project, unless it was started with the signal ignored.
 
-`nohup`, a shell's `trap '' TERM` and its `&` start a command that ignores a signal, and all that the command starts
-ignores it too. A handler would undo that.
+`nohup`, a shell's `trap '' TERM` and its `&` start a command that ignores a signal, and its children ignore the signal
+too. A handler would end that, so that none is installed for an ignored signal.
 """
 
 import signal
@@ -10,9 +10,9 @@ from types import FrameType
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-# What processes of ours send each other to end, and ask the kernel for when their parent dies. Nobody ignores it: each
-# of them handles it whatever it was started with.
 END = signal.SIGUSR1
+"""The signal by which processes of this project end each other, and which the kernel sends them when their parent dies.
+None of them ignores it: each installs a handler, even where it was started with the signal ignored."""
 
 Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 Before = Callable[[int, FrameType | None], object] | int | None
@@ -23,23 +23,23 @@ def is_ignored(number: int) -> bool:
 
 
 def handle(handler: Handler, numbers: Iterable[int] = ENDING) -> dict[int, Before]:
-    """Install a handler of these signals, except for those that are ignored. Returns the handlers before, by number."""
+    """Install a handler of these signals, except for ignored ones. Returns the previous handlers, by signal number."""
     return {number: signal.signal(number, handler) for number in numbers if not is_ignored(number)}
 
 
 def keep_ignored() -> None:
-    """Keep ignored ENDING signals from all that this process starts, also from programs that install a handler.
+    """Block the ignored ENDING signals in this process and in all that it starts.
 
-    ReFrame and MPI launchers do. A signal that is blocked reaches no handler.
+    ReFrame and MPI launchers install handlers, also for signals that were ignored. A blocked signal reaches no handler.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, filter(is_ignored, ENDING))
 
 
-def ending_that_is_heard() -> signal.Signals | None:
-    """The first of ENDING that what this process starts does not ignore; None where it ignores all."""
+def first_ending_not_ignored() -> signal.Signals | None:
+    """The first ENDING signal that this process, and so its children, do not ignore; None where they ignore all."""
     return next((number for number in ENDING if not is_ignored(number)), None)
 
 
 def for_orphans() -> signal.Signals:
-    """What ends a child when its parent has died: SIGTERM, or SIGKILL where the child ignores that."""
+    """The signal that a child gets when its parent has died: SIGTERM, or SIGKILL where the child ignores SIGTERM."""
     return signal.SIGKILL if is_ignored(signal.SIGTERM) else signal.SIGTERM

@@ -1,4 +1,4 @@
-"""Standard input, output and error of a process: there from the beginning, and no traceback where they fail."""
+"""Standard input, output and error of a process: always open, and without a traceback where writing fails."""
 
 import contextlib
 import os
@@ -9,7 +9,10 @@ DESCRIPTORS = ("stdin", "stdout", "stderr")
 
 
 def open_closed() -> None:
-    """Put /dev/null where a shell's `<&-`, `>&-` or `2>&-` left nothing: the next file to be opened would be there."""
+    """Open /dev/null as each standard stream that a shell's `<&-`, `>&-` or `2>&-` closed.
+
+    Otherwise the next file that is opened would get the stream's descriptor.
+    """
     for descriptor, name in enumerate(DESCRIPTORS):
         try:
             os.fstat(descriptor)
@@ -20,15 +23,15 @@ def open_closed() -> None:
 
 
 def silence(stream: TextIO) -> None:
-    """From now on, what is written there goes nowhere, also what it still holds when this process ends."""
-    with contextlib.suppress(OSError, ValueError):  # one that has no descriptor has nobody to fail
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+    """Discard all that is written to the stream from now on, and what is still in its buffer."""
+    with contextlib.suppress(OSError, ValueError):  # writing to a stream without a descriptor does not fail
+        null_device = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_device, stream.fileno())
+        os.close(null_device)
 
 
 def complain(text: str) -> None:
-    """A line on standard error; nothing where it cannot be written."""
+    """Write a line to standard error. Where that fails, standard error is silenced."""
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:
@@ -36,7 +39,7 @@ def complain(text: str) -> None:
 
 
 def output_trouble() -> OSError | None:
-    """Why what was printed does not arrive; None where it does. From then on, standard output goes nowhere."""
+    """Flush standard output. Returns the error, after which standard output is silenced; None where there is none."""
     try:
         sys.stdout.flush()
     except OSError as error:

@@ -171,8 +171,8 @@ class Campaign:
                 self._say,
                 lambda: self.progress.status(f"      concretizing, {duration(time.monotonic() - began)}"),
             )
-        asked = dict.fromkeys(options.toolchains or suites.SUITES[options.suite].toolchains)
-        return [resolving.resolve(resolving.parse(text), self._say) for text in asked]
+        names = dict.fromkeys(options.toolchains or suites.SUITES[options.suite].toolchains)
+        return [resolving.resolve(resolving.parse(text), self._say) for text in names]
 
     def _say(self, text: str) -> None:
         self.progress.line(f"      {text}")
@@ -387,8 +387,8 @@ class Campaign:
 
     def _manifest(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]) -> dict[str, Any]:
         before = run_folders.read_manifest(folder) if self.resume else {}
-        kept = ("started_utc", "later_run", "command_line", "campaign", "host", "environment")
-        began: dict[str, Any] = {name: before[name] for name in kept if name in before}
+        names = ("started_utc", "later_run", "command_line", "campaign", "host", "environment")
+        began: dict[str, Any] = {name: before[name] for name in names if name in before}
         now = self._provenance()
         compared = ("campaign", "host", "environment")
         moved = [name for name in compared if name in began and _is_another(name, began[name], now[name])]
@@ -509,10 +509,10 @@ def _all_built(resolved: list[Toolchain]) -> bool:
 def keep_sources(folder: RunFolder, resolved: list[Toolchain]) -> None:
     """Archive what a run was made from: the system's description, unless every clone has it, and the files from which
     Spack builds the toolchains."""
-    kept = folder.partial / provenance.SYSTEM_FOLDER
+    system_copy = folder.partial / provenance.SYSTEM_FOLDER
     if folder.system != Options.system:
-        kept.mkdir(exist_ok=True)
-        shutil.copyfile(known_systems.SYSTEMS / folder.system / "settings.py", kept / "settings.py")
+        system_copy.mkdir(exist_ok=True)
+        shutil.copyfile(known_systems.SYSTEMS / folder.system / "settings.py", system_copy / "settings.py")
     for toolchain in resolved:
         if toolchain.spack is not None:
             (folder.partial / provenance.SPACK_FOLDER).mkdir(exist_ok=True)
@@ -523,6 +523,6 @@ def keep_sources(folder: RunFolder, resolved: list[Toolchain]) -> None:
                 toolchain.spack.folder / "spack.yaml", folder.partial / provenance.manifest_of(toolchain.environment)
             )
     if any(toolchain.spack for toolchain in resolved):
-        (kept / "spack").mkdir(parents=True, exist_ok=True)
+        (system_copy / "spack").mkdir(parents=True, exist_ok=True)
         for path in matrix.scope_of(folder.system).glob("*.yaml"):
-            shutil.copyfile(path, kept / "spack" / path.name)
+            shutil.copyfile(path, system_copy / "spack" / path.name)

@@ -89,10 +89,10 @@ def of_names(of: object, case: Case, names: Iterable[str]) -> Iterator[str]:
 def of_axes(header: Header, case: Case) -> Iterator[str]:
     """A fault for each axis whose value in the record is not that of the case."""
     for choice in BENCHMARKS[case.benchmark].choices:
-        name, asked = choice.name, case.parameters[choice.name]
+        name, expected = choice.name, case.parameters[choice.name]
         planned = header.plan.parameters.get(name, ())
-        if asked not in planned:
-            yield f"{name} is {', '.join(map(str, planned)) or 'not told'}, not {asked}"
+        if expected not in planned:
+            yield f"{name} is {', '.join(map(str, planned)) or 'not told'}, not {expected}"
 
 
 def _of_identity(header: Header, case: Case, family: str, version: str) -> Iterator[str]:
@@ -107,9 +107,9 @@ def _of_identity(header: Header, case: Case, family: str, version: str) -> Itera
 
 def _of_share(header: Header, case: Case) -> Iterator[str]:
     share = header.threads_per_rank + header.progress.given_up_cores
-    asked = case.parameters[CORES_PER_RANK.name]
-    if asked and not header.oversubscribed and share != asked:
-        yield f"each rank has {share} cores, not {asked}"
+    expected = case.parameters[CORES_PER_RANK.name]
+    if expected and not header.oversubscribed and share != expected:
+        yield f"each rank has {share} cores, not {expected}"
 
 
 def _of_cpus(header: Header) -> Iterator[str]:

@@ -149,16 +149,16 @@ def _left_out(entry: Library, spec: str, home: Path) -> str:
 
 def _one_per_version(packages: dict[str, Any], name: str) -> Iterator[str]:
     """Keep one external per version: no name could tell others apart. Yields a line for each that is dropped."""
-    kept: dict[str, Any] = {}
+    by_version: dict[str, Any] = {}
     for external in sorted(
         packages[name].get("externals", []), key=lambda external: "shims" in str(external["prefix"])
     ):
         version = next(_specs({"externals": [external]}), "")
-        if version in kept:
-            yield f"{version} is in {kept[version]['prefix']} and in {external['prefix']}: the second is left out"
+        if version in by_version:
+            yield f"{version} is in {by_version[version]['prefix']} and in {external['prefix']}: the second is left out"
         else:
-            kept[version] = external
-    packages[name] = {**packages[name], "externals": list(kept.values())}
+            by_version[version] = external
+    packages[name] = {**packages[name], "externals": list(by_version.values())}
 
 
 def _openblas() -> tuple[dict[str, str], str]:

@@ -1,1 +1,1 @@
-"""The machine that this process runs on, and what it may use of it."""
+"""The machine that this process runs on, and the limits of the process there."""

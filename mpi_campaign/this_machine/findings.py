@@ -1,4 +1,4 @@
-"""What `campaign doctor` finds, one thing at a time."""
+"""Findings of `campaign doctor`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,11 @@ GOOD, NOTE, LACKING = STATES = ("good", "note", "lacking")
 
 @dataclass(frozen=True)
 class Finding:
-    """state: `good`; `note`, results need care; `lacking`, something cannot run. advice is empty when good."""
+    """One finding about a machine.
+
+    subject: what was examined.  state: `good`; `note`, results need care; `lacking`, something cannot run.
+    seen: the observation.  advice: what to do; empty where the state is `good`.
+    """
 
     subject: str
     state: str
@@ -17,12 +21,12 @@ class Finding:
 
 
 def finding(subject: str, seen: str, trouble: bool, advice: str) -> Finding:
-    """A note with the advice where there is trouble, else good."""
+    """A finding: a note with the advice where there is trouble, else good, without advice."""
     return Finding(subject, NOTE, seen, advice) if trouble else Finding(subject, GOOD, seen)
 
 
 def as_text(findings: Sequence[Finding]) -> str:
-    """One line per finding, and one with the advice below it."""
+    """A line for each finding, and below it a line with its advice, if any."""
     width = max(len(entry.subject) for entry in findings)
     lines = []
     for entry in findings:

@@ -1,7 +1,7 @@
-"""What a process may use of its host: CPU time, CPUs and their speeds, memory, /dev/shm.
+"""The limits of a process on its host: CPU time, CPUs and their speeds, memory, /dev/shm.
 
-`doctor` and `run` both ask here. Every look is a function of the folder that stands for `/`, and of the CPUs of the
-process's mask, so that it can be shown any machine.
+`doctor` and `run` use this module. Every function that reads the system takes the root folder `/`, so that tests can
+give it the files of any machine.
 """
 
 import os
@@ -19,15 +19,15 @@ from postprocess.statistics.limits import CONCLUSIVE
 SYS_CPU = "sys/devices/system/cpu"
 SHM = "dev/shm"
 
-# Seen with two to eight ranks: Open MPI 5.0.11 does not start with 16 MiB or less, whatever the number of ranks; MPICH
-# 5.0.2 and Intel MPI 2021.18.1 use up to 8.5 MiB per rank. docs/doctor.md has the figures.
+# Measured with two to eight ranks: Open MPI 5.0.11 does not start with 16 MiB or less, whatever the number of ranks;
+# MPICH 5.0.2 and Intel MPI 2021.18.1 use up to 8.5 MiB per rank. docs/doctor.md has the figures.
 SHM_LEAST_BYTES = 16 << 20
 SHM_BYTES_PER_RANK = 16 << 20
-# Seen with two ranks over shared memory: with 256 MiB per rank, Ialltoall reaches 20 to 28 ms instead of 64 ms.
+# Measured with two ranks over shared memory: with 256 MiB per rank, Ialltoall reaches 20 to 28 ms instead of 64 ms.
 MEMORY_BYTES_PER_RANK = 1 << 30
-# Version 1 writes the largest multiple of a page for "no limit"; nothing has so much.
+# Control groups of version 1 write the largest multiple of a page for "no limit". No machine has so much memory.
 NO_LIMIT_BYTES = 1 << 62
-# More CPUs than any kernel has: a list that names them is not a list of CPUs.
+# More CPUs than any kernel supports. Larger numbers in a list are ignored.
 MOST_CPUS = 1 << 16
 
 SPEEDS: Mapping[str, str] = {
@@ -35,18 +35,18 @@ SPEEDS: Mapping[str, str] = {
     "kHz at most": "cpufreq/cpuinfo_max_freq",
     "highest performance": "acpi_cppc/highest_perf",
 }
-"""What the kernel tells of how fast a CPU can be, by its unit: a file in each CPU's folder."""
+"""{unit: file in each CPU's folder} in which the kernel tells how fast a CPU can be."""
 KINDS: Mapping[str, str] = {"P cores": "cpu_core", "E cores": "cpu_atom"}
-"""Devices of Intel's two kinds of cores, each with a list of its CPUs."""
+"""{name: device} of Intel's two kinds of cores. Each device has a list of its CPUs."""
 
 
 @dataclass(frozen=True)
 class HostLimits:
-    """What a process may use; None: no limit, or none that is visible. Lists of CPUs are as the kernel writes them.
+    """The limits of a process; None: no limit, or no visible one. Lists of CPUs are as the kernel writes them.
 
-    cgroup_cpus: cores' worth of time.  cpuset_cpus: what the control group allows, of which the mask may be a part.
-    smt: as the kernel's switch says, `on` or `off`.  core_speeds: which CPUs of the mask are of which kind or speed,
-    where they differ.
+    cgroup_cpus: CPU time, in cores.  allowed_cpus: the process's mask.  cpuset_cpus: the CPUs that the control group
+    allows; the mask may have fewer.  smt: the kernel's switch, `on` or `off`.  core_speeds: which CPUs of the mask have
+    which kind or speed, where these differ.
     """
 
     cgroup_cpus: float | None = None
@@ -61,12 +61,12 @@ class HostLimits:
     core_speeds: str | None = None
 
     def as_facts(self) -> dict[str, Any]:
-        """Its part of a manifest's host."""
+        """The limits as a manifest's `host` stores them."""
         return asdict(self)
 
 
 def look(root: Path, cpus: Iterable[int]) -> HostLimits:
-    """The limits of this process on the machine whose `/` that folder is; cpus: those of its mask."""
+    """The limits of this process. root: the folder `/`.  cpus: the CPUs of the process's mask."""
     mask = sorted(set(cpus))
     shm, free = shm_bytes(root)
     return HostLimits(
@@ -84,7 +84,7 @@ def look(root: Path, cpus: Iterable[int]) -> HostLimits:
 
 
 def findings(limits: HostLimits, cores: int, ranks: int) -> list[Finding]:
-    """What these limits mean for so many ranks that compute on so many cores in all."""
+    """The findings on these limits. cores: all cores on which ranks compute.  ranks: the number of ranks."""
     return [
         cpu_limit(limits, cores),
         mask(limits),
@@ -95,7 +95,7 @@ def findings(limits: HostLimits, cores: int, ranks: int) -> list[Finding]:
 
 
 def notes(all_findings: Iterable[Finding]) -> list[str]:
-    """The findings that are not good, a line each."""
+    """A line for each finding whose state is not `good`."""
     return [f"{finding.subject}: {finding.seen}: {finding.advice}" for finding in all_findings if finding.state != GOOD]
 
 
@@ -103,7 +103,7 @@ def notes(all_findings: Iterable[Finding]) -> list[str]:
 
 
 def cpu_limit(limits: HostLimits, cores: int) -> Finding:
-    """A control group's limit of CPU time, beside the cores that ranks compute on."""
+    """The finding on a control group's limit of CPU time, compared with the number of cores on which ranks compute."""
     allowed = limits.cgroup_cpus
     if allowed is None:
         return Finding("CPU limit", GOOD, "none")
@@ -119,12 +119,12 @@ def cpu_limit(limits: HostLimits, cores: int) -> Finding:
 
 
 def cores_words(number: float) -> str:
-    """A number of cores as the owner of what follows: ``1 core's``, ``2.5 cores'``."""
+    """A number of cores in the possessive case: ``1 core's``, ``2.5 cores'``."""
     return f"{number:g} core's" if number == 1 else f"{number:g} cores'"
 
 
 def mask(limits: HostLimits) -> Finding:
-    """The CPUs that this process may use, beside those that the machine has."""
+    """The finding on the CPUs that this process may use, compared with those that the machine has."""
     allowed, online = (cpu_list(text or "") for text in (limits.allowed_cpus, limits.online_cpus))
     offline = limits.offline_cpus if limits.smt not in ("off", "forceoff") else None
     seen = f"CPUs {limits.allowed_cpus or 'not known'}"
@@ -149,7 +149,7 @@ def mask(limits: HostLimits) -> Finding:
 
 
 def speeds(limits: HostLimits) -> Finding:
-    """Cores of which some are faster than others."""
+    """The finding on cores of different speeds."""
     return finding(
         "core speeds",
         limits.core_speeds or "no difference that is visible",
@@ -160,7 +160,7 @@ def speeds(limits: HostLimits) -> Finding:
 
 
 def memory(limits: HostLimits, ranks: int) -> Finding:
-    """A control group's limit of memory."""
+    """The finding on a control group's limit of memory."""
     allowed = limits.memory_limit_bytes
     if allowed is None:
         return Finding("memory limit", GOOD, "none")
@@ -175,7 +175,7 @@ def memory(limits: HostLimits, ranks: int) -> Finding:
 
 
 def shared_memory(limits: HostLimits, ranks: int) -> Finding:
-    """/dev/shm, in which MPI libraries keep what ranks of one node share."""
+    """The finding on /dev/shm, in which MPI libraries keep the shared memory of a node's ranks."""
     whole, free = limits.shm_bytes, limits.shm_free_bytes
     if whole is None or free is None:
         return Finding("/dev/shm", GOOD, "no limit that is visible")
@@ -198,7 +198,7 @@ def shared_memory(limits: HostLimits, ranks: int) -> Finding:
 
 
 def cgroup_cpus(root: Path) -> float | None:
-    """The tightest limit of CPU time of the control groups that this process is in, in cores; None: none."""
+    """The lowest limit of CPU time among the control groups of this process, in cores; None where there is none."""
     return min(filter(None, map(_cpu_limit_of, groups(root, "cpu"))), default=None)
 
 
@@ -211,9 +211,9 @@ def _cpu_limit_of(folder: Path) -> float | None:
 
 
 def memory_limit_bytes(root: Path) -> int | None:
-    """The tightest limit of memory of the control groups that this process is in; None: none.
+    """The lowest limit of memory among the control groups of this process, in bytes; None where there is none.
 
-    Of version 2, memory.high too: above it, the kernel slows a process down to get memory back.
+    memory.high of version 2 is a limit too: above it, the kernel slows a process down to reclaim memory.
     """
     files = ("memory.max", "memory.high", "memory.limit_in_bytes")
     limits_ = [_number(read(folder / name)) for folder in groups(root, "memory") for name in files]
@@ -221,7 +221,7 @@ def memory_limit_bytes(root: Path) -> int | None:
 
 
 def shm_bytes(root: Path) -> tuple[int | None, int | None]:
-    """Size of /dev/shm and what is free of it; (0, 0) where there is none, None where it has no limit."""
+    """Size and free space of /dev/shm, in bytes; (0, 0) where there is none, (None, None) where it has no limit."""
     try:
         file_system = os.statvfs(root / SHM)
     except OSError:
@@ -232,7 +232,7 @@ def shm_bytes(root: Path) -> tuple[int | None, int | None]:
 
 
 def groups(root: Path, controller: str) -> list[Path]:
-    """Folders of the control groups by which a controller limits this process: its own and every one above it."""
+    """Folders of the control groups by which a controller limits this process: its own group and all groups above."""
     folders: dict[Path, None] = {}
     for line in read(root / "proc/self/cgroup").splitlines():
         _, _, rest = line.partition(":")
@@ -244,7 +244,7 @@ def groups(root: Path, controller: str) -> list[Path]:
         for mount in mounts:
             top = root / "sys/fs/cgroup" / mount
             here = top.joinpath(*parts)
-            # A container sees its host's path but not the folders on it: what exists counts.
+            # A container sees the path of its host, but not all folders on it: those that exist count.
             folders.update(
                 dict.fromkeys(
                     folder for folder in (here, *here.parents) if folder.is_relative_to(top) and _is_dir(folder)
@@ -261,22 +261,22 @@ def _is_dir(path: Path) -> bool:
 
 
 def _cpuset(root: Path) -> str | None:
-    """The CPUs that the closest control group allows which tells them."""
+    """The CPUs that the innermost control group with a list of CPUs allows; None where no group has a list."""
     names = ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus")
     lists = (_list_of(folder / name) for folder in groups(root, "cpuset") for name in names)
     return next(filter(None, lists), None)
 
 
 def core_speeds(root: Path, cpus: Sequence[int]) -> str | None:
-    """Which of these CPUs are of another kind or speed than others; None where no difference is told.
+    """The CPUs by kind or speed, in words; None where the kernel shows no difference.
 
-    By the first of the kernel's measures that tells kinds apart, or speeds by more than what a median may be off.
+    Kinds are compared first, then the speeds in SPEEDS; a speed counts where it differs by more than CONCLUSIVE.
     """
     by_kind = {
         name: sorted(cpu_list(read(root / f"sys/devices/{kind}/cpus")) & set(cpus)) for name, kind in KINDS.items()
     }
     if all(by_kind.values()):
-        return ", ".join(f"{name} {list_text(those)}" for name, those in by_kind.items())
+        return ", ".join(f"{name} {list_text(kind_cpus)}" for name, kind_cpus in by_kind.items())
     for unit, file in SPEEDS.items():
         by_speed: dict[int, list[int]] = {}
         for cpu in cpus:
@@ -292,7 +292,7 @@ def _list_of(path: Path) -> str | None:
 
 
 def cpu_list(text: str) -> set[int]:
-    """The CPUs of a list as the kernel writes it: 0-3,8. What is none is left out."""
+    """The CPUs of a list as the kernel writes it: 0-3,8. Parts that are neither numbers nor ranges are left out."""
     return set(_cpu_list(text))
 
 
@@ -304,7 +304,7 @@ def _cpu_list(text: str) -> Iterator[int]:
 
 
 def list_text(cpus: Iterable[int]) -> str:
-    """CPUs as the kernel lists them."""
+    """The list of CPUs as the kernel writes it: 0-3,8."""
     spans: list[list[int]] = []
     for cpu in sorted(set(cpus)):
         if spans and cpu == spans[-1][1] + 1:
@@ -319,7 +319,7 @@ def _number(text: str) -> int | None:
 
 
 def read(path: Path) -> str:
-    """A small file's text; empty where it cannot be read."""
+    """The text of a small file, without blanks at its ends; empty where it cannot be read."""
     try:
         return path.read_text(errors="replace").strip()
     except OSError:

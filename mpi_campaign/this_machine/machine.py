@@ -1,4 +1,4 @@
-"""What this machine is and allows: cores, compiler, network namespaces."""
+"""Facts about this machine: cores, compiler, network namespaces, the clone's commit."""
 
 import contextlib
 import os
@@ -42,7 +42,7 @@ def _core_of(cpu: int) -> str:
 
 @lru_cache(maxsize=1)
 def cores() -> Cores:
-    """CPUs of this process's cpuset and how many physical cores they are."""
+    """The CPUs of this process's cpuset, and the number of physical cores that they belong to."""
     return Cores(tuple(sorted(os.sched_getaffinity(0))), len(cores_of_process()))
 
 
@@ -57,7 +57,7 @@ def cores_of_process() -> list[list[int]]:
 def core_cpus() -> tuple[tuple[int, ...], ...]:
     """The CPUs of each core of this process's cpuset, in the order in which ranks get cores.
 
-    By the machine's tree: socket by socket, and there by shared cache, whatever the CPUs' numbers.
+    Cores are sorted by socket, then by shared cache, then by the number of their first CPU.
     """
 
     def first(cpu: int, *where: str) -> int:
@@ -84,12 +84,12 @@ def cpu_model() -> str:
 
 
 def limits() -> host.HostLimits:
-    """What this process may use of the machine, now."""
+    """The present limits of this process on the machine."""
     return host.look(Path("/"), cores().cpus)
 
 
 def host_facts() -> dict[str, Any]:
-    """The machine as the manifest describes it."""
+    """The description of the machine in a manifest."""
     process_cores = cores()
     release: dict[str, str] = {}
     with contextlib.suppress(OSError):
@@ -109,7 +109,7 @@ def host_facts() -> dict[str, Any]:
 
 
 def os_release() -> str:
-    """Distribution and release, such as `debian 12`; empty where it does not say."""
+    """Distribution and release, such as `debian 12`; empty where they are not known."""
     try:
         release = platform.freedesktop_os_release()
     except OSError:
@@ -118,7 +118,7 @@ def os_release() -> str:
 
 
 def firmware() -> str:
-    """Versions of the CPU's microcode, the mainboard's firmware and network adapters'; empty where none is told."""
+    """Versions of the CPU's microcode and of the firmware of mainboard and network adapters; empty without any."""
     versions = []
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -138,12 +138,13 @@ def compiler() -> Path:
 
     Raises CampaignError where there is none, or where it cannot build a program.
     """
-    asked = os.environ.get("CC")
-    names = [asked] if asked else ["cc", "gcc", "clang"]
+    requested = os.environ.get("CC")
+    names = [requested] if requested else ["cc", "gcc", "clang"]
     program = next((path for name in names if (path := shutil.which(name))), None)
     if program is None:
-        what = f"CC='{asked}' is not one program on PATH" if asked else "no C compiler (cc, gcc or clang) is on PATH"
-        raise CampaignError(f"{what}: install one (Debian, Ubuntu: gcc and libc6-dev) or set CC")
+        lacking = "no C compiler (cc, gcc or clang) is on PATH"
+        reason = f"CC='{requested}' is not one program on PATH" if requested else lacking
+        raise CampaignError(f"{reason}: install one (Debian, Ubuntu: gcc and libc6-dev) or set CC")
     trouble = build_trouble(program)
     if trouble is not None:
         raise CampaignError(
@@ -154,7 +155,7 @@ def compiler() -> Path:
 
 
 def build_trouble(compiler_path: str) -> str | None:
-    """The first error of a compiler that builds a small OpenMP program; None where it can."""
+    """Let a compiler build a small OpenMP program. Returns its first error; None where it succeeds."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "probe.c"
         source.write_text('#include <stdio.h>\n#include <omp.h>\nint main(void) { return puts("") == EOF; }\n')
@@ -169,13 +170,13 @@ def build_trouble(compiler_path: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def wire_refusal() -> str | None:
-    """Why a rate-limited loopback cannot be made here; None where it can. Tried for real, in a process of its own."""
+    """Why a rate-limited loopback cannot be made here; None where it can. A child process tries it."""
     return _refusal("wire", "--rate", "1gbit")
 
 
 @lru_cache(maxsize=1)
 def nodes_refusal() -> str | None:
-    """Why nodes with clocks of their own cannot be made here; None where they can. Tried for real, as above."""
+    """Why nodes with clocks of their own cannot be made here; None where they can. A child process tries it."""
     return _refusal("nodes", "--rate", "1gbit")
 
 
@@ -191,7 +192,10 @@ def _refusal(module: str, *options: str) -> str | None:
 
 @dataclass(frozen=True)
 class GitState:
-    """The clone's commit and whether it has changes; "unknown" and None, and why, where git does not tell."""
+    """The commit of a clone, and whether the clone has changes that are not committed.
+
+    Where git does not tell: "unknown" and None, with the reason in `why_unknown`.
+    """
 
     commit: str
     dirty: bool | None
@@ -203,7 +207,7 @@ class _GitError(Exception):
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """What git says of the clone that a folder lies in. Raises _GitError."""
+    """The output of a git command for the clone that contains a folder. Raises _GitError."""
     words = ["git", "-C", str(folder), *arguments]
     answer = asking.ask(words, env=environ.built(environ.NETWORK, {"LC_ALL": "C"}), seconds=GIT_SECONDS)
     if answer.trouble:
@@ -214,7 +218,7 @@ def _git(folder: Path, *arguments: str) -> str:
 
 
 def commit_of(folder: Path) -> str:
-    """Of the git clone that a folder lies in; empty outside git."""
+    """The commit of the git clone that contains a folder; empty outside a clone."""
     try:
         return _git(folder, "rev-parse", "HEAD").strip()
     except _GitError:
@@ -222,7 +226,7 @@ def commit_of(folder: Path) -> str:
 
 
 def git_state(root: Path = ROOT) -> GitState:
-    """Of the clone that this folder is; what it lies in is another one's repository."""
+    """The state of the clone whose top folder is `root`. A folder within another repository counts as no clone."""
     try:
         top = Path(_git(root, "rev-parse", "--show-toplevel").removesuffix("\n"))
         if top.resolve() != root.resolve():
@@ -234,7 +238,7 @@ def git_state(root: Path = ROOT) -> GitState:
 
 
 def _why_not(output: str, root: Path) -> str:
-    """Git's complaint in our words."""
+    """Why git failed, in this project's words where the reason is known."""
     if "dubious ownership" in output:
         return f"git refuses, since {root} is another user's: git config --global --add safe.directory {root}"
     if "not a git repository" in output:

@@ -63,7 +63,7 @@ class Alarm:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Acknowledged:
     """An acknowledged alarm: case and metric (`Change.own_key`), run, size of the change, and why it may be quiet."""
 
     name: str
@@ -84,7 +84,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Asked:
+class HistoryRequest:
     """What a person asked of a history: the words of a side, or none; the metrics; what counts as a change."""
 
     words: str
@@ -92,7 +92,7 @@ class Asked:
     limits: Limits
 
 
-def run(asked: Asked, root: Path, html: Path | None, *, as_json: bool) -> int:
+def run(asked: HistoryRequest, root: Path, html: Path | None, *, as_json: bool) -> int:
     """Print the changes over the runs of a side, and write them as a page. Returns 1 where an alarm rings.
 
     Raises CampaignError.
@@ -106,7 +106,7 @@ def run(asked: Asked, root: Path, html: Path | None, *, as_json: bool) -> int:
     return EXIT_FAILED if any(alarm.rings for alarm in alarms) else EXIT_GOOD
 
 
-def find(asked: Asked, root: Path) -> tuple[list[Alarm], list[Series]]:
+def find(asked: HistoryRequest, root: Path) -> tuple[list[Alarm], list[Series]]:
     """The alarms of a side's runs, oldest first, and the series that were searched. Raises CampaignError."""
     metrics = comparing.metrics(asked.metrics)
     side = sides.parse(asked.words, root) if asked.words else Side("")
@@ -136,17 +136,17 @@ def find(asked: Asked, root: Path) -> tuple[list[Alarm], list[Series]]:
 
     def alarm(change: Change) -> Alarm:
         system, its = str(change.case["system"]), by_key[change.key]
-        seen = itertools.chain.from_iterable(known[system].get(key, []) for key in its.own_keys)
-        because = next((entry.because for entry in seen if entry.is_of(change, its.runs, asked.limits)), "")
+        entries = itertools.chain.from_iterable(known[system].get(key, []) for key in its.own_keys)
+        because = next((entry.because for entry in entries if entry.is_of(change, its.runs, asked.limits)), "")
         why = explained(system, change.before, change.run, change.toolchains)
         return Alarm(change, system, why, because, stands=change.name in still)
 
     return [alarm(change) for change in changes], series
 
 
-def _by_case(seen: Iterable[Seen]) -> dict[tuple[str, ...], list[Seen]]:
-    by_case: dict[tuple[str, ...], list[Seen]] = defaultdict(list)
-    for entry in seen:
+def _by_case(entries: Iterable[Acknowledged]) -> dict[tuple[str, ...], list[Acknowledged]]:
+    by_case: dict[tuple[str, ...], list[Acknowledged]] = defaultdict(list)
+    for entry in entries:
         by_case[entry.case].append(entry)
     return by_case
 
@@ -158,13 +158,13 @@ def _manifest(run_: RunFolder) -> dict[str, Any]:
         return {}
 
 
-def acknowledged(root: Path, system: str) -> list[Seen]:
+def acknowledged(root: Path, system: str) -> list[Acknowledged]:
     """The acknowledged alarms of a system. Raises CampaignError where their file is not as it was written."""
     path = root / system / FILE
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         return [
-            Seen(
+            Acknowledged(
                 str(name),
                 tuple(map(str, entry["case"])),
                 str(entry["run"]),
@@ -183,7 +183,7 @@ def acknowledged(root: Path, system: str) -> list[Seen]:
         ) from error
 
 
-def acknowledge(names: Sequence[str], because: str, asked: Asked, root: Path) -> list[Alarm]:
+def acknowledge(names: Sequence[str], because: str, asked: HistoryRequest, root: Path) -> list[Alarm]:
     """Acknowledge alarms, of those that the same history shows: they stay quiet. Raises CampaignError."""
     alarms, _ = find(asked, root)
     by_name = {alarm.change.name: alarm for alarm in alarms}
@@ -199,9 +199,11 @@ def acknowledge(names: Sequence[str], because: str, asked: Asked, root: Path) ->
                 for alarm in chosen:
                     if alarm.system == system:
                         change = alarm.change
-                        known[change.name] = Seen(change.name, change.own_key, change.run, change.effect, because)
-                kept = {entry.pop("name"): entry for entry in map(asdict, known.values())}
-                files.write_atomically(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+                        known[change.name] = Acknowledged(
+                            change.name, change.own_key, change.run, change.effect, because
+                        )
+                document = {entry.pop("name"): entry for entry in map(asdict, known.values())}
+                files.write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
         except OSError as error:
             raise CampaignError(f"{path} cannot be written ({error.strerror})") from error
     return chosen
@@ -236,8 +238,8 @@ def coverage(series: Sequence[Series]) -> str:
 def answer(alarms: Sequence[Alarm]) -> str:
     """The alarms, counted in a line."""
     ringing = sum(alarm.rings for alarm in alarms)
-    kept = sum(bool(alarm.acknowledged) for alarm in alarms)
-    return f"{plural(len(alarms), 'change')}, {plural(ringing, 'alarm')}, {kept} acknowledged"
+    acknowledged_count = sum(bool(alarm.acknowledged) for alarm in alarms)
+    return f"{plural(len(alarms), 'change')}, {plural(ringing, 'alarm')}, {acknowledged_count} acknowledged"
 
 
 def _alarm_lines(alarm: Alarm) -> list[str]:

@@ -38,11 +38,11 @@ sizes have in common."""
 
 
 @dataclass(frozen=True)
-class Told:
-    """What references need of a record.
+class RecordNumbers:
+    """The part of a record from which references are made.
 
-    key: of the case.  test: the ReFrame test that measures it.  bounds: of the record's family.
-    why: the reason that the numbers can be no reference; "" where they can.
+    key: of the case.  test: the ReFrame test that measures the case.  bounds: those of the record's family.
+    why: the reason why its numbers cannot become references; empty where they can.
     """
 
     key: str
@@ -53,15 +53,18 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Made:
-    """References: the `document` to write, how many it has, and what was left out, a line each."""
+class References:
+    """References as they are written.
+
+    document: the content of the file.  references: their number.  left_out: a line for each kind of omitted record.
+    """
 
     document: dict[str, Any]
     references: int
     left_out: tuple[str, ...]
 
 
-def make(runs: Sequence[RunFolder]) -> Made:
+def make(runs: Sequence[RunFolder]) -> References:
     """References from the records of runs of one system. Raises CampaignError where none can be made."""
     systems = sorted({run.system for run in runs})
     if len(systems) != 1:
@@ -117,7 +120,7 @@ def make(runs: Sequence[RunFolder]) -> Made:
         "sizes": sizes_of,
     }
     without = tuple(f"{times} x {reason}" for reason, times in left_out.items())
-    return Made({OWN: provenance, **document}, len(made_of), without)
+    return References({OWN: provenance, **document}, len(made_of), without)
 
 
 def _values_of(runs: Sequence[RunFolder]) -> tuple[Values, dict[str, int]]:
@@ -166,16 +169,18 @@ def _reference(bound: Bound, values: Sequence[float]) -> list[Any]:
     return [round(middle, 4), None, round(high * (1 + bound.margin) / middle - 1, 4), "ratio"]
 
 
-def _records_of(folder: RunFolder) -> Iterator[Told]:
-    """Every record of a run that has numbers. Raises CampaignError for a run that is not as it was archived.
+def _records_of(folder: RunFolder) -> Iterator[RecordNumbers]:
+    """Every record of a run that has numbers, or the reason why a case has none.
 
-    A case that missed its reference counts too: without it, new references would only know what old ones let pass.
+    Raises CampaignError for a run that is not as it was archived.
+
+    A case that missed its reference is included. Otherwise new references could never be worse than the old ones.
     """
     run = _loaded(folder)
     manifest = run_folders.read_manifest(folder)
     try:
-        asked = manifest.get("options", {})
-        comm, comp = (tuple(asked.get(name, ())) for name in ("comm_times", "comp_times"))
+        given = manifest.get("options", {})
+        comm, comp = (tuple(given.get(name, ())) for name in ("comm_times", "comp_times"))
         grid = grid_of(Options(suite=manifest["suite"], comm_times=comm, comp_times=comp)).name
         judged = [case for case in manifest["cases"] if case["result"] != "skip"]
         good = [case for case in judged if is_as_asked(case)]
@@ -184,13 +189,13 @@ def _records_of(folder: RunFolder) -> Iterator[Told]:
         raise CampaignError(f"{folder.path / run_folders.MANIFEST} is not what a run writes: {error!r}") from error
     for case in judged:
         if case not in good:
-            yield Told(str(case.get("case")), why="failed, or was not measured")
+            yield RecordNumbers(str(case.get("case")), why="failed, or was not measured")
     views = {
         (family.name, view.name): view for family in registry.FAMILIES for view in registry.read(run, family).records
     }
     for case in cases:
         if stopped := starved_words(manifest, case.as_dict()):
-            yield Told(case.label, why=stopped)
+            yield RecordNumbers(case.label, why=stopped)
             continue
         family = registry.of_benchmark(case.benchmark)
         if family.numbers is None or not family.bounds:
@@ -199,22 +204,22 @@ def _records_of(folder: RunFolder) -> Iterator[Told]:
         if record is None:
             raise CampaignError(f"{folder.run}: {_record_name(case)} is missing, or no record of {family.name}")
         of_basic = None if case.basic in (None, case) else views.get((family.name, _record_name(case.basic)))
-        yield _told(case, family, record, family.numbers(record, of_basic), grid)
+        yield _numbers_of(case, family, record, family.numbers(record, of_basic), grid)
 
 
 def _record_name(case: Case) -> str:
     return f"records/{case.stem}.jsonl"
 
 
-def _told(case: Case, family: Family, record: Any, numbers: Numbers, grid: str) -> Told:
-    """What references need of a case's record.  record: as its family sees it."""
+def _numbers_of(case: Case, family: Family, record: Any, numbers: Numbers, grid: str) -> RecordNumbers:
+    """The part of a case's record from which references are made.  record: the family's view of it."""
     header = record.header
     name = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
     why = "oversubscribed" if header.oversubscribed else numbers.doubt if record.complete else "incomplete"
-    return Told(name, BENCHMARKS[case.benchmark].test, family.bounds, numbers, why)
+    return RecordNumbers(name, BENCHMARKS[case.benchmark].test, family.bounds, numbers, why)
 
 
-def write(system: str, made: Made) -> Path:
+def write(system: str, made: References) -> Path:
     """Write a system's references, all or nothing. Raises CampaignError."""
     path = path_of(system)
     if not path.parent.is_dir():

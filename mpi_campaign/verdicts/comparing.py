@@ -30,7 +30,7 @@ Manifest: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Asked:
+class ComparisonRequest:
     """What a person asked of a comparison: words of the sides, runs, metrics, and what counts as a difference."""
 
     words: tuple[str, ...]
@@ -58,7 +58,7 @@ def metrics(names: Sequence[str]) -> Sequence[str]:
     return names or USUAL
 
 
-def run(asked: Asked, root: Path, form: str, files: Mapping[str, Path]) -> int:
+def run(asked: ComparisonRequest, root: Path, form: str, files: Mapping[str, Path]) -> int:
     """Print the comparison of all pairs of sides, and write it to files in other forms.
 
     form: what is printed, `json`, `markdown` or empty for text.  files: paths by form, `junit` and `html`.
@@ -82,7 +82,7 @@ def run(asked: Asked, root: Path, form: str, files: Mapping[str, Path]) -> int:
     return EXIT_FAILED if any(comparison.count(SLOWER) for comparison in pairs.values()) else EXIT_GOOD
 
 
-def _why_nothing(asked: Asked, pairs: Pairs) -> str:
+def _why_nothing(asked: ComparisonRequest, pairs: Pairs) -> str:
     """Why there was nothing to compare, in a line."""
     alone = [line for names, comparison in pairs.items() for line in compare_text.missing_lines(comparison, names)]
     if not alone:
@@ -93,11 +93,11 @@ def _why_nothing(asked: Asked, pairs: Pairs) -> str:
 
 def check_apart(files: Mapping[str, Path], *read: Path) -> None:
     """Raises CampaignError where two files to write are the same, or where a file to write is read too."""
-    seen = {path.resolve(): "what is read" for path in read}
+    use_of_path = {path.resolve(): "what is read" for path in read}
     for kind, path in files.items():
-        other = seen.setdefault(path.resolve(), f"--{kind}")
-        if other != f"--{kind}":
-            raise CampaignError(f"--{kind} {path} is also {other}: give another file")
+        use = use_of_path.setdefault(path.resolve(), f"--{kind}")
+        if use != f"--{kind}":
+            raise CampaignError(f"--{kind} {path} is also {use}: give another file")
 
 
 def write(path: Path, text: str) -> None:
@@ -112,7 +112,7 @@ def write(path: Path, text: str) -> None:
         raise CampaignError(f"{path} cannot be written ({error.strerror}): give another file") from error
 
 
-def _compare(asked: Asked, root: Path) -> tuple[Pairs, list[tuple[str, str]]]:
+def _compare(asked: ComparisonRequest, root: Path) -> tuple[Pairs, list[tuple[str, str]]]:
     """The comparison of every pair of sides, and the runs that they are from."""
     if len(asked.words) < 2:
         raise CampaignError("two sides at least: ./campaign compare A B, such as last~1 and last, or two toolchains")

@@ -1,4 +1,4 @@
-"""ReFrame settings of the machine that the campaign stands on: one node, its own cores, no scheduler."""
+"""ReFrame settings of the machine on which the campaign runs: one node, its own cores, no scheduler."""
 
 from mpi_campaign.site import local_processor, partition, site
 

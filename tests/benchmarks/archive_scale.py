@@ -128,14 +128,14 @@ def compared(root: Path) -> str:
     """What `campaign compare` does, of the first runs against the others."""
     words = (f"{day(0)}..{day(RUNS_OF_A_SIDE - 1)}", f"{day(RUNS_OF_A_SIDE)}..{day(2 * RUNS_OF_A_SIDE - 1)}")
     with contextlib.redirect_stdout(io.StringIO()) as said:
-        comparing.run(comparing.Asked(words), root, "", {"html": root / "comparison.html"})
+        comparing.run(comparing.ComparisonRequest(words), root, "", {"html": root / "comparison.html"})
     return next(line for line in said.getvalue().splitlines() if line.startswith(f"{words[1]} against {words[0]}: "))
 
 
 def watched(root: Path) -> str:
     """What `campaign history` does."""
     with contextlib.redirect_stdout(io.StringIO()) as said:
-        alarms.run(alarms.Asked("", (), Limits(rate=HISTORY_RATE)), root, root / "history.html", as_json=False)
+        alarms.run(alarms.HistoryRequest("", (), Limits(rate=HISTORY_RATE)), root, root / "history.html", as_json=False)
     return said.getvalue().strip().splitlines()[-1]
 
 

@@ -1,1 +1,1 @@
-"""What starts ranks, one file each: how it is told CPUs, this machine or other nodes, and what it says of itself."""
+"""Launchers of ranks, one file each: options for CPUs, this machine and other nodes, and how each is recognized."""

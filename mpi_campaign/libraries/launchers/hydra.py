@@ -1,4 +1,4 @@
-"""Hydra, of MPICH and of what is built on it."""
+"""Hydra, the launcher of MPICH and of libraries that are made from it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from mpi_campaign.libraries.settings import Answer, Request, Settings
 
 
 def _here(_request: Request) -> Settings:
-    # The launcher's processes talk over loopback, which every machine and every wire has.
+    # Hydra's processes communicate over loopback, which every machine and every wire has.
     return Settings({"HYDRA_CONFIG_FILE": "/dev/null"}, ("-launcher", "fork", "-rmk", "user", "-iface", "lo"))
 
 
@@ -22,14 +22,17 @@ def _place(request: Request) -> Settings:
 
 
 def _list(cpus: Sequence[int]) -> str:
-    """CPUs by the kernel's numbers. Hydra copies a list into memory that is a byte short, which does harm where
-    malloc leaves no room behind it: a leading zero makes the list of another length."""
+    """CPUs by the kernel's numbers, as Hydra reads them.
+
+    Hydra copies the list into memory that is one byte too short. That does harm at lengths for which malloc leaves no
+    room behind the memory; a leading zero gives the list another length.
+    """
     text = "+".join(map(str, cpus))
     return f"0{text}" if len(text) % 8 == 0 else text
 
 
 def hosts_options(request: Request, hosts: Sequence[str]) -> tuple[str, ...]:
-    """Which nodes, and how many ranks on each."""
+    """Options for the hosts, and the number of ranks on each."""
     return ("-hosts", ",".join(hosts), "-ppn", str(request.placement.ranks_per_node))
 
 
@@ -48,4 +51,4 @@ HYDRA = Launcher(
 )
 
 MVAPICH_HYDRA = replace(HYDRA, title="MVAPICH's Hydra", says="", rank_variables=("MV2_COMM_WORLD_RANK",))
-"""It says MPICH's version, not its own."""
+"""MVAPICH's Hydra. Its `--version` prints MPICH's version, not MVAPICH's, so that it has no pattern."""

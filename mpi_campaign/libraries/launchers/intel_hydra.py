@@ -1,4 +1,4 @@
-"""Intel MPI's launcher: made of Hydra, told CPUs by variables of its own."""
+"""Intel MPI's launcher: made from Hydra, with variables of its own for CPUs."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What is known of a launcher."""
+"""The fields of a launcher's entry."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -9,21 +9,22 @@ Across = Callable[[Request, str, Sequence[str]], Answer]
 
 
 def never_across(reason: str) -> Across:
-    """Of a launcher that cannot be told other nodes, and why."""
+    """The field `across` of a launcher that cannot start ranks on other nodes, with the reason."""
     return lambda *_: Impossible(reason)
 
 
 @dataclass(frozen=True)
 class Launcher:
-    """One launcher, in one of its forms.
+    """A launcher, in one of its forms.
 
-    commands: ReFrame's names of it, without what stands behind a dash; () for any.
-    here: it starts ranks on this machine, and looks for no ssh, no batch system and no list of hosts.
-    place: each rank on the CPUs of its share, by the placement of the request.
-    across: given an agent that is used as ssh is, and hosts: as many ranks on each, bound to nothing.
-    hand_over: its options that give ranks a variable of that name and value.
-    says: pattern of what `--version` prints; its group 1 is a version. Empty where that is not known.
-    rank_variables: in which it tells a process its rank, where PMI and PMIx do not.
+    here: settings by which it starts ranks on this machine, and looks for no ssh, batch system or list of hosts.
+    place: settings that bind each rank to the CPUs of its share, from the placement of the request.
+    across: settings for ranks on other hosts: a function of the request, an agent that is called as ssh is, and the
+    hosts. Each host gets the same number of ranks, which are not bound.
+    hand_over: a function of name and value that returns the options which set that variable for the ranks.
+    says: pattern of the output of `--version`; group 1 is the version. Empty where it is not known.
+    rank_variables: variables that hold the rank of a process, where it does not set those of PMI and PMIx.
+    commands: its names in ReFrame, without a dash and what follows; () for any name.
     """
 
     title: str
@@ -36,5 +37,5 @@ class Launcher:
     commands: tuple[str, ...] = ("mpiexec", "mpirun")
 
     def is_called(self, command: str) -> bool:
-        """Whether it is what ReFrame calls so: mpiexec, mpirun-openmpi, srun."""
+        """Whether ReFrame's name of a launcher (mpiexec, mpirun-openmpi, srun) means this launcher."""
         return not self.commands or command.partition("-")[0] in self.commands

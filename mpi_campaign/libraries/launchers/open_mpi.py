@@ -1,4 +1,4 @@
-"""What the two launchers of Open MPI have in common: ORTE until version 4, PRRTE since 5."""
+"""Options that the two launchers of Open MPI share: ORTE until version 4, PRRTE since version 5."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,8 +9,11 @@ RANK_VARIABLE = "OMPI_COMM_WORLD_RANK"
 
 
 def place(request: Request) -> Settings:
-    """By the program that binds ranks: both number CPUs in an order of their own, which differs with the version; the
-    kernel has one order."""
+    """Settings that bind ranks, by BIND_RANK where CPUs are known.
+
+    Both launchers number CPUs in an order of their own, which differs between versions; BIND_RANK takes the kernel's
+    numbers.
+    """
     placement = request.placement
     if placement.oversubscribed:
         return Settings(options=("--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none"))
@@ -25,7 +28,7 @@ def place(request: Request) -> Settings:
 
 
 def across(starter: Callable[[str], tuple[str, ...]]) -> Across:
-    """starter: the options that name the agent."""
+    """The field `across` of both launchers. starter: a function of the agent that returns the options which name it."""
 
     def across_by(request: Request, agent: str, hosts: Sequence[str]) -> Answer:
         if any(map(str.isspace, agent)):
@@ -40,4 +43,5 @@ def across(starter: Callable[[str], tuple[str, ...]]) -> Across:
 
 
 def hand_over(name: str, value: str) -> tuple[str, ...]:
+    """The options that set a variable for the ranks."""
     return ("-x", f"{name}={value}")

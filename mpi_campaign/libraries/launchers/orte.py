@@ -4,7 +4,7 @@ from mpi_campaign.libraries.launchers import open_mpi
 from mpi_campaign.libraries.launchers.launcher import Launcher
 from mpi_campaign.libraries.settings import Request, Settings
 
-# Batch systems that it asks for a list of hosts.
+# Batch systems that ORTE would ask for a list of hosts; `^` excludes them.
 _HOSTS_OF = "^slurm,tm,lsf,gridengine,loadleveler,alps"
 
 

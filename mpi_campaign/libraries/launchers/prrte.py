@@ -4,12 +4,12 @@ from mpi_campaign.libraries.launchers import open_mpi
 from mpi_campaign.libraries.launchers.launcher import Launcher
 from mpi_campaign.libraries.settings import Request, Settings
 
-# Batch systems that it asks for a list of hosts.
+# Batch systems that PRRTE would ask for a list of hosts; `^` excludes them.
 _HOSTS_OF = "^slurm,pbs,lsf,gridengine,flux"
 
 
 def _here(_request: Request) -> Settings:
-    # It cannot be told to stay on one machine. Its launcher `ssh` calls ssh only where there is another machine.
+    # PRRTE has no option to stay on one machine. Its component `ssh` calls ssh only where there is another machine.
     hosts = ("--prtemca", "ras", _HOSTS_OF, "--prtemca", "prte_default_hostfile", "none")
     return Settings(options=("--prtemca", "plm", "ssh", *hosts))
 

@@ -1,4 +1,4 @@
-"""A launcher of which nothing is known: it is given no options, and ranks have the environment that it has."""
+"""The entry for an unknown launcher: it gets no options, and its ranks have the environment that it has."""
 
 from mpi_campaign.libraries.launchers.launcher import Launcher, never_across
 

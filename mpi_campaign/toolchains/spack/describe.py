@@ -1,6 +1,6 @@
-"""Print, as JSON, what Spack knows of the active environment. Run by Spack: `spack -e FOLDER python describe.py`.
+"""Print a description of the active Spack environment as JSON. Spack runs it: `spack -e FOLDER python describe.py`.
 
-It imports nothing of this project, and of Spack only what has been there since 1.1.
+It imports nothing of this project, and only modules of Spack that exist since 1.1.
 """
 
 import importlib
@@ -21,17 +21,18 @@ def _node(spec: Any) -> dict[str, Any]:
 
 
 def _home(mpi: Any) -> str:
-    """Where a library's bin/ is: Intel's lies below the prefix."""
+    """The folder with a library's bin/. That of Intel MPI lies below its prefix."""
     return str(getattr(mpi.package, "component_prefix", mpi.prefix))
 
 
 def _below(root: Any, virtual: str) -> Any:
-    """Who provides a virtual package to a root; None for nobody. A spec is no dict, it has no `get`."""
+    """The package that provides a virtual package to a root; None where there is none."""
+    # A spec is no dict and has no `get`.
     return root[virtual] if virtual in root else None  # noqa: SIM401
 
 
 def describe() -> dict[str, Any]:
-    """The environment's roots with their MPI library and compiler, and every package below them."""
+    """The environment's roots with their MPI library and compiler, and every package that they depend on."""
     spack, environments, repo = (importlib.import_module(name) for name in ("spack", "spack.environment", "spack.repo"))
     environment = environments.active_environment()
     roots = []

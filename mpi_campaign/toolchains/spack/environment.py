@@ -1,13 +1,13 @@
-"""One Spack environment per toolchain, made from spack.yaml: concretized once, then only installed from its lock.
+"""A Spack environment for each toolchain, made from spack.yaml: concretized once, then installed from its lock.
 
-It lies in .campaign/spack/environments/<system>/<toolchain>/:
+An environment lies in .campaign/spack/environments/<system>/<toolchain>/:
 
     spack.yaml        spack.yaml of the clone, with one MPI library and absolute paths
-    spack.lock        what Spack made of it; kept until something that it was made from changes
-    made-from         a digest of that: spack.yaml, the system's settings, the recipe
-    description.json  what Spack says of the lock: prefixes, hashes, externals, compilers; whose commits made it
+    spack.lock        Spack's result; kept until one of its inputs changes
+    made-from         a digest of the inputs: spack.yaml, the system's settings, the recipe
+    description.json  Spack's description of the lock: prefixes, hashes, externals, compilers, and commits of Spack
 
-What is concretized anew lies in .new-<toolchain> beside it until it has a lock.
+While an environment is concretized anew, its draft lies beside it in .new-<toolchain>.
 """
 
 import hashlib
@@ -34,11 +34,11 @@ REPOSITORY = ROOT / "benchmarks" / "spack_repo" / "campaign"
 RECIPE = REPOSITORY / "packages" / "mpi_overlap_benchmarks" / "package.py"
 DESCRIBE = Path(__file__).with_name("describe.py")
 
-# Files of a system that do not change what is concretized: the list (each line has a lock of its own), and where built
-# packages are fetched from.
+# Files of a system that have no influence on a lock: the list of libraries (each line has a lock of its own), and the
+# mirrors from which built packages are fetched.
 NOT_OF_THE_LOCK = (matrix.DEFINITIONS, "mirrors.yaml")
 
-# Where Spack puts things when the system's own settings do not say.
+# Folders of Spack, for systems whose settings name none.
 DEFAULTS = {
     "config": {
         "install_tree": {"root": str(tool.HOME / "opt")},
@@ -50,7 +50,10 @@ DEFAULTS = {
 
 @dataclass(frozen=True)
 class Environment:
-    """folder: of the environment. line: its MPI library. peers: other benchmarks in it, as specs."""
+    """The Spack environment of a toolchain.
+
+    folder: its folder.  line: its MPI library.  peers: other benchmarks in it, as specs.
+    """
 
     folder: Path
     system: str
@@ -78,7 +81,7 @@ class Environment:
         develop = {name: dict(_named(sources, name)) for name in sources}
         for source in develop.values():
             source.update({"path": _absolute(source["path"])} if "path" in source else {})
-        mine = {
+        settings = {
             **whole,
             "include": [str(scope), str(tool.HOME / "defaults")],
             "repos": repositories,
@@ -88,7 +91,7 @@ class Environment:
             "view": False,
         }
         heading = f"# Made from {matrix.MANIFEST}: change that one.\n"
-        return heading + yaml.safe_dump({"spack": mine}, sort_keys=False, width=110)
+        return heading + yaml.safe_dump({"spack": settings}, sort_keys=False, width=110)
 
     def digest(self, packages: Path | None) -> str:
         """A digest of everything that a lock depends on, and of the machine that it is for."""
@@ -100,7 +103,7 @@ class Environment:
         return sha256.hexdigest()
 
     def is_concretized(self, packages: Path | None) -> bool:
-        """Whether the lock was made from what is asked for now."""
+        """Whether there is a lock that was made from the present inputs."""
         try:
             return self.lock.is_file() and (self.folder / "made-from").read_text() == self.digest(packages)
         except FileNotFoundError:
@@ -158,28 +161,29 @@ class Environment:
 
         Raises CampaignError where Spack cannot read the lock.
         """
-        kept = self.folder / "description.json"
+        path = self.folder / "description.json"
         lock = self.lock.read_bytes()
         digest = hashlib.sha256(lock).hexdigest()
         try:
-            known = json.loads(kept.read_text())
-            if known["lock_sha256"] == digest and all("commit" in repository for repository in known["repositories"]):
-                return dict(known)
+            described = json.loads(path.read_text())
+            commits_known = all("commit" in repository for repository in described["repositories"])
+            if described["lock_sha256"] == digest and commits_known:
+                return dict(described)
         except (OSError, ValueError, KeyError, TypeError):
             pass
         done = spack.call("python", str(DESCRIBE), folder=self.folder)
         try:
-            known = json.loads(done.stdout.strip().rpartition("\n")[2])
-            made_by = json.loads(lock).get("spack") or known["spack"]  # a lock says who made it
+            described = json.loads(done.stdout.strip().rpartition("\n")[2])
+            made_by = json.loads(lock).get("spack") or described["spack"]  # a lock names the Spack that made it
         except ValueError as error:
             complaint = tool.complaint(done.stdout + done.stderr)
             raise CampaignError(f"{self.folder}: Spack cannot read the lock: {complaint}") from error
-        known["spack"] = {name: str(made_by.get(name) or "") for name in ("version", "commit")}
-        for repository in known["repositories"]:
+        described["spack"] = {name: str(made_by.get(name) or "") for name in ("version", "commit")}
+        for repository in described["repositories"]:
             repository["commit"] = machine.commit_of(Path(repository["root"]))
-        known["lock_sha256"] = digest
-        files.write_atomically(kept, json.dumps(known, indent=1) + "\n")
-        return dict(known)
+        described["lock_sha256"] = digest
+        files.write_atomically(path, json.dumps(described, indent=1) + "\n")
+        return dict(described)
 
 
 @contextmanager
@@ -205,7 +209,10 @@ def _absolute(path: Any) -> Any:
 
 
 def _check_lock(lock: Path, line: matrix.Line, here: tuple[str, str]) -> None:
-    """here: platform and operating system of this machine, as Spack calls them."""
+    """Raises CampaignError where a lock is broken, or is not for this library, machine or clone.
+
+    here: platform and operating system of this machine, as Spack calls them.
+    """
     try:
         whole = json.loads(lock.read_text())
         nodes = whole["concrete_specs"]
@@ -247,7 +254,10 @@ def _check_lock(lock: Path, line: matrix.Line, here: tuple[str, str]) -> None:
 
 
 def foreign_target(names: Iterable[str]) -> str | None:
-    """The first of these microarchitectures whose programs this machine cannot run, with the machine's own; or None."""
+    """The first of these microarchitectures whose programs this machine cannot run, and the machine's own, in words.
+
+    None where this machine can run all of them.
+    """
     host = archspec.cpu.host()
     for name in sorted(names):
         target = archspec.cpu.TARGETS.get(name)
@@ -257,7 +267,7 @@ def foreign_target(names: Iterable[str]) -> str | None:
 
 
 def _target(target: Any) -> str:
-    """The microarchitecture's name; Spack writes one of its own in full."""
+    """The name of a microarchitecture in a lock: a name, or an object with all properties."""
     return str(target["name"] if isinstance(target, dict) else target)
 
 
@@ -299,7 +309,7 @@ def concretize(
     for lacking in missing:
         if lacking not in failed:
             lacking.settle()
-            lacking.description(spack)  # with the commits of now
+            lacking.description(spack)  # now, while the commits are those that made the lock
     if failed:
         lacking = failed[0]
         why = output_of.get(lacking.draft.folder, "")
@@ -313,15 +323,15 @@ def concretize(
 
 
 def _is_installed(node: Mapping[str, Any]) -> bool:
-    """A description is as old as its lock: what has been installed since leaves this folder."""
+    """Whether Spack has installed a package. The description cannot tell: it is as old as the lock."""
     return Path(node["prefix"], ".spack").is_dir()
 
 
 def overview(description: Mapping[str, Any]) -> list[str]:
-    """What is installed already, what has a prefix of its own, and what will be built: lines for a person."""
-    ahead = "to be built, unless a binary cache has it"
-    kinds: dict[str, list[str]] = {"external": [], "installed": [], ahead: []}
+    """Lines for a person: the packages that are external, those that are installed, and those that will be built."""
+    to_build = "to be built, unless a binary cache has it"
+    kinds: dict[str, list[str]] = {"external": [], "installed": [], to_build: []}
     for node in description["nodes"]:
-        kind = "external" if node["external"] else "installed" if _is_installed(node) else ahead
+        kind = "external" if node["external"] else "installed" if _is_installed(node) else to_build
         kinds[kind].append(f"{node['name']}@{node['version']}")
     return [f"{kind}: {', '.join(sorted(packages))}" for kind, packages in kinds.items() if packages]

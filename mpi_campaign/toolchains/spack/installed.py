@@ -1,4 +1,4 @@
-"""What Spack installed of a toolchain, ours and other benchmarks, or could not: noted once for every prefix."""
+"""Notes on what Spack has installed for a toolchain, or failed to install: one note for each prefix."""
 
 import hashlib
 from contextlib import suppress
@@ -7,7 +7,7 @@ from pathlib import Path
 from mpi_campaign.toolchains.spack import tool
 from mpi_campaign.toolchains.spack.build import Build
 
-# What is noted of other benchmarks.
+# The texts of notes on other benchmarks.
 INSTALLED, FAILED = "installed", "failed"
 LOG = ".log"
 LONGEST_QUOTE = 150
@@ -15,8 +15,10 @@ AGAIN = "it is not tried again before ./campaign setup --provider spack --fresh"
 
 
 def note(digest: str, prefix: str) -> Path:
-    """The file that says what was installed there: from which sources, or that it could not be. One for each prefix,
-    whichever environments share it."""
+    """The file with the note on a prefix: the sources of our benchmarks, or INSTALLED or FAILED for other benchmarks.
+
+    Environments that share a prefix share its note.
+    """
     return tool.HOME / "built" / f"{digest}-{hashlib.sha256(prefix.encode()).hexdigest()[:8]}"
 
 
@@ -33,18 +35,18 @@ def is_built(build: Build, sources: str) -> bool:
 
 
 def log(digest: str, prefix: str) -> Path:
-    """The file with what Spack said when it installed another benchmark there."""
+    """The file with Spack's output from installing another benchmark into this prefix."""
     path = note(digest, prefix)
     return path.with_name(path.name + LOG)
 
 
 def failed(build: Build) -> list[str]:
-    """Packages of other benchmarks that could not be built; they are not tried again until `forget_failed`."""
+    """The packages of other benchmarks that Spack failed to build. They are not tried again before `forget_failed`."""
     return [name for name, digest, prefix in build.peers if _noted(digest, prefix) == FAILED]
 
 
 def why_lacking(build: Build, package: str) -> str:
-    """Of one that `failed` names, in one line: what Spack said, and what to do."""
+    """Why Spack could not build a package that `failed` returns, and what to do, in one line."""
     (path,) = (log(digest, prefix) for name, digest, prefix in build.peers if name == package)
     try:
         output = path.read_text(errors="replace")
@@ -56,15 +58,15 @@ def why_lacking(build: Build, package: str) -> str:
 
 
 def forget_failed() -> None:
-    """What could not be built is tried again."""
+    """Delete the notes on failed packages, so that Spack tries to build them again."""
     for path in (tool.HOME / "built").glob("*"):
-        with suppress(FileNotFoundError):  # a build that has just begun takes its own away
+        with suppress(FileNotFoundError):  # a build that begins meanwhile deletes its note
             if path.suffix != LOG and path.read_text().strip() == FAILED:
                 path.unlink()
 
 
 def to_install(build: Build, sources: str) -> list[str]:
-    """Hashes that are still to be installed, ours first; nothing where there is nothing to do."""
+    """Hashes of the packages to install, our benchmarks first; empty where all are installed."""
     peers = [
         digest
         for _name, digest, prefix in build.peers

@@ -158,11 +158,11 @@ def contains(versions: str, version: str) -> bool:
 
     A bound stands for everything that begins with it, as in Spack: 4.9.3 is in `4.1:4.9`, and 2.3.7-1 in `2.3.7`.
     """
-    asked = _components(version)
+    components = _components(version)
     for part in versions.split(","):
         low, colon, high = (end.strip() for end in part.partition(":"))
         first, last = _components(low), _components(high if colon else low)
-        if asked >= first and asked[: len(last)] <= last:
+        if components >= first and components[: len(last)] <= last:
             return True
     return False
 

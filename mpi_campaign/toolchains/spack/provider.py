@@ -1,4 +1,4 @@
-"""Toolchains that Spack builds, or has as externals: found, concretized, described, remembered."""
+"""Toolchains that Spack builds or has as externals: they are concretized and described here."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from mpi_campaign.toolchains.spack.build import Build
 
 @dataclass(frozen=True)
 class Found:
-    """What Spack knows of a toolchain. `resolving` makes a `Toolchain` from it."""
+    """A toolchain as Spack concretized it. `resolving` makes a `Toolchain` from it."""
 
     name: str
     family: str
@@ -60,7 +60,10 @@ def wanted(names: Sequence[str], system: str, peers: Sequence[str]) -> list[envi
 
 
 def of_lock(name: str, system: str, peers: Sequence[str]) -> environment.Environment:
-    """The environment of one name that a lock is for: never one that stands for a range of versions."""
+    """The environment for a lock that a person gives, by the name of its toolchain.
+
+    Unlike `wanted`, it maps no exact name (openmpi@5.0.10) to a line that was concretized to it (openmpi@5.0).
+    """
     rows = matrix.matrix(system)
     return environment.of(system, matrix.choose(name, rows), rows.beside(peers))
 
@@ -127,7 +130,7 @@ def _check_here(name: str, architecture: str, nodes: Sequence[Mapping[str, Any]]
 
 
 def check_external(toolchain: Found) -> None:
-    """Raises CampaignError where an external library is not what, and where, the system's packages.yaml says."""
+    """Raises CampaignError where an external library is not in the prefix, or not of the version, in packages.yaml."""
     launcher = program(toolchain.prefix, toolchain.family, "mpiexec")
     compiler = program(toolchain.prefix, toolchain.family, "mpicc")
     where = "the system's spack/packages.yaml"
@@ -142,12 +145,12 @@ def check_external(toolchain: Found) -> None:
 
 
 def program(prefix: Path, family: str, name: str) -> Path:
-    """`mpicc` or `mpiexec` of a library; Debian and Ubuntu keep several in one prefix, as mpicc.openmpi."""
+    """The path of `mpicc` or `mpiexec` of a library. Debian and Ubuntu name it mpicc.openmpi, for example."""
     suffixed = prefix / "bin" / f"{name}.{family}"
     return suffixed if suffixed.is_file() else prefix / "bin" / name
 
 
 def install_variables(build: Build) -> dict[str, str]:
-    """What a build script must export so that `spack` is the one that was found, and is kept to itself."""
+    """The variables that a build script exports, so that Spack uses this clone's caches and no settings of the user."""
     spack = tool.Spack(Path(build.spack_executable), build.spack_version)
     return spack.variables

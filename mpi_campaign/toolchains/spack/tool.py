@@ -16,9 +16,9 @@ from mpi_campaign.processes import guarded
 
 HOME = STATE / "spack"
 SETTINGS = HOME / "settings.json"
-OLDEST = (1, 1)  # the first with `path_override_env_var`, by which spack.yaml finds a system
+OLDEST = (1, 1)  # the first version with `path_override_env_var`, by which spack.yaml finds a system
 
-# What is cloned where no Spack is found: releases that were seen to work together.
+# Releases that are cloned where there is no Spack. They are known to work together.
 SPACK_GIT, SPACK_TAG = "https://github.com/spack/spack.git", "v1.1.0"
 PACKAGES_GIT, PACKAGES_TAG = "https://github.com/spack/spack-packages.git", "v2026.06.0"
 BUILTIN = Path("repos/spack_repo/builtin")
@@ -31,7 +31,7 @@ PACKAGES_VARIABLE = "MPI_CAMPAIGN_SPACK_PACKAGES"
 
 @dataclass(frozen=True)
 class Spack:
-    """An executable `spack`, its version, and the clone of its packages where that is not Spack's own affair."""
+    """An executable `spack`, its version, and the clone of its packages; None where Spack finds them itself."""
 
     executable: Path
     version: str
@@ -39,7 +39,7 @@ class Spack:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What every call of it needs: no settings of the user's, caches of our own, a Python that has clingo."""
+        """Variables of every call of Spack: no settings of the user, caches of this clone, a Python that has clingo."""
         return {
             "SPACK_DISABLE_LOCAL_CONFIG": "1",
             "SPACK_USER_CACHE_PATH": str(HOME / "cache"),
@@ -47,11 +47,11 @@ class Spack:
         }
 
     def environment(self) -> dict[str, str]:
-        """Of everything that it is asked."""
+        """The whole environment of every call of Spack."""
         return environ.built(environ.SPACK, self.variables)
 
     def call(self, *words: str, folder: Path | None = None) -> asking.Answer:
-        """Run a command of it that takes seconds; folder: of the environment."""
+        """Run a short command of Spack. folder: of the Spack environment in which it runs."""
         where = ("-e", str(folder)) if folder else ()
         command = [str(self.executable), "--color=never", *where, *words]
         return asking.ask(command, env=self.environment(), seconds=CALL_SECONDS)
@@ -76,7 +76,7 @@ def _executable(settings: Mapping[str, str]) -> Path | None:
 
 
 def find() -> Spack:
-    """The Spack to use: the first of the one given to `setup`, $SPACK_ROOT's, that on PATH, and the clone of `setup`.
+    """The first Spack among these places: the folder given to `setup`, $SPACK_ROOT, PATH, the clone that `setup` made.
 
     Raises CampaignError where there is no Spack, or it does not run or is too old.
     """
@@ -143,9 +143,9 @@ def remember(*, spack: Path | None, packages: Path | None) -> None:
 
 
 def clone(say: Callable[[str], None]) -> None:
-    """Clone Spack and its packages, at the releases that this project is tried with, and use them from now on.
+    """Clone the tested releases of Spack and of its packages, and use them from now on.
 
-    Raises CampaignError.
+    Raises CampaignError where that fails.
     """
     if shutil.which("git") is None:
         raise CampaignError("Spack cannot be cloned, there is no git on PATH: install git, or put a Spack on PATH")
@@ -155,9 +155,9 @@ def clone(say: Callable[[str], None]) -> None:
         if target.is_dir():
             continue
         say(f"cloning {address} at {tag}")
-        fresh = HOME / f".new-{name}"
-        shutil.rmtree(fresh, ignore_errors=True)
-        words = ["git", "clone", "--quiet", "--depth=1", "--branch", tag, address, str(fresh)]
+        new_folder = HOME / f".new-{name}"
+        shutil.rmtree(new_folder, ignore_errors=True)
+        words = ["git", "clone", "--quiet", "--depth=1", "--branch", tag, address, str(new_folder)]
         done = asking.ask(words, env=environ.built(environ.NETWORK), seconds=CLONE_SECONDS)
         if not done.good:
             raise CampaignError(
@@ -165,7 +165,7 @@ def clone(say: Callable[[str], None]) -> None:
                 "network, give clones that lie here with ./campaign setup --provider spack --spack FOLDER "
                 "--packages FOLDER"
             )
-        fresh.rename(target)
+        new_folder.rename(target)
     remember(spack=HOME / "spack", packages=HOME / "spack-packages")
 
 
@@ -216,10 +216,10 @@ def hint(output: str) -> str:
 def together(
     spack: Spack, jobs: Mapping[Path, Sequence[str]], on_tick: Callable[[], None], at_once: int
 ) -> dict[Path, str]:
-    """Run one command in each environment, several at once, each one's output in a log beside it.
+    """Run one command in each environment, several at once. The output of a command goes to `log` in its environment.
 
     jobs: {folder of the environment: words of the command}.  Returns {folder: output} of the commands that failed.
-    Raises KeyboardInterrupt after an interrupt, when everything that it started has ended.
+    Raises KeyboardInterrupt after an interrupt, when all commands have ended.
     """
     HOME.mkdir(parents=True, exist_ok=True)
     listing = HOME / "jobs"

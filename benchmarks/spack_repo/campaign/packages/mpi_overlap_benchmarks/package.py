@@ -27,9 +27,9 @@ class MpiOverlapBenchmarks(CMakePackage):
     timing_selfcheck. Each writes one record, which the campaign archives and analyses.
     """
 
-    # The clone that this recipe lies in: no release is public yet. The first one puts its address
-    # here, and below main a version with its tag and commit; nothing else names either. A
-    # spack.yaml of the campaign builds the clone's sources as they are (develop:) all the same.
+    # The clone that has this recipe, because no release is public yet. The first release puts its
+    # address here, and a version with its tag and commit below main; no other file names them.
+    # The campaign's spack.yaml builds the sources of the clone as they are (develop:) anyway.
     git = "file://" + os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 5))
     homepage = git
 
@@ -42,11 +42,11 @@ class MpiOverlapBenchmarks(CMakePackage):
     depends_on("mpi@3:")
     depends_on("blas")
 
-    # Every OpenMP thread calls it at the same time.
+    # All OpenMP threads call BLAS at the same time.
     requires("^openblas+locking", when="^[virtuals=blas] openblas")
     conflicts("^[virtuals=blas] intel-oneapi-mkl", msg="MKL has no cblas.h: use openblas")
 
-    # One program per line: what CMake was told to build.
+    # The list of programs that CMake builds, one per line.
     programs = "share/mpi_campaign_benchmarks/programs.txt"
     sanity_check_is_file = [programs]
 
@@ -54,35 +54,37 @@ class MpiOverlapBenchmarks(CMakePackage):
     def all_programs_are_there(self):
         with open(join_path(self.prefix, self.programs)) as listed:
             names = listed.read().split()
-        lacking = [one for one in names if not os.path.isfile(join_path(self.prefix.bin, one))]
+        lacking = [name for name in names if not os.path.isfile(join_path(self.prefix.bin, name))]
         if lacking:
             raise InstallError(f"not installed: {', '.join(lacking)}")
 
     @property
     def root_cmakelists_dir(self):
-        """`develop:` names the folder of the benchmarks, a fetched version is the whole clone."""
+        """The folder of CMakeLists.txt. The source is the benchmarks' folder where `develop:`
+        names it, and the whole clone where a version was fetched."""
         is_clone = os.path.isdir(os.path.join(self.stage.source_path, "benchmarks"))
         return "benchmarks" if is_clone else "."
 
     def cmake_args(self):
         return [
             self.define("CAMPAIGN_TESTS", self.run_tests),
-            self.define("CAMPAIGN_WERROR", False),  # compilers that nobody has tried
+            self.define("CAMPAIGN_WERROR", False),  # untested compilers may warn
             self.define("BLAS_ROOT", self.spec["blas"].prefix),
             self.define("MPI_C_COMPILER", self.mpi_program("mpicc")),
         ]
 
     def mpi_program(self, name):
-        """Debian keeps several MPI libraries in one prefix: mpicc.openmpi, mpicc.mpich. Others
-        call theirs as they like, as MadMPI its mpicc.madmpi: the recipe of the library says so."""
+        """The path of `mpicc` or `mpiexec` of the MPI library. Debian keeps several libraries in
+        one prefix (mpicc.openmpi, mpicc.mpich); other names, such as MadMPI's mpicc.madmpi, are
+        those of the library's recipe."""
         mpi = self.spec["mpi"]
-        folder, told = os.path.split(mpi.mpicc)
+        folder, compiler_name = os.path.split(mpi.mpicc)
         usual = join_path(folder, name)
-        names = (f"{usual}.{mpi.name}", join_path(folder, told.replace("mpicc", name)))
-        return next((own for own in names if os.path.isfile(own)), usual)
+        paths = (f"{usual}.{mpi.name}", join_path(folder, compiler_name.replace("mpicc", name)))
+        return next((path for path in paths if os.path.isfile(path)), usual)
 
     def launch(self, program, *options):
-        """Two ranks, wherever there is room. Returns what they print."""
+        """Run a program with two ranks, not bound to cores. Returns its output."""
         launcher = Executable(self.mpi_program("mpiexec"))
         if self.spec.satisfies("^[virtuals=mpi] openmpi"):
             launcher.add_default_env("OMPI_ALLOW_RUN_AS_ROOT", "1")
