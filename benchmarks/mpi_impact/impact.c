@@ -74,7 +74,7 @@ char *impact_plan_own(const struct impact_plan *plan) {
         json_open_object(line, NULL);
         json_put_integer(line, "comp_target_ns", target->target_ns);
         json_put_integer(line, "work_size", (int64_t)target->work_size);
-        calibrate_put(line, "calibration", &target->calibration);
+        size_search_put(line, "calibration", &target->calibration);
         json_put_integer(line, "warmup_repetitions", target->warmup_repetitions);
         json_put_integer(line, "repetitions", target->repetitions);
         json_put_integer(line, "slot_ns", target->slot_ns);
@@ -100,7 +100,7 @@ static bool parse_target(const json_value *value, struct impact_target *target) 
     int64_t size = 0;
     int64_t time = 0;
     if (!parse_count(value, "comp_target_ns", 1, &target->target_ns) || !parse_count(value, "work_size", 1, &size) ||
-        status == NULL || !calibrate_status_parse(status, &target->calibration.status) ||
+        status == NULL || !size_status_parse(status, &target->calibration.status) ||
         !parse_count(calibration, "time_ns", 0, &time) ||
         !parse_count(value, "warmup_repetitions", 0, &target->warmup_repetitions) ||
         !parse_count(value, "repetitions", 1, &target->repetitions) ||

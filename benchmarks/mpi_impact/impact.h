@@ -11,10 +11,10 @@
 #ifndef CAMPAIGN_IMPACT_H
 #define CAMPAIGN_IMPACT_H
 
-#include "calibrate.h"
 #include "compute.h"
 #include "json.h"
 #include "record.h"
+#include "size_search.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,9 +23,9 @@
 /* What is done for one target time, the same in every process of every launch. */
 struct impact_target {
     int64_t target_ns;
-    uint64_t work_size;                  /* of each thread, as compute_run takes it */
-    struct calibrate_result calibration; /* how its size was found */
-    int64_t warmup_repetitions;          /* uncounted, at the beginning of the slot */
+    uint64_t work_size;                    /* of each thread, as compute_run takes it */
+    struct size_search_result calibration; /* how its size was found */
+    int64_t warmup_repetitions;            /* uncounted, at the beginning of the slot */
     int64_t repetitions;
     int64_t slot_ns;
 };

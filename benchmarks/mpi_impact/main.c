@@ -8,11 +8,11 @@
 #include "fail.h"
 #include "fail_mpi.h"
 #include "impact.h"
+#include "impact_sizes.h"
 #include "options.h"
 #include "phase.h"
 #include "placement.h"
 #include "program.h"
-#include "search_sizes.h"
 #include "stats.h"
 #include "timer.h"
 
@@ -228,10 +228,10 @@ static int measure(struct program *program, struct impact_plan *plan) {
 static bool find_sizes(struct program *program, struct impact_plan *plan) {
     char error[768] = "";
     if (settings.sizes == NULL) {
-        search_sizes(program, plan);
+        impact_sizes_search(program, plan);
     }
     for (size_t i = 0; i < plan->count && error[0] == '\0'; i++) {
-        if (plan->targets[i].calibration.status == CALIBRATE_UNREACHABLE) {
+        if (plan->targets[i].calibration.status == SIZE_UNREACHABLE) {
             snprintf(
                 error, sizeof error,
                 "no size of the computation takes %g ms; the closest, %llu, takes %.3f ms: ask for other --comp-times",
@@ -240,7 +240,7 @@ static bool find_sizes(struct program *program, struct impact_plan *plan) {
         }
     }
     if (program->rank == 0 && error[0] == '\0' && settings.save_sizes != NULL) {
-        (void)search_sizes_write(settings.save_sizes, program, plan, error, sizeof error);
+        (void)impact_sizes_write(settings.save_sizes, program, plan, error, sizeof error);
     }
     return program_all_good(error);
 }
@@ -254,7 +254,7 @@ static int run(struct program *program) {
         program->computation = plan.computation;
         program_configure(program, error, sizeof error);
         if (program->rank == 0 && error[0] == '\0' && settings.sizes != NULL) {
-            (void)search_sizes_read(settings.sizes, program, placement_given_up_cores(program->place), &plan, error,
+            (void)impact_sizes_read(settings.sizes, program, placement_given_up_cores(program->place), &plan, error,
                                     sizeof error);
         }
         if (program_prepare(program, error)) {

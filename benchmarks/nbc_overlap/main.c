@@ -303,7 +303,7 @@ static void check_sizes(struct program *program, void *context, char *error, siz
     struct overlap *o = context;
     calibration_memory_check(o->plan, error, error_size);
     if (program->rank == 0 && error[0] == '\0' && o->sizes_file != NULL &&
-        sizes_read(o->sizes_file, &o->sizes, error, error_size)) {
+        size_table_read(o->sizes_file, &o->sizes, error, error_size)) {
         calibration_sizes_check(o->plan, &o->sizes, o->sizes_file, error, error_size);
     }
 }

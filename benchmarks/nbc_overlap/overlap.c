@@ -6,11 +6,11 @@
 
 #include <stdio.h>
 
-const struct calibrate_result *overlap_comm(const struct overlap *o, const struct sampler_point *p) {
+const struct size_search_result *overlap_comm(const struct overlap *o, const struct sampler_point *p) {
     return calibration_comm(o->calibration, p->at[AXIS_COLLECTIVE], p->at[AXIS_COMM]);
 }
 
-const struct calibrate_result *overlap_comp(const struct overlap *o, const struct sampler_point *p) {
+const struct size_search_result *overlap_comp(const struct overlap *o, const struct sampler_point *p) {
     return calibration_comp(o->calibration, p->at[AXIS_COMP]);
 }
 
@@ -47,7 +47,7 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 
 static void set_work(struct overlap *o, const struct sampler_point *p) {
     struct bench_work *work = &o->point.work;
-    const size_t index = sizes_index(&o->sizes, p->at[AXIS_COLLECTIVE], p->at[AXIS_COMM], p->at[AXIS_COMP]);
+    const size_t index = size_table_point_index(&o->sizes, p->at[AXIS_COLLECTIVE], p->at[AXIS_COMM], p->at[AXIS_COMP]);
     work->collective = &collective_table[o->plan->collectives[p->at[AXIS_COLLECTIVE]]];
     work->message_bytes = overlap_comm(o, p)->size;
     work->work_size = overlap_comp(o, p)->size;
@@ -82,8 +82,8 @@ static void say_pieces(const struct overlap *o, const struct sampler_point *p) {
 
 static bool begin(void *context, struct sampler_point *p) {
     struct overlap *o = context;
-    const struct calibrate_result *comm = overlap_comm(o, p);
-    const int64_t comm_time = comm->status == CALIBRATE_NO_MESSAGE ? (int64_t)comm->time_ns : comm_target(o, p->at);
+    const struct size_search_result *comm = overlap_comm(o, p);
+    const int64_t comm_time = comm->status == SIZE_NO_MESSAGE ? (int64_t)comm->time_ns : comm_target(o, p->at);
     p->shortest_ns = comm_time < comp_target(o, p->at) ? comm_time : comp_target(o, p->at);
     if (p->beginnings == 0) {
         o->point.recalibrations = 0;
@@ -122,8 +122,8 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     const samples *found = sampler_samples(s);
     const struct series_drift comm = samples_drift(found, T_COMM_ALONE);
     const struct series_drift comp = samples_drift(found, T_COMP_ALONE);
-    calibrate_put(line, "comm_calibration", overlap_comm(o, p));
-    calibrate_put(line, "comp_calibration", overlap_comp(o, p));
+    size_search_put(line, "comm_calibration", overlap_comm(o, p));
+    size_search_put(line, "comp_calibration", overlap_comp(o, p));
     json_put_integer(line, "recalibrations", o->point.recalibrations);
     json_put_integer(line, "buffer_sets", (int64_t)exchange_sets(o->bench.x));
     json_open_object(line, "reference_drift");
@@ -218,7 +218,7 @@ const struct sampler_kind overlap_points = {
 static bool save_sizes(const struct program *program, const struct overlap *o, char *error, size_t error_size) {
     bool saved = true;
     if (program->rank == 0 && o->save_sizes != NULL) {
-        saved = sizes_write(o->save_sizes, &o->sizes, error, error_size);
+        saved = size_table_write(o->save_sizes, &o->sizes, error, error_size);
     }
     return program_agree(saved);
 }

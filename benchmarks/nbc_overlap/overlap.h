@@ -11,7 +11,7 @@
 #include "plan.h"
 #include "program.h"
 #include "sampler.h"
-#include "sizes.h"
+#include "size_table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,7 +54,7 @@ bool overlap_begin(struct program *program, void *context, sampler *s, char *rea
 bool overlap_end(struct program *program, void *context, char *reason, size_t reason_size);
 
 /* Of a point: the results of the calibration for its targets. */
-const struct calibrate_result *overlap_comm(const struct overlap *o, const struct sampler_point *p);
-const struct calibrate_result *overlap_comp(const struct overlap *o, const struct sampler_point *p);
+const struct size_search_result *overlap_comm(const struct overlap *o, const struct sampler_point *p);
+const struct size_search_result *overlap_comp(const struct overlap *o, const struct sampler_point *p);
 
 #endif

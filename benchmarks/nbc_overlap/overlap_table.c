@@ -63,9 +63,9 @@ static void print_times(const samples *found, const struct record_point *record,
     }
 }
 
-static void print_reference(const char *name, const struct calibrate_result *result) {
-    if (result->status != CALIBRATE_CONVERGED && result->status != CALIBRATE_GIVEN) {
-        printf(" %s:%s", name, calibrate_status_name(result->status));
+static void print_reference(const char *name, const struct size_search_result *result) {
+    if (result->status != SIZE_CONVERGED && result->status != SIZE_GIVEN) {
+        printf(" %s:%s", name, size_status_name(result->status));
     }
 }
 

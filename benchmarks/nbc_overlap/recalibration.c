@@ -22,23 +22,23 @@ enum { MOST_RECALIBRATIONS = 2 };
  * better: it is kept, and the record says how far its references moved or drifted. */
 #define EARLY_SHARE 0.5
 
-double recalibration_moved(const sampler *s, size_t series, const struct calibrate_result *result) {
+double recalibration_moved(const sampler *s, size_t series, const struct size_search_result *result) {
     const samples *found = sampler_samples(s);
     const bool known = samples_count(found) > 0 && result->time_ns > 0;
     return known ? (double)samples_median(found, series) / result->time_ns - 1 : NAN;
 }
 
-static bool is_calibrated(const struct calibrate_result *result) {
-    return result->status == CALIBRATE_CONVERGED || result->status == CALIBRATE_OFF_TARGET;
+static bool is_calibrated(const struct size_search_result *result) {
+    return result->status == SIZE_CONVERGED || result->status == SIZE_OFF_TARGET;
 }
 
 /* Rank 0: whether a reference is far from the time that its size was calibrated to. */
-static bool has_moved(const sampler *s, size_t series, const struct calibrate_result *result) {
+static bool has_moved(const sampler *s, size_t series, const struct size_search_result *result) {
     return is_calibrated(result) && samples_moved(sampler_samples(s), series, result->time_ns, MOVED_LIMIT);
 }
 
 /* Rank 0: whether a reference has changed while the point was measured. */
-static bool drifts(const sampler *s, size_t series, const struct calibrate_result *result) {
+static bool drifts(const sampler *s, size_t series, const struct size_search_result *result) {
     const struct series_drift drift = samples_drift(sampler_samples(s), series);
     return is_calibrated(result) && drift.p_value < DRIFT_P_VALUE && fabs(drift.change_relative) > MOVED_LIMIT;
 }
@@ -56,8 +56,8 @@ bool recalibration_doubts(void *context, const struct sampler_point *p, const sa
         !series_look(samples_count(sampler_samples(s)), (size_t)rule->min_repetitions)) {
         return false;
     }
-    const struct calibrate_result *comm = overlap_comm(o, p);
-    const struct calibrate_result *comp = overlap_comp(o, p);
+    const struct size_search_result *comm = overlap_comm(o, p);
+    const struct size_search_result *comp = overlap_comp(o, p);
     o->point.looked = has_moved(s, T_COMM_ALONE, comm) || has_moved(s, T_COMP_ALONE, comp) ||
                       drifts(s, T_COMM_ALONE, comm) || drifts(s, T_COMP_ALONE, comp);
     return o->point.looked;
@@ -73,7 +73,7 @@ static void find_moved(const struct overlap *o, const struct sampler_point *p, c
     const int64_t left = budget->began_ns + (int64_t)(budget->seconds * 1e9) - now;
     const bool time = budget->seconds <= 0 || (double)took < AGAIN_SHARE * (double)left;
     const bool early = p->deadline_ns == 0 || (double)took < EARLY_SHARE * (double)(p->deadline_ns - p->begin_ns);
-    if (may_recalibrate(o) && time && early && calibrate_may_doubt(o->doubt_ns, now - budget->began_ns)) {
+    if (may_recalibrate(o) && time && early && size_search_may_recheck(o->doubt_ns, now - budget->began_ns)) {
         moved[COMM] = drifts(s, T_COMM_ALONE, overlap_comm(o, p)) || has_moved(s, T_COMM_ALONE, overlap_comm(o, p));
         moved[COMP] = drifts(s, T_COMP_ALONE, overlap_comp(o, p)) || has_moved(s, T_COMP_ALONE, overlap_comp(o, p));
     }
@@ -94,8 +94,8 @@ static bool has_clock(const struct overlap *o) {
 enum sampler_review recalibration_review(void *context, struct sampler_point *p, const sampler *s) {
     struct overlap *o = context;
     int moved[REFERENCES] = {0, 0};
-    const struct calibrate_result *comm = overlap_comm(o, p);
-    const struct calibrate_result *comp = overlap_comp(o, p);
+    const struct size_search_result *comm = overlap_comm(o, p);
+    const struct size_search_result *comp = overlap_comp(o, p);
     const int64_t asked = timer_now_ns();
     const int64_t took = asked - p->begin_ns;
     if (o->bench.rank == 0) {

@@ -4,15 +4,15 @@
 #ifndef CAMPAIGN_RECALIBRATION_H
 #define CAMPAIGN_RECALIBRATION_H
 
-#include "calibrate.h"
 #include "sampler.h"
+#include "size_search.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /* How far the median of a series is from the time that its size was calibrated to, relative to that; NAN where one of
  * them is not known. */
-double recalibration_moved(const sampler *s, size_t series, const struct calibrate_result *result);
+double recalibration_moved(const sampler *s, size_t series, const struct size_search_result *result);
 
 /* The sampler's hooks, whose context is a struct overlap. Seen early, a reference that has moved throws little away. */
 bool recalibration_doubts(void *context, const struct sampler_point *p, const sampler *s);

@@ -285,7 +285,7 @@ static int run(struct program *program) {
         program_check_crowd(program, error, sizeof error);
         const bool crowded = error[0] != '\0';
         if (!crowded && program->rank == 0 && s->sizes != NULL &&
-            sizes_read(s->sizes, &session.sizes, error, sizeof error)) {
+            size_table_read(s->sizes, &session.sizes, error, sizeof error)) {
             calibration_sizes_check(&session.plan, &session.sizes, s->sizes, error, sizeof error);
         }
         if (crowded) {

@@ -11,7 +11,7 @@
 #include "options.h"
 #include "plan.h"
 #include "program.h"
-#include "sizes.h"
+#include "size_table.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -17,7 +17,7 @@
 #include "placement.h"
 #include "record.h"
 #include "sampler.h"
-#include "watch.h"
+#include "watchdog.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -74,8 +74,8 @@ struct program {
     helper *helper;                /* program_prepare, in a configuration with one */
     record_file *record;           /* program_prepare, on rank 0 */
     clock_model *clock;            /* program_synchronise */
-    watch *watch;                  /* with --limit-seconds */
-    /* What the watch may know: */
+    watchdog *watchdog;            /* with --limit-seconds */
+    /* What the watchdog may know: */
     atomic_int known_rank;             /* -1: MPI_Init has not said */
     _Atomic(record_file *) unfinished; /* rank 0's, from its header on */
 };

@@ -12,7 +12,7 @@ void program_describe_options(struct program *program, struct option_entry entri
 /* After they were parsed: what the table of options cannot say, and what was left out. */
 void program_check_options(struct program *program, char *error, size_t error_size);
 
-/* For the watch, whose context is the program: says where this rank hangs, closes the record, ends the run. */
+/* For the watchdog, whose context is the program: says where this rank hangs, closes the record, ends the run. */
 void program_hangs(void *context);
 
 #endif

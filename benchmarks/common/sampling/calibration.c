@@ -2,7 +2,7 @@
 
 #include "fail.h"
 #include "fail_mpi.h"
-#include "search.h"
+#include "size_search_mpi.h"
 #include "stats.h"
 #include "timer.h"
 
@@ -37,8 +37,8 @@ struct calibration {
     const struct plan *plan;
     struct bench *bench;
     struct size_table *sizes;
-    struct calibrate_result **comm; /* [collective][target] */
-    struct calibrate_result *comp;  /* [target] */
+    struct size_search_result **comm; /* [collective][target] */
+    struct size_search_result *comp;  /* [target] */
 };
 
 /* One search, on all ranks. */
@@ -76,7 +76,7 @@ struct size_table calibration_sizes_create(const struct plan *plan, int ranks) {
     }
     sizes.work = (struct size_list){.entries = list_targets(plan->comp_targets_ns, plan->comp_target_count),
                                     .count = plan->comp_target_count};
-    sizes.points = fail_alloc(sizes_points(&sizes), sizeof *sizes.points);
+    sizes.points = fail_alloc(size_table_point_count(&sizes), sizeof *sizes.points);
     return sizes;
 }
 
@@ -104,9 +104,9 @@ void calibration_sizes_check(const struct plan *plan, const struct size_table *s
     for (size_t i = 0; i < sizes->work.count; i++) {
         check_work(plan, sizes->work.entries[i].size, path, error, error_size);
     }
-    for (size_t i = 0; i < sizes_points(sizes) && error[0] == '\0'; i++) {
+    for (size_t i = 0; i < size_table_point_count(sizes) && error[0] == '\0'; i++) {
         const struct collective *collective =
-            &collective_table[plan->collectives[i / (sizes_points(sizes) / sizes->collective_count)]];
+            &collective_table[plan->collectives[i / (size_table_point_count(sizes) / sizes->collective_count)]];
         const uint64_t bytes = sizes->points[i].message_bytes;
         const uint64_t size = sizes->points[i].work_size;
         const uint64_t most = collective_most_bytes(collective, (int)sizes->ranks);
@@ -162,8 +162,8 @@ void calibration_sizes_share(struct size_table *sizes) {
         struct size_list *list = i < sizes->collective_count ? &sizes->collectives[i] : &sizes->work;
         MPI_CHECK(MPI_Bcast(list->entries, (int)(list->count * sizeof *list->entries), MPI_BYTE, 0, MPI_COMM_WORLD));
     }
-    MPI_CHECK(
-        MPI_Bcast(sizes->points, (int)(sizes_points(sizes) * sizeof *sizes->points), MPI_BYTE, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Bcast(sizes->points, (int)(size_table_point_count(sizes) * sizeof *sizes->points), MPI_BYTE, 0,
+                        MPI_COMM_WORLD));
 }
 
 calibration *calibration_create(const struct plan *plan, struct bench *bench, struct size_table *sizes) {
@@ -190,15 +190,15 @@ void calibration_destroy(calibration *c) {
     }
 }
 
-bool calibration_can_take(const struct calibrate_result *result) {
-    return result->status != CALIBRATE_UNREACHABLE && result->status != CALIBRATE_NOT_SEARCHED;
+bool calibration_can_take(const struct size_search_result *result) {
+    return result->status != SIZE_UNREACHABLE && result->status != SIZE_NOT_SEARCHED;
 }
 
-const struct calibrate_result *calibration_comm(const calibration *c, size_t collective, size_t target) {
+const struct size_search_result *calibration_comm(const calibration *c, size_t collective, size_t target) {
     return &c->comm[collective][target];
 }
 
-const struct calibrate_result *calibration_comp(const calibration *c, size_t target) {
+const struct size_search_result *calibration_comp(const calibration *c, size_t target) {
     return &c->comp[target];
 }
 
@@ -276,10 +276,10 @@ static uint64_t work_limit(const calibration *c) {
 }
 
 static void say_progress(const calibration *c, const char *what, int64_t target_ns,
-                         const struct calibrate_result *result) {
+                         const struct size_search_result *result) {
     if (c->bench->rank == 0 && !calibration_can_take(result)) {
-        const char *why = result->status == CALIBRATE_UNREACHABLE ? "no size reaches this time"
-                                                                  : "the time was up before a size was looked for";
+        const char *why = result->status == SIZE_UNREACHABLE ? "no size reaches this time"
+                                                             : "the time was up before a size was looked for";
         fail_report("%s for %g ms: %s; the closest, %llu, takes %.3f ms", what, (double)target_ns / 1e6, why,
                     (unsigned long long)result->size, result->time_ns / 1e6);
         return;
@@ -287,7 +287,7 @@ static void say_progress(const calibration *c, const char *what, int64_t target_
     if (c->bench->rank == 0 && !c->plan->quiet) {
         fprintf(stderr, "# calibrated %s for %g ms: size %llu takes %.3f ms (%+.1f %%, %s, %u measurements)\n", what,
                 (double)target_ns / 1e6, (unsigned long long)result->size, result->time_ns / 1e6,
-                100 * result->error_relative, calibrate_status_name(result->status), result->measurements);
+                100 * result->error_relative, size_status_name(result->status), result->measurements);
     }
 }
 
@@ -300,33 +300,33 @@ static double exponent_of(const calibration *c, const struct collective *collect
     return collective != NULL ? 1 : compute_kernels[c->plan->computation].exponent;
 }
 
-static struct calibrate_request request_of(const calibration *c, const struct collective *collective, int64_t target,
-                                           double guess) {
+static struct size_search_request request_of(const calibration *c, const struct collective *collective, int64_t target,
+                                             double guess) {
     const struct compute_kernel *kernel = &compute_kernels[c->plan->computation];
-    struct calibrate_request request = {.target_ns = (double)target,
-                                        .tolerance = PLAN_TOLERANCE,
-                                        .min_size = collective != NULL ? MESSAGE_STEP : kernel->least,
-                                        .max_size = collective != NULL ? message_limit(c, collective) : work_limit(c),
-                                        .step = collective != NULL ? MESSAGE_STEP : kernel->step,
-                                        .exponent = exponent_of(c, collective),
-                                        .max_measurements = 30,
-                                        .go_on = has_time};
+    struct size_search_request request = {.target_ns = (double)target,
+                                          .tolerance = PLAN_TOLERANCE,
+                                          .min_size = collective != NULL ? MESSAGE_STEP : kernel->least,
+                                          .max_size = collective != NULL ? message_limit(c, collective) : work_limit(c),
+                                          .step = collective != NULL ? MESSAGE_STEP : kernel->step,
+                                          .exponent = exponent_of(c, collective),
+                                          .max_measurements = 30,
+                                          .go_on = has_time};
     request.initial_size = guess < (double)request.max_size ? (uint64_t)guess : request.max_size;
     return request;
 }
 
 /* Collective: a search, or a second look. Once more where the clock was refused meanwhile: it has misled the search. */
-static bool run_job(struct job *job, const struct calibrate_request *request, const struct calibrate_result *found,
-                    struct calibrate_result *result) {
+static bool run_job(struct job *job, const struct size_search_request *request, const struct size_search_result *found,
+                    struct size_search_result *result) {
     clock_model *clock = job->c->bench->clock;
     for (bool again = true; again;) {
         const bool had_clock = clock_quality_of(clock).method != CLOCK_NONE;
         job->begin = timer_now_ns();
         job->asked = 0;
         job->least_error = 0;
-        const struct calibrate_result seen = found != NULL
-                                                 ? search_again(MPI_COMM_WORLD, request, found, measure_size, job)
-                                                 : search_run(MPI_COMM_WORLD, request, measure_size, job);
+        const struct size_search_result seen =
+            found != NULL ? size_search_mpi_recheck(MPI_COMM_WORLD, request, found, measure_size, job)
+                          : size_search_mpi_run(MPI_COMM_WORLD, request, measure_size, job);
         if (job->data_errors) {
             return false;
         }
@@ -338,7 +338,7 @@ static bool run_job(struct job *job, const struct calibrate_request *request, co
 
 /* Collective: a collective without data. It takes one time, whatever the target. */
 static bool measure_without_message(calibration *c, const struct collective *collective, const int64_t *targets,
-                                    size_t count, struct calibrate_result *results) {
+                                    size_t count, struct size_search_result *results) {
     struct job job = {.c = c, .collective = collective, .target_ns = targets[0], .begin = timer_now_ns()};
     double time = measure_size(&job, 0);
     if (!job.data_errors) {
@@ -346,10 +346,10 @@ static bool measure_without_message(calibration *c, const struct collective *col
         time = measure_size(&job, 0);
     }
     for (size_t i = 0; i < count; i++) {
-        results[i] = (struct calibrate_result){.status = CALIBRATE_NO_MESSAGE,
-                                               .time_ns = time,
-                                               .error_relative = time / (double)targets[i] - 1,
-                                               .measurements = job.asked};
+        results[i] = (struct size_search_result){.status = SIZE_NO_MESSAGE,
+                                                 .time_ns = time,
+                                                 .error_relative = time / (double)targets[i] - 1,
+                                                 .measurements = job.asked};
     }
     if (!job.data_errors && c->bench->rank == 0 && !c->plan->quiet) {
         fprintf(stderr, "# %s has no message: it takes %.4f ms, and the communication axis has this one time\n",
@@ -360,7 +360,7 @@ static bool measure_without_message(calibration *c, const struct collective *col
 
 /* One axis: the sizes of all targets of a collective, or of the computation. Each target starts from the one before. */
 static bool search_axis(calibration *c, const struct collective *collective, const int64_t *targets, size_t count,
-                        double budget, struct calibrate_result *results) {
+                        double budget, struct size_search_result *results) {
     if (collective != NULL && !collective_has_message(collective)) {
         return measure_without_message(c, collective, targets, count, results);
     }
@@ -381,7 +381,7 @@ static bool search_axis(calibration *c, const struct collective *collective, con
             guess = (double)results[i - 1].size *
                     pow((double)targets[i] / results[i - 1].time_ns, 1 / exponent_of(c, collective));
         }
-        const struct calibrate_request request = request_of(c, collective, targets[i], guess);
+        const struct size_search_request request = request_of(c, collective, targets[i], guess);
         if (!run_job(&job, &request, NULL, &results[i])) {
             return false;
         }
@@ -392,11 +392,11 @@ static bool search_axis(calibration *c, const struct collective *collective, con
 
 /* Collective. A second look at one size. deadline (rank 0): 0 for none. */
 static bool look_again(calibration *c, const struct collective *collective, int64_t target, double agreement,
-                       int64_t deadline, struct calibrate_result *result) {
-    const struct calibrate_result found = *result;
+                       int64_t deadline, struct size_search_result *result) {
+    const struct size_search_result found = *result;
     struct job job = {
         .c = c, .collective = collective, .target_ns = target, .begin = timer_now_ns(), .deadline = deadline};
-    struct calibrate_request request = request_of(c, collective, target, (double)found.size);
+    struct size_search_request request = request_of(c, collective, target, (double)found.size);
     request.agreement = agreement;
     if (!run_job(&job, &request, &found, result)) {
         return false;
@@ -410,9 +410,9 @@ static bool look_again(calibration *c, const struct collective *collective, int6
 /* Collective. The second look at an axis. deadline (rank 0): nothing new is begun after it; 0: none. false: wrong data.
  */
 static bool recheck_axis(calibration *c, const struct collective *collective, const int64_t *targets, size_t count,
-                         int64_t deadline, struct calibrate_result *results) {
+                         int64_t deadline, struct size_search_result *results) {
     for (size_t i = 0; i < count; i++) {
-        int look = calibration_can_take(&results[i]) && results[i].status != CALIBRATE_NO_MESSAGE &&
+        int look = calibration_can_take(&results[i]) && results[i].status != SIZE_NO_MESSAGE &&
                    (deadline == 0 || timer_now_ns() < deadline);
         MPI_CHECK(MPI_Bcast(&look, 1, MPI_INT, 0, MPI_COMM_WORLD));
         if (look != 0 && !look_again(c, collective, targets[i], 0, deadline, &results[i])) {
@@ -422,7 +422,7 @@ static bool recheck_axis(calibration *c, const struct collective *collective, co
     return true;
 }
 
-static void store_sizes(struct size_list *list, const struct calibrate_result *results) {
+static void store_sizes(struct size_list *list, const struct size_search_result *results) {
     for (size_t i = 0; i < list->count; i++) {
         list->entries[i].size = results[i].size;
         list->entries[i].status = results[i].status;
@@ -430,17 +430,16 @@ static void store_sizes(struct size_list *list, const struct calibrate_result *r
     }
 }
 
-static bool is_known_to_fail(enum calibrate_status status) {
-    return status == CALIBRATE_UNREACHABLE || status == CALIBRATE_NOT_SEARCHED || status == CALIBRATE_NOT_MONOTONIC;
+static bool is_known_to_fail(enum size_status status) {
+    return status == SIZE_UNREACHABLE || status == SIZE_NOT_SEARCHED || status == SIZE_NOT_MONOTONIC;
 }
 
 /* Sizes from a file: their status is "given", except that what no size was found for stays known as that. */
-static void take_sizes(const struct size_list *list, struct calibrate_result *results) {
+static void take_sizes(const struct size_list *list, struct size_search_result *results) {
     for (size_t i = 0; i < list->count; i++) {
         const struct size_entry *entry = &list->entries[i];
-        results[i] = (struct calibrate_result){
-            .status = is_known_to_fail(entry->status) || entry->status == CALIBRATE_NO_MESSAGE ? entry->status
-                                                                                               : CALIBRATE_GIVEN,
+        results[i] = (struct size_search_result){
+            .status = is_known_to_fail(entry->status) || entry->status == SIZE_NO_MESSAGE ? entry->status : SIZE_GIVEN,
             .size = entry->size,
             .time_ns = (double)entry->time_ns,
             .error_relative = entry->time_ns > 0
@@ -495,9 +494,9 @@ bool calibration_search(calibration *c) {
 
 bool calibration_renew(calibration *c, size_t collective, size_t target, double agreement, int64_t deadline) {
     const struct plan *plan = c->plan;
-    struct calibrate_result *result =
+    struct size_search_result *result =
         collective == CALIBRATION_COMPUTATION ? &c->comp[target] : &c->comm[collective][target];
-    const struct calibrate_result before = *result;
+    const struct size_search_result before = *result;
     bool good = false;
     if (collective == CALIBRATION_COMPUTATION) {
         good = look_again(c, NULL, plan->comp_targets_ns[target], agreement, deadline, result);

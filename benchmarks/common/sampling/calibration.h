@@ -6,15 +6,16 @@
 #define CAMPAIGN_CALIBRATION_H
 
 #include "bench.h"
-#include "calibrate.h"
 #include "plan.h"
-#include "sizes.h"
+#include "size_search.h"
+#include "size_table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The targets of a plan without sizes, every point included: for sizes_read, or to be filled by a search. Free it. */
+/* The targets of a plan without sizes, every point included: for size_table_read, or to be filled by a search. Free it.
+ */
 struct size_table calibration_sizes_create(const struct plan *plan, int ranks);
 void calibration_sizes_free(struct size_table *sizes);
 
@@ -39,10 +40,10 @@ void calibration_destroy(calibration *c);
 bool calibration_search(calibration *c);
 
 /* Whether a size was found that can be measured with, near its target or not. */
-bool calibration_can_take(const struct calibrate_result *result);
+bool calibration_can_take(const struct size_search_result *result);
 
-const struct calibrate_result *calibration_comm(const calibration *c, size_t collective, size_t target);
-const struct calibrate_result *calibration_comp(const calibration *c, size_t target);
+const struct size_search_result *calibration_comm(const calibration *c, size_t collective, size_t target);
+const struct size_search_result *calibration_comp(const calibration *c, size_t target);
 
 /*
  * Collective. Looks again for the size of a communication target, or where collective is CALIBRATION_COMPUTATION of a

@@ -133,8 +133,8 @@ size_t samples_count(const samples *s) {
 }
 
 /* Of the values from first on, before end. Destroy it. */
-static stats_series *sorted(const int64_t *times, size_t first, size_t end) {
-    stats_series *series = stats_create();
+static stats_values *sorted(const int64_t *times, size_t first, size_t end) {
+    stats_values *series = stats_create();
     for (size_t i = first; i < end; i++) {
         stats_add(series, times[i]);
     }
@@ -142,7 +142,7 @@ static stats_series *sorted(const int64_t *times, size_t first, size_t end) {
 }
 
 static int64_t median_between(const int64_t *times, size_t first, size_t end) {
-    stats_series *series = sorted(times, first, end);
+    stats_values *series = sorted(times, first, end);
     int64_t median = stats_median(series);
     stats_destroy(series);
     return median;
@@ -173,7 +173,7 @@ struct samples_look samples_look_at(const samples *s) {
     look.settled = series_outlived(s->count, look.warmup);
     for (size_t i = 0; i < series_count(s); i++) {
         if (series_of(s, i)->stops) {
-            stats_series *series = sorted(s->times[i], look.warmup, s->count);
+            stats_values *series = sorted(s->times[i], look.warmup, s->count);
             double width = stats_relative_width(series);
             look.settled = look.settled && stats_settled(series, s->asked_relative);
             stats_destroy(series);
@@ -198,7 +198,7 @@ struct series_drift samples_drift(const samples *s, size_t series) {
 bool samples_moved(const samples *s, size_t series, double from_ns, double share) {
     int64_t low = 0;
     int64_t high = 0;
-    stats_series *sorted_times = sorted(s->times[series], warmup_of(s), s->count);
+    stats_values *sorted_times = sorted(s->times[series], warmup_of(s), s->count);
     bool moved = stats_interval(sorted_times, &low, &high) &&
                  ((double)low > from_ns * (1 + share) || (double)high < from_ns * (1 - share));
     stats_destroy(sorted_times);

@@ -6,28 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct stats_series {
+struct stats_values {
     int64_t *sorted;
     size_t count;
     size_t capacity;
 };
 
-stats_series *stats_create(void) {
-    return fail_alloc(1, sizeof(stats_series));
+stats_values *stats_create(void) {
+    return fail_alloc(1, sizeof(stats_values));
 }
 
-void stats_destroy(stats_series *series) {
+void stats_destroy(stats_values *series) {
     if (series != NULL) {
         free(series->sorted);
         free(series);
     }
 }
 
-void stats_clear(stats_series *series) {
+void stats_clear(stats_values *series) {
     series->count = 0;
 }
 
-void stats_add(stats_series *series, int64_t value) {
+void stats_add(stats_values *series, int64_t value) {
     if (series->count == series->capacity) {
         series->capacity = series->capacity > 0 ? 2 * series->capacity : 64;
         series->sorted = fail_realloc(series->sorted, series->capacity, sizeof *series->sorted);
@@ -47,7 +47,7 @@ void stats_add(stats_series *series, int64_t value) {
     series->count++;
 }
 
-size_t stats_count(const stats_series *series) {
+size_t stats_count(const stats_values *series) {
     return series->count;
 }
 
@@ -63,7 +63,7 @@ static int64_t middle_of(const int64_t *sorted, size_t count) {
     return lower + (upper - lower) / 2; /* no overflow for times of one sign */
 }
 
-int64_t stats_median(const stats_series *series) {
+int64_t stats_median(const stats_values *series) {
     return middle_of(series->sorted, series->count);
 }
 
@@ -89,7 +89,7 @@ size_t stats_interval_rank(size_t count) {
     return interval_rank(count, 0.05);
 }
 
-bool stats_interval(const stats_series *series, int64_t *low, int64_t *high) {
+bool stats_interval(const stats_values *series, int64_t *low, int64_t *high) {
     size_t k = stats_interval_rank(series->count);
     if (k == 0) {
         return false;
@@ -99,7 +99,7 @@ bool stats_interval(const stats_series *series, int64_t *low, int64_t *high) {
     return true;
 }
 
-double stats_relative_width(const stats_series *series) {
+double stats_relative_width(const stats_values *series) {
     int64_t low = 0;
     int64_t high = 0;
     int64_t median = stats_median(series);
@@ -109,7 +109,7 @@ double stats_relative_width(const stats_series *series) {
     return (double)(high - low) / (double)median;
 }
 
-bool stats_settled(const stats_series *series, double asked_relative) {
+bool stats_settled(const stats_values *series, double asked_relative) {
     double width = stats_relative_width(series);
     if (width < 0 || !(width <= asked_relative)) {
         return false;

@@ -19,23 +19,23 @@
 /* Fewest for which that interval leaves out the smallest and the largest: one disturbed sample cannot widen it. */
 #define STATS_FEWEST_WITHOUT_EXTREMES 9
 
-typedef struct stats_series stats_series;
+typedef struct stats_values stats_values;
 
 /* An empty series of integers (nanoseconds). Never NULL. */
-stats_series *stats_create(void);
-void stats_destroy(stats_series *series);
-void stats_clear(stats_series *series);
-void stats_add(stats_series *series, int64_t value);
-size_t stats_count(const stats_series *series);
+stats_values *stats_create(void);
+void stats_destroy(stats_values *series);
+void stats_clear(stats_values *series);
+void stats_add(stats_values *series, int64_t value);
+size_t stats_count(const stats_values *series);
 
 /* Median, rounded down between the two middle values when their number is even; 0 of an empty series. */
-int64_t stats_median(const stats_series *series);
+int64_t stats_median(const stats_values *series);
 
 /* The 95 % interval of the median. false below STATS_FEWEST_FOR_INTERVAL samples; low and high are untouched then. */
-bool stats_interval(const stats_series *series, int64_t *low, int64_t *high);
+bool stats_interval(const stats_values *series, int64_t *low, int64_t *high);
 
 /* Width of that interval relative to the median; negative where there is none. */
-double stats_relative_width(const stats_series *series);
+double stats_relative_width(const stats_values *series);
 
 /*
  * Whether that width may be believed to be at most the asked one: the 95 % interval is, and the 99.9 % interval (below
@@ -44,7 +44,7 @@ double stats_relative_width(const stats_series *series);
  * about the same weight, the 95 % interval lies within one of them now and then, narrow and wrong; who repeats until it
  * is narrow waits for just that. false where there is no interval. O(sqrt(count)).
  */
-bool stats_settled(const stats_series *series, double asked_relative);
+bool stats_settled(const stats_values *series, double asked_relative);
 
 /* The rank k (1-based) above for n samples; 0 where no interval exists. */
 size_t stats_interval_rank(size_t count);

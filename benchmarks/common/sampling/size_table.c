@@ -1,4 +1,4 @@
-#include "sizes.h"
+#include "size_table.h"
 
 #include "fail.h"
 #include "file.h"
@@ -35,9 +35,9 @@ static bool read_list(const json_value *list, const char *what, const char *size
                 continue;
             }
             const char *status = json_string(json_member(item, "status"));
-            if (status == NULL || !calibrate_status_parse(status, &entry->status) ||
+            if (status == NULL || !size_status_parse(status, &entry->status) ||
                 !json_count_value(json_member(item, size_name), &entry->size) ||
-                (entry->size == 0 && entry->status != CALIBRATE_NO_MESSAGE)) {
+                (entry->size == 0 && entry->status != SIZE_NO_MESSAGE)) {
                 snprintf(error, error_size,
                          "sizes file '%s': the entry of %s for %" PRId64 " ns needs a %s above 0 and a status", path,
                          what, entry->target_ns, size_name);
@@ -57,11 +57,12 @@ static bool read_list(const json_value *list, const char *what, const char *size
     return true;
 }
 
-size_t sizes_points(const struct size_table *table) {
+size_t size_table_point_count(const struct size_table *table) {
     return table->collective_count > 0 ? table->collective_count * table->collectives[0].count * table->work.count : 0;
 }
 
-size_t sizes_index(const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target) {
+size_t size_table_point_index(const struct size_table *table, size_t collective, size_t comm_target,
+                              size_t comp_target) {
     return (collective * table->collectives[0].count + comm_target) * table->work.count + comp_target;
 }
 
@@ -88,7 +89,7 @@ static struct size_point usual_sizes(const struct size_table *table, size_t coll
 static void take_usual(void *context, const struct size_table *table, size_t collective, size_t comm_target,
                        size_t comp_target) {
     (void)context;
-    table->points[sizes_index(table, collective, comm_target, comp_target)] =
+    table->points[size_table_point_index(table, collective, comm_target, comp_target)] =
         usual_sizes(table, collective, comm_target, comp_target);
 }
 
@@ -105,7 +106,7 @@ static void take_exception(void *context, const struct size_table *table, size_t
     if (strcmp(table->collectives[collective].name, e->collective) == 0 &&
         table->collectives[collective].entries[comm_target].target_ns == (int64_t)e->comm_target_ns &&
         table->work.entries[comp_target].target_ns == (int64_t)e->comp_target_ns) {
-        table->points[sizes_index(table, collective, comm_target, comp_target)] = e->sizes;
+        table->points[size_table_point_index(table, collective, comm_target, comp_target)] = e->sizes;
     }
 }
 
@@ -188,7 +189,7 @@ static bool read_table(const json_value *root, const char *path, struct size_tab
            read_points(json_member(root, "points"), names.work_size, path, table, error, error_size);
 }
 
-bool sizes_read(const char *path, struct size_table *table, char *error, size_t error_size) {
+bool size_table_read(const char *path, struct size_table *table, char *error, size_t error_size) {
     size_t length = 0;
     char *text = file_read(path, &length, error, error_size);
     if (text == NULL) {
@@ -214,7 +215,7 @@ static void put_list(json_line *line, const char *name, const char *size_name, c
         json_open_object(line, NULL);
         json_put_integer(line, "target_ns", entry->target_ns);
         json_put_integer(line, size_name, (int64_t)entry->size);
-        json_put_string(line, "status", calibrate_status_name(entry->status));
+        json_put_string(line, "status", size_status_name(entry->status));
         json_put_integer(line, "time_ns", entry->time_ns);
         json_close_object(line);
     }
@@ -225,7 +226,8 @@ static void put_exception(void *context, const struct size_table *table, size_t 
                           size_t comp_target) {
     json_line *line = context;
     const struct size_point usual = usual_sizes(table, collective, comm_target, comp_target);
-    const struct size_point *point = &table->points[sizes_index(table, collective, comm_target, comp_target)];
+    const struct size_point *point =
+        &table->points[size_table_point_index(table, collective, comm_target, comp_target)];
     const bool unmeasured = point->work_size == 0 || (point->message_bytes == 0 && usual.message_bytes > 0);
     if (unmeasured || (point->message_bytes == usual.message_bytes && point->work_size == usual.work_size)) {
         return;
@@ -239,7 +241,7 @@ static void put_exception(void *context, const struct size_table *table, size_t 
     json_close_object(line);
 }
 
-bool sizes_write(const char *path, const struct size_table *table, char *error, size_t error_size) {
+bool size_table_write(const char *path, const struct size_table *table, char *error, size_t error_size) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
     json_put_string(line, "schema", SCHEMA);

@@ -11,10 +11,10 @@
  * have now, because a reference moved and was calibrated anew in the course of the run. Versions 1 and 2 are read as
  * well: all of DGEMM, whose list of sizes was called computation, and a work_size matrix_size; version 1 has no points.
  */
-#ifndef CAMPAIGN_SIZES_H
-#define CAMPAIGN_SIZES_H
+#ifndef CAMPAIGN_SIZE_TABLE_H
+#define CAMPAIGN_SIZE_TABLE_H
 
-#include "calibrate.h"
+#include "size_search.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 struct size_entry {
     int64_t target_ns;
     uint64_t size; /* bytes, or work_size */
-    enum calibrate_status status;
+    enum size_status status;
     int64_t time_ns; /* 0: not known */
 };
 
@@ -52,10 +52,11 @@ struct size_table {
 };
 
 /* How many points there are: the product of the lists. */
-size_t sizes_points(const struct size_table *table);
+size_t size_table_point_count(const struct size_table *table);
 
 /* Where a point stands in points. */
-size_t sizes_index(const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target);
+size_t size_table_point_index(const struct size_table *table, size_t collective, size_t comm_target,
+                              size_t comp_target);
 
 /*
  * Reads from a file the entries that are asked for: on entry, table holds ranks, threads, computation and, in every
@@ -63,9 +64,9 @@ size_t sizes_index(const struct size_table *table, size_t collective, size_t com
  * point. false and one line (without a newline) where the file cannot be read, is no sizes file, was made for other
  * ranks, threads or another computation, or lacks a target.
  */
-bool sizes_read(const char *path, struct size_table *table, char *error, size_t error_size);
+bool size_table_read(const char *path, struct size_table *table, char *error, size_t error_size);
 
 /* Writes a file beside and renames it, so that a reader sees the old file or the whole new one. */
-bool sizes_write(const char *path, const struct size_table *table, char *error, size_t error_size);
+bool size_table_write(const char *path, const struct size_table *table, char *error, size_t error_size);
 
 #endif
