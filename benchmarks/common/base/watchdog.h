@@ -1,6 +1,6 @@
 /*
- * watchdog - a thread that sleeps until a moment and then calls a function, unless it is told before that all is over.
- * It uses no CPU while it sleeps, and works while the main thread hangs. No MPI.
+ * watchdog - a thread that calls a function at a deadline, unless it is stopped before. It uses no CPU while it sleeps,
+ * and works while the main thread hangs. No MPI.
  */
 #ifndef CAMPAIGN_WATCHDOG_H
 #define CAMPAIGN_WATCHDOG_H
@@ -9,11 +9,12 @@
 
 typedef struct watchdog watchdog;
 
-/* over(context) is called by that thread at deadline_ns (timer_now_ns), at most once; it may end the process. Dies
- * without threads. */
+/* Starts the thread. It calls over(context) at deadline_ns (timer_now_ns), at most once; over may end the process. Dies
+ * where no thread can be started. */
 watchdog *watchdog_start(int64_t deadline_ns, void (*over)(void *context), void *context);
 
-/* All is over: the thread ends, if it does not call already, and is joined. NULL is allowed. */
+/* Ends the thread before its deadline, or waits for a call that has begun; then joins the thread and frees the
+ * watchdog. NULL is allowed. */
 void watchdog_stop(watchdog *w);
 
 #endif
