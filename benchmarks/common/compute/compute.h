@@ -40,8 +40,8 @@ struct compute_kernel {
     uint64_t least_piece; /* smallest piece of a work that is cut: a smaller one would cost more than it computes */
     bool rereads;         /* a run finds in the caches what the last run used, as far as it fits */
     uint64_t (*elements)(uint64_t work_size, int threads); /* doubles in each of a thread's three arrays */
-    void (*run)(struct compute_worker *worker, uint64_t size, uint64_t first,
-                uint64_t end); /* does the part [first, end) of the work */
+    /* Does the part [first, end) of a work of this size. */
+    void (*run)(struct compute_worker *worker, uint64_t size, uint64_t first, uint64_t end);
 };
 extern const struct compute_kernel compute_kernels[COMPUTE_KINDS];
 
@@ -75,8 +75,7 @@ void compute_cpusets(compute_team *team, struct topology_cpus *cpusets);
 void compute_reserve(compute_team *team, uint64_t work_size);
 
 /* How the thread that calls compute_run cuts its work into pieces and what it does between them. The other threads do
- * their work in one piece.
- */
+ * their work in one piece. */
 struct compute_cut {
     uint64_t pieces;             /* wanted number of pieces; compute_pieces says how many there are; 0: one */
     bool (*poll)(void *context); /* called between two pieces until it returns false; NULL: never */

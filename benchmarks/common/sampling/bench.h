@@ -50,9 +50,9 @@ struct bench {
     helper *helper; /* NULL: ranks wait for their requests themselves */
     start_line *line;
     exchange *x;
-    struct bench_work work;  /* the work that is measured now */
-    int64_t *thread_comp_ns; /* [threads of the team], of the last repetition: each thread's own T_COMP;
-                                thread_comp_ref_ns: its own T_COMP_REF */
+    struct bench_work work; /* the work that is measured now */
+    /* [threads of the team], of the last repetition: each thread's own T_COMP and T_COMP_REF. */
+    int64_t *thread_comp_ns;
     int64_t *thread_comp_ref_ns;
     int rank;
     int ranks;

@@ -24,11 +24,12 @@ struct repetition {
 };
 
 struct repetition_part {
-    void (*prepare)(void *context); /* untimed work before the ranks agree on a start. NULL: none */
-    void (*time)(void *context, start_line *line,
-                 struct repetition *r); /* the timed work: begins with start_spin(line), fills in terms */
-    void (*finish)(
-        void *context); /* collective: untimed work after it, such as a check of the data that arrived. NULL: none */
+    /* Untimed work before the ranks agree on a start. NULL: none. */
+    void (*prepare)(void *context);
+    /* The timed work: begins with start_spin(line) and fills in terms. */
+    void (*time)(void *context, start_line *line, struct repetition *r);
+    /* Collective: untimed work after it, such as a check of the data that arrived. NULL: none. */
+    void (*finish)(void *context);
 };
 
 /* How one number per repetition is made of the terms of all ranks. */

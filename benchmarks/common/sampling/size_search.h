@@ -32,19 +32,20 @@ enum size_status {
 typedef bool size_search_measure(void *context, uint64_t size, double *time_ns);
 
 struct size_search_request {
-    double target_ns;  /* > 0 */
-    double tolerance;  /* relative: 0.02 */
-    double agreement;  /* relative: how far the time in a recheck may be from the time found before, where it is more
-                          than the tolerance */
-    uint64_t min_size; /* smallest size, > 0 */
-    uint64_t max_size; /* largest size, >= min_size */
-    uint64_t step;     /* sizes are min_size plus multiples of this */
+    double target_ns; /* > 0 */
+    double tolerance; /* relative: 0.02 */
+    /* Relative: how far the time in a recheck may be from the time found before, where it is more than the tolerance.
+     */
+    double agreement;
+    uint64_t min_size;     /* smallest size, > 0 */
+    uint64_t max_size;     /* largest size, >= min_size */
+    uint64_t step;         /* sizes are min_size plus multiples of this */
     uint64_t initial_size; /* first guess */
     double exponent; /* e where the time is expected to grow as size^e: 1 for messages, 3 for DGEMM; a guess will do */
     unsigned max_measurements; /* bound, repeated measurements of a size included */
     size_search_measure *measure;
-    bool (*go_on)(
-        void *context); /* called before every measurement; false: there is no more time. NULL: there always is */
+    /* Called before every measurement; false: there is no more time. NULL: there always is. */
+    bool (*go_on)(void *context);
     void *context;
 };
 
