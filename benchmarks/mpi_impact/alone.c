@@ -51,8 +51,8 @@ static const struct option_entry entries[] = {
      .kind = OPTION_TEXT,
      .target = &settings.record,
      .value_name = "FILE",
-     .help = "the records, JSON Lines, one of each process: FILE.0, FILE.1, ...; must not exist. In a folder that all "
-             "processes see"},
+     .help = "each process writes its record (JSON Lines) to FILE.0, FILE.1, ..., which must not exist; in a folder "
+             "that all processes see"},
     {.name = "rank",
      .kind = OPTION_INTEGER,
      .target = &settings.rank,

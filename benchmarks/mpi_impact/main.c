@@ -59,20 +59,20 @@ static void describe_options(struct option_entry *entries) {
          .minimum = 0,
          .maximum = 1e6,
          .value_name = "S",
-         .help = "about how long to compute, all computation times together; each gets one repetition at least, short "
-                 "ones 50 ms; default: 6"},
+         .help = "about how long to compute, for all computation times together; each gets at least one repetition, or "
+                 "50 ms of short ones; default: 6"},
         {.name = "max-repetitions",
          .kind = OPTION_INTEGER,
          .target = &s->max_repetitions,
          .minimum = 1,
          .maximum = 100000,
          .value_name = "N",
-         .help = "at most this many of one computation time; default: 50"},
+         .help = "at most this many repetitions of each computation time; default: 50"},
         {.name = "sizes",
          .kind = OPTION_TEXT,
          .target = &s->sizes,
          .value_name = "FILE",
-         .help = "sizes of the work from this file, nothing is calibrated"},
+         .help = "take the work sizes from this file and calibrate nothing"},
         {.name = "save-sizes",
          .kind = OPTION_TEXT,
          .target = &s->save_sizes,
@@ -279,10 +279,10 @@ int main(int argc, char **argv) {
         .clockless = true,
         .help = "usage: mpiexec -n RANKS mpi_impact [OPTION]...\n\n"
                 "Computes, and does nothing else, while the MPI library is idle (Denis et al. 2022, section 3.2.1).\n"
-                "Beside compute_alone, which does the same without MPI, it tells how much the library slows a\n"
-                "computation down:\n\n"
-                "  r_mpi_impact = time in mpi_impact / time in compute_alone; 1: not at all\n\n"
-                "Both in turn, several launches of each: `campaign run --benchmark mpi_impact`.\n",
+                "Compared with compute_alone, which does the same without MPI, it tells how much the library slows\n"
+                "a computation down:\n\n"
+                "  r_mpi_impact = time in mpi_impact / time in compute_alone; 1: no slowdown\n\n"
+                "`campaign run --benchmark mpi_impact` launches both in turn, several times.\n",
         .exits = "0 good; 1 a full disk or an MPI error; 2 wrong use",
         .describe = describe_options,
         .run = run,

@@ -79,8 +79,8 @@ static void describe_options(struct option_entry *entries) {
          .target = &s->cache,
          .choices = cache_names,
          .value_name = "NAME",
-         .help = "warm: every repetition uses the same buffers (default); cold: buffers in turn, those of each rank "
-                 "together twice the size of the largest cache, as far as memory allows"},
+         .help = "warm: every repetition uses the same buffers (default); cold: repetitions take turns through buffers "
+                 "that on each rank are together twice the size of the largest cache, as far as memory allows"},
         {.name = "computation",
          .kind = OPTION_CHOICE,
          .target = &s->computation,
@@ -93,34 +93,35 @@ static void describe_options(struct option_entry *entries) {
          .target = &s->test_interval_ns,
          .value_name = "T",
          .help = "the computing thread that called MPI calls MPI_Test about this often, such as 100us, until the "
-                 "collective is complete; its computation is cut into pieces for it, that of the reference too; "
-                 "default: 0, never"},
+                 "collective is complete; its computation is cut into pieces for this, in the reference too; default: "
+                 "0, never"},
         {.name = "sizes",
          .kind = OPTION_TEXT,
          .target = &s->sizes,
          .value_name = "FILE",
-         .help = "message and work sizes from this file, nothing is calibrated; a reference that has moved is flagged"},
+         .help =
+             "take message and work sizes from this file and calibrate nothing; a reference that has moved is flagged"},
         {.name = "save-sizes",
          .kind = OPTION_TEXT,
          .target = &s->save_sizes,
          .value_name = "FILE",
-         .help = "write the sizes that the calibration found (for --sizes); again at the end where a reference moved "
-                 "and was calibrated anew"},
+         .help = "write the sizes that the calibration found (for --sizes); they are written again at the end where a "
+                 "reference moved and its size was calibrated anew"},
         {.name = "seed",
          .kind = OPTION_INTEGER,
          .target = &s->seed,
          .minimum = 0,
          .maximum = 9007199254740992.0,
          .value_name = "N",
-         .help = "of the contents of messages; default: 1"},
+         .help = "seed of the contents of messages; default: 1"},
         {.name = "max-message-bytes",
          .kind = OPTION_INTEGER,
          .target = &s->max_message_bytes,
          .minimum = 64,
          .maximum = 17179869176.0,
          .value_name = "N",
-         .help = "largest message that the calibration tries, never more than half of the rank's share of memory "
-                 "holds; default: 1 GiB"},
+         .help = "largest message that the calibration tries, in bytes; never more than fits in half of the rank's "
+                 "share of memory; default: 1 GiB"},
         {.name = "list",
          .kind = OPTION_FLAG,
          .target = &s->list,
@@ -322,8 +323,8 @@ int main(int argc, char **argv) {
             "communication time x computation time is then measured with its references beside it. Paper placement:\n"
             "one rank per node, one computing thread per physical core.\n\n"
             "  r_overhead  0: overlap is perfect, 1: serialised, above 1: worse than serialised\n"
-            "  r_comm      time inside MPI against the communication alone\n"
-            "  r_comp      the computation against itself alone\n",
+            "  r_comm      time inside MPI, relative to the communication alone\n"
+            "  r_comp      time of the computation, relative to the computation alone\n",
         .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,

@@ -70,10 +70,11 @@ static void say_pieces(const struct overlap *o, const struct sampler_point *p) {
         return;
     }
     if (pieces == 1) {
-        fail_report("the computation of %g ms, of size %llu, is one piece: MPI_Test, every %g us, is not called in it",
-                    target_ns / 1e6, (unsigned long long)work->work_size, (double)o->plan->test_interval_ns / 1e3);
+        fail_report(
+            "the computation of %g ms (size %llu) cannot be cut into pieces: MPI_Test is not called in it every %g us",
+            target_ns / 1e6, (unsigned long long)work->work_size, (double)o->plan->test_interval_ns / 1e3);
     } else if (pieces < work->pieces) {
-        fail_report("the computation of %g ms, of size %llu, is cut into %llu pieces, no more: MPI_Test is called "
+        fail_report("the computation of %g ms (size %llu) can be cut into %llu pieces only: MPI_Test is called "
                     "about every %g us in it, not every %g us",
                     target_ns / 1e6, (unsigned long long)work->work_size, (unsigned long long)pieces,
                     target_ns / 1e3 / (double)pieces, (double)o->plan->test_interval_ns / 1e3);

@@ -146,8 +146,8 @@ static bool is_comparable(const json_value *root, uint64_t version, const char *
     if (!counted || (int64_t)ranks != table->ranks || !same_threads) {
         snprintf(error, error_size,
                  "sizes file '%s' was made for %" PRIu64 " ranks of %" PRIu64 " threads, this run has %" PRId64
-                 " of %" PRId64 " and %" PRId64
-                 " given-up cores; sizes are comparable between ranks of equally many only",
+                 " of %" PRId64 " and %" PRId64 " given-up cores; use a file for as many ranks with as many threads, "
+                                                "or threads and given-up cores together",
                  path, ranks, threads, table->ranks, table->threads_per_rank, table->given_up_cores);
         return false;
     }
@@ -156,7 +156,7 @@ static bool is_comparable(const json_value *root, uint64_t version, const char *
         snprintf(error, error_size,
                  "sizes file '%s' was made for the computation %s, this run has %s; make one with --save-sizes "
                  "--computation %s",
-                 path, computation != NULL ? computation : "of no name", table->computation, table->computation);
+                 path, computation != NULL ? computation : "(none named)", table->computation, table->computation);
         return false;
     }
     return true;
