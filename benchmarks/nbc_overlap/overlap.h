@@ -36,13 +36,13 @@ struct overlap {
     const char *save_sizes; /* the sizes file to write; NULL: none */
     struct size_table sizes;
     calibration *calibration;
-    int64_t recalibrations; /* over all points: how often a size was searched again; above 0 the sizes are not those of
-                               the calibration any more */
+    int64_t recalibrations; /* over all points: how often sizes were searched again; above 0 they may differ from the
+                               calibration's */
     int64_t doubt_ns;       /* time spent on rechecking sizes, with the repetitions thrown away for it */
     struct {
         struct bench_work work;
         int64_t recalibrations;
-        bool looked;  /* a size was rechecked before the point's end, because a reference had moved or drifted */
+        bool looked;  /* before the point's end a reference was seen to have moved or drifted; it is looked for once */
         bool resized; /* the last recheck changed a size */
     } point;          /* the point that is being measured */
 };

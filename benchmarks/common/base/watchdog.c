@@ -29,7 +29,7 @@ static void *run(void *argument) {
     watchdog *w = argument;
     int code = 0;
     check(pthread_setname_np(pthread_self(), "watchdog"),
-          "pthread_setname_np"); /* by itself: from outside it may be over already */
+          "pthread_setname_np"); /* by the thread itself, which may have ended before another thread could do it */
     check(pthread_mutex_lock(&w->mutex), "pthread_mutex_lock");
     while (!w->stops && code != ETIMEDOUT) {
         code = pthread_cond_timedwait(&w->changed, &w->mutex, &w->deadline);

@@ -13,7 +13,7 @@ static void check(int code, const char *call) {
     }
 }
 
-/* The threads of the process that are neither known to be MPI's nor known not to be. Free with topology_free_threads.
+/* Returns the threads of the process that are in neither list, mpi_threads or others. Free with topology_free_threads.
  */
 static struct topology_threads unknown_threads(const placement *place) {
     struct topology_threads found;
@@ -23,8 +23,8 @@ static struct topology_threads unknown_threads(const placement *place) {
     return found;
 }
 
-/* The threads of MPI as they are now, those that are new last. Made beside the old list, which another thread may be
- * looking at. */
+/* Makes a new list of MPI's threads as they are now, new threads last. It replaces the old list as a whole, which
+ * another thread may be reading. */
 void placement_look_again(placement *place) {
     struct topology_threads now = {0};
     topology_add_threads(&now, &place->mpi_threads);

@@ -94,8 +94,7 @@ struct program_kind {
     const char *name;   /* name of the program in its messages, and of the benchmark in the record */
     const char *family; /* family of its records, as in the schema's name */
     /* The method of measuring, from 1. Counted up when it changes: results are only compared with those of the same
-     * method.
-     */
+     * method. */
     int method;
     int thread_level;    /* thread level of MPI that it needs at least; 0: MPI_THREAD_FUNNELED. A configuration may need
                             more */

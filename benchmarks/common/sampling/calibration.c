@@ -10,26 +10,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of a budget: what calibration may take. */
+/* The share of a budget that calibration may take. */
 #define CALIBRATION_SHARE 0.3
 
 /* A calibrated message is at least one cache line and grows by lines. */
 #define MESSAGE_STEP 64
 #define MOST_MESSAGE_BYTES (UINT64_C(1) << 30)
 
-/* When its time is up a search still goes on until it is near the target or has asked this often: a size that is wrong
- * by factors would make every repetition of its points worthless. */
+/* A search whose time is up goes on until it has a size within NEAR_TARGET or has measured ASK_AT_LEAST sizes: a size
+ * that is wrong by factors would make every repetition of its points worthless. */
 enum { ASK_AT_LEAST = 12 };
 #define NEAR_TARGET 0.1
-#define NEAR_ENOUGH_TARGET 0.2 /* when it has taken twice its time */
+#define NEAR_ENOUGH_TARGET 0.2 /* instead of NEAR_TARGET when it has taken twice its time */
 
-/* Its time is up after this and so many times its target at the latest, whatever the budget has left: a machine whose
- * speed moves by more than the tolerance answers no differently when asked more often, and what is saved here goes to
- * repetitions. */
+/* The time of a search is up after ENOUGH_NS and ENOUGH_TARGETS times its target at the latest, whatever the budget has
+ * left: on a machine whose speed moves by more than the tolerance more measurements do not help, and the time is better
+ * spent on repetitions. */
 #define ENOUGH_NS INT64_C(1000000000)
 #define ENOUGH_TARGETS 20
 
-/* Near or not, a search ends after this and so many times its target: where ranks share cores nothing converges. */
+/* A search ends after SEARCH_NS and SEARCH_TARGETS times its target in any case: where ranks share cores, it never
+ * converges. */
 #define SEARCH_NS INT64_C(10000000000)
 #define SEARCH_TARGETS 100
 
@@ -47,8 +48,8 @@ struct job {
     const struct collective *collective; /* NULL: the computation */
     int64_t target_ns;
     int64_t begin;
-    int64_t deadline; /* rank 0: time to come to an end, where the budget sets one; 0: none */
-    unsigned asked;   /* sizes measured, and the best error so far */
+    int64_t deadline; /* rank 0: when its time is up by the budget; 0: there is no budget */
+    unsigned asked;   /* sizes measured so far; least_error: their smallest error */
     double least_error;
     bool data_errors;
 };
@@ -90,7 +91,7 @@ void calibration_sizes_free(struct size_table *sizes) {
     *sizes = (struct size_table){0};
 }
 
-/* One line in error, unless there is one already, where a size of the computation cannot be. */
+/* Checks a size of the computation: one line in error, unless there is one already, where it is too large. */
 static void check_work(const struct plan *plan, uint64_t size, const char *path, char *error, size_t error_size) {
     const struct compute_kernel *kernel = &compute_kernels[plan->computation];
     if (size > kernel->most && error[0] == '\0') {
@@ -136,7 +137,7 @@ void calibration_sizes_check(const struct plan *plan, const struct size_table *s
     }
 }
 
-/* Bytes that a rank may take for its computation. */
+/* Returns the bytes that a rank may take for its computation. */
 static double work_memory(const struct plan *plan) {
     return plan->memory_bytes > 0 ? (double)plan->memory_bytes / 4 : 4e9;
 }
@@ -229,7 +230,7 @@ static double measure_size(void *context, uint64_t size) {
         if (attempt >= 0 && (!outcome.late || attempt >= 2 * wanted)) {
             times[valid++] = outcome.time_ns;
         }
-        /* Far off: two looks are enough to send the search elsewhere. */
+        /* Far from the target two measurements are enough for the search to go on elsewhere. */
         if (valid == 2 && ((times[0] > 4 * job->target_ns && times[1] > 4 * job->target_ns) ||
                            (times[0] < job->target_ns / 4 && times[1] < job->target_ns / 4))) {
             break;
@@ -295,7 +296,7 @@ static const char *name_of(const struct collective *collective) {
     return collective != NULL ? collective->name : "the computation";
 }
 
-/* By which the time is expected to grow with the size. */
+/* Returns e where the time is expected to grow as size^e. */
 static double exponent_of(const calibration *c, const struct collective *collective) {
     return collective != NULL ? 1 : compute_kernels[c->plan->computation].exponent;
 }
@@ -315,7 +316,8 @@ static struct size_search_request request_of(const calibration *c, const struct 
     return request;
 }
 
-/* Collective: a search, or a second look. Once more where the clock was refused meanwhile: it has misled the search. */
+/* Collective: a search, or a recheck where found is not NULL. It is repeated where the clock was refused meanwhile,
+ * because that clock has misled it. */
 static bool run_job(struct job *job, const struct size_search_request *request, const struct size_search_result *found,
                     struct size_search_result *result) {
     clock_model *clock = job->c->bench->clock;
@@ -336,7 +338,7 @@ static bool run_job(struct job *job, const struct size_search_request *request, 
     return true;
 }
 
-/* Collective: a collective without data. It takes one time, whatever the target. */
+/* Collective: measures a collective without data, which takes the same time whatever the target. */
 static bool measure_without_message(calibration *c, const struct collective *collective, const int64_t *targets,
                                     size_t count, struct size_search_result *results) {
     struct job job = {.c = c, .collective = collective, .target_ns = targets[0], .begin = timer_now_ns()};
@@ -358,7 +360,8 @@ static bool measure_without_message(calibration *c, const struct collective *col
     return !job.data_errors;
 }
 
-/* One axis: the sizes of all targets of a collective, or of the computation. Each target starts from the one before. */
+/* Collective: searches the sizes of all targets of a collective, or of the computation. Each search starts from the
+ * size of the target before. */
 static bool search_axis(calibration *c, const struct collective *collective, const int64_t *targets, size_t count,
                         double budget, struct size_search_result *results) {
     if (collective != NULL && !collective_has_message(collective)) {
@@ -390,7 +393,7 @@ static bool search_axis(calibration *c, const struct collective *collective, con
     return true;
 }
 
-/* Collective. A second look at one size. deadline (rank 0): 0 for none. */
+/* Collective: rechecks one size. deadline (rank 0): 0 for none. */
 static bool look_again(calibration *c, const struct collective *collective, int64_t target, double agreement,
                        int64_t deadline, struct size_search_result *result) {
     const struct size_search_result found = *result;
@@ -407,7 +410,7 @@ static bool look_again(calibration *c, const struct collective *collective, int6
     return true;
 }
 
-/* Collective. The second look at an axis. deadline (rank 0): nothing new is begun after it; 0: none. false: wrong data.
+/* Collective: rechecks the sizes of an axis. deadline (rank 0): no recheck begins after it; 0: none. false: wrong data.
  */
 static bool recheck_axis(calibration *c, const struct collective *collective, const int64_t *targets, size_t count,
                          int64_t deadline, struct size_search_result *results) {
@@ -434,7 +437,8 @@ static bool is_known_to_fail(enum size_status status) {
     return status == SIZE_UNREACHABLE || status == SIZE_NOT_SEARCHED || status == SIZE_NOT_MONOTONIC;
 }
 
-/* Sizes from a file: their status is "given", except that what no size was found for stays known as that. */
+/* Takes over the sizes of a file. Their status becomes "given"; a target for which no size was found keeps its status.
+ */
 static void take_sizes(const struct size_list *list, struct size_search_result *results) {
     for (size_t i = 0; i < list->count; i++) {
         const struct size_entry *entry = &list->entries[i];
@@ -505,7 +509,7 @@ bool calibration_renew(calibration *c, size_t collective, size_t target, double 
                           deadline, result);
     }
     if (!calibration_can_take(result)) {
-        *result = before; /* it was reached once: this look was disturbed */
+        *result = before; /* a size was found before: this recheck was disturbed */
     }
     if (collective == CALIBRATION_COMPUTATION) {
         store_sizes(&c->sizes->work, c->comp);
