@@ -15,7 +15,7 @@
 static const double slot_margin = 1.1;
 enum { SLOT_MARGIN_NS = 2000000 };
 
-/* Short works are repeated for at least this long: what interrupts one of them now and then is not in their median. */
+/* A short work is repeated for at least this long, so that an occasional interruption does not change its median. */
 enum { LEAST_NS = 50000000 };
 
 /* Above this, the first repetition of a size is as good as the others. */
@@ -27,7 +27,8 @@ static int64_t expected_ns(const struct impact_target *target) {
 
 void impact_schedule(struct impact_plan *plan, double seconds, int64_t most_repetitions) {
     double left = seconds * 1e9;
-    /* The longest first: they get one repetition whatever it takes, and what is left is divided among the shorter ones.
+    /* The longest first: each gets at least one repetition, and the time that is left is divided among the shorter
+     * ones.
      */
     for (size_t i = plan->count; i-- > 0;) {
         struct impact_target *target = &plan->targets[i];
@@ -178,8 +179,8 @@ int64_t impact_utc_ns(void) {
     return (int64_t)now.tv_sec * INT64_C(1000000000) + (int64_t)now.tv_nsec;
 }
 
-/* Computes, uncounted, until a local time: works of the size that fits, of the smallest size once that does not, then
- * spins. */
+/* Computes, uncounted, until a local time: works of the target's size as long as one fits, then of the smallest size;
+ * then spins. */
 static void fill(compute_team *team, const struct impact_plan *plan, size_t near, int64_t until) {
     const struct impact_target *choices[] = {&plan->targets[near], &plan->targets[0]};
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {

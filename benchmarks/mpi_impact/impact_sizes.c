@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Near enough, as in section 5.1: a ratio is made of times that were measured, a target only says where it stands on
- * the axis. */
+/* The tolerance of section 5.1: a ratio is made of measured times, and a target only says where it stands on the axis.
+ */
 static const double tolerance = 0.1;
 
-/* Sizes that are tried for one target. Where one takes long it is measured less often: its times vary less, too. */
+/* Sizes that are tried for one target. A long work is measured less often, because its times vary less. */
 enum { MOST_MEASUREMENTS = 8, MOST_OF_LONG_ONES = 3, LONG_NS = 100000000 };
 
 struct job {
@@ -20,8 +20,8 @@ struct job {
     int64_t target_ns;
 };
 
-/* Collective: the slowest thread of all ranks, the shortest of a few repetitions: whatever disturbs one only makes it
- * longer. */
+/* Collective: returns the time of the slowest thread of all ranks, the shortest of a few repetitions, because a
+ * disturbance only makes a time longer. */
 static double measure_size(void *context, uint64_t size) {
     const struct job *job = context;
     const int wanted = job->target_ns > LONG_NS ? 1 : 5;
@@ -36,7 +36,7 @@ static double measure_size(void *context, uint64_t size) {
     return fmax((double)shortest, 1);
 }
 
-/* What a quarter of the rank's share of memory holds. */
+/* Returns the largest work that fits in a quarter of the rank's share of memory. */
 static uint64_t largest_size(const struct program *program) {
     const struct compute_kernel *kernel = &compute_kernels[program->computation];
     const double memory = program->memory_bytes > 0 ? (double)program->memory_bytes / 4 : 4e9;

@@ -25,7 +25,7 @@
 static const int64_t first_time_ns = 500000;
 enum { DOUBLINGS = 12 };
 
-/* Between the moment at which all ranks are ready and the beginning: time for the last one to hear of it. */
+/* Time from the moment when all ranks are ready to the beginning, in which the last rank learns of it. */
 enum { GRACE_NS = 20000000 };
 
 static struct settings {
@@ -133,7 +133,7 @@ static bool write_header(struct program *program, const struct impact_plan *plan
     return good;
 }
 
-/* Leaves in *after what came since before; a thread that ended meanwhile has 0. */
+/* Subtracts the CPU times in *before from those in *after; a thread that has ended has 0. */
 static void cpu_since(const struct program_cpu *before, struct program_cpu *after) {
     for (size_t i = 0; i < after->mpi_threads; i++) {
         after->mpi[i] = after->mpi[i] > before->mpi[i] ? after->mpi[i] - before->mpi[i] : 0;
@@ -141,14 +141,14 @@ static void cpu_since(const struct program_cpu *before, struct program_cpu *afte
     after->helper -= before->helper;
 }
 
-/* Collective; rank 0 writes. reason: why the record is not complete, "" where it is. measuring: what threads had of the
- * CPU while the library was idle. false on all ranks: the disk refused. */
+/* Collective: rank 0 writes the footer. reason: why the record is not complete, "" where it is. measuring: CPU time of
+ * the threads while the library was idle. false on all ranks: the disk refused. */
 static bool write_footer(struct program *program, const char *reason, const struct program_cpu *measuring) {
     return program_write_footer(program,
                                 &(struct program_footer){.reason = reason, .measured_seconds = NAN, .cpu = measuring});
 }
 
-/* Collective: the line of one target, from all ranks' samples. false on all ranks: the disk refused. */
+/* Collective: writes the line of one target from all ranks' samples. false on all ranks: the disk refused. */
 static bool write_point(struct program *program, const struct impact_plan *plan, size_t index,
                         const struct impact_samples *samples) {
     const int repetitions = (int)plan->targets[index].repetitions;
@@ -178,7 +178,7 @@ static bool write_point(struct program *program, const struct impact_plan *plan,
     return program_agree(good);
 }
 
-/* Collective: a time of day at which no rank has anything left to prepare. */
+/* Collective: returns the time of day of the beginning, when all ranks are prepared. */
 static int64_t agree_on_begin(void) {
     int64_t begin = impact_utc_ns();
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &begin, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
@@ -224,7 +224,8 @@ static int measure(struct program *program, struct impact_plan *plan) {
     return good ? PROGRAM_GOOD : PROGRAM_FAILED;
 }
 
-/* Collective: sizes that can be measured with. */
+/* Collective: searches the sizes, unless they are given, and saves them where that was asked for. false, after one line
+ * on stderr, where no size takes one of the times or they cannot be saved. */
 static bool find_sizes(struct program *program, struct impact_plan *plan) {
     char error[768] = "";
     if (settings.sizes == NULL) {

@@ -176,7 +176,7 @@ static void list_collectives(void) {
     }
 }
 
-/* What the table of options cannot say. One line in error where something is impossible. */
+/* Checks what the table of options cannot express. One line in error where options contradict each other. */
 static void check_settings(const struct program *program, const struct settings *s, char *error, size_t error_size) {
     if (s->sizes != NULL && s->save_sizes != NULL) {
         snprintf(error, error_size,
@@ -194,7 +194,8 @@ static void check_settings(const struct program *program, const struct settings 
     }
 }
 
-/* Ranks that cannot be measured, or not so; the same line on all of them. Collective. */
+/* Collective: one line in error, the same on all ranks, where the number or the placement of ranks makes measuring
+ * impossible. */
 static void check_ranks(const struct program *program, char *error, size_t error_size) {
     program_check_crowd(program, error, error_size);
     if (program->ranks < 2) {
@@ -206,7 +207,7 @@ static void check_ranks(const struct program *program, char *error, size_t error
     }
 }
 
-/* The grid, and what is the same in all points. names: room for those of the collectives. */
+/* Fills in the axes: the grid, and what is the same in all points. names: room for the names of the collectives. */
 static void fill_axes(const struct settings *s, const char **names, struct sampler_axis axes[AXES]) {
     static const char *cache[1];
     static const char *computation[1];
@@ -247,7 +248,7 @@ static struct plan plan_of(const struct program *program, const struct settings 
                          .test_interval_ns = s->test_interval_ns};
 }
 
-/* What is asked for, measured. Collective. Returns the exit code. */
+/* Collective: measures what was asked for. Returns the exit code. */
 static int measure(struct program *program, const struct settings *s) {
     char impossible[PROGRAM_MOST_REASON] = "";
     struct sampler_axis axes[AXES];
@@ -299,7 +300,7 @@ static int run(struct program *program) {
     return code;
 }
 
-/* What else can be wrong before anything is measured: memory, and sizes that were given. */
+/* Checks what else can be wrong before anything is measured: memory, and given sizes. */
 static void check_sizes(struct program *program, void *context, char *error, size_t error_size) {
     struct overlap *o = context;
     calibration_memory_check(o->plan, error, error_size);

@@ -31,7 +31,7 @@ static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     return at[AXIS_COMM] < collective_comm_times(collective, plan->comm_target_count);
 }
 
-/* Two times each of the references, and what starting and checking cost. */
+/* Returns about how long a repetition takes: twice each reference, and the cost of starts and checks. */
 static double weight(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     const struct overlap *o = context;
     return 2e-9 * (double)(comm_target(o, at) + comp_target(o, at)) + 2e-3;
@@ -60,7 +60,7 @@ static void set_work(struct overlap *o, const struct sampler_point *p) {
     }
 }
 
-/* Rank 0, once for every computation: an interval of MPI_Test that cannot be had. */
+/* Rank 0, once per computation: reports an interval of MPI_Test that cannot be reached. */
 static void say_pieces(const struct overlap *o, const struct sampler_point *p) {
     const struct bench_work *work = &o->point.work;
     const uint64_t pieces = compute_pieces(o->plan->computation, work->work_size, work->pieces);
@@ -214,8 +214,8 @@ const struct sampler_kind overlap_points = {
 
 /* ---- before and after the points ---- */
 
-/* Collective: rank 0 writes the sizes where that was asked for. false on all ranks: it could not, the line is in rank
- * 0's error. */
+/* Collective: rank 0 writes the sizes where that was asked for. false on all ranks where it could not; rank 0's error
+ * says why. */
 static bool save_sizes(const struct program *program, const struct overlap *o, char *error, size_t error_size) {
     bool saved = true;
     if (program->rank == 0 && o->save_sizes != NULL) {

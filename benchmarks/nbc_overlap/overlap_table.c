@@ -23,7 +23,7 @@ void overlap_table_head(bool tests) {
     fflush(stdout);
 }
 
-/* Of two medians of each rank. */
+/* Returns the largest ratio of two medians of a rank. */
 static double largest_ratio(const struct record_point *record, size_t above, size_t below) {
     const int64_t *numerators = record->rank_medians.items[above].values;
     const int64_t *denominators = record->rank_medians.items[below].values;
@@ -35,7 +35,7 @@ static double largest_ratio(const struct record_point *record, size_t above, siz
     return largest;
 }
 
-/* Median over repetitions, of the rank that had most. */
+/* Returns the median over repetitions of the largest value over ranks. */
 static int64_t test_time(const struct record_point *record) {
     int64_t *times = fail_alloc(record->repetitions, sizeof *times);
     memcpy(times, record->spreads[SPREAD_TEST].max, record->repetitions * sizeof *times);

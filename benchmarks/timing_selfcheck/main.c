@@ -1,8 +1,8 @@
 /*
  * timing_selfcheck - can times be trusted on this machine, with this MPI library?
  *
- * Measures what every number of the other benchmarks rests on: the timer, the clock that ranks share, the start, the
- * noise of the cores, and how well fixed work can be timed with all of these (Denis et al. 2022, section 4).
+ * It measures what every result of the other benchmarks depends on: the timer, the common clock of the ranks, the
+ * start, the noise of the cores, and how well fixed work can be timed with all of these (Denis et al. 2022, section 4).
  */
 #include "calibration.h"
 #include "collectives.h"
@@ -137,7 +137,8 @@ static bool runs(const struct settings *s, int section) {
     return found;
 }
 
-/* What the table of options cannot say, and what was left out. One line in error where something contradicts. */
+/* Checks what the table of options cannot express, and sets what was left out. One line in error where options
+ * contradict each other. */
 static void complete_settings(struct settings *s, char *error, size_t error_size) {
     if (s->interval > 0 && s->repetitions > 0) {
         snprintf(
@@ -167,7 +168,7 @@ static void complete_settings(struct settings *s, char *error, size_t error_size
     }
 }
 
-/* The communication that is timed: MPI_Ibcast from rank 0. One rank alone has none. */
+/* The communication that is timed: MPI_Ibcast from rank 0. A single rank has no communication. */
 static struct plan plan_of(const struct program *program, const int *collective) {
     const struct settings *s = &settings;
     return (struct plan){.collectives = collective,
@@ -185,7 +186,8 @@ static struct plan plan_of(const struct program *program, const int *collective)
                          .threads = program->threads};
 }
 
-/* The sections that run, and what is asked of them. The parameters and the own object must be freed. */
+/* Returns the plan for the header: the sections that run and their settings. Its parameters and own object must be
+ * freed. */
 static struct program_header header_of(const struct session *session) {
     const struct settings *s = session->settings;
     const bool works = runs(s, WORK);
@@ -264,7 +266,7 @@ static int measure(struct session *session) {
     return good ? PROGRAM_GOOD : PROGRAM_FAILED;
 }
 
-/* Collective. What cannot be measured: said in one line, and in a record. */
+/* Collective: refuses a run that cannot be measured, in one line on stderr and in a record. */
 static int refuse(struct session *session, const char *reason) {
     struct program_header header = header_of(session);
     const int code = program_refuse(session->program, &header, reason);

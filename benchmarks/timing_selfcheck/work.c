@@ -61,7 +61,7 @@ static int64_t faults(void *context, char *text, size_t text_size) {
     return bench_faults(&((struct work *)context)->bench, text, text_size);
 }
 
-/* Why a point has less than was asked for, or otherwise; "": all is as it should be. */
+/* Says why a point has fewer samples than were asked for or was measured in another way; "" where neither is so. */
 static void find_reason(const struct work *work, const struct sampler_point *p, char *text, size_t text_size) {
     const struct size_search_result *size = size_of(work, p);
     const struct clock_quality clock = clock_quality_of(work->bench.clock);
@@ -178,7 +178,8 @@ static struct sampler_rule rule_of(const struct settings *settings) {
                                  .late_per_repetition = LATE_PER_SAMPLE};
 }
 
-/* Collective. All sizes, saved where that was asked. false: wrong data, or the file cannot be written. */
+/* Collective: searches all sizes and saves them where that was asked for. false: wrong data, or the file cannot be
+ * written. */
 static bool find_sizes(struct work *work) {
     struct session *session = work->session;
     if (!calibration_search(work->calibration)) {
@@ -193,7 +194,7 @@ static bool find_sizes(struct work *work) {
     return program_agree(saved);
 }
 
-/* Collective. All targets of a kind. false: wrong data, or the record cannot be written. */
+/* Collective: measures all targets of a kind. false: wrong data, or the record cannot be written. */
 static bool measure_kind(struct work *work, sampler *s) {
     struct session *session = work->session;
     work->bench.line = sampler_start(s);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* What a rank hangs in; of: the collective is named after it, and the point. */
+/* The phases as a description names them; of: the collective follows, as in "MPI_Wait of MPI_Ialltoall". */
 static const struct {
     const char *text;
     bool of;

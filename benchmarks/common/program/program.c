@@ -112,7 +112,7 @@ int program_main(const struct program_kind *kind, int argc, char **argv) {
     char error[PROGRAM_MOST_ERROR] = "";
     struct option_entry entries[PROGRAM_MOST_OPTIONS] = {{.name = NULL}};
     fail_setup(kind->name, -1, NULL);
-    /* Before MPI_Init, which must know the thread level. What is wrong is said after it, once. */
+    /* Parsed before MPI_Init, which must know the thread level. A fault is reported after it, once. */
     program_describe_options(&program, entries);
     const bool parsed = options_parse(entries, argc, argv, error, sizeof error);
     if (parsed) {

@@ -18,7 +18,7 @@ static void append_options(struct option_entry entries[PROGRAM_MOST_OPTIONS], co
     memcpy(entries + own, table, size);
 }
 
-/* Of programs with configurations. */
+/* Appends the options of programs with configurations. */
 static void describe_configuration(struct program *program, struct option_entry entries[PROGRAM_MOST_OPTIONS]) {
     struct program_settings *s = &program->settings;
     const struct option_entry table[] = {
@@ -65,7 +65,7 @@ static void describe_configuration(struct program *program, struct option_entry 
     append_options(entries, table, sizeof table);
 }
 
-/* Of programs that repeat points. */
+/* Appends the options of programs that repeat points. */
 static void describe_repetitions(struct program *program, struct option_entry entries[PROGRAM_MOST_OPTIONS]) {
     static const char *const start_names[] = {"deadline", "barrier", NULL}; /* enum start_method */
     struct program_settings *s = &program->settings;
@@ -125,7 +125,7 @@ static void describe_repetitions(struct program *program, struct option_entry en
     append_options(entries, table, sizeof table);
 }
 
-/* Appended to what the benchmark describes. */
+/* The options of all programs are appended to the benchmark's own. */
 void program_describe_options(struct program *program, struct option_entry entries[PROGRAM_MOST_OPTIONS]) {
     struct program_settings *s = &program->settings;
     const struct option_entry table[] = {

@@ -66,7 +66,7 @@ static bool take_measurement(const struct size_search_request *request, uint64_t
            request->measure(request->context, size, time);
 }
 
-/* Measures a size and files the result; NULL when the bounds of the search are reached. */
+/* Measures a size and adds the time to its point. NULL when the bounds of the search are reached. */
 static struct measured *measure(struct search *search, uint64_t size) {
     if (search->measurements >= search->request->max_measurements || search->count == MOST_POINTS) {
         return NULL;
@@ -199,7 +199,7 @@ static double interpolate(const struct search *search, size_t low, bool bisect) 
     if (!(guess > first && guess < last)) {
         guess = first + (last - first) * (target - left->time) / (right->time - left->time);
     }
-    /* Not on top of what is known already: a guess on the rim makes the bracket shrink from one side only. */
+    /* Not next to an end of the bracket, where a guess would make the bracket shrink from one side only. */
     double margin = 0.02 * (last - first);
     return fmin(fmax(guess, first + margin), last - margin);
 }
@@ -238,7 +238,7 @@ struct size_search_result size_search_run(const struct size_search_request *requ
                 if (end->count >= 2) {
                     return finish(&search, end, true);
                 }
-                size = end->size; /* a verdict this hard is measured twice */
+                size = end->size; /* "unreachable" needs two measurements */
                 continue;
             }
             expansions++;
@@ -281,7 +281,7 @@ struct size_search_result size_search_run(const struct size_search_request *requ
                 continue;
             }
         }
-        /* A larger size seems faster: is it so? */
+        /* A larger size seems faster: measure both sizes again. */
         const struct fall fall = find_fall(&search);
         if (fall.peak != NULL && (fall.peak->count < 3 || fall.after->count < 3)) {
             size = fall.peak->count < fall.after->count ? fall.peak->size : fall.after->size;

@@ -12,7 +12,7 @@
 #define SCHEMA "mpi-campaign.sizes"
 enum { SCHEMA_VERSION = 3 };
 
-/* What members are called: the list of the computation's sizes, and a size in it. */
+/* The names of two members, which differ between versions: the list of the computation's sizes, and a size in it. */
 struct names {
     const char *work;
     const char *work_size;
@@ -134,7 +134,7 @@ static bool read_points(const json_value *list, const char *size_name, const cha
     return true;
 }
 
-/* Whether the sizes of a file are those of the same work. */
+/* Checks that a file was made for the same ranks, threads and computation. false and one line in error where not. */
 static bool is_comparable(const json_value *root, uint64_t version, const char *path, const struct size_table *table,
                           char *error, size_t error_size) {
     uint64_t ranks = 0;
@@ -147,7 +147,7 @@ static bool is_comparable(const json_value *root, uint64_t version, const char *
         snprintf(error, error_size,
                  "sizes file '%s' was made for %" PRIu64 " ranks of %" PRIu64 " threads, this run has %" PRId64
                  " of %" PRId64 " and %" PRId64 " given-up cores; use a file for as many ranks with as many threads, "
-                                                "or threads and given-up cores together",
+                 "or threads and given-up cores together",
                  path, ranks, threads, table->ranks, table->threads_per_rank, table->given_up_cores);
         return false;
     }

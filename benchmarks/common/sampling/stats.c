@@ -67,8 +67,8 @@ int64_t stats_median(const stats_values *values) {
     return middle_of(values->sorted, values->count);
 }
 
-/* The largest k for which the interval of ranks k and count + 1 - k misses the median with at most this probability; 0:
- * none. */
+/* Returns the largest k for which the interval from rank k to rank count + 1 - k misses the median with at most this
+ * probability; 0: there is none. */
 static size_t interval_rank(size_t count, double missed) {
     /* Six standard deviations (sqrt(n)/2) below the mean the tail is under 1e-9: the sum may start there. */
     double n = (double)count;
