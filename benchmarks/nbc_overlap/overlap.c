@@ -120,9 +120,9 @@ static void put_drift(json_line *line, const char *name, const struct series_dri
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
     const struct overlap *o = context;
-    const samples *found = sampler_samples(s);
-    const struct series_drift comm = samples_drift(found, T_COMM_ALONE);
-    const struct series_drift comp = samples_drift(found, T_COMP_ALONE);
+    const samples *repetitions = sampler_samples(s);
+    const struct series_drift comm = samples_drift(repetitions, T_COMM_ALONE);
+    const struct series_drift comp = samples_drift(repetitions, T_COMP_ALONE);
     size_search_put(line, "comm_calibration", overlap_comm(o, p));
     size_search_put(line, "comp_calibration", overlap_comp(o, p));
     json_put_integer(line, "recalibrations", o->point.recalibrations);
@@ -135,7 +135,7 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     json_put_real(line, "comm", recalibration_moved(s, T_COMM_ALONE, overlap_comm(o, p)));
     json_put_real(line, "comp", recalibration_moved(s, T_COMP_ALONE, overlap_comp(o, p)));
     json_close_object(line);
-    json_put_integer(line, "test_calls", samples_largest_median(found, TEST_CALLS));
+    json_put_integer(line, "test_calls", samples_largest_median(repetitions, TEST_CALLS));
 }
 
 static int64_t faults(void *context, char *text, size_t text_size) {

@@ -23,9 +23,9 @@ enum { MOST_RECALIBRATIONS = 2 };
 #define EARLY_SHARE 0.5
 
 double recalibration_moved(const sampler *s, size_t series, const struct size_search_result *result) {
-    const samples *found = sampler_samples(s);
-    const bool known = samples_count(found) > 0 && result->time_ns > 0;
-    return known ? (double)samples_median(found, series) / result->time_ns - 1 : NAN;
+    const samples *repetitions = sampler_samples(s);
+    const bool known = samples_count(repetitions) > 0 && result->time_ns > 0;
+    return known ? (double)samples_median(repetitions, series) / result->time_ns - 1 : NAN;
 }
 
 static bool is_calibrated(const struct size_search_result *result) {
@@ -97,8 +97,8 @@ enum sampler_review recalibration_review(void *context, struct sampler_point *p,
     int moved[REFERENCES] = {0, 0};
     const struct size_search_result *comm = overlap_comm(o, p);
     const struct size_search_result *comp = overlap_comp(o, p);
-    const int64_t asked = timer_now_ns();
-    const int64_t took = asked - p->begin_ns;
+    const int64_t review_begin = timer_now_ns();
+    const int64_t took = review_begin - p->begin_ns;
     if (o->bench.rank == 0) {
         find_moved(o, p, s, took, moved);
     }
@@ -120,9 +120,9 @@ enum sampler_review recalibration_review(void *context, struct sampler_point *p,
     o->point.resized = comm->size != sizes[COMM] || comp->size != sizes[COMP];
     /* Repetitions from before and after a refusal of the clock are never mixed. */
     const bool again = o->point.resized || has_clock(o) != had_clock;
-    o->doubt_ns += timer_now_ns() - asked + (again ? took : 0);
+    o->doubt_ns += timer_now_ns() - review_begin + (again ? took : 0);
     if (!again) {
-        p->begin_ns += timer_now_ns() - asked; /* so that the mean time of a repetition does not include it */
+        p->begin_ns += timer_now_ns() - review_begin; /* so that the mean time of a repetition does not include it */
         bench_take(&o->bench, &o->point.work);
         return SAMPLER_KEEP;
     }

@@ -305,14 +305,14 @@ static double read_lines(const double *arrays, size_t elements) {
 
 void compute_warm(compute_team *team, uint64_t work_size) {
     const size_t used = team->kernel->rereads ? (size_t)team->kernel->elements(work_size, team->threads) : 0;
-    const size_t held = (size_t)topology_cache_share(team->threads) / sizeof(double);
+    const size_t cached = (size_t)topology_cache_share(team->threads) / sizeof(double);
     /* also where there is nothing to read: threads that have slept since the last computation wake up here, not in what
      * is timed */
 #pragma omp parallel num_threads(team->threads)
     {
         struct compute_worker *worker = &team->workers[omp_get_thread_num()];
         double sum = 0;
-        size_t left = held;
+        size_t left = cached;
         for (size_t i = 0; i < ARRAYS; i++) {
             const size_t count = used < left ? used : left;
             sum += read_lines(worker->arrays + i * worker->stride, count);

@@ -152,11 +152,11 @@ static size_t sets_for(const exchange *x, const struct collective *collective) {
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT64_T, MPI_MAX, x->call.comm));
     const uint64_t most = collective->persistent ? MOST_PERSISTENT_SETS : MOST_SETS;
     const uint64_t fits = x->memory_bytes / (uint64_t)all[0];
-    uint64_t wanted = 2 * x->cache_bytes / (uint64_t)-all[1] + 2;
-    wanted = wanted < fits ? wanted : fits;
-    wanted = wanted < 2 ? 2 : wanted > most ? most : wanted;
+    uint64_t sets = 2 * x->cache_bytes / (uint64_t)-all[1] + 2;
+    sets = sets < fits ? sets : fits;
+    sets = sets < 2 ? 2 : sets > most ? most : sets;
     /* A set must not expect the data that it received the last time. */
-    return (size_t)(wanted % period_of(collective) == 0 ? wanted - 1 : wanted);
+    return (size_t)(sets % period_of(collective) == 0 ? sets - 1 : sets);
 }
 
 size_t exchange_sets(const exchange *x) {

@@ -326,13 +326,13 @@ static bool run_job(struct job *job, const struct size_search_request *request, 
         job->begin = timer_now_ns();
         job->asked = 0;
         job->least_error = 0;
-        const struct size_search_result seen =
+        const struct size_search_result searched =
             found != NULL ? size_search_mpi_recheck(MPI_COMM_WORLD, request, found, measure_size, job)
                           : size_search_mpi_run(MPI_COMM_WORLD, request, measure_size, job);
         if (job->data_errors) {
             return false;
         }
-        *result = seen;
+        *result = searched;
         again = had_clock && !clock_synchronise(clock);
     }
     return true;
@@ -396,15 +396,15 @@ static bool search_axis(calibration *c, const struct collective *collective, con
 /* Collective: rechecks one size. deadline (rank 0): 0 for none. */
 static bool look_again(calibration *c, const struct collective *collective, int64_t target, double agreement,
                        int64_t deadline, struct size_search_result *result) {
-    const struct size_search_result found = *result;
+    const struct size_search_result before = *result;
     struct job job = {
         .c = c, .collective = collective, .target_ns = target, .begin = timer_now_ns(), .deadline = deadline};
-    struct size_search_request request = request_of(c, collective, target, (double)found.size);
+    struct size_search_request request = request_of(c, collective, target, (double)before.size);
     request.agreement = agreement;
-    if (!run_job(&job, &request, &found, result)) {
+    if (!run_job(&job, &request, &before, result)) {
         return false;
     }
-    if (result->size != found.size) {
+    if (result->size != before.size) {
         say_progress(c, name_of(collective), target, result);
     }
     return true;

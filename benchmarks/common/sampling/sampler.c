@@ -121,10 +121,10 @@ static enum decision decide(const sampler *s, const struct sampler_point *p) {
 /* Collective: synchronises the clock, which closes the segment of repetitions since the last synchronisation. false:
  * the clock of these repetitions is refused now, and they cannot be used together with later ones. */
 static bool close_segment(sampler *s) {
-    const bool had = has_clock(s);
+    const bool had_clock = has_clock(s);
     clock_synchronise(s->session.clock);
     samples_close(s->samples);
-    return has_clock(s) == had || !samples_need_clock(s->samples);
+    return has_clock(s) == had_clock || !samples_need_clock(s->samples);
 }
 
 /* Returns the sum of a repetition's times in all series that stop a point, in seconds. */
@@ -502,8 +502,8 @@ static bool next_point(const sampler *s, struct sampler_point *next, const struc
 /* Collective: measures all points. false: the run ended early. */
 static bool measure_points(sampler *s) {
     const struct budget *budget = &s->plan->budget;
-    const bool found = s->kind->next_point != NULL;
-    double weight_left = found ? 0 : all_points(s->kind, s->context, s->plan).weight;
+    const bool finds_points = s->kind->next_point != NULL;
+    double weight_left = finds_points ? 0 : all_points(s->kind, s->context, s->plan).weight;
     struct sampler_point points[2];
     struct sampler_point *last = NULL;
     if (s->session.rank == 0 && !s->session.quiet) {
@@ -515,8 +515,8 @@ static bool measure_points(sampler *s) {
     }
     for (size_t i = 0; next_point(s, &points[i % 2], last); i++) {
         struct sampler_point *p = &points[i % 2];
-        const double weight = found ? 1 : weight_of(s->kind, s->context, p->at);
-        if (found) {
+        const double weight = finds_points ? 1 : weight_of(s->kind, s->context, p->at);
+        if (finds_points) {
             weight_left = s->kind->points_left != NULL ? fmax(s->kind->points_left(s->context), 1) : 1;
         }
         if (budget->seconds > 0) {

@@ -23,9 +23,9 @@ static struct names names_of(uint64_t version) {
 }
 
 static bool read_list(const json_value *list, const char *what, const char *size_name, const char *path,
-                      struct size_list *wanted, char *error, size_t error_size) {
-    for (size_t i = 0; i < wanted->count; i++) {
-        struct size_entry *entry = &wanted->entries[i];
+                      struct size_list *targets, char *error, size_t error_size) {
+    for (size_t i = 0; i < targets->count; i++) {
+        struct size_entry *entry = &targets->entries[i];
         bool found = false;
         for (size_t j = 0; j < json_count(list) && !found; j++) {
             const json_value *item = json_item(list, j);

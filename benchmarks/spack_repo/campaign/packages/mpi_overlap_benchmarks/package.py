@@ -27,9 +27,9 @@ class MpiOverlapBenchmarks(CMakePackage):
     timing_selfcheck. Each writes one record, which the campaign archives and analyses.
     """
 
-    # The clone that this recipe lies in: no release is public yet. The first one puts its address
-    # here, and below main a version with its tag and commit; nothing else names either. A
-    # spack.yaml of the campaign builds the clone's sources as they are (develop:) all the same.
+    # The clone that this recipe lies in, because no release is public yet. The first release puts
+    # its address here, and its tag and commit as a version below main; no other file names them. A
+    # spack.yaml of the campaign builds the clone's sources as they are (develop:) in any case.
     git = "file://" + os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 5))
     homepage = git
 
@@ -54,13 +54,13 @@ class MpiOverlapBenchmarks(CMakePackage):
     def all_programs_are_there(self):
         with open(join_path(self.prefix, self.programs)) as listed:
             names = listed.read().split()
-        lacking = [one for one in names if not os.path.isfile(join_path(self.prefix.bin, one))]
+        lacking = [name for name in names if not os.path.isfile(join_path(self.prefix.bin, name))]
         if lacking:
             raise InstallError(f"not installed: {', '.join(lacking)}")
 
     @property
     def root_cmakelists_dir(self):
-        """`develop:` names the folder of the benchmarks, a fetched version is the whole clone."""
+        """The folder with CMakeLists.txt: a fetched version is the whole clone, a `develop:` is not."""
         is_clone = os.path.isdir(os.path.join(self.stage.source_path, "benchmarks"))
         return "benchmarks" if is_clone else "."
 
@@ -73,16 +73,17 @@ class MpiOverlapBenchmarks(CMakePackage):
         ]
 
     def mpi_program(self, name):
-        """Debian keeps several MPI libraries in one prefix: mpicc.openmpi, mpicc.mpich. Others
-        call theirs as they like, as MadMPI its mpicc.madmpi: the recipe of the library says so."""
+        """Return the path of the MPI library's program of this name. Debian keeps several libraries
+        in one prefix, as mpicc.openmpi and mpicc.mpich; others have names of their own, such as
+        MadMPI's mpicc.madmpi, which the library's recipe knows."""
         mpi = self.spec["mpi"]
-        folder, told = os.path.split(mpi.mpicc)
+        folder, compiler = os.path.split(mpi.mpicc)
         usual = join_path(folder, name)
-        names = (f"{usual}.{mpi.name}", join_path(folder, told.replace("mpicc", name)))
-        return next((own for own in names if os.path.isfile(own)), usual)
+        names = (f"{usual}.{mpi.name}", join_path(folder, compiler.replace("mpicc", name)))
+        return next((path for path in names if os.path.isfile(path)), usual)
 
     def launch(self, program, *options):
-        """Two ranks, wherever there is room. Returns what they print."""
+        """Launch two ranks on any cores. Returns what they print."""
         launcher = Executable(self.mpi_program("mpiexec"))
         if self.spec.satisfies("^[virtuals=mpi] openmpi"):
             launcher.add_default_env("OMPI_ALLOW_RUN_AS_ROOT", "1")
