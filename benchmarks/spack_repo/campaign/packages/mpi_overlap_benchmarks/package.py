@@ -60,7 +60,7 @@ class MpiOverlapBenchmarks(CMakePackage):
 
     @property
     def root_cmakelists_dir(self):
-        """The folder with CMakeLists.txt: a fetched version is the whole clone, a `develop:` is not."""
+        """The folder with CMakeLists.txt; a fetched version is the whole clone, `develop:` is not."""
         is_clone = os.path.isdir(os.path.join(self.stage.source_path, "benchmarks"))
         return "benchmarks" if is_clone else "."
 
@@ -73,9 +73,9 @@ class MpiOverlapBenchmarks(CMakePackage):
         ]
 
     def mpi_program(self, name):
-        """Return the path of the MPI library's program of this name. Debian keeps several libraries
-        in one prefix, as mpicc.openmpi and mpicc.mpich; others have names of their own, such as
-        MadMPI's mpicc.madmpi, which the library's recipe knows."""
+        """Return the path of the MPI library's program of this name. Debian keeps several
+        libraries in one prefix, as mpicc.openmpi and mpicc.mpich; others have names of their own,
+        such as MadMPI's mpicc.madmpi, which the library's recipe knows."""
         mpi = self.spec["mpi"]
         folder, compiler = os.path.split(mpi.mpicc)
         usual = join_path(folder, name)
