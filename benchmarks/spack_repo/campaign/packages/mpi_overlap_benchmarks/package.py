@@ -60,7 +60,7 @@ class MpiOverlapBenchmarks(CMakePackage):
 
     @property
     def root_cmakelists_dir(self):
-        """The folder with CMakeLists.txt; a fetched version is the whole clone, `develop:` is not."""
+        """The folder with CMakeLists.txt: a fetched version is the clone, `develop:` its folder."""
         is_clone = os.path.isdir(os.path.join(self.stage.source_path, "benchmarks"))
         return "benchmarks" if is_clone else "."
 
