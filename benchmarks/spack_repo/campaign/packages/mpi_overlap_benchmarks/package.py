@@ -60,7 +60,7 @@ class MpiOverlapBenchmarks(CMakePackage):
 
     @property
     def root_cmakelists_dir(self):
-        """The folder with CMakeLists.txt: a fetched version is the clone, `develop:` its folder."""
+        """The folder with CMakeLists.txt: a fetched version is the whole clone, `develop:` not."""
         is_clone = os.path.isdir(os.path.join(self.stage.source_path, "benchmarks"))
         return "benchmarks" if is_clone else "."
 
