@@ -422,8 +422,11 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         if self.is_dry_run() or family.numbers is None:
             return
         basic = self.basic_test()
+        if basic is not None and basic.benchmark not in family.benchmarks:
+            basic = None  # it gives its sizes, and is not compared
         numbers = family.numbers(
-            self.staged(run_folders.RECORD), None if basic is None else basic.staged(run_folders.RECORD)
+            families.load(self.staged(run_folders.RECORD), family),
+            None if basic is None else families.load(basic.staged(run_folders.RECORD), family),
         )
         of_sizes = [bound.metric for bound in family.bounds if bound.of_sizes]
         if of_sizes and not references.is_of_sizes(self.current_system.name, self.reference_key, numbers.sizes):

@@ -12,7 +12,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.archive import references, run_folders
 from mpi_campaign.verdicts import sides
 from postprocess.families import registry
-from postprocess.families.nbc_overlap.record import message_sizes
+from postprocess.families.nbc_overlap.record import load_overlap, message_sizes
 from tests.archives import archived, fail, name_of
 from tests.postprocess import synthetic
 from tests.support import Command, refused
@@ -188,7 +188,7 @@ def test_times_are_held_against_those_of_the_same_sizes(systems: Path, tmp_path:
     ]  # fmt: skip
     for run, of_these in ((same[0], True), (other[0], False)):
         (record,) = (root / "here" / run / "records").glob("*ibcast.jsonl")
-        assert references.is_of_sizes("here", f"{KEY}.ibcast", message_sizes(record)) is of_these
+        assert references.is_of_sizes("here", f"{KEY}.ibcast", message_sizes(load_overlap(record))) is of_these
     assert not references.is_of_sizes("there", f"{KEY}.ibcast", "")
     one_each = [archived(root, name_of(day), launches=1, change=given(1.0, day)).run for day in (6, 7, 8)]
     done = inside("baseline", *one_each, "--output", str(root))

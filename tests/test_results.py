@@ -5,6 +5,8 @@ import json
 import shutil
 import subprocess
 import tarfile
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,9 @@ import pytest
 
 from mpi_campaign import ROOT
 from mpi_campaign.archive import run_folders, store
+from mpi_campaign.verdicts import baseline
+from postprocess.records import reading
+from postprocess.records.fields import Json, lines_of
 from tests.archives import archived, name_of
 from tests.support import Command, refused
 
@@ -55,6 +60,25 @@ def test_a_run_is_what_was_archived_until_a_byte_changes(root: Path, inside: Com
     for fault in ("its checksum differs", "points.parquet: missing", "logs/more: not of this run", f"{record.name}:2"):
         assert fault in done.stdout
     assert inside("results", "verify", name_of(1), "--output", str(root)).returncode == 0
+
+
+def test_records_are_parsed_once_to_verify_and_once_more_to_make_references(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: Counter[Path] = Counter()
+
+    def counted(path: Path) -> Iterator[tuple[str, Json | None]]:
+        parsed[path] += 1
+        return lines_of(path)
+
+    monkeypatch.setattr(reading, "lines_of", counted)
+    runs = list(run_folders.runs(root))
+    records = {path for run in runs for path in run.records_folder.iterdir()}
+    assert [fault for run in runs for fault in store.faults(run)] == []
+    assert parsed == dict.fromkeys(records, 1)
+    parsed.clear()
+    assert baseline.make(runs).references > 0
+    assert parsed == dict.fromkeys(records, 2)
 
 
 def test_a_run_goes_to_another_machine_and_comes_back(root: Path, tmp_path: Path, inside: Command) -> None:

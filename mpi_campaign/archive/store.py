@@ -26,7 +26,7 @@ from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean, size
 from postprocess.families import registry as families
 from postprocess.records.fields import RecordError
-from postprocess.records.run import MANIFEST_SCHEMA, MANIFEST_VERSION
+from postprocess.records.run import MANIFEST_SCHEMA, MANIFEST_VERSION, Run
 from postprocess.records.storage import record_files
 
 INCOMING = ".incoming"
@@ -106,9 +106,15 @@ def list_json(listed: Sequence[Entry]) -> str:
     return json.dumps([asdict(entry) for entry in listed], indent=1, ensure_ascii=False)
 
 
-def faults(run: RunFolder, tell: Callable[[int, int], None] = lambda _done, _total: None) -> Iterator[str]:
+def faults(
+    run: RunFolder, tell: Callable[[int, int], None] = lambda _done, _total: None, loaded: Run | None = None
+) -> Iterator[str]:
     """The faults of an archived run, a line each: files that changed, are missing or were added, and records that
-    violate their schema.  tell: is called with the numbers of records read and of all records."""
+    violate their schema.
+
+    tell: is called with the numbers of records read and of all records.  loaded: the run with its records, where they
+    were loaded already: they are not loaded again.
+    """
     try:
         manifest = run_folders.read_manifest(run)
     except CampaignError as error:
@@ -136,10 +142,11 @@ def faults(run: RunFolder, tell: Callable[[int, int], None] = lambda _done, _tot
             except OSError as error:
                 yield f"{clean(name)}: cannot be read: {error.strerror}"
     paths = record_files(run.records_folder)
+    records = {} if loaded is None else {record.path: record for record in loaded.records}
     for number, path in enumerate(paths):
         tell(number, len(paths))
         try:
-            families.validate(path)
+            families.validate(path, records.get(path))
         except RecordError as error:
             yield str(error)
 

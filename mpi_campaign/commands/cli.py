@@ -658,12 +658,12 @@ def figures(out: Path | None, toolchain: str | None, *, quick: bool) -> int:
 
     Takes about six minutes, in which nothing else should run.
     """
-    from mpi_campaign.doctor import figures as making  # noqa: PLC0415
+    from mpi_campaign.doctor import measuring_precision  # noqa: PLC0415
     from mpi_campaign.toolchains import resolving  # noqa: PLC0415
 
     spec = resolving.parse(toolchain or resolving.DEFAULT_TOOLCHAINS[0])
-    plan = making.QUICK if quick else making.WHOLE
-    return making.Run(plan, spec, out, ["./campaign", *sys.argv[1:]])()
+    plan = measuring_precision.QUICK if quick else measuring_precision.WHOLE
+    return measuring_precision.Run(plan, spec, out, ["./campaign", *sys.argv[1:]])()
 
 
 @campaign.command(context_settings={"ignore_unknown_options": True})

@@ -89,7 +89,7 @@ def _whole(folder: RunFolder, progress: Progress) -> Run:
         progress.status(f"checking run {folder.run}: {done} of {total} records")
 
     problems = rendering.problems(folder, run)
-    wrong = next(store.faults(folder, tell), "") if folder.archived.is_dir() else next(iter(problems), "")
+    wrong = next(store.faults(folder, tell, run), "") if folder.archived.is_dir() else next(iter(problems), "")
     if wrong:
         raise CampaignError(f"run {folder.run}: {wrong}; nothing is accepted of a run that is not whole")
     return run

@@ -6,7 +6,7 @@ unit] for any other metric.
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,7 +15,7 @@ import numpy as np
 import yaml
 
 from mpi_campaign import files
-from mpi_campaign.archive import consistency, run_folders, store
+from mpi_campaign.archive import consistency, rendering, run_folders, store
 from mpi_campaign.archive.references import INDEX, OWN, VERSION, key, path_of
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
@@ -25,10 +25,8 @@ from mpi_campaign.planning.plan import Options, grid_of
 from postprocess.drawing.text import clean
 from postprocess.families import registry
 from postprocess.families.family import Bound, Family, Numbers
-from postprocess.records.fields import RecordError
 from postprocess.records.host_limits import starved_words
-from postprocess.records.run import is_as_asked
-from postprocess.records.storage import record_file
+from postprocess.records.run import Run, is_as_asked
 
 QUANTILE = 0.95
 FEWEST_RUNS = 3
@@ -71,7 +69,7 @@ def make(runs: Sequence[RunFolder]) -> Made:
     unfinished = next((run for run in runs if not run.archived.is_dir()), None)
     if unfinished is not None:
         raise CampaignError(f"run '{unfinished.run}' is incomplete: references are made of whole runs")
-    runs = _good(runs)
+    runs = _without_copies(runs)
     values, left_out = _values_of(runs)
     document: dict[str, Any] = {}
     few: dict[str, int] = defaultdict(int)
@@ -123,7 +121,10 @@ def make(runs: Sequence[RunFolder]) -> Made:
 
 
 def _values_of(runs: Sequence[RunFolder]) -> tuple[Values, dict[str, int]]:
-    """The values that become references, and the number of records that do not, by reason."""
+    """The values that become references, and the number of records that do not, by reason.
+
+    Raises CampaignError for a run that is not as it was archived.
+    """
     values: Values = defaultdict(lambda: defaultdict(list))
     left_out: dict[str, int] = defaultdict(int)
     for run in runs:
@@ -139,16 +140,21 @@ def _values_of(runs: Sequence[RunFolder]) -> tuple[Values, dict[str, int]]:
     return values, left_out
 
 
-def _good(runs: Sequence[RunFolder]) -> list[RunFolder]:
-    """The runs without copies. Raises CampaignError for a file that is not as it was archived."""
+def _without_copies(runs: Sequence[RunFolder]) -> list[RunFolder]:
+    """The runs without copies. Problems of runs that do not belong together are printed."""
     kept, problems = consistency.together(runs)
     for problem in problems:
         print(f"campaign: {problem}", file=sys.stderr)
-    for run in kept:
-        fault = next(store.faults(run), "")
-        if fault:
-            raise CampaignError(f"run {run.run}: {fault}; references are made of what was archived")
     return kept
+
+
+def _loaded(folder: RunFolder) -> Run:
+    """A run whose files are as they were archived. Raises CampaignError for any other."""
+    run = rendering.load(folder)
+    fault = next(store.faults(folder, loaded=run), "")
+    if fault:
+        raise CampaignError(f"run {folder.run}: {fault}; references are made of what was archived")
+    return run
 
 
 def _reference(bound: Bound, values: Sequence[float]) -> list[Any]:
@@ -160,12 +166,13 @@ def _reference(bound: Bound, values: Sequence[float]) -> list[Any]:
     return [round(middle, 4), None, round(high * (1 + bound.margin) / middle - 1, 4), "ratio"]
 
 
-def _records_of(run: RunFolder) -> Iterator[Told]:
-    """Every record of a run that has numbers.
+def _records_of(folder: RunFolder) -> Iterator[Told]:
+    """Every record of a run that has numbers. Raises CampaignError for a run that is not as it was archived.
 
     A case that missed its reference counts too: without it, new references would only know what old ones let pass.
     """
-    manifest = run_folders.read_manifest(run)
+    run = _loaded(folder)
+    manifest = run_folders.read_manifest(folder)
     try:
         asked = manifest.get("options", {})
         comm, comp = (tuple(asked.get(name, ())) for name in ("comm_times", "comp_times"))
@@ -174,31 +181,34 @@ def _records_of(run: RunFolder) -> Iterator[Told]:
         good = [case for case in judged if is_as_asked(case)]
         cases = [Case.from_manifest(case) for case in good]
     except (KeyError, TypeError, ValueError) as error:
-        raise CampaignError(f"{run.path / run_folders.MANIFEST} is not what a run writes: {error!r}") from error
+        raise CampaignError(f"{folder.path / run_folders.MANIFEST} is not what a run writes: {error!r}") from error
     for case in judged:
         if case not in good:
             yield Told(str(case.get("case")), why="failed, or was not measured")
+    views = {
+        (family.name, view.name): view for family in registry.FAMILIES for view in registry.read(run, family).records
+    }
     for case in cases:
         if stopped := starved_words(manifest, case.as_dict()):
             yield Told(case.label, why=stopped)
             continue
         family = registry.of_benchmark(case.benchmark)
-        try:
-            if family.numbers is not None and family.bounds:
-                yield _numbers(run, case, family, family.numbers, grid)
-        except RecordError as error:
-            raise CampaignError(f"{run.run}: {error}") from error
+        if family.numbers is None or not family.bounds:
+            continue
+        record = views.get((family.name, _record_name(case)))
+        if record is None:
+            raise CampaignError(f"{folder.run}: {_record_name(case)} is missing, or no record of {family.name}")
+        of_basic = None if case.basic in (None, case) else views.get((family.name, _record_name(case.basic)))
+        yield _told(case, family, record, family.numbers(record, of_basic), grid)
 
 
-def _numbers(
-    run: RunFolder, case: Case, family: Family, numbers_of: Callable[[Path, Path | None], Numbers], grid: str
-) -> Told:
-    """Raises RecordError."""
-    path = record_file(run.records_folder / f"{case.stem}.jsonl")
-    record = registry.load(path, family)
+def _record_name(case: Case) -> str:
+    return f"records/{case.stem}.jsonl"
+
+
+def _told(case: Case, family: Family, record: Any, numbers: Numbers, grid: str) -> Told:
+    """What references need of a case's record.  record: as its family sees it."""
     header = record.header
-    beside = None if case.basic in (None, case) else record_file(run.records_folder / f"{case.basic.stem}.jsonl")
-    numbers = numbers_of(path, beside if beside is not None and beside.is_file() else None)
     name = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
     why = "oversubscribed" if header.oversubscribed else numbers.doubt if record.complete else "incomplete"
     return Told(name, BENCHMARKS[case.benchmark].test, family.bounds, numbers, why)

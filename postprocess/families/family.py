@@ -301,7 +301,8 @@ class Family:
     drawn: names of the metrics that its pictures can show.
     inside: None where its records do not tell where they ran.
     programs: of a run's records, other people's programs that ran: toolchain, program, the MPI library it is bound to.
-    numbers: a record file beside that of `basic`. Raises RecordError.  unit_of: of one of them.
+    numbers: computed from the view of a record and that of `basic`'s record on the same sizes, which is None where
+    there is none.  unit_of: the unit of a number by its name.
     bounds: which of them have references.
     by_node: None where nodes are not compared.
     wrong: of a record, what is wrong with what it measured, a phrase each.
@@ -334,7 +335,7 @@ class Family:
     drawn: tuple[str, ...] = ()
     inside: Inside | None = None
     programs: Callable[[Sequence[Any]], Sequence[tuple[str, Mapping[str, str], str]]] = _none
-    numbers: Callable[[Path, Path | None], Numbers] | None = None
+    numbers: Callable[[Any, Any | None], Numbers] | None = None
     unit_of: Callable[[str], str] = lambda _name: "ratio"
     bounds: tuple[Bound, ...] = ()
     by_node: ByNode | None = None

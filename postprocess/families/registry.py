@@ -16,7 +16,8 @@ from postprocess.families.nbc_overlap.entry import NBC_OVERLAP
 from postprocess.families.peers.entry import PEERS
 from postprocess.families.timing_selfcheck.entry import TIMING_SELFCHECK
 from postprocess.records.parquet import write_table
-from postprocess.records.reading import load_record, validate_record
+from postprocess.records.reading import load_record, load_valid_record, validate_lines
+from postprocess.records.record import Record
 from postprocess.records.run import Run, Views, views_of
 
 TEMPLATES = Path(__file__).resolve().parent
@@ -59,9 +60,18 @@ def load(path: Path, family: Family) -> Any:
     return family.view(load_record(path))
 
 
-def validate(path: Path) -> None:
-    """Check every line of a record file by its schema, and look at it as its family does. Raises RecordError."""
-    validate_record(path, {family.name: family.view for family in FAMILIES})
+def validate(path: Path, record: Record | None = None) -> None:
+    """Check a record file: every line against its JSON schema, and the record by its family's view.
+
+    record: what `load_record` made of the file, where it was loaded already. Raises RecordError.
+    """
+    if record is None:
+        record = load_valid_record(path)
+    else:
+        validate_lines(path)
+    family = BY_NAME.get(record.family)
+    if family is not None:
+        family.view(record)
 
 
 def read(run: Run, family: Family) -> Views[Any]:

@@ -1,11 +1,11 @@
 """When to stop repeating: this project's rule and those of other suites, asked of the very same recorded series.
 
 A rule is a pure function of times in the order in which they were measured (nanoseconds) and of the place where it
-begins; it answers with the samples that it would have kept, and with the first one that it would not have needed.
+begins. It returns the samples that it would have kept, and the place of the first sample that it would not have needed.
 
 `adaptive` is the rule of the C programs (`benchmarks/common/sampling/series.h`, `stats.h`, the section "work" of
-`timing_selfcheck`), written a second time: `tests/postprocess` hold both against each other, function by function and
-on records.
+`timing_selfcheck`), written a second time: `tests/postprocess` compare both, function by function and on
+records.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from postprocess.records.fields import Nanoseconds
 from postprocess.statistics.metrics import as_float, median_estimate, median_interval_rank
 
 ASKED_WIDTH = 0.02
-"""Of the 95 % interval of the median, relative to the median."""
+"""The width that is asked of the 95 % interval of the median, relative to the median."""
 
 FEWEST_FOR_WARMUP = 6
 BELIEVED_DEVIATIONS = 2.0
@@ -33,7 +33,7 @@ FEWEST_WITHOUT_EXTREMES = 9
 BELIEVED_CONFIDENCE = 0.999
 BELIEVED_WIDTHS = 2.0
 MOST_REPETITIONS = 1000
-"""What `timing_selfcheck --interval` stops at, interval or not."""
+"""The repetitions after which `timing_selfcheck --interval` stops, whether the interval is reached or not."""
 
 OSU_REPETITIONS = {"small": (1000, 100), "large": (100, 10)}
 """OSU Micro-Benchmarks 7, collectives: timed and untimed repetitions of messages up to 8192 bytes, and above."""
@@ -58,13 +58,13 @@ class Stop:
 
     @property
     def width_relative(self) -> float:
-        """Of the 95 % interval of the median of what was kept: the same question to every rule. NaN: none exists."""
-        found = median_estimate(self.kept)
-        return as_float((found.high - found.low) / found.value) if as_float(found.value) > 0 else math.nan
+        """The width of the 95 % interval of the kept samples' median, relative to the median; NaN without interval."""
+        median = median_estimate(self.kept)
+        return as_float((median.high - median.low) / median.value) if as_float(median.value) > 0 else math.nan
 
 
 Rule: TypeAlias = Callable[[Nanoseconds, int], "Stop | None"]
-"""None: the series ends before the rule does."""
+"""Takes times and where to begin. Returns None where the series ends before the rule does."""
 
 
 def warmup_of(times: Nanoseconds) -> int:
@@ -74,7 +74,7 @@ def warmup_of(times: Nanoseconds) -> int:
         return 0
     ordered = np.sort(times)
     below, upto = np.searchsorted(ordered, times, "left"), np.searchsorted(ordered, times, "right")
-    ranks = (below + upto - n).astype(np.float64)  # doubled and less their mean
+    ranks = (below + upto - n).astype(np.float64)  # twice the ranks, minus their mean
     squares_of_all = float((ranks**2).sum())
     cuts = np.arange(1, n // 2 + 1)
     sums = np.cumsum(ranks)[: n // 2]
@@ -95,7 +95,7 @@ def outlived(count: int, warmup: int) -> bool:
 
 
 def looks(most: int, fewest: int = FEWEST_WITHOUT_EXTREMES) -> Iterator[int]:
-    """At which numbers of samples the interval is looked at, up to `most`: `series_look` of series.h."""
+    """Yield the numbers of samples, up to `most`, at which the interval is looked at: `series_look` of series.h."""
     look = max(1, fewest)
     while look <= most:
         yield look
@@ -143,7 +143,7 @@ def adaptive(
 
 
 def fixed(times: Nanoseconds, begin: int, repetitions: int, warmups: int) -> Stop | None:
-    """As many repetitions as were said beforehand, after as many that do not count. The estimate is the mean."""
+    """A fixed number of repetitions after a fixed number of warm-ups. The estimate is the mean."""
     end = begin + warmups + repetitions
     if end > len(times):
         return None
@@ -178,9 +178,12 @@ RULES: dict[str, Rule] = {
     RERUN: rerun,
 }
 LONGEST = sum(OSU_REPETITIONS["small"])
-"""Repetitions that the fixed rules end within, and nearly always the others."""
+"""The repetitions within which the fixed rules end, and nearly always the other rules."""
 
 
 def begins(count: int) -> Sequence[int]:
-    """Where rules begin in a series of so many samples: LONGEST apart, after the first, whose start is not known."""
+    """The places where rules begin in a series of `count` samples: LONGEST apart, from 1 on.
+
+    The first sample is left out, because its start is not known.
+    """
     return range(1, count - LONGEST + 1, LONGEST)

@@ -12,9 +12,10 @@ NEVER = "never"
 
 
 def rows_as_json(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows: whole numbers stay so, intervals (``…_ci95_low`` and ``…_ci95_high``) are [low, high], NaN is null.
+    """The rows as JSON objects: whole numbers stay whole, NaN and infinity are null.
 
-    So is infinity, but for a number of cores that is never enough: that is ``never``.
+    Two columns ``…_ci95_low`` and ``…_ci95_high`` become one value [low, high]. An infinite number of cores is
+    ``never``: no number of cores is enough.
     """
     rows = []
     for row in table.to_dict("records"):

@@ -35,18 +35,18 @@ _ENDING = f"-v{VERSION}.schema.json"
 
 @cache
 def families() -> tuple[str, ...]:
-    """Of which there are schemas, by name."""
+    """The families that have a schema of this version, by name."""
     names = sorted(path.name.removesuffix(_ENDING) for path in SCHEMA_FOLDER.glob(f"*{_ENDING}"))
     return tuple(name for name in names if name not in ENVELOPE)
 
 
 def _known(line: Fields, key: str) -> bool:
-    """Whether a key is there, and not null; where it is missing, reading it says so."""
+    """Whether a key is not null. A missing key counts as known, so that reading it raises the error."""
     return line.value.get(key, 0) is not None
 
 
 def read_header(line: Fields) -> Header:
-    """The first line."""
+    """The header that a first line is. Raises RecordError."""
     header = replace(
         header_of(line, _family(line), line.positive("method")),
         command_line=line.texts("command_line"),
@@ -116,7 +116,7 @@ def _points(header: Header) -> PointReader:
 
 
 def read_point(line: Fields, header: Header) -> Point:
-    """One point of a record with that header."""
+    """The point that a line is, in a record with this header. Raises RecordError."""
     repetitions, warmups = _count_or_none(line, "repetitions"), line.count("warmup_repetitions")
     n, ranks = repetitions or 0, header.ranks
     series, warmup, spreads = (line.inside(name) for name in ("series", "warmup", "spreads"))
@@ -152,7 +152,7 @@ def _parameters_of(line: Fields) -> Mapping[str, Parameter]:
 
 
 def _tables(line: Fields, key: str, rows: int, columns: int) -> Mapping[str, Nanoseconds] | None:
-    """Tables of so many rows and columns by name; None where the record was written without."""
+    """Tables by name, of shape (rows, columns); None where the record was written without them."""
     if key not in line.value:
         return None
     inside = line.inside(key)
@@ -160,7 +160,7 @@ def _tables(line: Fields, key: str, rows: int, columns: int) -> Mapping[str, Nan
 
 
 def read_footer(line: Fields, _header: Header, points: int) -> Footer:
-    """The last line of a record of so many points."""
+    """The footer that a last line is. Raises RecordError.  points: the number of points before it."""
     check_points(line, points)
     return replace(
         footer_of(line),

@@ -24,15 +24,15 @@ class RecordError(ValueError):
 
 
 def fail(where: str, message: str) -> NoReturn:
-    """Raise RecordError."""
+    """Raise RecordError about a place, ``file:line``."""
     raise RecordError(f"{where}: {message}")
 
 
 def lines_of(path: Path) -> Iterator[tuple[str, Json | None]]:
-    """Every line as ``file:line`` and its object; None for a last line that was cut.
+    """Yield the place of every line, ``file:line``, and its JSON object, which is None where the last line was cut.
 
-    A last line that only lacks its newline is whole. Raises RecordError where the file cannot be read or a line is no
-    JSON object.
+    A last line that lacks nothing but its newline is whole. Raises RecordError where the file cannot be read, or where
+    a line is no JSON object.
     """
     try:
         data = read_record(path)
@@ -61,7 +61,7 @@ def _object(line: bytes, where: str) -> Json:
 
 
 def json_object(text: str, where: str) -> Json:
-    """The JSON object that is the text. Raises RecordError where it is none."""
+    """The JSON object that a text is. Raises RecordError for any other text."""
 
     def refuse(name: str) -> NoReturn:
         raise ValueError(name)
@@ -69,7 +69,7 @@ def json_object(text: str, where: str) -> Json:
     try:
         value = json.loads(text, parse_constant=refuse)
         if "\\u" in text:
-            json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is no text
+            json.dumps(value, ensure_ascii=False).encode("utf-8")  # raises for half a surrogate pair
     except (ValueError, RecursionError):
         fail(where, "not JSON")
     if not isinstance(value, dict):
@@ -83,12 +83,12 @@ class Fields:
     def __init__(self, value: Json, where: str, name: str = "") -> None:
         self.value, self.where, self.name = value, where, name
 
-    def _get(self, key: str, right: Callable[[Any], bool], wanted: str) -> Any:
+    def _get(self, key: str, is_legal: Callable[[Any], bool], expected: str) -> Any:
         if key not in self.value:
             fail(self.where, f"{self.name}{key} is missing")
         value = self.value[key]
-        if not right(value):
-            fail(self.where, f"{self.name}{key} is not {wanted}")
+        if not is_legal(value):
+            fail(self.where, f"{self.name}{key} is not {expected}")
         return value
 
     def text(self, key: str) -> str:
@@ -124,15 +124,15 @@ class Fields:
         return tuple(self._get(key, lambda v: list_of(v, is_count), "a list of whole numbers"))
 
     def counts_or_none(self, key: str) -> tuple[int | None, ...]:
-        wanted = "a list of whole numbers or nulls"
-        return tuple(self._get(key, lambda v: list_of(v, lambda x: x is None or is_count(x)), wanted))
+        expected = "a list of whole numbers or nulls"
+        return tuple(self._get(key, lambda v: list_of(v, lambda x: x is None or is_count(x)), expected))
 
     def count_lists(self, key: str) -> tuple[tuple[int, ...], ...]:
-        wanted = "a list of lists of whole numbers"
-        return tuple(map(tuple, self._get(key, lambda v: list_of(v, lambda row: list_of(row, is_count)), wanted)))
+        expected = "a list of lists of whole numbers"
+        return tuple(map(tuple, self._get(key, lambda v: list_of(v, lambda row: list_of(row, is_count)), expected)))
 
     def times(self, key: str, length: int | None = None) -> Nanoseconds:
-        """Whole nanoseconds from 0; `length`: how many there must be."""
+        """Whole nanoseconds from 0.  length: how many values there must be."""
         values = self.counts(key)
         if length is not None and len(values) != length:
             fail(self.where, f"{self.name}{key} has {len(values)} values, not {length}")
@@ -146,9 +146,9 @@ class Fields:
         return np.array(values, dtype=np.int64).reshape(rows, columns)
 
     def strings(self, key: str) -> dict[str, str]:
-        wanted = "an object of strings"
+        expected = "an object of strings"
         return dict(
-            self._get(key, lambda v: isinstance(v, dict) and all(isinstance(x, str) for x in v.values()), wanted)
+            self._get(key, lambda v: isinstance(v, dict) and all(isinstance(x, str) for x in v.values()), expected)
         )
 
     def mapping(self, key: str) -> Json:
@@ -175,5 +175,5 @@ def is_number(value: object) -> bool:
     return type(value) is float and bool(np.isfinite(value))
 
 
-def list_of(value: object, right: Callable[[Any], bool]) -> bool:
-    return isinstance(value, list) and all(map(right, value))
+def list_of(value: object, is_legal: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(is_legal, value))

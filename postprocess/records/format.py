@@ -1,4 +1,4 @@
-"""A schema of records, as the one reader takes it: how its lines become the dataclasses of `header` and `record`."""
+"""What the reader of records knows of a schema: how lines become the dataclasses of `header` and `record`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from postprocess.records.record import Footer, Point
 SCHEMA_FOLDER = Path(__file__).resolve().parents[2] / "results" / "schema"
 
 PointReader: TypeAlias = Callable[[Fields], Point | None]
-"""Reads the lines between header and footer, in their order; None for a line that is no point by itself."""
+"""Called with each line between header and footer, in order. Returns its point; None for a line that is no point."""
 
 
 @dataclass(frozen=True)
 class Format:
     """One schema, of one or several versions. Its functions raise RecordError.
 
-    kinds: the types of the lines between header and footer; else, what is said of a line of another type.
-    points: given the header, what reads those lines. footer: given also how many points stand before it.
-    schema_file: given the first line, the name of its JSON schema in `SCHEMA_FOLDER`.
+    kinds: the types of the lines between header and footer.  otherwise: the error about a line of another type.
+    header: reads the first line.  points: takes the header and returns what reads the lines of `kinds`.
+    footer: takes the last line, the header, and the number of points between them.
+    schema_file: takes the first line and returns the name of its JSON schema in `SCHEMA_FOLDER`.
     """
 
     schema: str

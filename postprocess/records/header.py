@@ -1,7 +1,7 @@
 """The first line of a record as dataclasses: what ran, where, on whose behalf, and what was planned.
 
-It is the same for every family of benchmarks. What another's program does not tell is null in its record. It has the
-default here: a count is 0, a text empty, a flag False.
+The header is the same for every family of benchmarks. What a program of others does not tell is null in its record;
+here it has the default, which is 0 for a count, an empty text, and False for a flag.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 from postprocess.records.fields import Json
 
 LARGEST_NUMBER = 1_000_000
-"""A larger number is none that counts anything."""
+"""The largest number of repeats or cores that is believed."""
 NAMED = "named_cores"
-"""The column with the cores of a rank's share in a run that has several such numbers, so that names tell them; else 0.
-It says nothing that the columns of a case do not."""
+"""The column with the cores of a rank's share where a run has several such numbers, so that the names of its cases tell
+them; else 0. The other columns of a case tell the same."""
 
 Parameter: TypeAlias = int | float | str
 
@@ -34,7 +34,7 @@ class Placement:
     """Where one rank ran, as seen from inside the process.
 
     ``helper_threads`` are progress threads of the application's own. ``dedicated_cpuset`` is for a progress thread
-    alone. Before version 3 there was neither.
+    alone. Records before version 3 have neither.
     """
 
     rank: int
@@ -70,7 +70,7 @@ class Timer:
 
 @dataclass(frozen=True)
 class HeaderClock:
-    """The common clock when the run began. ``refusal`` says why there is none; None is what is not known."""
+    """The common clock when the run began. ``refusal`` says why there is none. What is not known is None."""
 
     method: str
     refusal: str
@@ -84,8 +84,9 @@ class HeaderClock:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What was asked for. ``parameters``: of each parameter of the points its values, in the order asked for; one that
-    is the same in all points has one. ``own`` is what only the family plans. None is what the family has none of.
+    """What was asked for. ``parameters`` has the values of each parameter of the points, in the order asked for; a
+    parameter that is the same in all points has one value. ``own`` is what only the family plans. A field is None where
+    the family has nothing of the kind.
     """
 
     parameters: Mapping[str, tuple[Parameter, ...]] = field(default_factory=dict)
@@ -148,17 +149,17 @@ class Header:
 
 
 def repeat_of(metadata: Json) -> int | None:
-    """Which repeat of its case a record is, from 1, as its header's metadata tell; None where they do not."""
+    """The number of a record among the repeats of its case, from 1; None where its header's metadata do not tell."""
     return _number_of_case(metadata, "repeat")
 
 
 def named_cores_of(metadata: Json) -> int:
-    """The cores of each rank's share where a run has several such numbers, so that they name the case; else 0."""
+    """The cores of each rank's share where a run has several such numbers, so that names tell them; else 0."""
     return _number_of_case(metadata, "cores_per_rank") or 0
 
 
 def _number_of_case(metadata: Json, name: str) -> int | None:
-    """A number from 1 of the case in a header's metadata; None where there is none that counts anything."""
+    """A number that the metadata tell of the case, from 1 to LARGEST_NUMBER; None where they tell none."""
     case: Any = metadata.get("case")
     number = case.get(name) if isinstance(case, dict) else None
     return number if type(number) is int and 0 < number <= LARGEST_NUMBER else None

@@ -1,6 +1,6 @@
-"""What a manifest says that a run could use of its host: which limits two runs can be compared by, and in which words.
+"""The limits of a host that a manifest tells: which of them are compared between runs, and how people read them.
 
-Manifests of older runs say nothing of it: what only one of two manifests tells is not known to be another.
+Manifests of older runs tell no limits. A limit that only one of two manifests tells is not compared.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,12 @@ from typing import Any
 from postprocess.drawing.text import size
 
 FREE_SHM = "shm_free_bytes"
-"""How much was free when a run began: another number every time, which says nothing of the machine."""
+"""Bytes that were free when a run began. They differ from run to run and say nothing about the machine."""
 NAMES = (
     "cgroup_cpus", "memory_limit_bytes", "shm_bytes", FREE_SHM, "allowed_cpus", "cpuset_cpus", "online_cpus",
     "offline_cpus", "smt", "core_speeds",
 )  # fmt: skip
-"""Keys of a manifest's host, as `mpi_campaign.this_machine.host` writes them; null: none, or not visible."""
+"""Keys of a manifest's host, as `mpi_campaign.this_machine.host` writes them. Null: no limit, or not visible."""
 COMPARED = tuple(name for name in NAMES if name != FREE_SHM)
 
 
@@ -26,7 +26,7 @@ def value_words(value: object) -> str:
 
 
 def known_in_both(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    """Two hosts of manifests without what cannot be compared: free bytes, and limits that only one of them tells."""
+    """Two manifests' hosts in words, without what is not compared: free bytes, limits that only one manifest tells."""
     left_out = {name for name in NAMES if name == FREE_SHM or name not in before or name not in after}
     kept_before, kept_after = (
         {name: value_words(value) for name, value in host.items() if name not in left_out} for host in (before, after)
@@ -35,7 +35,7 @@ def known_in_both(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
 
 
 def limits_words(host: Mapping[str, Any]) -> str:
-    """The limits of a manifest's host in a line; empty where it tells none, as an older one does."""
+    """The limits of a manifest's host in one line; empty where an older manifest tells none."""
     if not any(name in host for name in COMPARED):
         return ""
     cpus, memory, shm = host.get("cgroup_cpus"), host.get("memory_limit_bytes"), host.get("shm_bytes")
@@ -64,32 +64,34 @@ def is_starved(cgroup_cpus: float | None, cores: int) -> bool:
 
 
 def starved_words(manifest: Mapping[str, Any], case: Mapping[str, Any]) -> str:
-    """That a limit of CPU time stopped a case's ranks, in any session of its run; empty where none is known to have.
+    """Why a case's times are not those of its cores: in a session of its run a limit of CPU time stopped its ranks.
 
-    Then its times are not those of the cores, as if it had been oversubscribed.
+    Empty where no such limit is known. The times of such a case are like those of an oversubscribed one.
     """
     host, options = (_object(manifest.get(part)) for part in ("host", "options"))
     sessions = manifest.get("sessions")
     hosts = [host, *(_object(_object(one).get("host")) for one in (sessions if isinstance(sessions, list) else ()))]
-    told = [float(cpus) for one in hosts if isinstance(cpus := one.get("cgroup_cpus"), int | float)]
-    there, ranks = (_count(part.get(name), usual) for part, name, usual in ((host, "cores", 0), (options, "ranks", 2)))
-    given = options.get("threads_per_rank")
-    only = given[0] if isinstance(given, list) and len(given) == 1 else 0
-    cores = ranks * (_count(case.get("cores_per_rank"), 0) or _count(only, 0) or max(1, there // ranks))
-    cores = min(cores, there) if there else cores
-    if not told or not is_starved(min(told), cores):
+    cpu_limits = [float(cpus) for one in hosts if isinstance(cpus := one.get("cgroup_cpus"), int | float)]
+    cores_of_host, ranks = (
+        _count(part.get(name), usual) for part, name, usual in ((host, "cores", 0), (options, "ranks", 2))
+    )
+    asked = options.get("threads_per_rank")
+    threads = asked[0] if isinstance(asked, list) and len(asked) == 1 else 0
+    cores = ranks * (_count(case.get("cores_per_rank"), 0) or _count(threads, 0) or max(1, cores_of_host // ranks))
+    cores = min(cores, cores_of_host) if cores_of_host else cores
+    if not cpu_limits or not is_starved(min(cpu_limits), cores):
         return ""
-    return f"a CPU limit of {min(told):g} stopped its ranks on {cores} cores"
+    return f"a CPU limit of {min(cpu_limits):g} stopped its ranks on {cores} cores"
 
 
-def differences(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The limits that are not the same in two groups of manifests' hosts, a line each; those that both groups tell."""
-    found = []
+def differences(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The limits that differ between two groups of manifests' hosts, a line each. Both groups must tell a limit."""
+    lines = []
     for name in COMPARED:
-        told = [sorted({value_words(host[name]) for host in hosts if name in host}) for hosts in (one, other)]
-        if all(told) and told[0] != told[1]:
-            found.append(f"host {name}: {' or '.join(told[0])} -> {' or '.join(told[1])}")
-    return found
+        old, new = (sorted({value_words(host[name]) for host in hosts if name in host}) for hosts in (before, after))
+        if old and new and old != new:
+            lines.append(f"host {name}: {' or '.join(old)} -> {' or '.join(new)}")
+    return lines
 
 
 def _object(value: object) -> Mapping[str, Any]:
@@ -97,5 +99,5 @@ def _object(value: object) -> Mapping[str, Any]:
 
 
 def _count(value: object, usual: int) -> int:
-    """A number from 1; what is none is the usual one."""
+    """The value where it is a whole number from 1; else the usual one."""
     return value if type(value) is int and value > 0 else usual

@@ -14,9 +14,10 @@ def write_table(table: pd.DataFrame, path: Path) -> Path:
     """Write a table as Parquet, whole or not at all. Raises OSError."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        made = _arrow(table)
-        words = [field.name for field in made.schema if not pa.types.is_primitive(field.type)]
-        pq.write_table(made, partial, use_dictionary=words)  # times hardly repeat: without one they are read faster
+        arrow = _arrow(table)
+        words = [field.name for field in arrow.schema if not pa.types.is_primitive(field.type)]
+        # Times hardly repeat: a column of times is read faster without a dictionary.
+        pq.write_table(arrow, partial, use_dictionary=words)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
@@ -24,7 +25,7 @@ def write_table(table: pd.DataFrame, path: Path) -> Path:
 
 
 def _arrow(table: pd.DataFrame) -> pa.Table:
-    """The table with one schema whatever it holds: lists of strings stay that where all are empty."""
+    """The table with the same schema whatever its rows are: a column of empty lists stays one of lists of strings."""
     schema = pa.Schema.from_pandas(table, preserve_index=False)
     for name in ("unreliable_reasons", "flags", "diagnosis_alternatives"):
         if name in schema.names:

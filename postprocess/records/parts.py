@@ -11,7 +11,7 @@ from postprocess.records.record import Clock, Footer, Spread
 
 
 def header_of(line: Fields, family: str, method: int) -> Header:
-    """A first line, as far as every schema has it: the case, and on how many ranks, when, in which environment."""
+    """The part of a header that every schema has: the case, the number of ranks, the time, the environment."""
     return Header(
         schema=line.text("schema"),
         schema_version=line.count("schema_version"),
@@ -32,18 +32,18 @@ def header_of(line: Fields, family: str, method: int) -> Header:
 
 
 def _metadata_of(line: Fields) -> Json:
-    """Older records have null where there were none."""
+    """The metadata of a header; null in older records means none."""
     return {} if line.value.get("metadata", 0) is None else line.mapping("metadata")
 
 
 def check_placements(header: Header) -> None:
-    """Fail where a header has not one placement per rank."""
+    """Raise RecordError unless a header has one placement per rank."""
     if len(header.placement) != header.ranks:
         fail(header.where, f"{header.ranks} ranks, but {len(header.placement)} placements")
 
 
 def progress_of(line: Fields) -> Progress:
-    """What the configuration asks for."""
+    """The progress thread that the configuration asks for."""
     return Progress(line.text("source"), line.text("pinned_by"), line.count("given_up_cores"))
 
 
@@ -86,7 +86,7 @@ def header_clock_of(line: Fields) -> HeaderClock:
 
 
 def clock_of(line: Fields) -> Clock:
-    """What a point was timed on."""
+    """The clock that a point was timed on."""
     return Clock(
         method=line.text("method"),
         residual_ns=line.number_or_none("residual_ns"),
@@ -96,12 +96,12 @@ def clock_of(line: Fields) -> Clock:
 
 
 def spread_of(term: Fields, length: int) -> Spread:
-    """One term over ranks, of so many repetitions."""
+    """The spread of a term over ranks.  length: the number of repetitions."""
     return Spread(*(term.times(name, length) for name in ("min", "median", "max", "max_rank")))
 
 
 def footer_of(line: Fields) -> Footer:
-    """A last line, as far as every schema has it: whether the record is whole, and how long the run took."""
+    """The part of a footer that every schema has: whether the record is whole, and how long the run took."""
     return Footer(
         complete=line.flag("complete"),
         reason=line.text("reason"),
@@ -111,6 +111,6 @@ def footer_of(line: Fields) -> Footer:
 
 
 def check_points(line: Fields, points: int) -> None:
-    """Fail where a footer counts other points than stand before it."""
+    """Raise RecordError where the footer tells another number of points than stand before it."""
     if line.count("points") != points:
         fail(line.where, f"the footer counts {line.count('points')} points, the file has {points}")

@@ -1,15 +1,15 @@
 """Read record files into dataclasses, whatever their family and the version of their schema.
 
-A record is JSON Lines: a header, points, a footer. Version 4 is one format for all families (`envelope`); what was
-written before loads for ever, through one adapter per schema, into the same dataclasses. A file that was cut off (no
-footer, half a last line) or refused (``complete: false``, with or without points) still loads and says so. Anything
-else that is wrong is a `RecordError` of one line, ``file:line: what is wrong``.
+A record is JSON Lines: a header, points, a footer. Version 4 is one format for all families (`envelope`). Each older
+schema has an adapter, which makes the same dataclasses of its lines. A file that was cut off (no footer, half a last
+line) or refused (``complete: false``, with or without points) still loads; `Record.incomplete` says why it is not
+whole. Every other fault raises `RecordError` with one line, ``file:line: what is wrong``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,17 +37,33 @@ VERSIONS: Mapping[str, tuple[int, ...]] = {
 def load_record(path: Path | str) -> Record:
     """Read one record file, of any family and version.
 
-    Raises RecordError where the file is unreadable, foreign, of a newer version, or wrong in any way but being cut off.
+    Raises RecordError where the file cannot be read, is no record, is of a newer version, or has any fault except that
+    it was cut off.
     """
     path = Path(path)
+    return _record(path, lines_of(path))
+
+
+def load_valid_record(path: Path | str) -> Record:
+    """Read one record file as `load_record` does, and check every line against the JSON schema of its version.
+
+    Raises RecordError, also at the first line that does not conform or is cut. A missing footer is no fault. Needs
+    `jsonschema`.
+    """
+    path = Path(path)
+    return _record(path, list(_valid_lines(path)))  # a list: a line that does not conform is found first
+
+
+def _record(path: Path, lines: Iterable[tuple[str, Json | None]]) -> Record:
+    """The record with these lines, as `lines_of` yields them. Raises RecordError."""
     form: Format | None = None
     header: Header | None = None
     read: PointReader | None = None
     footer: Footer | None = None
     points: list[Point] = []
-    known: set[int] = set()
+    indices: set[int] = set()
     incomplete = "no footer: the measurement was cut off"
-    for where, value in lines_of(path):
+    for where, value in lines:
         if form is None or header is None or read is None:
             if value is None:
                 fail(where, "cut off before the end of the header")
@@ -66,9 +82,9 @@ def load_record(path: Path | str) -> Record:
             point = read(Fields(value, where))
             if point is None:
                 continue
-            if point.index in known:
+            if point.index in indices:
                 fail(where, f"point {point.index} appears twice")
-            known.add(point.index)
+            indices.add(point.index)
             points.append(point)
         else:
             fail(where, form.otherwise)
@@ -78,7 +94,7 @@ def load_record(path: Path | str) -> Record:
 
 
 def format_of(first: Fields) -> Format:
-    """The format that a first line says it is of. Raises RecordError where it is none that is read."""
+    """The format that a first line names. Raises RecordError for a schema or a version that is not read."""
     schema = first.value.get("schema")
     if first.value.get("type") != "header" or not isinstance(schema, str) or schema not in VERSIONS:
         fail(first.where, "not the record of a benchmark: its first line is no header")
@@ -92,24 +108,20 @@ def format_of(first: Fields) -> Format:
     return next(one for one in FORMATS if one.schema == schema and version in one.versions)
 
 
-def validate_record(path: Path | str, views: Mapping[str, Callable[[Record], object]] | None = None) -> None:
-    """Check every line of a record against the JSON schema of its version, load it, and look at it as its family does.
-
-    views: of each family by name, what makes its view of a record, and raises RecordError where that cannot be.
-    Raises RecordError at the first line that does not conform or is cut. A missing footer is no fault.
-    """
-    validate_lines(path)
-    record = load_record(path)
-    view = (views or {}).get(record.family)
-    if view is not None:
-        view(record)
-
-
 def validate_lines(path: Path | str) -> None:
-    """`validate_record` without loading: for files of programs as well, which are made of the same lines. Needs
-    `jsonschema`."""
+    """Check every line of a file against the JSON schema of its version, without loading it as a record.
+
+    The file is a record, or what one program wrote of a record that several programs write. Raises RecordError at the
+    first line that does not conform or is cut. Needs `jsonschema`.
+    """
+    for _ in _valid_lines(Path(path)):
+        pass
+
+
+def _valid_lines(path: Path) -> Iterator[tuple[str, Json | None]]:
+    """The lines of `lines_of`, each checked against its JSON schema before it is yielded. Raises RecordError."""
     validators: dict[str, jsonschema.Draft202012Validator] = {}
-    for where, value in lines_of(Path(path)):
+    for where, value in lines_of(path):
         if value is None:
             fail(where, "the last line is cut")
         if not validators:
@@ -121,11 +133,12 @@ def validate_lines(path: Path | str) -> None:
         fault = next(iter(sorted(validator.iter_errors(value), key=lambda e: list(map(str, e.absolute_path)))), None)
         if fault is not None:
             fail(where, clean(f"{'.'.join(map(str, fault.absolute_path)) or 'line'}: {fault.message}")[:300])
+        yield where, value
 
 
 @cache
 def _validators(schema_file: str) -> dict[str, jsonschema.Draft202012Validator]:
-    """Of a schema in `SCHEMA_FOLDER`, one for each type of line. Schemas that it refers to are read from there too."""
+    """The validators of a schema in `SCHEMA_FOLDER`, by type of line. References lead to schemas in the same folder."""
     import jsonschema  # noqa: PLC0415 - only this needs it
     from referencing import Registry  # noqa: PLC0415
 

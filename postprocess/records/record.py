@@ -1,6 +1,6 @@
 """A record as dataclasses: its points and its last line, the same for every family of benchmarks.
 
-What a family's points hold (which parameters, which series) and what is in ``own``, the family's own module says.
+The module of a family says which parameters and series its points have, and what is in ``own``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from postprocess.records.header import Header, Parameter
 from postprocess.records.storage import record_name
 
 GIVEN = "given"
-"""Status of a calibration that there was none of: the size came from a file."""
+"""The status of a calibration that was not made, because the size came from a file."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Clock:
-    """What a point was timed on: ``shared``, ``interpolated`` or ``none``. A residual of None is unknown, never 0."""
+    """The clock that a point was timed on: ``shared``, ``interpolated`` or ``none``. A residual of None is unknown."""
 
     method: str
     residual_ns: float | None
@@ -40,7 +40,10 @@ class Clock:
 
 @dataclass(frozen=True)
 class Spread:
-    """A term that every rank times, over ranks: a value per repetition, in nanoseconds but for max_rank."""
+    """How a term that every rank times differs over ranks: arrays with a value per repetition, in nanoseconds.
+
+    ``max_rank`` is the rank that took longest.
+    """
 
     min: Nanoseconds
     median: Nanoseconds
@@ -50,15 +53,15 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One thing that was measured. Arrays are int64 nanoseconds, by the name of what they hold. What a program does not
-    tell has the default.
+    """One thing that was measured. Arrays are int64, in nanoseconds. What a program does not tell has the default.
 
-    ``parameters``: what it is. ``series``: over all ranks, a value per repetition that counts; ``warmup``: the same of
-    those that do not. ``rank_medians``: a value per rank. ``thread_medians``: [rank][thread]; ``rank_samples``:
-    [rank][repetition]; both None where the record was written without.
+    ``parameters`` say what was measured. ``series`` have a value over all ranks for each repetition that counts,
+    ``warmup`` for each warm-up repetition. ``rank_medians`` have a value per rank. ``thread_medians`` are of shape
+    (ranks, threads), ``rank_samples`` of shape (ranks, repetitions); both are None where the record was written without
+    them.
 
-    ``repetitions`` is None where another's program does not tell. ``stop_reason`` is empty where nothing stops it but
-    its number of repetitions; ``interval_relative_reached`` is NaN without an interval. ``start_method`` is empty, and
+    ``repetitions`` is None where a program of others does not tell. ``stop_reason`` is empty where the number of
+    repetitions was fixed; ``interval_relative_reached`` is NaN without an interval. ``start_method`` is empty, and
     ``clock`` None, where no times of different ranks are compared. ``where`` is ``file:line``, for errors.
     """
 
@@ -91,7 +94,7 @@ SPENT: Mapping[str, str] = {
     "clock": "clocks",
     "start_up": "start",
 }
-"""Where the wall time of a launch went beside repetitions that count, for people; what is left is its end."""
+"""Parts of a launch's wall time beside the repetitions that count: words for people. The rest is the launch's end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,10 +102,10 @@ class Footer:
     """The last line: ``mpi_thread_cpu_ns`` is [rank][thread] CPU time of the threads that MPI started, nanoseconds;
     those of the header's placement first, then any that it started later.
 
-    ``helper_thread_cpu_ns`` is that of the application's progress threads; before version 3 there were none.
+    ``helper_thread_cpu_ns`` is that of the application's progress threads; records before version 3 have none.
     ``tcp_bytes_sent`` is what each rank's TCP connections carried. ``clock_refusal`` says why there is no clock any
-    more. ``spent_seconds`` is where the wall time went beside repetitions that count, by the names of `SPENT`. None is
-    what is not known, by version 1 for example, or by another's program.
+    more. ``spent_seconds`` is where the wall time went beside repetitions that count, by the names of `SPENT`. A field
+    is None where it is not known, as in version 1 or of a program of others.
     """
 
     complete: bool
@@ -123,9 +126,9 @@ class Footer:
 
 @dataclass(frozen=True)
 class RecordFile:
-    """A record as every family sees it, whatever it makes of the points: a file, whole or not.
+    """What the views of all families have of a record: the file, its header and its footer.
 
-    ``incomplete`` says why it is not whole; it is empty when it is.
+    ``incomplete`` says why the record is not whole; it is empty where the record is whole.
     """
 
     path: Path
@@ -135,7 +138,7 @@ class RecordFile:
 
     @property
     def complete(self) -> bool:
-        """Whether the file ends with a footer that says so."""
+        """Whether the record is whole: it ends with a footer that says so."""
         return not self.incomplete
 
     @property
@@ -145,7 +148,7 @@ class RecordFile:
 
     @property
     def family(self) -> str:
-        """What it is a measurement of."""
+        """The name of the family of benchmarks."""
         return self.header.family
 
 

@@ -1,7 +1,7 @@
-"""What MPI libraries, what lies below them, and launchers write among a program's output: recognised by its form.
+"""Remarks that MPI libraries, the libraries below them, and launchers write among a program's output.
 
-Nothing that could be a result is a remark: neither a line that begins with a number or with `#`, nor a banner that has
-such a line in it.
+Remarks are recognised by their form. A line that could be a result, because it begins with a number or with `#`, is no
+remark; nor is a banner that has such a line in it.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# A benchmark prints none of these marks, so that they also tell where a remark begins that was written behind the end
-# of a line.
+# No benchmark prints these marks. A mark within a line is the begin of a remark that was written into that line.
 SPEAKER = re.compile(
     r"""
     \[\d{1,7}(?:\#\d+:\d+@[^\]\s]{1,255})?\]\ MPI\ startup\(\):      # Intel MPI: [0] MPI startup():
@@ -22,8 +21,8 @@ SPEAKER = re.compile(
     """,
     re.VERBOSE,
 )
-"""Whose words a line has, which stands before them."""
-# A line that is a remark from its begin: a warning, and what MVAPICH2 says after its own.
+"""The mark that stands before a remark and tells who wrote it."""
+# Lines that are remarks as a whole: warnings, and what MVAPICH2 writes after its warning.
 _WHOLE = re.compile(
     r"warning: |MPI startup\(\): |If your program has OpenMP sections, this can cause over-subscription"
     r"|To avoid this, please re-run your application|Use MV2_\w{1,60}=\d to suppress",
@@ -34,13 +33,13 @@ _COULD_BE_A_RESULT = re.compile(r"[#\d.+]|-[\d.]")
 # Open MPI 5 ends its banners with a zero byte.
 _BLANK = "\0 \t\v\f"
 LONGEST_BANNER = 60
-"""Lines of a banner; what is longer is none."""
+"""The most lines of a banner. What is longer is no banner."""
 
 
 def without_remarks(text: str) -> Iterator[tuple[int, str]]:
-    """(number, line) of every line that is neither blank nor a remark, stripped; numbers are those of the text.
+    """Yield (number, line) for every line that is neither blank nor a remark. Lines are stripped, and counted from 1.
 
-    Passed over are lines that a library or a launcher begins with its mark, what it wrote so behind the end of a line,
+    Left out are lines that begin with the mark of a library or a launcher, the rest of a line from such a mark on,
     lines that begin with `Warning:`, and banners: Open MPI writes sentences between two lines of dashes.
     """
     lines = [SPEAKER.split(line.strip(_BLANK), maxsplit=1)[0].rstrip() for line in text.splitlines()]
@@ -55,7 +54,7 @@ def without_remarks(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _banner(lines: list[str], first: int) -> int:
-    """How many lines are left of a banner whose first line of dashes is before `first`; 0 where it is none."""
+    """The number of lines of a banner from `first`, the line after its dashes, to its end; 0 where it is no banner."""
     if first >= len(lines) or not lines[first][:1].isalpha():
         return 0
     for length, line in enumerate(lines[first : first + LONGEST_BANNER], start=1):

@@ -17,19 +17,19 @@ from postprocess.records.storage import record_file, record_files
 MANIFEST_SCHEMA = "mpi-campaign.manifest"
 MANIFEST_VERSION = 1
 PERFORMANCE = "performance"
-"""ReFrame's name of the phase in which numbers are held against references."""
+"""ReFrame's name of the phase in which numbers are compared with references."""
 RESULTS = ("pass", "skip", "fail", "missing")
-"""What can have become of a manifest's case."""
+"""The results that a case of a manifest can have."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder: its manifest (empty when that could not be read), the records of all families by file name, and
-    what was wrong with what could not be read.
+    """A run folder: its manifest, which is empty where it cannot be read, the records of all families in the order of
+    their file names, and a line about everything that cannot be read.
 
-    ``made`` has what was made of it once (`once`).
+    ``made`` has the results of `once`, by name.
     """
 
     path: Path
@@ -43,39 +43,39 @@ class Run:
         return tuple(record for record in self.records if record.family == family)
 
     def once(self, name: Hashable, make: Callable[[], T]) -> T:
-        """What is made of this run, under a name: made the first time, and the same one again after that."""
+        """The result of `make`, which is called at the first call with this name only."""
         if name not in self.made:
             self.made[name] = make()
-        found: T = self.made[name]
-        return found
+        result: T = self.made[name]
+        return result
 
 
 @dataclass(frozen=True)
 class Views(Generic[T]):
-    """A family's view of its records in a run, by file name, and a line about each of which it can have none."""
+    """A family's views of its records in a run, in the order of their file names, and a line about each bad record."""
 
     records: tuple[T, ...]
     problems: tuple[str, ...]
 
 
 def views_of(run: Run, family: str, view: Callable[[Record], T]) -> Views[T]:
-    """The records of one family as that sees them, made once per run. view: raises RecordError where that cannot be."""
+    """The views of a run's records of one family, made once per run.  view: raises RecordError for a bad record."""
     return run.once((views_of, family), lambda: _views(run.of(family), view))
 
 
 def _views(records: tuple[Record, ...], view: Callable[[Record], T]) -> Views[T]:
-    seen: list[T] = []
+    viewed: list[T] = []
     problems: list[str] = []
     for record in records:
         try:
-            seen.append(view(record))
+            viewed.append(view(record))
         except RecordError as error:
             problems.append(str(error))
-    return Views(tuple(seen), tuple(problems))
+    return Views(tuple(viewed), tuple(problems))
 
 
 def load_run(path: Path | str) -> Run:
-    """Read a run folder. A bad record is told in `Run.problems` and does not lose the others.
+    """Read a run folder. `Run.problems` has a line about each record that cannot be read; the others are read.
 
     Raises RecordError where there is no such folder, or its manifest is of a newer version.
     """
@@ -118,7 +118,7 @@ def _manifest(path: Path) -> tuple[Json, list[str]]:
 
 
 def _checked_cases(path: Path, manifest: Json) -> tuple[Json, list[str]]:
-    """The manifest with cases whose record is gone as `missing`, and what is wrong with what it says of its cases."""
+    """The manifest, in which cases without their record file are `missing`; and a line about each fault of a case."""
     problems = []
     cases = []
     for case in cases_of(manifest):
@@ -137,22 +137,22 @@ def _checked_cases(path: Path, manifest: Json) -> tuple[Json, list[str]]:
 
 
 def is_as_asked(case: Json) -> bool:
-    """Whether a case of a manifest was measured as it was asked for; it may be worse than its reference."""
+    """Whether a case of a manifest was measured as it was asked for. It may be worse than its reference."""
     return case.get("result") == "pass" or case.get("fail_phase") == PERFORMANCE
 
 
 def cases_of(manifest: Json) -> list[Json]:
-    """The cases of a run's manifest, whatever else is in it."""
+    """The cases that a manifest lists; entries that are no objects are left out."""
     cases = manifest.get("cases")
     return [case for case in cases if isinstance(case, dict)] if isinstance(cases, list) else []
 
 
 def failed_records(manifest: Json) -> dict[str, tuple[str, str]]:
-    """{record: (case, reason)} of the cases of a run that were not what was asked for: placed otherwise, say, or
-    without the progress thread.
+    """{record: (case, reason)} for the cases of a run that were not measured as asked for: placed otherwise, for
+    example, or without the progress thread.
 
-    Those that only missed a reference are none: they are what a comparison is to find. Neither is what is missing, as
-    all is that a run has not come to yet.
+    A case that only missed a reference is not among them: comparisons must find it. Nor is a missing case, because in a
+    run that goes on every case is missing that has not been measured yet.
     """
     failed = [case for case in cases_of(manifest) if case.get("result") == "fail" and not is_as_asked(case)]
     return {
@@ -163,8 +163,9 @@ def failed_records(manifest: Json) -> dict[str, tuple[str, str]]:
 
 
 def failed_reasons(failed: str, whose: str = "the") -> list[str]:
-    """That the case of a point failed, which was then not what was asked for, whatever its numbers look like.
+    """The reason that a point of a failed case is not reliable, as a list; empty where the case did not fail.
 
-    failed: why, as `failed_records` has it; empty where it did not.
+    Such a point is not what was asked for, whatever its numbers are.  failed: the reason in `failed_records`; empty
+    where the case did not fail.
     """
     return [f"{whose} case failed: {short(failed)}"] if failed else []

@@ -1,11 +1,11 @@
-"""A run and what became of its cases, as people read it."""
+"""Words for a run and for the results of its cases."""
 
 from __future__ import annotations
 
 from postprocess.records.run import RESULTS, Run
 
 RESULT_WORDS = dict(zip(RESULTS, ("passed", "skipped", "failed", "missing"), strict=True))
-"""The results of a manifest's case."""
+"""Words for people, by the result of a manifest's case."""
 
 
 def run_name(run: Run) -> str:

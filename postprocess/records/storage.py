@@ -11,11 +11,11 @@ from pathlib import Path
 
 PLAIN, PACKED = ".jsonl", ".jsonl.gz"
 LARGEST_BYTES = 2 << 30
-"""Of a packed record, unpacked: what unpacks to more is no record."""
+"""The largest size of a packed record, unpacked, in bytes. A larger file is no record."""
 
 
 def record_files(folder: Path) -> list[Path]:
-    """The record files of a folder by name; none where there is no such folder."""
+    """The record files of a folder in the order of their names; none where there is no such folder."""
     return sorted([*folder.glob(f"*{PLAIN}"), *folder.glob(f"*{PACKED}")], key=record_name)
 
 
@@ -25,7 +25,7 @@ def record_name(path: Path) -> str:
 
 
 def record_file(path: Path) -> Path:
-    """The file of the record that is named so: `path`, or beside it the packed one where that is there alone."""
+    """The file of a record: `path`, or the packed file beside it where only that exists."""
     packed = path.with_name(f"{path.name}.gz")
     return packed if path.name.endswith(PLAIN) and packed.is_file() and not path.is_file() else path
 
@@ -50,7 +50,7 @@ def first_line(path: Path) -> bytes:
 
 
 def packed(lines: bytes) -> bytes:
-    """The same bytes whenever and wherever the same lines are packed."""
+    """The lines, packed. The same lines always give the same bytes."""
     return gzip.compress(lines, compresslevel=9, mtime=0)
 
 

@@ -1,7 +1,7 @@
-"""Records of version 4, written: the only place where Python makes the lines of one (`results/schema/header-v4…`).
+"""Writing records of version 4 (`results/schema/header-v4…`). Python makes lines of records nowhere else.
 
-The programs write their own. This is for records that are put together here: of another's program, whose output was
-read, or of several launches.
+Our programs write their records themselves. This module is for records that are put together here: of a program of
+others, whose output was read, or of several launches.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from postprocess.records.record import Footer, Point
 
 
 def write_record(path: Path, header: Header, points: Iterable[Point], footer: Footer) -> None:
-    """A whole record. Never over another file. Raises OSError where it cannot be written."""
+    """Write a whole record into a new file. Raises OSError where the file exists or cannot be written."""
     with path.open("x", encoding="utf-8") as stream:
         write_line(stream, header_line(header))
         count = 0
@@ -30,15 +30,15 @@ def write_record(path: Path, header: Header, points: Iterable[Point], footer: Fo
 
 
 def write_line(stream: TextIO, line: Mapping[str, Any]) -> None:
-    """One line, on the disk before this returns. Raises OSError where it cannot be written."""
+    """Write one line. It is on the disk when this returns. Raises OSError where it cannot be written."""
     stream.write(json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n")
     stream.flush()
     os.fsync(stream.fileno())
 
 
 def header_line(header: Header) -> Json:
-    """The first line. What a program that tells nothing of its placement does not tell either is null."""
-    told = bool(header.placement)
+    """The first line. Where a program does not tell its placement, nodes, cores and progress are null too."""
+    placed = bool(header.placement)
     return {
         "type": "header",
         "schema": SCHEMA,
@@ -57,12 +57,12 @@ def header_line(header: Header) -> Json:
         "thread_level_required": header.thread_level_required or None,
         "thread_level_provided": header.thread_level_provided or None,
         "ranks": header.ranks,
-        "nodes": header.nodes if told else None,
-        "threads_per_rank": header.threads_per_rank if told else None,
-        "physical_cores": header.physical_cores if told else None,
-        "oversubscribed": header.oversubscribed if told else None,
-        "shared_core": header.shared_core if told else None,
-        "progress": dict(vars(header.progress)) if told else None,
+        "nodes": header.nodes if placed else None,
+        "threads_per_rank": header.threads_per_rank if placed else None,
+        "physical_cores": header.physical_cores if placed else None,
+        "oversubscribed": header.oversubscribed if placed else None,
+        "shared_core": header.shared_core if placed else None,
+        "progress": dict(vars(header.progress)) if placed else None,
         "placement": [_placement(rank) for rank in header.placement],
         "timer": None if header.timer is None else dict(vars(header.timer)),
         "start_method": header.start_method or None,
@@ -78,7 +78,9 @@ def header_line(header: Header) -> Json:
 
 
 def _placement(rank: Placement) -> Json:
-    threads = {name: [dict(vars(one)) for one in getattr(rank, name)] for name in ("mpi_threads", "helper_threads")}
+    threads = {
+        name: [dict(vars(thread)) for thread in getattr(rank, name)] for name in ("mpi_threads", "helper_threads")
+    }
     return {**vars(rank), "compute_cpusets": list(rank.compute_cpusets), **threads}
 
 
@@ -91,7 +93,7 @@ def _plan(plan: Plan) -> Json:
 
 
 def point_line(point: Point) -> Json:
-    """A line between header and footer."""
+    """The line of a point."""
     reached = point.interval_relative_reached
     line: Json = {
         "type": "point",
@@ -118,12 +120,12 @@ def point_line(point: Point) -> Json:
     return {**line, "own": point.own}
 
 
-def _lists(held: Mapping[str, Nanoseconds]) -> Json:
-    return {name: values.tolist() for name, values in held.items()}
+def _lists(arrays: Mapping[str, Nanoseconds]) -> Json:
+    return {name: values.tolist() for name, values in arrays.items()}
 
 
 def footer_line(footer: Footer, points: int) -> Json:
-    """The last line of a record of so many points."""
+    """The last line.  points: the number of points before it."""
     return {
         "type": "footer",
         "complete": footer.complete,

@@ -8,17 +8,19 @@ same launches measured, a block, may all move together: a slow launch may be slo
 
 1. The variance between launches of each case is moderated by that of all others (Smyth 2004, "Linear models and
    empirical Bayes methods", doi:10.2202/1544-6115.1027): a case with three launches that agree by luck is not believed.
-   How much is known of the others counts each block once: a thousand cases of the same six launches tell of six.
-2. The effect is the difference of the sides' medians over launches, and t the effect over its standard error.
-3. What t is where nothing differs is found by a bootstrap of launches: residuals of all launches, each over the scale
-   of its case, are drawn for both sides, times the root of a variance drawn for the case from the common distribution,
-   and t is made of them. One such distribution serves all cases with about as many launches; its quantiles give the
-   interval (bootstrap-t) and its tail the p-value, beyond the last draws as that of Student's t. Outliers that launches
-   have are in it. Where there are too few independent residuals to draw from, normal ones are drawn.
-4. Over all cases the false-discovery rate is controlled (Benjamini and Hochberg 1995).
+   Each block counts once in how much is known of the others: a thousand cases of the same six launches count as six
+   launches.
+2. The effect is the difference of the sides' medians over launches, and t is the effect over its standard error.
+3. The distribution of t where nothing differs comes from a bootstrap of launches. Residuals of all launches, each over
+   the scale of its case, are drawn for both sides and multiplied by the root of a variance, which is drawn from the
+   common distribution of variances; t is computed from them. One such distribution serves all cases with about as many
+   launches. Its quantiles give the interval (bootstrap-t), and its tail the p-value; beyond the last draws the tail is
+   that of Student's t. Outliers among the launches are part of the distribution. Where there are too few independent
+   residuals to draw from, normal residuals are drawn.
+4. The false-discovery rate is controlled over all cases (Benjamini and Hochberg 1995).
 
-With fewer than FEWEST_LAUNCHES on both sides together, or where no case tells how launches differ, there is no interval
-and no p-value.
+There is no interval and no p-value with fewer than FEWEST_LAUNCHES on both sides together, nor where no case tells how
+launches differ.
 """
 
 from __future__ import annotations
@@ -37,31 +39,31 @@ from postprocess.statistics.metrics import CONFIDENCE, Floats
 Integers = NDArray[np.int64]
 
 DRAWS = 100_000
-"""Of the distribution of t."""
+"""The number of draws that make the distribution of t."""
 TAIL_DRAWS = 30
-"""The largest draws, beyond which the distribution goes on as Student's t with the launches' own degrees of freedom:
-p-values of a comparison with many cases must be smaller than one draw of all. With as many, the place where it begins
-is known to a fifth."""
+"""The number of draws in the tail. Beyond the least of them the distribution goes on as Student's t, with the launches'
+own degrees of freedom: in a comparison of many cases p-values must be smaller than 1 / DRAWS. The probability of a tail
+of so many draws is known to a fifth."""
 DRAWN = np.array([1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30])
-"""Of a side, the launches that are drawn for t: the most of these that it has. Fewer have the longer tails: what is
-left out makes intervals wider. So one distribution serves all sides that have about as many."""
+"""The numbers of launches that are drawn for a side: the largest of them that the side has. So one distribution serves
+all sides with about as many launches. Fewer launches have longer tails: launches left out make intervals wider."""
 FEWEST_RESIDUALS = 40
-"""Independent ones, to draw from."""
+"""The fewest independent residuals to draw from."""
 FEWEST_CASES = 5
-"""For a common variance, and how much cases differ from it. With fewer cases each has its own variance."""
-NOTHING = 1e-4
-"""Of the median variance: less is no variance, but a clock that is too coarse, or luck."""
+"""The fewest cases for a common variance. With fewer cases each case has its own variance."""
+LEAST_VARIANCE = 1e-4
+"""The least variance, relative to the median variance, that counts. Less comes from a coarse clock, or from luck."""
 FEWEST_LAUNCHES = 6
-"""Of both sides together, for an interval: two and two that agree by luck cannot be told from those that do not."""
+"""The fewest launches of both sides together for an interval: among fewer, agreement may be luck."""
 SEED = 20221129
 
 
 @dataclass(frozen=True)
 class Effects:
-    """One row per case, in the order of its number.
+    """The effects of all cases: arrays in the order of the cases' numbers.
 
-    effect: of side 1 over side 0, the difference of the medians over launches; low, high: its 95 % interval; p_value:
-    of no difference. NaN where they cannot be had. launches: (cases, 2); centres: the medians, (cases, 2).
+    effect: the median over the launches of side 1 minus that of side 0; low, high: its 95 % interval; p_value: that of
+    no difference. NaN where they are not known. launches: their number, (cases, 2); centres: the medians, (cases, 2).
     """
 
     effect: Floats
@@ -74,7 +76,7 @@ class Effects:
 
 @dataclass(frozen=True)
 class Spread:
-    """The common variance between launches, and how many degrees of freedom it is worth; 0: there is none."""
+    """The common variance between launches, and its degrees of freedom, which are 0 where there is no such variance."""
 
     variance: float
     freedom: float
@@ -85,7 +87,8 @@ def effects(case: ArrayLike, side: ArrayLike, value: ArrayLike, cases: int, bloc
 
     case: number of each launch's case, 0 to cases - 1; side: 0 or 1; value: the launch's median, of any scale on which
     differences are of interest (the logarithm, for ratios). Launches whose value is not finite are left out.  block:
-    the number of each case's block, (cases,): the same launches measured its cases. Default: each case has its own.
+    the number of each case's block, (cases,). The same launches measured all cases of a block. Default: each case is a
+    block.
     """
     blocks = np.arange(cases) if block is None else np.asarray(block, np.int64)
     numbers, sides, values = np.asarray(case, np.int64), np.asarray(side, np.int64), np.asarray(value, np.float64)
@@ -124,34 +127,37 @@ def effects(case: ArrayLike, side: ArrayLike, value: ArrayLike, cases: int, bloc
 
 
 def p_values(t: Floats, null: Floats, freedom: float) -> Floats:
-    """How often |t| is at least so much where nothing differs, from draws of it, sorted; `freedom` of its tail."""
-    found = (null.size - np.searchsorted(null, t, side="left") + 1) / (null.size + 1)
+    """The probability of |t| at least so large where nothing differs.
+
+    null: draws of |t|, sorted.  freedom: degrees of freedom of the tail.
+    """
+    probability = (null.size - np.searchsorted(null, t, side="left") + 1) / (null.size + 1)
     edge = null[-min(TAIL_DRAWS, null.size)]
     far = t > edge
     if far.any() and np.isfinite(edge):
         share = (TAIL_DRAWS + 1) / (null.size + 1)
-        found[far] = share * stats.t.sf(t[far], freedom) / stats.t.sf(edge, freedom)
-    return np.asarray(found)
+        probability[far] = share * stats.t.sf(t[far], freedom) / stats.t.sf(edge, freedom)
+    return np.asarray(probability)
 
 
 def common_spread(variances: ArrayLike, freedoms: ArrayLike, block: ArrayLike | None = None) -> Spread:
     """The variance that cases have in common, by Smyth 2004, section 6.2: a scaled F distribution, by its moments.
 
-    variances: of each case between its launches, with so many degrees of freedom. Cases without, or in which nothing
-    varies at all (a clock that is too coarse), say nothing. With fewer than FEWEST_CASES nothing is in common.  block:
-    as of `effects`. To a case of one block the common variance is worth no more than what the other blocks' launches
-    can tell, were all cases of a block one.
+    variances: of each case between its launches.  freedoms: their degrees of freedom.  block: as in `effects`. Cases
+    without degrees of freedom, or in which nothing varies at all (a clock that is too coarse), do not count. With fewer
+    than FEWEST_CASES there is no common variance. Its degrees of freedom for a case of one block are at most those of
+    the launches of all other blocks, where each block counts as one case.
     """
     variance, freedom = np.asarray(variances, np.float64), np.asarray(freedoms, np.float64)
     blocks = np.arange(variance.size) if block is None else np.asarray(block, np.int64)
-    told = (freedom > 0) & (variance > 0)
-    told &= variance > NOTHING * np.median(variance[told]) if told.any() else told
-    if told.sum() < FEWEST_CASES:
+    counts = (freedom > 0) & (variance > 0)
+    counts &= variance > LEAST_VARIANCE * np.median(variance[counts]) if counts.any() else counts
+    if counts.sum() < FEWEST_CASES:
         return Spread(math.nan, 0.0)
-    half = freedom[told] / 2
-    e = np.log(variance[told]) - special.digamma(half) + np.log(half)
+    half = freedom[counts] / 2
+    e = np.log(variance[counts]) - special.digamma(half) + np.log(half)
     beyond = float(e.var(ddof=1) - special.polygamma(1, half).mean())
-    known = _largest_of_blocks(freedom[told], blocks[told])
+    known = _largest_of_blocks(freedom[counts], blocks[counts])
     most = float(known.sum() - known.max())
     if most <= 0:
         return Spread(math.nan, 0.0)
@@ -178,10 +184,11 @@ def inverse_trigamma(value: float) -> float:
 def null_distribution(
     first: int, second: int, common_freedom: float, residuals: Floats, draws: int = DRAWS, seed: int = SEED
 ) -> Floats:
-    """|t| where nothing differs, sorted: of `first` launches on one side and `second` on the other.
+    """Draws of |t| where nothing differs, sorted, for `first` launches on one side and `second` on the other.
 
-    residuals: to draw launches from, of variance 1; normal ones are drawn where they are fewer than FEWEST_RESIDUALS.
-    common_freedom: of the common variance, which is 1 here; that of each draw is its own, as that of each case is.
+    residuals: from which launches are drawn, of variance 1; normal ones are drawn where there are fewer than
+    FEWEST_RESIDUALS.  common_freedom: the degrees of freedom of the common variance, which is 1 here. Each draw has its
+    own variance, as each case has.
     """
     rng = np.random.default_rng(seed)
     shape = (draws, first + second)
@@ -199,69 +206,70 @@ def null_distribution(
 
 
 def false_discovery_adjusted(p_values: ArrayLike) -> Floats:
-    """Each p-value as the false-discovery rate at which it is just found (Benjamini and Hochberg); NaN stays NaN."""
+    """The least false-discovery rate at which each p-value counts (Benjamini and Hochberg); NaN stays NaN."""
     p = np.asarray(p_values, np.float64)
-    found = np.full(p.shape, np.nan)
-    told = np.isfinite(p)
-    if told.any():
-        found[told] = stats.false_discovery_control(p[told])
-    return found
+    adjusted = np.full(p.shape, np.nan)
+    known = np.isfinite(p)
+    if known.any():
+        adjusted[known] = stats.false_discovery_control(p[known])
+    return adjusted
 
 
 def repetition_medians(values: Iterable[NDArray[Any]], counts: Integers) -> list[Floats]:
-    """Of each series of repetitions, laid end to end, its medians: one per count of repetitions; NaN for 0.
+    """For each series the medians over the repetitions of each point; NaN for a point without repetitions.
 
-    Sorted together are those with as many repetitions, so that a million points take a second.
+    values: the series, in which the repetitions of all points lie end to end.  counts: the repetitions of each point.
+    Points with as many repetitions are sorted together, so that a million points take a second.
     """
     first = np.cumsum(counts) - counts
     same = [(int(n), np.flatnonzero(counts == n)) for n in np.unique(counts) if n > 0]
     medians = []
     for series in values:
-        found = np.full(counts.shape, np.nan)
+        of_points = np.full(counts.shape, np.nan)
         for n, points in same:
             regular = points.size == counts.size
             table = series[: points.size * n].reshape(-1, n) if regular else series[first[points, None] + np.arange(n)]
-            found[points] = _row_medians(table)
-        medians.append(found)
+            of_points[points] = _row_medians(table)
+        medians.append(of_points)
     return medians
 
 
 def _largest_of_blocks(values: Floats | Integers, blocks: Integers) -> Floats:
-    """Of each block the largest value of its cases: what they tell if all of them move together."""
-    found = np.zeros(int(blocks.max(initial=-1)) + 1)
-    np.maximum.at(found, blocks, values)
-    return found
+    """The largest value of each block's cases: what the block tells if all its cases move together."""
+    largest = np.zeros(int(blocks.max(initial=-1)) + 1)
+    np.maximum.at(largest, blocks, values)
+    return largest
 
 
 def _row_medians(table: NDArray[Any]) -> Floats:
-    """Of each row, in which nothing is NaN."""
+    """The median of each row. No value may be NaN."""
     n = table.shape[1]
     low, high = (n - 1) // 2, n // 2
     ordered = np.sort(table, axis=1)  # of short rows faster than np.partition
-    found: Floats = (ordered[:, low].astype(np.float64) + ordered[:, high]) / 2
-    return found
+    median: Floats = (ordered[:, low].astype(np.float64) + ordered[:, high]) / 2
+    return median
 
 
 def _medians(values: Floats, first: Integers, count: Integers) -> Floats:
-    """Of groups that are sorted and laid end to end."""
-    found = np.full(count.shape, np.nan)
+    """The medians of groups of values, which are sorted and lie end to end; NaN for an empty group."""
+    median = np.full(count.shape, np.nan)
     some = count > 0
     low, high = first[some] + (count[some] - 1) // 2, first[some] + count[some] // 2
-    found[some] = (values[low] + values[high]) / 2
-    return found
+    median[some] = (values[low] + values[high]) / 2
+    return median
 
 
 def _standardised(residual: Floats, group: Integers, count: Integers, scale: Floats) -> Floats:
-    """Residuals of sides with at least two launches over the scale of their case, of variance 1 together."""
+    """Residuals over the scales of their cases, together of variance 1, from sides with at least two launches."""
     n = count[group]
     with np.errstate(divide="ignore", invalid="ignore"):
         all_ = residual * np.sqrt(n / (n - 1)) / scale[group // 2]
     kept = all_[(n > 1) & np.isfinite(all_)]
     size = math.sqrt(float(np.mean(kept**2))) if kept.size else 0.0
-    return np.sort(kept / size) if size > 0 else np.empty(0)  # the same whichever side is the first
+    return np.sort(kept / size) if size > 0 else np.empty(0)  # sorted: the order of the sides has no effect
 
 
 def _divided(numerator: Floats, denominator: ArrayLike) -> Floats:
     below = np.asarray(denominator, np.float64)
-    found: Floats = np.divide(numerator, below, out=np.full(below.shape, np.nan), where=below > 0)
-    return found
+    ratio: Floats = np.divide(numerator, below, out=np.full(below.shape, np.nan), where=below > 0)
+    return ratio

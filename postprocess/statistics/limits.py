@@ -1,29 +1,29 @@
-"""What counts as a difference, said once: for comparisons, histories, references and the command line; and how far off
-its target time a size may be."""
+"""The limits of what counts as a difference: for comparisons, histories, references and the command line. And how far
+off its target time a size may be."""
 
 from dataclasses import dataclass
 
 CALIBRATION_LIMIT = 0.20
-"""Of what was measured with a size that was found, from the time that it was found for."""
+"""The largest relative difference between the time measured with a calibrated size and the target of that size."""
 LEAST_RATIO = 0.03
 LEAST_DIFFERENCE = 0.10
 FALSE_DISCOVERY_RATE = 0.01
-"""What is promised of false alarms, 1 % of comparisons, where all cases of a launch move together as well: then a rate
-of so much calls either none of them or, that often, all."""
+"""The promised rate of false alarms: 1 % of comparisons. It also holds where all cases of a launch move together: then
+either no case is called different or, at this rate, all of them."""
 HISTORY_RATE = 0.05
-"""Of changes in a history: they are of runs, often six of each state, and a rank test of so few in which one bad night
-lies in the middle of the other state (p = 0.015) does not get to 1 %."""
+"""The false-discovery rate of changes in a history. Often a state has only six runs. A rank test of so few runs, one of
+which is a bad night with a value in the middle of the other state (p = 0.015), cannot reach 1 %."""
 
 CONCLUSIVE = 0.02
-"""The width that the interval of a median may have, relative to it, on a machine that supports conclusions. A part of
-the time that is no larger, taken away by others, cannot move a median further."""
+"""The largest width of a median's interval, relative to the median, on a machine that supports conclusions. It also
+limits the share of the time that others take, because a share of that size cannot move a median further."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What counts: the smallest ratio (0.03 is 3 %) and difference that matter, and the false-discovery rate.
+    """The smallest ratio (0.03 is 3 %) and the smallest difference that matter, and the false-discovery rate.
 
-    Raises ValueError where one of them is none.
+    Raises ValueError for a value out of its range.
     """
 
     least_ratio: float = LEAST_RATIO

@@ -69,8 +69,8 @@ def r_comp_slowdown(t_comp: ArrayLike, t_comp_ref: ArrayLike) -> float:
 def overlap_osu_percent(t_measured: ArrayLike, t_comp: ArrayLike, t_comm_ref: ArrayLike) -> Floats:
     """The overlap that the OSU Micro-Benchmarks (5 to 7, `print_stats_nbc`) make of these times, elementwise.
 
-    100 - 100 (t_measured - t_comp) / t_comm_ref, there of means over all ranks. OSU prints 0 where it is below 0; here
-    it is not clamped. NaN where t_comm_ref is not above 0.
+    100 - 100 (t_measured - t_comp) / t_comm_ref. OSU takes means over all ranks, and prints 0 where the overlap is
+    below 0; here it is not clamped. NaN where t_comm_ref is not above 0.
     """
     measured, comp = np.asarray(t_measured, dtype=np.float64), np.asarray(t_comp, dtype=np.float64)
     return 100 - 100 * _divide(measured - comp, t_comm_ref)
@@ -79,8 +79,9 @@ def overlap_osu_percent(t_measured: ArrayLike, t_comp: ArrayLike, t_comm_ref: Ar
 def overlap_imb_percent(t_measured: ArrayLike, t_comp: ArrayLike, t_comm_ref: ArrayLike) -> Floats:
     """The overlap that the Intel MPI Benchmarks (IMB-NBC, `IMB_display_times`) make of these times, elementwise.
 
-    100 (t_comm_ref + t_comp - t_measured) / max(t_comm_ref, t_comp), there all of the rank with the largest t_measured,
-    t_comp as it was in the overlapped runs. IMB clamps it to 0 to 100; here it is not clamped. NaN where both are 0.
+    100 (t_comm_ref + t_comp - t_measured) / max(t_comm_ref, t_comp). IMB takes the times of the rank with the largest
+    t_measured, and t_comp of the overlapped repetitions. IMB clamps the overlap to 0 to 100; here it is not clamped.
+    NaN where both times are 0.
     """
     measured, comp = np.asarray(t_measured, dtype=np.float64), np.asarray(t_comp, dtype=np.float64)
     comm = np.asarray(t_comm_ref, dtype=np.float64)
@@ -90,9 +91,9 @@ def overlap_imb_percent(t_measured: ArrayLike, t_comp: ArrayLike, t_comm_ref: Ar
 def largest_rank_ratio_estimate(times: ArrayLike, references: ArrayLike) -> Estimate:
     """`r_comm` or `r_comp_slowdown` with its interval, from every rank's samples, both (…, ranks, repetitions).
 
-    The value is the largest ratio of medians over ranks. To choose the largest of what was measured looks at the noise
-    of all ranks: the value is biased upwards, the more the more ranks there are. The interval is not. Its upper end is
-    the largest of the ranks' upper ends, each at 97.5 %: that of the rank which truly has the largest ratio is enough.
+    The value is the largest ratio of medians over ranks. It is the maximum of noisy values, and so biased upwards, the
+    more the more ranks there are. The interval is not biased. Its upper end is the largest of the ranks' upper ends,
+    each at 97.5 %: the upper end of the rank that truly has the largest ratio is enough.
     Its lower end is the m-th largest of the ranks' lower ends, each with an error of at most 2.5 % m / ranks: where m
     of them are above the truth, m have erred, and by Markov's inequality that happens in at most 2.5 %, however ranks
     depend on each other. m is 1 (Bonferroni) where there are repetitions enough for such a small error, else the
@@ -101,21 +102,21 @@ def largest_rank_ratio_estimate(times: ArrayLike, references: ArrayLike) -> Esti
     numerator, denominator = np.asarray(times, dtype=np.float64), np.asarray(references, dtype=np.float64)
     ranks, n = numerator.shape[-2:]
     plain = ratio_estimate(median_estimate(numerator), median_estimate(denominator))
-    found = Estimate(*(_largest_over_ranks(part) for part in _parts(plain)))
+    largest = Estimate(*(_largest_over_ranks(part) for part in _parts(plain)))
     confidences = {m: 1 - (1 - CONFIDENCE) * m / ranks for m in range(1, ranks + 1)}
     m = next((m for m, sure in confidences.items() if median_interval_rank(n, sure) is not None), None)
     if m is None:
-        return found
+        return largest
     low = ratio_estimate(median_estimate(numerator, confidences[m]), median_estimate(denominator, confidences[m])).low
     low = np.sort(np.where(np.isnan(low), -np.inf, low), axis=-1)[..., ranks - m]
-    return Estimate(found.value, np.where(np.isfinite(found.value), low, np.nan), found.high)
+    return Estimate(largest.value, np.where(np.isfinite(largest.value), low, np.nan), largest.high)
 
 
 def peers_overlap_percent(t_mpi: ArrayLike, t_comp: ArrayLike, t_comm_ref: ArrayLike) -> tuple[float, float]:
     """`overlap_osu_percent` and `overlap_imb_percent` of the samples of a point, each (ranks, repetitions).
 
-    OSU takes means over repetitions and ranks, IMB those of the rank whose overlapped time is the longest. Both take
-    the computation as it was in the overlapped repetitions: what slowed it down cancels.
+    OSU takes means over repetitions and ranks, IMB the means of the rank whose overlapped time is the longest. Both
+    take the time of the computation in the overlapped repetitions, so that its slowdown cancels.
     """
     mpi, comp, pure = (np.asarray(t, dtype=np.float64) for t in (t_mpi, t_comp, t_comm_ref))
     if not mpi.size:
@@ -128,25 +129,26 @@ def peers_overlap_percent(t_mpi: ArrayLike, t_comp: ArrayLike, t_comm_ref: Array
 
 
 def work_share(threads: ArrayLike, given_up_cores: ArrayLike) -> Floats:
-    """The work that is done where cores are given up, of what all cores of a rank's share would do, elementwise.
+    """The work done where cores are given up, as a share of the work of all cores of a rank's share, elementwise.
 
-    Work is the same per thread: `threads` of threads + given_up_cores. 1 where nothing was given up.
+    Work is the same per thread, so the share is threads / (threads + given_up_cores). 1 where no core was given up.
     """
     computing = np.asarray(threads, dtype=np.float64)
     return _divide(computing, computing + np.asarray(given_up_cores, dtype=np.float64))
 
 
 def per_work_estimate(speedup: Estimate, threads: int, given_up_cores: int) -> Estimate:
-    """The speed-up by the work done, from that on the same work per thread, with so many threads computing."""
+    """The speed-up per work done, from the speed-up on the same work per thread.  threads: those that compute."""
     return scaled(speedup, as_float(work_share(threads, given_up_cores)))
 
 
 def break_even_estimate(speedup: Estimate, given_up_cores: int) -> Estimate:
-    """From how many cores per rank it pays to give up some of them, from the speed-up on the same work per thread.
+    """The number of cores per rank above which it pays to give up some, from the speed-up on the same work per thread.
 
-    n cores do n units of work in t_basic, the n - g that are left do n - g in t_basic / speedup: that is more per time
-    where n > g speedup / (speedup - 1). It holds as far as the time of a thread's work and of the communication do not
-    depend on n. Infinite, never, where the speed-up is not above 1; NaN where nothing was given up.
+    n cores do n units of work in t_basic. The n - g cores that are left do n - g units in t_basic / speedup, which is
+    more work per time where n > g speedup / (speedup - 1). This holds as far as the time of a thread's work and that of
+    the communication do not depend on n. The number is infinite, which means never, where the speed-up is not above 1,
+    and NaN where no core was given up.
     """
     if given_up_cores <= 0:
         return Estimate(*[np.full(np.shape(speedup.value), np.nan)] * 3)
@@ -159,7 +161,7 @@ def break_even_estimate(speedup: Estimate, given_up_cores: int) -> Estimate:
 
 
 def least_cores(break_even_cores: float, ranks_per_node: int = 1) -> float:
-    """The first whole number of cores above `break_even_estimate`, of that many ranks; infinite and NaN as that is."""
+    """The first whole number of cores above `break_even_estimate`, times the ranks on a node; infinity and NaN stay."""
     return (math.floor(break_even_cores) + 1) * ranks_per_node if math.isfinite(break_even_cores) else break_even_cores
 
 
@@ -255,33 +257,34 @@ def scaled(estimate: Estimate, factor: float) -> Estimate:
 
 
 def exposed_estimate(outside: Estimate, comp: Estimate, comm: Estimate) -> Estimate:
-    """The part of `r_overhead` that was spent outside the computation, where 0 is all hidden that can be, 1 nothing.
+    """The part of `r_overhead` spent outside the computation: 0 where all is hidden that can be, 1 where nothing is.
 
     `outside` is the median of t_measured - t_comp, t_comp that of the slowest rank in the same repetition. Even perfect
-    overlap leaves the part of the communication for which the computation is too short:
+    overlap leaves exposed the part of the communication for which the computation is too short:
     (outside - max(t_comm_ref - t_comp_ref, 0)) / min(t_comp_ref, t_comm_ref). Above 1 exactly where `outside` is longer
-    than the communication alone. Where the communication may be the shorter one, by its interval, that part may be 0:
-    not a bound to be missed once in a while, as MOVER takes it, but what is often true. The upper end allows for it.
+    than the communication alone. Where, by its interval, the communication may be shorter than the computation, the
+    unavoidable part may be 0. MOVER treats 0 as a bound that is rarely reached, but here 0 is often the truth: the
+    upper end allows for it.
     """
     longer_by, shorter = difference_estimate(comm, comp), _shorter(comp, comm)
     unavoidable = Estimate(*(np.maximum(part, 0) for part in _parts(longer_by)))
-    found = ratio_estimate(difference_estimate(outside, unavoidable), shorter)
+    exposed = ratio_estimate(difference_estimate(outside, unavoidable), shorter)
     none_unavoidable = ratio_estimate(outside, shorter).high
-    high = np.where(longer_by.low <= 0, np.maximum(found.high, none_unavoidable), found.high)
-    return Estimate(found.value, found.low, high)
+    high = np.where(longer_by.low <= 0, np.maximum(exposed.high, none_unavoidable), exposed.high)
+    return Estimate(exposed.value, exposed.low, high)
 
 
 def interference_estimate(t_comp: Estimate, comp: Estimate, comm: Estimate) -> Estimate:
     """The part of `r_overhead` that the computation lost, (t_comp - t_comp_ref) / min(t_comp_ref, t_comm_ref).
 
-    `t_comp` is the median of the slowest rank's computation in the overlapped repetitions. With `exposed_estimate` it
-    makes up `r_overhead`, but for medians not being additive.
+    `t_comp` is the median of the slowest rank's computation in the overlapped repetitions. The sum of this and
+    `exposed_estimate` is `r_overhead`, except that medians are not additive.
     """
     return ratio_estimate(difference_estimate(t_comp, comp), _shorter(comp, comm))
 
 
 def reference_change(own: float, basic: float) -> float:
-    """How far a reference moved against that of `basic` on the same work: own / basic - 1; NaN where basic has none."""
+    """The change of a reference against that of `basic` on the same work: own / basic - 1; NaN where basic has none."""
     return own / basic - 1 if basic > 0 else math.nan
 
 
@@ -309,7 +312,8 @@ def _twice_every_group(groups: Sequence[int]) -> int:
     return 2 * _every_group(groups)
 
 
-# Blocks between groups of ranks, by the name without form: from the sizes of the groups, rank 0's first.
+# How many blocks cross between groups of ranks, by the collective's name without `i` and `_init`. The functions take
+# the sizes of the groups, first that of rank 0's group.
 _CROSSINGS: dict[str, Callable[[Sequence[int]], int]] = {
     "bcast": _other_groups,
     "gather": _ranks_outside_roots_group,
@@ -333,8 +337,8 @@ _CROSSINGS: dict[str, Callable[[Sequence[int]], int]] = {
     "neighbor_alltoallv": _twice_every_group,
     "neighbor_alltoallw": _twice_every_group,
 }
-# Of these it is not known which blocks cross, and each is at least half of their mean. (Of an Iallgatherv or an
-# Ireduce_scatter all do, each as often as the others.)
+# Collectives with blocks of different sizes, of which it is not known which cross: each block is at least half of the
+# mean. (In an Iallgatherv or an Ireduce_scatter all blocks cross, each as often as the others.)
 _HALVES = {
     "gatherv", "scatterv", "alltoallv", "alltoallw",
     "neighbor_allgatherv", "neighbor_alltoallv", "neighbor_alltoallw",
@@ -352,7 +356,7 @@ def least_crossing_bytes(collective: str, message_bytes: int, groups: Sequence[i
     blocks of the ranks outside. The last rank of an Iscan or Iexscan needs something of every other group. On the ring
     of the neighbourhood collectives every group gives out one contribution (Ineighbor_allgather) or, as a ring that
     leaves a group comes back, takes part in two edges, each of two blocks (Ineighbor_alltoall).
-    0, which is always true, for Ibarrier, and for a collective that is not known.
+    The bound is 0 for Ibarrier and for unknown collectives.
     """
     name = collective.lower().removeprefix("mpi_")
     name = name.removesuffix("_init") if name.endswith("_init") else name.removeprefix("i")
@@ -387,7 +391,7 @@ def _largest(ratios: Floats) -> float:
 
 def _ratio_bound(x: Floats, x_bound: Floats, y: Estimate, side: float) -> Floats:
     """The root R, below (side -1) or above (side 1) x / y, of (x - R y)^2 = (x - x_bound)^2 + R^2 d^2."""
-    positive = np.asarray(x_bound) >= 0  # and so is R
+    positive = np.asarray(x_bound) >= 0  # R has the sign of x_bound
     d = np.where(positive == (side < 0), y.high - y.value, y.value - y.low)
     a = x - x_bound
     root = np.sqrt(np.maximum(a**2 * y.value**2 + d**2 * x**2 - a**2 * d**2, 0))

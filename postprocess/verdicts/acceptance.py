@@ -14,8 +14,9 @@
         hosts: 64
         at_most: 1.05
 
-A criterion passes only if the 95 % interval lies on the right side of its bound, and fails only if it lies on the wrong
-one. In between it is NOT TESTED: longer measurements tell. So is what no point that counts was measured for.
+A criterion passes only if the whole 95 % interval lies on the right side of its bound, and fails only if the whole
+interval lies on the wrong side. Where the interval holds the bound, the criterion is NOT TESTED: longer measurements
+decide. A criterion for which no point that counts was measured is NOT TESTED too.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ TAKE: Mapping[str, Callable[[Floats], float]] = {
     "max": lambda values: float(np.max(values)),
 }
 EXTREMES = ("min", "max")
-"""Which of the points decides is not known unless all of them are."""
+"""The statistics that need all points: a point that is not known may be the one that decides."""
 POINTS = ("all", "diagonal")
 FAMILY_OF: Mapping[str, Family] = {
     name: family
@@ -58,25 +59,26 @@ FAMILY_OF: Mapping[str, Family] = {
     for name in family.columns
     if f"{name}_ci95_low" in family.columns
 }
-"""By the name of a metric. Without an interval nothing can be passed."""
+"""The family by the name of a metric. Metrics without an interval are left out: nothing can pass by them."""
 BY_NODE: Mapping[str, Family] = {
     name: family for family in registry.FAMILIES if family.by_node is not None for name in family.by_node.metrics
 }
-"""The same of what nodes are held against each other by."""
+"""The family by the name of a metric by which nodes are compared with each other."""
 NUMBERS = tuple(one.name for one in registry.AXES if one.kind == "integer" and one.of != "launch")
 NOT_BY_NODE = ("system", "given_up_cores")
 """Axes that the header of a record does not have by these names."""
 
 
 class CriteriaError(ValueError):
-    """Criteria that cannot be meant; the message is one line that names the criterion."""
+    """An acceptance document is wrong; the message is one line that names the criterion."""
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """One line of an acceptance document; bounds are inclusive, None where there is none.
+    """One criterion of an acceptance document. Bounds are inclusive, and None where there is none.
 
-    where: column -> the values that it may have.  hosts: by_host, how many nodes there must be, or which.
+    where: column -> the values that it may have.  by_host: whether nodes are compared.  hosts: how many nodes there
+    must be then, or their names.
     """
 
     name: str
@@ -91,15 +93,15 @@ class Criterion:
 
     @property
     def words(self) -> str:
-        """What it asks, for people."""
-        said = (f"{key} {' or '.join(map(str, values))}" for key, values in self.where.items())
-        of = ", ".join(said) or "all cases"
+        """What the criterion asks, for people."""
+        conditions = (f"{key} {' or '.join(map(str, values))}" for key, values in self.where.items())
+        cases = ", ".join(conditions) or "all cases"
         what = f"{self.metric} of each node over the median node" if self.by_host else f"{self.take} {self.metric}"
         bounds = [f"at most {self.at_most:g}"] if self.at_most is not None else []
         bounds += [f"at least {self.at_least:g}"] if self.at_least is not None else []
         nodes = self.hosts if isinstance(self.hosts, int) else len(self.hosts)
-        all_ = f", {nodes} nodes" if nodes else ""
-        return f"{what} {' and '.join(bounds)}: {of}{', on the diagonal' * (self.points == 'diagonal')}{all_}"
+        of_nodes = f", {nodes} nodes" if nodes else ""
+        return f"{what} {' and '.join(bounds)}: {cases}{', on the diagonal' * (self.points == 'diagonal')}{of_nodes}"
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Criteria:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a criterion: value with its interval, NaN where there is none, and the evidence, a line each."""
+    """The result of a criterion: a value with its interval, NaN where there is none, and the evidence, a line each."""
 
     criterion: Criterion
     verdict: str
@@ -122,8 +124,8 @@ class Result:
     evidence: tuple[str, ...]
 
 
-class _EachOnce(yaml.SafeLoader):
-    """Which of two bounds of one name is meant, nobody can tell: YAML forbids it, PyYAML takes the last one."""
+class _UniqueKeys(yaml.SafeLoader):
+    """A loader that refuses a key that is there twice, as YAML does. PyYAML itself takes the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
@@ -134,10 +136,10 @@ class _EachOnce(yaml.SafeLoader):
 
 
 def read_criteria(path: Path) -> Criteria:
-    """Read an acceptance document. Raises CriteriaError for what cannot be meant, OSError where it cannot be read."""
+    """Read an acceptance document. Raises CriteriaError where it is wrong, OSError where it cannot be read."""
     try:
-        document = yaml.load(path.read_text(encoding="utf-8"), Loader=_EachOnce)
-        # Half a surrogate pair is no text.
+        document = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)
+        # Raises for half a surrogate pair.
         json.dumps(document, ensure_ascii=False, default=str, skipkeys=True).encode("utf-8")
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CriteriaError(f"{path.name} is no YAML: {' '.join(str(error).split())[:200]}") from error
@@ -146,12 +148,12 @@ def read_criteria(path: Path) -> Criteria:
     extra = set(document) - {"title", "criteria"}
     if extra:
         raise CriteriaError(f"{path.name}: '{clean(extra.pop())}' is unknown; there are: title, criteria")
-    found = tuple(_criterion(one, number) for number, one in enumerate(document["criteria"], 1))
-    names = [one.name for one in found]
+    criteria = tuple(_criterion(one, number) for number, one in enumerate(document["criteria"], 1))
+    names = [one.name for one in criteria]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise CriteriaError(f"{path.name}: two criteria are named '{clean(twice)}'")
-    return Criteria(str(document.get("title") or path.stem), found)
+    return Criteria(str(document.get("title") or path.stem), criteria)
 
 
 _KEYS = ("name", "metric", "where", "points", "take", "by", "hosts", "at_most", "at_least")
@@ -179,45 +181,45 @@ def _criterion(given: Any, number: int) -> Criterion:
         if value not in words:
             raise refuse(f"{what} '{clean(value)}': one of {', '.join(words)}")
     names = where_by_node(BY_NODE[str(metric)]) if by else where_of(FAMILY_OF[str(metric)])
-    wanted, (most, least) = _wanted(given, names, refuse), _bounds(given, refuse)
+    where, (most, least) = _conditions(given, names, refuse), _bounds(given, refuse)
     named = str(given.get("name") or f"criterion {number}")
     hosts = _hosts(given, refuse)
-    return Criterion(named, str(metric), wanted, str(points), str(take), by == "host", most, least, hosts)
+    return Criterion(named, str(metric), where, str(points), str(take), by == "host", most, least, hosts)
 
 
 def where_of(family: Family) -> tuple[str, ...]:
-    """By what the cases of a family can be chosen."""
+    """The axes by which cases of a family can be chosen."""
     own = {one.name for one in family.axes if one.of != "launch"}
     return tuple(one.name for one in registry.AXES if one.name in own)
 
 
 def where_by_node(family: Family) -> tuple[str, ...]:
-    """The same where nodes are compared at each point."""
+    """The axes by which cases of a family can be chosen where nodes are compared at each point."""
     points = {one.name for one in family.axes if one.of == "point"}
     return tuple(name for name in where_of(family) if name not in points and name not in NOT_BY_NODE)
 
 
-def _wanted(
+def _conditions(
     given: Mapping[str, Any], names: Sequence[str], refuse: Callable[[str], CriteriaError]
 ) -> dict[str, tuple[Any, ...]]:
-    """Which cases: column -> the values that it may have."""
+    """The cases that a criterion is about: column -> the values that it may have. Raises CriteriaError."""
     where = given.get("where") or {}
     if not isinstance(where, dict):
         raise refuse(f"where takes {', '.join(names)}, each with a value or a list of values")
     foreign = next((key for key in where if key not in names), None)
     if foreign is not None:
         raise refuse(f"where: '{clean(foreign)}' is unknown; where takes {', '.join(names)}")
-    wanted = {key: tuple(value) if isinstance(value, list) else (value,) for key, value in where.items()}
-    for key, values in wanted.items():
+    conditions = {key: tuple(value) if isinstance(value, list) else (value,) for key, value in where.items()}
+    for key, values in conditions.items():
         kinds = (int,) if key in NUMBERS else (str,)
         if not values or any(type(value) not in kinds for value in values):
             what = "whole numbers, such as 1000000" if key in NUMBERS else "words"
             raise refuse(f"where: {key} '{clean(where[key])}': it takes {what}")
-    return wanted
+    return conditions
 
 
 def _bounds(given: Mapping[str, Any], refuse: Callable[[str], CriteriaError]) -> tuple[float | None, float | None]:
-    """The upper and the lower bound."""
+    """The upper and the lower bound, None where there is none. Raises CriteriaError."""
     most, least = given.get("at_most"), given.get("at_least")
     if most is None and least is None:
         raise refuse("it has neither at_most nor at_least")
@@ -230,7 +232,7 @@ def _bounds(given: Mapping[str, Any], refuse: Callable[[str], CriteriaError]) ->
 
 
 def _hosts(given: Mapping[str, Any], refuse: Callable[[str], CriteriaError]) -> int | tuple[str, ...]:
-    """How many nodes there must be, or which; () where that is not said."""
+    """How many nodes there must be, or their names; () where the criterion does not say. Raises CriteriaError."""
     hosts = given.get("hosts", ())
     if hosts != () and given.get("by") != "host":
         raise refuse("hosts is for by: host: leave it out")
@@ -254,9 +256,10 @@ def judge(
     records: Sequence[Any],
     troubles: Sequence[Json] = (),
 ) -> tuple[Result, ...]:
-    """Hold runs against the criteria: their tables by the name of the family, and the records whose nodes are compared.
+    """Judge runs by the criteria.
 
-    troubles: the cases of their manifests that failed or are missing. What asks for one of these is not tested.
+    tables: those of the runs by the name of the family.  records: those whose nodes are compared.  troubles: the cases
+    of the manifests that failed or are missing; a criterion that asks for one of them is not tested.
     """
     return tuple(_judged(one, tables, records, troubles) for one in criteria.criteria)
 
@@ -281,8 +284,8 @@ def _judged(
         return _not_tested(one, "a record is incomplete")
     if lacking:
         return _not_tested(one, f"not all that it asks for was measured: no {lacking}")
-    told = ~np.isnan(chosen[one.metric].to_numpy(np.float64))  # never is infinite, and counts
-    reliable = chosen[chosen["reliable"].to_numpy(bool) & told]
+    known = ~np.isnan(chosen[one.metric].to_numpy(np.float64))  # infinity means never, and counts
+    reliable = chosen[chosen["reliable"].to_numpy(bool) & known]
     if 2 * len(reliable) < len(chosen) or (one.take in EXTREMES and len(reliable) < len(chosen)):
         needed = "all are needed" if one.take in EXTREMES else "half are needed"
         return _not_tested(one, f"only {len(reliable)} of {len(chosen)} points are reliable, {needed}")
@@ -295,7 +298,7 @@ def _judged(
 
 
 def _asks_for(one: Criterion, case: Json) -> bool:
-    """Whether a criterion is about a case of a manifest, as far as that tells."""
+    """Whether a criterion is about a case of a manifest, as far as the manifest tells."""
     family = BY_NODE[one.metric] if one.by_host else FAMILY_OF[one.metric]
     return case.get("benchmark", *registry.MAIN.benchmarks) in family.benchmarks and all(
         case[key] in values for key, values in one.where.items() if key in case
@@ -303,28 +306,34 @@ def _asks_for(one: Criterion, case: Json) -> bool:
 
 
 def _bound(table: pd.DataFrame, metric: str, end: str) -> Floats:
-    """A column's values, or one end of their intervals where it has some."""
+    """One end of the intervals of a column's values, or the values themselves where they have no intervals."""
     name = f"{metric}{end}" if f"{metric}{end}" in table else metric
     return table[name].to_numpy(np.float64)
 
 
 def _where(table: pd.DataFrame, where: Mapping[str, tuple[Any, ...]]) -> tuple[pd.DataFrame, str]:
-    """The rows that are asked for; and what of it there is none of."""
+    """The rows that are asked for, and in words what of it was not measured; empty where all of it was.
+
+    Where there are no rows, the words tell what was measured instead.
+    """
     chosen = table
     for key, values in where.items():
-        there = chosen.get(key, ())
-        if not any(value in values for value in there):
-            what = ", ".join(sorted({clean(value) for value in there}))
+        measured = chosen.get(key, ())
+        if not any(value in values for value in measured):
+            what = ", ".join(sorted({clean(value) for value in measured}))
             return chosen.iloc[:0], f"; {key} is {what} there" if what else ""
         chosen = chosen[chosen[key].isin(values)]
-    found = chosen[list(where)].itertuples(index=False, name=None) if where else ()
-    return chosen, _missing(where, found)
+    combinations = chosen[list(where)].itertuples(index=False, name=None) if where else ()
+    return chosen, _missing(where, combinations)
 
 
-def _missing(where: Mapping[str, tuple[Any, ...]], found: Iterable[tuple[Any, ...]]) -> str:
-    """What is asked for, each value with each other one, and not among what was found; empty where all of it is."""
-    there = set(found)
-    lacking = next((one for one in itertools.product(*where.values()) if where and one not in there), None)
+def _missing(where: Mapping[str, tuple[Any, ...]], combinations: Iterable[tuple[Any, ...]]) -> str:
+    """The first combination of values that is asked for and was not measured, in words; empty where all were measured.
+
+    combinations: the values of the columns of `where` that were measured together.
+    """
+    measured = set(combinations)
+    lacking = next((one for one in itertools.product(*where.values()) if where and one not in measured), None)
     if lacking is None:
         return ""
     return ", ".join(f"{key} {clean(value)}" for key, value in zip(where, lacking, strict=True))
@@ -352,10 +361,10 @@ def _not_tested(one: Criterion, why: str) -> Result:
 
 
 def host_ratios(records: Sequence[Any], one: Criterion) -> dict[str, tuple[float, ...]]:
-    """Of each host its time at each point over the median host's there; hosts by name. Empty with one host.
+    """The time of each host at each point, over the time of the median host at that point. Empty with one host.
 
-    Of an even number the faster of the two in the middle is the median host: of two, the slower one is held against the
-    other, not against their mean.
+    Hosts are in the order of their names. Of an even number of hosts, the faster of the two in the middle is the median
+    host: of two hosts, the slower one is compared with the other, not with their mean.
 
     Hosts of one record are compared at each of its points. Records of one host each, made on every node in turn, are
     compared where case, point and size are the same. Points with wrong data or too few repetitions do not count.
@@ -376,14 +385,14 @@ def host_ratios(records: Sequence[Any], one: Criterion) -> dict[str, tuple[float
             for host, ranks in hosts.items():
                 known = [point.by_rank[rank] for rank in ranks if rank < len(point.by_rank)]
                 times[cell][host] += [max(known)] if known else []
-    found: dict[str, list[float]] = defaultdict(list)
+    ratios: dict[str, list[float]] = defaultdict(list)
     for by_host in times.values():
         typical = {host: float(np.median(several)) for host, several in by_host.items() if several}
         middle = statistics.median_low(typical.values()) if typical else 0.0
         if len(typical) > 1 and middle > 0:
             for host, time in typical.items():
-                found[host].append(time / middle)
-    return {host: tuple(ratios) for host, ratios in sorted(found.items())}
+                ratios[host].append(time / middle)
+    return {host: tuple(of_host) for host, of_host in sorted(ratios.items())}
 
 
 def _rank_times(record: Any, one: Criterion) -> Iterable[RankTimes]:
@@ -392,26 +401,26 @@ def _rank_times(record: Any, one: Criterion) -> Iterable[RankTimes]:
 
 
 def _counts(one: Criterion, point: RankTimes) -> bool:
-    """Whether a point is one that a criterion of nodes asks for, and can be believed."""
+    """Whether a criterion of nodes asks for a point, and the point counts."""
     asked = all(point.axes[key] in values for key, values in one.where.items() if key in point.axes)
     targets = [point.axes[axis.name] for axis in BY_NODE[one.metric].axes if axis.of == "point"]
     on_diagonal = one.points != "diagonal" or len(set(targets)) == 1
     return asked and on_diagonal and point.good
 
 
-def _is(record: Any, where: Mapping[str, tuple[Any, ...]]) -> bool:
+def _is_asked_for(record: Any, where: Mapping[str, tuple[Any, ...]]) -> bool:
     known = ((_of_whole(record, key), values) for key, values in where.items())
     return all(value in values for value, values in known if value is not None)
 
 
 def _of_whole(record: Any, name: str) -> Any:
-    """What a whole record has of a column; None where that is another at each of its points, or elsewhere."""
+    """The value of a column for a whole record; None where its points have different values, or it has none."""
     return getattr(record, name, getattr(record.header, name, None))
 
 
 def _by_host(one: Criterion, records: Sequence[Any]) -> Result:
     """The weakest node decides; every node beyond a bound is named."""
-    chosen = [record for record in records if _is(record, one.where)]
+    chosen = [record for record in records if _is_asked_for(record, one.where)]
     lacking = _missing(
         one.where,
         (
@@ -441,11 +450,11 @@ def _by_host(one: Criterion, records: Sequence[Any]) -> Result:
     alone = sorted({place.host for record in chosen for place in record.header.placement} - set(ratios))
     unlike = f"not comparable, of other sizes or without a point that counts: {', '.join(map(clean, alone))}"
     worst_first = sorted(medians, key=lambda host: -max(medians[host] - most, least - medians[host]))
-    found = [
+    results = [
         _result(one, medians[host], *_interval(ratios[host]), [f"{len(medians)} nodes; {clean(host)} decides", *named])
         for host in worst_first
     ]
-    decisive = min(found, key=lambda result: (FAIL, NOT_TESTED, PASS).index(result.verdict))
+    decisive = min(results, key=lambda result: (FAIL, NOT_TESTED, PASS).index(result.verdict))
     lacking = "; ".join(filter(None, [unlike if alone else "", _hosts_lacking(one, ratios)]))
     if lacking and decisive.verdict != FAIL:
         return _not_tested(one, lacking)
@@ -453,15 +462,15 @@ def _by_host(one: Criterion, records: Sequence[Any]) -> Result:
 
 
 def _hosts_lacking(one: Criterion, measured: Iterable[str]) -> str:
-    """Which nodes, or that too few of them, were compared; empty where all that must be were."""
-    there = set(measured)
+    """The required nodes that were not compared, or that too few were; empty where all were compared."""
+    compared = set(measured)
     if isinstance(one.hosts, int):
-        return f"{len(there)} nodes were compared, not {one.hosts}" if len(there) < one.hosts else ""
-    missing = [name for name in one.hosts if name not in there]
+        return f"{len(compared)} nodes were compared, not {one.hosts}" if len(compared) < one.hosts else ""
+    missing = [name for name in one.hosts if name not in compared]
     return f"not compared: {', '.join(map(clean, missing))}" if missing else ""
 
 
 def _interval(values: Sequence[float]) -> tuple[float, float]:
-    """Of a median over points, distribution-free; NaN of too few of them."""
-    found = median_estimate(values)
-    return as_float(found.low), as_float(found.high)
+    """The distribution-free interval of the median over points; NaN where there are too few."""
+    estimate = median_estimate(values)
+    return as_float(estimate.low), as_float(estimate.high)

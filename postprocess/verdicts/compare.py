@@ -1,7 +1,7 @@
-"""Is B slower than A, and how sure is that: verdicts on two sides of launches, case by case.
+"""Is B slower than A, and how sure is that? Verdicts on two sides of launches, case by case.
 
-What is compared is a case: everything that names a point but the launch, and but what the sides differ in. The numbers
-come from `effects`; what counts as a difference, and which way is worse, is said here once per metric.
+A case is named by all axes of a point, except the launch and the axes in which the sides differ by intent. Effects and
+their intervals come from `effects`; what counts as a difference comes from `Limits`, which way is worse from `Metric`.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
 VERDICTS = (SLOWER, FASTER, SAME, UNKNOWN)
 
 CELL = [one.name for one in registry.AXES if one.of == "point"]
-"""What names a case on a map."""
+"""The columns that name a case on a map."""
 
 KEY = [*(one.name for one in registry.AXES if one.of == "case"), *CELL, "oversubscribed"]
-"""What names a case, on one side."""
+"""The columns that name a case, on one side."""
 
 GROUP = [name for name in KEY if name not in CELL]
-"""What names a map, where the sides do not differ in it: its cases are of the same launches."""
+"""The columns that name a map, except those in which the sides differ. All cases of a map are of the same launches."""
 
 RUN, LAUNCH = "run", "launch"
 PLURAL = {RUN: "runs", LAUNCH: "launches"}
 METRICS = registry.METRICS
-"""What can be compared, by name."""
+"""The metrics that can be compared, by name."""
 USUAL = tuple(name for name, one in METRICS.items() if one.usual)
-"""What is compared without being asked for."""
+"""The metrics that are compared without being asked for."""
 
 
 ROW = [
@@ -52,10 +52,10 @@ ROW = [
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came out: `rows` has a line per case and metric, `only_a` and `only_b` the cases of one side alone.
+    """The result: `rows` has a row per case and metric, `only_a` and `only_b` have the cases of one side alone.
 
-    unit: what counts as one value, a launch or a run.  runs: of either side, system/run, sorted.  remarks: what a
-    reader must know of all of it, a line each.
+    unit: what counts as one value, LAUNCH or RUN.  remarks: what a reader must know about all rows, a line each.
+    runs: the runs of A and those of B, each system/run, sorted.
     """
 
     rows: pd.DataFrame
@@ -68,7 +68,7 @@ class Comparison:
 
     @property
     def units(self) -> str:
-        """What counts as one value, of several."""
+        """The unit, in the plural."""
         return PLURAL[self.unit]
 
     def count(self, verdict: str) -> int:
@@ -85,9 +85,10 @@ def compare(
 ) -> Comparison:
     """Compare two tables of launches.
 
-    The launch is the unit; where a side has several runs, the run is: launches of one night have that night in common.
+    The launch is the unit. Where a side has several runs, the run is the unit, because launches of one run share the
+    conditions of that run.
     differ: those columns of KEY in which the sides differ by intent.  metrics: names of METRICS.
-    Raises KeyError for a metric that there is not.
+    Raises KeyError for an unknown metric.
     """
     limits = limits or Limits()
     key = [name for name in KEY if name not in differ]
@@ -109,15 +110,15 @@ def compare(
         )
     number, names = numbered(both, key)
     names["placement"] = placements(names)
-    there = np.zeros((len(names), 2), dtype=bool)
-    there[number, both["side"].to_numpy()] = True
-    matched: NDArray[np.bool_] = np.logical_and(there[:, 0], there[:, 1])
+    present = np.zeros((len(names), 2), dtype=bool)
+    present[number, both["side"].to_numpy()] = True
+    matched: NDArray[np.bool_] = np.logical_and(present[:, 0], present[:, 1])
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         parts = list(pool.map(lambda name: _compared(both, number, names, matched, METRICS[name], unit), metrics))
     rows = pd.concat(parts, ignore_index=True)
     rows["q_value"] = effects.false_discovery_adjusted(rows["p_value"].to_numpy(np.float64))
     rows = _judged(rows, limits)
-    only_a, only_b = (names[there[:, side] & ~there[:, 1 - side]].reset_index(drop=True) for side in (0, 1))
+    only_a, only_b = (names[present[:, side] & ~present[:, 1 - side]].reset_index(drop=True) for side in (0, 1))
     shown = rows.reindex(columns=[name for name in ROW if name not in differ])
     return Comparison(shown, only_a, only_b, limits, unit, tuple(remarks), (_runs_of(a), _runs_of(b)))
 
@@ -127,21 +128,22 @@ def _runs_of(side: pd.DataFrame) -> tuple[str, ...]:
     return tuple(sorted(f"{system}/{run}" for system, run in named.itertuples(index=False, name=None)))
 
 
-def over_all(found: Sequence[Comparison]) -> list[Comparison]:
+def over_all(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The same comparisons, with the false-discovery rate controlled over all of them together."""
-    p_values = [one.rows["p_value"].to_numpy(np.float64) for one in found]
+    p_values = [one.rows["p_value"].to_numpy(np.float64) for one in comparisons]
     ends = np.cumsum([values.size for values in p_values])
     adjusted = np.split(effects.false_discovery_adjusted(np.concatenate(p_values)), ends[:-1])
     return [
         replace(one, rows=_judged(one.rows.assign(q_value=q_values), one.limits))
-        for one, q_values in zip(found, adjusted, strict=True)
+        for one, q_values in zip(comparisons, adjusted, strict=True)
     ]
 
 
 def _of_the_same_work(both: pd.DataFrame) -> pd.DataFrame:
-    """With times and speed-up of as much work as on all cores of a rank's share, which `threads_per_rank` then is.
+    """The table with times and speed-up scaled to the work of all cores of a rank's share.
 
-    Work is the same per thread; what gives up a core does less of it in all.
+    Work is the same per thread: a rank that gives up a core does less in total. `threads_per_rank` becomes the number
+    of all cores of the share.
     """
     work = work_share(both["threads_per_rank"], both["given_up_cores"])
     scales = {"time": 1 / work, "rate": work}
@@ -157,23 +159,23 @@ def _is_scaled(metric: Metric, both: pd.DataFrame) -> bool:
 
 
 def placements(cases: pd.DataFrame) -> pd.Series[str]:
-    """Of each row in words what is not the same everywhere, of PLACEMENT, and whether it is oversubscribed."""
+    """Each row's placement in words: the axes of PLACEMENT in which rows differ, and whether it is oversubscribed."""
     varying = [one for one in PLACEMENT if one.name in cases and cases[one.name].nunique(dropna=False) > 1]
     number, first = numbered(cases, [*(one.name for one in varying), "oversubscribed"])
 
-    def said(row: Mapping[Hashable, Any]) -> str:
+    def placement_words(row: Mapping[Hashable, Any]) -> str:
         parts = [one.words(row[one.name]) for one in varying]
         return ", ".join(parts + ["oversubscribed"] * bool(row["oversubscribed"]))
 
-    words = np.array([said(row) for row in first.to_dict("records")], dtype=object)
-    told_of: pd.Series[str] = pd.Series(words[number], index=cases.index, dtype=object)
-    return told_of
+    words = np.array([placement_words(row) for row in first.to_dict("records")], dtype=object)
+    by_row: pd.Series[str] = pd.Series(words[number], index=cases.index, dtype=object)
+    return by_row
 
 
 def numbered(table: pd.DataFrame, key: Sequence[str]) -> tuple[effects.Integers, pd.DataFrame]:
-    """Each row's number of its key, in the order in which they come, and the keys by number."""
+    """The number of each row's key, and the keys by number. Keys are numbered in the order in which they appear."""
     number = np.zeros(len(table), np.int64)
-    for name in key:  # one after the other: pd.groupby holds the codes of all of them at once
+    for name in key:  # one column at a time: pd.groupby holds the codes of all columns at once
         codes, values = pd.factorize(table[name], use_na_sentinel=False)
         if len(values) > 1:
             number = pd.factorize(number * len(values) + codes)[0]
@@ -182,7 +184,7 @@ def numbered(table: pd.DataFrame, key: Sequence[str]) -> tuple[effects.Integers,
 
 
 def group_columns(table: pd.DataFrame) -> list[str]:
-    """The columns that name a map, of those that the sides do not differ in."""
+    """The columns of a table that name a map."""
     return [name for name in GROUP if name in table]
 
 
@@ -197,11 +199,11 @@ def _compared(
     """One metric in every case that has it on both sides, without a verdict."""
     value = both[metric.name].to_numpy(np.float64)
     side = both["side"].to_numpy()
-    there = matched[number] & np.isfinite(value)
-    counting = there & both[metric.state].to_numpy(bool)
+    measured = matched[number] & np.isfinite(value)
+    counting = measured & both[metric.state].to_numpy(bool)
     chosen = _of_one_size(both, number, counting, metric.same)
-    have, count, match = (_on_sides(number, side, some, len(names)) for some in (there, counting, chosen))
-    # A time that one side could not measure is told of; a ratio may be of one side by intent (against basic).
+    have, count, match = (_on_sides(number, side, some, len(names)) for some in (measured, counting, chosen))
+    # A time that only one side has gets a row, with a reason. A ratio may be of one side by intent (against basic).
     cases = np.flatnonzero(have.any(axis=1) if metric.same else have.all(axis=1))
     place = np.full(len(names), -1)
     place[cases] = np.arange(cases.size)
@@ -214,13 +216,13 @@ def _compared(
         blocks = np.zeros(cases.size, np.int64)
     else:
         blocks, _ = numbered(names.iloc[cases], group_columns(names))
-    found = effects.effects(case, sides, scaled, cases.size, blocks)
-    back = np.exp if metric.ratio else np.asarray
-    told = np.isfinite(found.p_value)
-    few = found.launches.sum(axis=1) < effects.FEWEST_LAUNCHES
+    result = effects.effects(case, sides, scaled, cases.size, blocks)
+    unscaled = np.exp if metric.ratio else np.asarray
+    known = np.isfinite(result.p_value)
+    few = result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES
     least = f"{effects.FEWEST_LAUNCHES} of both sides together are the least{' (--repeat 3)' * (unit == LAUNCH)}"
     reason = np.select(
-        [told, ~count[cases, 0], ~count[cases, 1], ~match[cases].all(axis=1), few],
+        [known, ~count[cases, 0], ~count[cases, 1], ~match[cases].all(axis=1), few],
         [
             "", f"no {metric.state} launch of A", f"no {metric.state} launch of B", _other_sizes(metric),
             f"too few {PLURAL[unit]}: {least}",
@@ -229,14 +231,14 @@ def _compared(
     )  # fmt: skip
     table: pd.DataFrame = names.iloc[cases].assign(
         metric=metric.name,
-        launches_a=found.launches[:, 0],
-        launches_b=found.launches[:, 1],
-        value_a=back(found.centres[:, 0]),
-        value_b=back(found.centres[:, 1]),
-        effect=back(found.effect),
-        effect_ci95_low=back(found.low),
-        effect_ci95_high=back(found.high),
-        p_value=found.p_value,
+        launches_a=result.launches[:, 0],
+        launches_b=result.launches[:, 1],
+        value_a=unscaled(result.centres[:, 0]),
+        value_b=unscaled(result.centres[:, 1]),
+        effect=unscaled(result.effect),
+        effect_ci95_low=unscaled(result.low),
+        effect_ci95_high=unscaled(result.high),
+        p_value=result.p_value,
         reason=reason,
     )
     return table
@@ -247,7 +249,7 @@ def _by_run(
 ) -> tuple[effects.Integers, effects.Integers, Floats]:
     """One value per case, side and run: the median of its launches."""
     group = (2 * case + side) * (int(run.max(initial=0)) + 1) + run
-    if np.bincount(group).max(initial=0) <= 1:  # as nights have it: nothing to take a median of
+    if np.bincount(group).max(initial=0) <= 1:  # one launch per run: there is no median to take
         return case, side, value
     table = pd.DataFrame({"case": case, "side": side, "run": run, "value": value})
     medians = table.groupby(["case", "side", "run"], sort=False, observed=True)["value"].median().reset_index()
@@ -257,16 +259,16 @@ def _by_run(
 def _on_sides(
     number: effects.Integers, side: effects.Integers, some: NDArray[np.bool_], cases: int
 ) -> NDArray[np.bool_]:
-    """Whether each case has such a launch on each side: (cases, 2)."""
-    found = np.zeros((cases, 2), dtype=bool)
-    found[number[some], side[some]] = True
-    return found
+    """Whether each case has a launch on each side, of those that `some` marks: shape (cases, 2)."""
+    present = np.zeros((cases, 2), dtype=bool)
+    present[number[some], side[some]] = True
+    return present
 
 
 def _of_one_size(
     both: pd.DataFrame, number: effects.Integers, counting: NDArray[np.bool_], same: Sequence[str]
 ) -> NDArray[np.bool_]:
-    """Of the launches that count, those of one size per case: that with the most launches on its poorer side."""
+    """Which of the counting launches are compared: one size per case, that with most launches on the poorer side."""
     if not same or not counting.any():
         return counting
     some = both.loc[counting, list(same)].assign(number=number[counting], side=both["side"].to_numpy()[counting])
@@ -288,17 +290,20 @@ def _other_sizes(metric: Metric) -> str:
 
 
 def _judged(rows: pd.DataFrame, limits: Limits) -> pd.DataFrame:
-    """With `verdict`. A difference counts where it is found at the false-discovery rate and is not too small to matter;
-    a case is the same where the whole interval is too small to matter."""
+    """The rows with a column `verdict`.
+
+    A case differs where its q-value is at most the false-discovery rate and its effect is large enough to matter. A
+    case is the same where its whole interval is too small to matter.
+    """
     ratio = rows["metric"].map({name: one.ratio for name, one in METRICS.items()}).to_numpy(bool)
     more = np.where(ratio, 1 + limits.least_ratio, limits.least_difference)
     less = np.where(ratio, 1 / (1 + limits.least_ratio), -limits.least_difference)
     effect, low, high = (rows[name].to_numpy(np.float64) for name in ("effect", "effect_ci95_low", "effect_ci95_high"))
-    found = rows["q_value"].to_numpy(np.float64) <= limits.rate
+    significant = rows["q_value"].to_numpy(np.float64) <= limits.rate
     larger_is_better = (
         rows["metric"].map({name: one.better == "larger" for name, one in METRICS.items()}).to_numpy(bool)
     )
-    up, down = found & (effect >= more), found & (effect <= less)
+    up, down = significant & (effect >= more), significant & (effect <= less)
     verdict = np.select(
         [np.where(larger_is_better, down, up), np.where(larger_is_better, up, down), (low >= less) & (high <= more)],
         [SLOWER, FASTER, SAME],

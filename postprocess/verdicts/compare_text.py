@@ -29,17 +29,17 @@ from postprocess.verdicts.compare import (
 from postprocess.verdicts.junit import FAILURE, SKIPPED, TestCase, junit, suites
 
 POINT_AXES = tuple(one for one in registry.AXES if one.of == "point")
-"""In what the cases of one map differ."""
+"""The axes in which the cases of one map differ."""
 MOST_ADVISED = 1000
-"""Of launches: nobody measures more."""
+"""The most launches that are advised: nobody measures more."""
 MOST_RUNS = 3
-"""That are named one by one."""
+"""The most runs that are named one by one."""
 MOST_LINES = 1000
-"""Of a table in the terminal: nobody reads more."""
+"""The most lines of a table in the terminal: nobody reads more."""
 MATRIX_KEY = "each cell: cases slower / faster / compared, of the column's side against the row's"
 
 Pairs = Mapping[tuple[str, str], Comparison]
-"""Comparisons by the words of their sides, each side with those after it."""
+"""Comparisons by the words of their two sides. Each side is compared with all sides after it."""
 
 
 def sides_of(pairs: Pairs) -> list[str]:
@@ -47,15 +47,15 @@ def sides_of(pairs: Pairs) -> list[str]:
     return list(dict.fromkeys(words for names in pairs for words in names))
 
 
-def cell_words(found: Comparison) -> str:
+def cell_words(comparison: Comparison) -> str:
     """A cell of the matrix: see MATRIX_KEY."""
-    return f"{found.count(SLOWER)} / {found.count(FASTER)} / {len(found.rows)}"
+    return f"{comparison.count(SLOWER)} / {comparison.count(FASTER)} / {len(comparison.rows)}"
 
 
 def _matrix_lines(pairs: Pairs) -> list[list[str]]:
     """The matrix of several pairs, heads first."""
     words = sides_of(pairs)
-    cells = {names: cell_words(found) for names, found in pairs.items()}
+    cells = {names: cell_words(comparison) for names, comparison in pairs.items()}
     return [
         ["against", *words[1:]],
         *([one, *(cells.get((one, two), "") for two in words[1:])] for one in words[:-1]),
@@ -63,88 +63,90 @@ def _matrix_lines(pairs: Pairs) -> list[list[str]]:
 
 
 def comparisons_text(pairs: Pairs, *, every: bool = False) -> str:
-    """What `compare` prints: of two sides all that is known, of more a matrix, and what changed in each pair."""
+    """What `compare` prints: for two sides their comparison; for more sides a matrix, and what changed in each pair."""
     several = len(pairs) > 1
-    told = [comparison_text(found, names, every=every, maps=not several) for names, found in pairs.items()]
+    parts = [comparison_text(comparison, names, every=every, maps=not several) for names, comparison in pairs.items()]
     if several:
         heads, *lines = _matrix_lines(pairs)
-        told.insert(0, f"{aligned(heads, lines, right=set())}\n{MATRIX_KEY}")
-    return "\n\n".join(told)
+        parts.insert(0, f"{aligned(heads, lines, right=set())}\n{MATRIX_KEY}")
+    return "\n\n".join(parts)
 
 
-def comparison_text(found: Comparison, sides: Sequence[str], *, every: bool = False, maps: bool = True) -> str:
+def comparison_text(comparison: Comparison, sides: Sequence[str], *, every: bool = False, maps: bool = True) -> str:
     """What `compare` prints: a line per map and metric, then every case that changed, then what was not compared."""
     parts = [
-        _maps_text(found) if maps else "",
-        _changes_text(found, every=every),
-        "\n".join(missing_lines(found, sides)),
-        summary(found, sides),
+        _maps_text(comparison) if maps else "",
+        _changes_text(comparison, every=every),
+        "\n".join(missing_lines(comparison, sides)),
+        summary(comparison, sides),
     ]
     return "\n\n".join(filter(None, parts))
 
 
-def summary(found: Comparison, sides: Sequence[str]) -> str:
-    """The answer in one line, and what to do about it in another where there is something."""
+def summary(comparison: Comparison, sides: Sequence[str]) -> str:
+    """The answer in one line; then lines with the runs, the remarks, and why verdicts cannot be told."""
     sides = list(map(clean, sides))
-    total = len(found.rows)
+    total = len(comparison.rows)
     if not total:
         return f"nothing was compared: {sides[0]} and {sides[1]} have no case in common"
-    counts = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS)
+    counts = ", ".join(f"{comparison.count(verdict)} {verdict}" for verdict in VERDICTS)
     lines = [f"{sides[1]} against {sides[0]}: {counts}, of {total} comparisons"]
-    lines += [f"  {words}: {runs_words(runs)}" for words, runs in zip(sides, found.runs, strict=True)]
-    lines += [f"  note: {remark}" for remark in found.remarks]
-    lines += [f"  cannot tell: {count} x {reason}" for reason, count in reasons(found).items()]
+    lines += [f"  {words}: {runs_words(runs)}" for words, runs in zip(sides, comparison.runs, strict=True)]
+    lines += [f"  note: {remark}" for remark in comparison.remarks]
+    lines += [f"  cannot tell: {count} x {reason}" for reason, count in reasons(comparison).items()]
     return "\n".join(lines)
 
 
 def runs_words(runs: Sequence[str]) -> str:
-    """Which runs a side is of, in a line."""
+    """The runs of a side, in one line."""
     if len(runs) <= MOST_RUNS:
         return f"run{'s' * (len(runs) != 1)} {', '.join(map(clean, runs))}"
     return f"{len(runs)} runs, {clean(runs[0])} to {clean(runs[-1])}"
 
 
-def reasons(found: Comparison) -> dict[str, int]:
-    """Why it cannot be told, and how often, most often first."""
-    unknown = found.rows[found.rows["verdict"] == UNKNOWN]
-    counted = unknown["reason"].replace("", too_wide(found)).value_counts()
+def reasons(comparison: Comparison) -> dict[str, int]:
+    """The reasons that a verdict cannot be told, and how often each is given, the most frequent first."""
+    unknown = comparison.rows[comparison.rows["verdict"] == UNKNOWN]
+    counted = unknown["reason"].replace("", too_wide(comparison)).value_counts()
     return {str(reason): int(count) for reason, count in counted.items()}
 
 
-def too_wide(found: Comparison) -> str:
-    """What is said of cases whose interval reaches from no difference to one that matters."""
-    more = launches_needed(found)
-    how = f" (--repeat {more})" if found.unit == LAUNCH else ""
-    told = 0 < more <= MOST_ADVISED
-    advice = f"; about {more} {found.units} of each side would tell most of them{how}" if told else ""
-    return f"{found.units} differ too much{advice}"
+def too_wide(comparison: Comparison) -> str:
+    """The reason for cases whose interval holds both no difference and a difference that matters."""
+    more = launches_needed(comparison)
+    how = f" (--repeat {more})" if comparison.unit == LAUNCH else ""
+    advised = 0 < more <= MOST_ADVISED
+    advice = f"; about {more} {comparison.units} of each side would tell most of them{how}" if advised else ""
+    return f"{comparison.units} differ too much{advice}"
 
 
-def launches_needed(found: Comparison) -> int:
-    """How many launches, or runs, of each side half of the undecided cases would need; 0 where that is not known.
+def launches_needed(comparison: Comparison) -> int:
+    """How many launches, or runs, of each side would decide half of the undecided cases; 0 where that is not known.
 
-    The interval narrows with the root of their number.
+    An interval narrows with the square root of their number.
     """
-    rows = found.rows[(found.rows["verdict"] == UNKNOWN) & (found.rows["reason"] == "")]
+    rows = comparison.rows[(comparison.rows["verdict"] == UNKNOWN) & (comparison.rows["reason"] == "")]
     if rows.empty:
         return 0
     ratios = rows["metric"].map({name: one.ratio for name, one in METRICS.items()}).to_numpy(bool)
     low, high = (rows[f"effect_ci95_{end}"].to_numpy(np.float64) for end in ("low", "high"))
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = np.where(ratios, np.log(high / low), high - low) / 2
-        aim = np.where(ratios, math.log1p(found.limits.least_ratio), found.limits.least_difference)
+        aim = np.where(ratios, math.log1p(comparison.limits.least_ratio), comparison.limits.least_difference)
         fewest = rows[["launches_a", "launches_b"]].min(axis=1).to_numpy(np.float64)
-        wanted = fewest * (reach / aim) ** 2
-    told = wanted[np.isfinite(wanted)]
-    return int(max(math.ceil(float(np.median(told))), fewest.max() + 1)) if told.size else 0
+        needed = fewest * (reach / aim) ** 2
+    known = needed[np.isfinite(needed)]
+    return int(max(math.ceil(float(np.median(known))), fewest.max() + 1)) if known.size else 0
 
 
-def _maps_text(found: Comparison) -> str:
+def _maps_text(comparison: Comparison) -> str:
     heads = ["toolchain", "network", "configuration", "collective", "metric", *VERDICTS, "median", "least", "most"]
-    number, maps = numbered(found.rows, [*group_columns(found.rows), "placement", "metric"])
-    effect = found.rows["effect"].astype(float)
+    number, maps = numbered(comparison.rows, [*group_columns(comparison.rows), "placement", "metric"])
+    effect = comparison.rows["effect"].astype(float)
     ends = effect.where(np.isfinite(effect)).groupby(number).agg(["median", "min", "max"]).to_numpy()
-    counts = [np.bincount(number[(found.rows["verdict"] == one).to_numpy()], minlength=len(maps)) for one in VERDICTS]
+    counts = [
+        np.bincount(number[(comparison.rows["verdict"] == one).to_numpy()], minlength=len(maps)) for one in VERDICTS
+    ]
     lines = [
         [
             *names_of(row),
@@ -158,10 +160,10 @@ def _maps_text(found: Comparison) -> str:
     return "\n".join(filter(None, [aligned(heads, lines, right=set(range(5, 12))), left])) if lines else ""
 
 
-def _changes_text(found: Comparison, *, every: bool) -> str:
-    rows = found.rows if every else found.rows[found.rows["verdict"].isin([SLOWER, FASTER])]
+def _changes_text(comparison: Comparison, *, every: bool) -> str:
+    rows = comparison.rows if every else comparison.rows[comparison.rows["verdict"].isin([SLOWER, FASTER])]
     heads = ["verdict", "toolchain", "network", "configuration", "collective", *(one.head for one in POINT_AXES)]
-    heads += ["metric", "A", "B", "B against A", "95 %", found.units, "rate", "why not"]
+    heads += ["metric", "A", "B", "B against A", "95 %", comparison.units, "rate", "why not"]
     behind = 5 + len(POINT_AXES)
     right = {*range(5, behind), *range(behind + 1, behind + 4), behind + 6}
     lines = [
@@ -184,8 +186,10 @@ def _changes_text(found: Comparison, *, every: bool) -> str:
 
 
 def names_of(row: Mapping[Any, Any]) -> list[str]:
-    """Toolchain, network, configuration and collective of a case, its benchmark where that has no collectives; empty is
-    what the sides differ in."""
+    """Toolchain, network, configuration and collective of a case. Names in which the sides differ are empty.
+
+    A benchmark without collectives has its own name in the place of the collective.
+    """
     full = {"configuration": "", "placement": "", **row}
     what = full.get("collective") or full.get("benchmark", "")
     words = ", ".join(filter(None, [configuration_words(full).lstrip(", "), full["placement"]]))
@@ -201,7 +205,7 @@ def value_words(metric: str, value: float) -> str:
 
 
 def target_words(row: Mapping[Any, Any]) -> list[str]:
-    """What a case stands for on each of POINT_AXES, such as its communication time; empty where it has none."""
+    """A case's value on each of POINT_AXES, such as its communication time; empty where it has none."""
     return ["" if one.is_usual(row[one.name]) else one.words(row[one.name]) for one in POINT_AXES]
 
 
@@ -218,10 +222,10 @@ def interval_words(row: Mapping[Any, Any]) -> str:
     return f"[{ends[0]}, {ends[1]}]" if all(ends) else ""
 
 
-def missing_lines(found: Comparison, sides: Sequence[str]) -> list[str]:
-    """The cases of one side alone, a line per map."""
+def missing_lines(comparison: Comparison, sides: Sequence[str]) -> list[str]:
+    """The cases that only one side has, a line per map."""
     lines = []
-    for words, only in zip(sides, (found.only_a, found.only_b), strict=True):
+    for words, only in zip(sides, (comparison.only_a, comparison.only_b), strict=True):
         lines += [
             f"only in {clean(words)}: {' '.join(filter(None, names_of(rows.iloc[0].to_dict())))}, {len(rows)} points"
             for _, rows in only.groupby(group_columns(only), observed=True, sort=False)
@@ -230,9 +234,11 @@ def missing_lines(found: Comparison, sides: Sequence[str]) -> list[str]:
 
 
 def comparisons_json(pairs: Pairs) -> str:
-    """One object: of two sides their comparison; of more the sides, the matrix (row's side, column's side, how often
-    each verdict of the column's against the row's), and the comparison of each pair."""
-    parts = [_document(found, names) for names, found in pairs.items()]
+    """One JSON object: for two sides their comparison; for more the sides, the matrix, and the comparison of each pair.
+
+    The matrix has, by the row's side and the column's side, the count of each verdict on the column's side.
+    """
+    parts = [_document(comparison, names) for names, comparison in pairs.items()]
     if len(parts) == 1:
         return _dumped(parts[0])
     matrix: dict[str, dict[str, Any]] = {one: {} for one in sides_of(pairs)[:-1]}
@@ -242,71 +248,71 @@ def comparisons_json(pairs: Pairs) -> str:
     return _dumped({**head, "pairs": parts})
 
 
-def comparison_json(found: Comparison, sides: Sequence[str]) -> str:
-    """One object: the sides, the limits, how often each verdict, every case, and those of one side alone."""
-    return _dumped(_document(found, sides))
+def comparison_json(comparison: Comparison, sides: Sequence[str]) -> str:
+    """One JSON object: sides, limits, the count of each verdict, all cases, and those that only one side has."""
+    return _dumped(_document(comparison, sides))
 
 
 def _dumped(document: Mapping[str, Any]) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def _document(found: Comparison, sides: Sequence[str]) -> dict[str, Any]:
+def _document(comparison: Comparison, sides: Sequence[str]) -> dict[str, Any]:
     return {
         "schema": "mpi-campaign.comparison",
         "schema_version": 1,
         "a": sides[0],
         "b": sides[1],
-        "runs_a": found.runs[0],
-        "runs_b": found.runs[1],
-        "least_ratio": found.limits.least_ratio,
-        "least_difference": found.limits.least_difference,
-        "false_discovery_rate": found.limits.rate,
-        "unit": found.unit,
-        "remarks": found.remarks,
-        "verdicts": {verdict: found.count(verdict) for verdict in VERDICTS},
-        "cannot_tell": reasons(found),
-        "cases": rows_as_json(found.rows.drop(columns="placement")),
-        "only_in_a": rows_as_json(found.only_a.drop(columns="placement")),
-        "only_in_b": rows_as_json(found.only_b.drop(columns="placement")),
+        "runs_a": comparison.runs[0],
+        "runs_b": comparison.runs[1],
+        "least_ratio": comparison.limits.least_ratio,
+        "least_difference": comparison.limits.least_difference,
+        "false_discovery_rate": comparison.limits.rate,
+        "unit": comparison.unit,
+        "remarks": comparison.remarks,
+        "verdicts": {verdict: comparison.count(verdict) for verdict in VERDICTS},
+        "cannot_tell": reasons(comparison),
+        "cases": rows_as_json(comparison.rows.drop(columns="placement")),
+        "only_in_a": rows_as_json(comparison.only_a.drop(columns="placement")),
+        "only_in_b": rows_as_json(comparison.only_b.drop(columns="placement")),
     }
 
 
 def comparisons_junit(pairs: Pairs) -> str:
     """A test suite per pair."""
-    parts = [comparison_junit(found, names) for names, found in pairs.items()]
+    parts = [comparison_junit(comparison, names) for names, comparison in pairs.items()]
     return parts[0] if len(parts) == 1 else suites(parts)
 
 
-def comparison_junit(found: Comparison, sides: Sequence[str]) -> str:
-    """A test case per case and metric: slower fails, what cannot be told is skipped with its reason, and so is what
-    only one side has, a map each."""
-    wide = too_wide(found)
-    compared = [_test_case(row, wide) for row in found.rows.to_dict("records")]
-    alone = [TestCase("missing", line, SKIPPED, line) for line in missing_lines(found, sides)]
+def comparison_junit(comparison: Comparison, sides: Sequence[str]) -> str:
+    """A test case per case and metric. It fails where the case is slower; where that cannot be told, it is skipped with
+    the reason. A map of cases that only one side has is one more test case, which is skipped."""
+    wide = too_wide(comparison)
+    compared = [_test_case(row, wide) for row in comparison.rows.to_dict("records")]
+    alone = [TestCase("missing", line, SKIPPED, line) for line in missing_lines(comparison, sides)]
     return junit(f"{sides[1]} against {sides[0]}", [*compared, *alone])
 
 
 def _test_case(row: Mapping[Any, Any], wide: str) -> TestCase:
     name = " ".join(filter(None, [*names_of(row), *target_words(row)]))
-    said = f"{effect_words(row['metric'], row['effect'])} {interval_words(row)}".strip()
-    kinds = {SLOWER: (FAILURE, f"slower: {said}"), UNKNOWN: (SKIPPED, row["reason"] or wide)}
+    effect = f"{effect_words(row['metric'], row['effect'])} {interval_words(row)}".strip()
+    kinds = {SLOWER: (FAILURE, f"slower: {effect}"), UNKNOWN: (SKIPPED, row["reason"] or wide)}
     return TestCase(row["metric"], name, *kinds.get(row["verdict"], ()))
 
 
 def comparisons_markdown(pairs: Pairs, *, every: bool = False) -> str:
-    """For a pull request: of more than two sides the matrix as a table, then each pair."""
-    parts = [comparison_markdown(found, names, every=every) for names, found in pairs.items()]
+    """Markdown for a pull request: for more than two sides the matrix as a table, then each pair."""
+    parts = [comparison_markdown(comparison, names, every=every) for names, comparison in pairs.items()]
     if len(parts) > 1:
         heads, *lines = (list(map(_escaped, line)) for line in _matrix_lines(pairs))
         parts.insert(0, f"{_table(heads, lines)}\n\n{MATRIX_KEY}\n")
     return "\n".join(parts)
 
 
-def comparison_markdown(found: Comparison, sides: Sequence[str], *, every: bool = False) -> str:
-    """For a pull request: the answer, then a table of what changed, or of every case."""
+def comparison_markdown(comparison: Comparison, sides: Sequence[str], *, every: bool = False) -> str:
+    """Markdown for a pull request: the answer, then a table of the cases that changed, or of every case."""
     heads = ["verdict", "case", *(one.head for one in POINT_AXES), "metric", "A", "B", "B against A", "95 %"]
-    changed = found.rows if every else found.rows[found.rows["verdict"].isin([SLOWER, FASTER])]
+    changed = comparison.rows if every else comparison.rows[comparison.rows["verdict"].isin([SLOWER, FASTER])]
     cells = [
         [
             " ".join(filter(None, names_of(row))),
@@ -320,16 +326,16 @@ def comparison_markdown(found: Comparison, sides: Sequence[str], *, every: bool 
     ]
     marked = [f"**{verdict}**" if verdict == SLOWER else verdict for verdict in changed["verdict"]]
     lines = [[mark, *map(_escaped, line)] for mark, line in zip(marked, cells, strict=True)]
-    answer = "\n".join(f"- {_escaped(line.strip())}" for line in summary(found, sides).splitlines())
-    missing = [f"- {_escaped(line)}" for line in missing_lines(found, sides)]
+    answer = "\n".join(f"- {_escaped(line.strip())}" for line in summary(comparison, sides).splitlines())
+    missing = [f"- {_escaped(line)}" for line in missing_lines(comparison, sides)]
     return "\n\n".join(filter(None, [answer, _table(heads, lines) if lines else "", "\n".join(missing)])) + "\n"
 
 
 def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A table of Markdown, of cells that are escaped."""
+    """A Markdown table.  heads, lines: escaped cells."""
     return "\n".join(f"| {' | '.join(line)} |" for line in (heads, ["---"] * len(heads), *lines))
 
 
 def _escaped(text: str) -> str:
-    """Text in a cell of a table of Markdown, in which nothing is markup."""
+    """Text for a cell of a Markdown table, escaped so that nothing in it is markup."""
     return re.sub(r"([\\`*_|~!\[\]])", r"\\\1", clean(text)).replace("&", "&amp;").replace("<", "&lt;")

@@ -1,11 +1,11 @@
 """Change points over many runs: since when a case is slower, by how much, how sure, and what changed in that run.
 
 Each case's series has one value per run, the median of its launches. Where it changes is found by kernel change-point
-detection with a linear kernel, which is that of the mean (Celisse et al. 2018; Arlot et al. 2019), as `ruptures` has
-it, on the logarithm of times. A single bad night is no change: values are brought back to three times the noise around
-a running median before they are looked at, and both sides of a change have at least FEWEST runs.
+detection with a linear kernel, which is that of the mean (Celisse et al. 2018; Arlot et al. 2019), by `ruptures`, on
+the logarithm of times. A single bad night is no change: values are clipped to OUTLIER times the noise around a running
+median first, and both sides of a change have at least FEWEST runs.
 
-A series goes on over an upgrade of its library: the version of each run is a fact that may explain a change.
+A series goes on when its library is upgraded: the version in each run is a fact that may explain a change.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from postprocess.statistics.metrics import MIN_REPETITIONS, Floats, difference_e
 from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, numbered, placements
 
 FEWEST = MIN_REPETITIONS
-"""Runs on each side of a change, enough for the interval of a median; a series needs twice as many."""
+"""The fewest runs on each side of a change: enough for the interval of a median. A series needs twice as many."""
 PENALTY = 3.0
-"""Times the noise's variance and the logarithm of the number of runs: what a change must save. 2 is that of the
-Bayesian information criterion for a mean and a place; the rest is for tails longer than normal."""
+"""The penalty of a change, in units of the noise's variance times the logarithm of the number of runs. The Bayesian
+information criterion has 2, for a mean and a place; the rest allows for tails longer than normal."""
 NEIGHBOURS = 9
-"""Of the running median around which single values are brought back."""
+"""The number of runs of the running median to which outliers are clipped."""
 OUTLIER = 3.0
 
 
@@ -47,10 +47,11 @@ OUTLIER = 3.0
 class Change:
     """A case that changed for good.
 
-    case: that of its series.  run: the first of the new state; before: the last of the old one.  effect: the ratio of
-    the medians of both states, or their difference; low, high: its 95 % interval.  q_value: the p-value of a rank test
-    of both states, adjusted for all changes (it knows nothing of how the place was found).  runs: how many of each
-    state; between the two may be others, of steps too small to matter.  toolchains: of `before` and of `run`.
+    case: the case of its series.  before: the last run of the old state; run: the first of the new one.  effect: the
+    ratio of the medians of both states, or their difference; low, high: its 95 % interval.  q_value: the p-value of a
+    rank test of both states, adjusted for all changes (the test does not allow for how the place was found).  runs: the
+    number of runs in each state, without those between the two, which steps too small to matter set apart.
+    toolchains: those of `before` and of `run`.
     """
 
     case: Mapping[str, Any]
@@ -69,25 +70,25 @@ class Change:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What names its series."""
+        """The key of its series."""
         return _key(self.case, self.metric)
 
     @property
     def own_key(self) -> tuple[str, ...]:
-        """`key` with the toolchain of its run: it stays when the series goes on with another version."""
+        """`key` with the toolchain of its run. It stays the same when the series goes on with another version."""
         return _key({**self.case, "toolchain": self.toolchains[1]}, self.metric)
 
     @property
     def name(self) -> str:
-        """A short name that stays, for `--acknowledge`: of the case, the metric and the run."""
+        """A short lasting name for `--acknowledge`: a digest of the case, the metric and the run."""
         return hashlib.sha256("\n".join([*self.own_key, self.run]).encode()).hexdigest()[:10]
 
 
 @dataclass(frozen=True)
 class Series:
-    """A case's values over runs, in the order of time; `changes` are indices of the first run of each new state.
+    """A case's values over runs, in the order of time. `changes` are the indices of the first run of each new state.
 
-    case: the columns of KEY, of which the toolchain is that of the last run, and sizes.  toolchains: of each run.
+    case: the columns of KEY, and sizes; its toolchain is that of the last run.  toolchains: one for each run.
     """
 
     case: Mapping[str, Any]
@@ -99,12 +100,12 @@ class Series:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What names its case and metric."""
+        """The columns that name its case, as ``name=value``, and the metric."""
         return _key(self.case, self.metric)
 
     @property
     def own_keys(self) -> list[tuple[str, ...]]:
-        """Every `own_key` that a change in it can have, or could when fewer runs were known."""
+        """Every `own_key` that a change in this series can have, or could have when fewer runs were known."""
         return [_key({**self.case, "toolchain": one}, self.metric) for one in dict.fromkeys(self.toolchains)]
 
 
@@ -117,11 +118,12 @@ def _key(case: Mapping[str, Any], metric: str) -> tuple[str, ...]:
 
 
 def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
-    """One series per case, sizes and metric, of launches that count; runs by their names, which is the order of time.
+    """One series per case, sizes and metric, of the launches that count. Runs are in the order of their names, which is
+    the order of time.
 
-    Times of other message or work sizes are another series: they are not of the same work.
+    Times on other message or work sizes are another series, because they are not of the same work.
     """
-    found = []
+    series = []
     launches = launches.assign(
         placement=placements(launches), version=launches["toolchain"], toolchain=upgraded(launches)
     )
@@ -133,7 +135,7 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
         for case, rows in medians.groupby(key, observed=True, sort=False):
             ordered = rows.sort_values("run")
             toolchains = tuple(map(str, ordered["version"]))
-            found.append(
+            series.append(
                 Series(
                     dict(zip(key, case, strict=True)) | {"toolchain": toolchains[-1]},
                     name,
@@ -143,15 +145,15 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
                     toolchains,
                 )
             )
-    return found
+    return series
 
 
 def upgraded(launches: pd.DataFrame) -> pd.Series[str]:
-    """Of each launch the last of the toolchains that follow each other as versions of one library, its own among them.
+    """The toolchain of each launch, replaced by the last version of its library that continues it.
 
-    A version goes on the series that ended last before it began; of several that ended in the same run, that of the
-    version most like it. So versions that overlap in time, and all that one run has side by side, are series of their
-    own. Other builds of a library, which its suffix tells, or its provider, are other libraries here.
+    A version continues the series that ended last before the version began; of several that ended in the same run, the
+    one whose version is most like it. So versions that overlap in time, or that one run has side by side, are series of
+    their own. Builds of a library that differ in suffix or provider are different libraries here.
     """
     number, names = numbered(launches, ["system", "provider", "toolchain"])
     measured = launches[["run"]].assign(number=number).drop_duplicates().astype({"run": str})
@@ -163,7 +165,7 @@ def upgraded(launches: pd.DataFrame) -> pd.Series[str]:
     series: dict[tuple[str, str, str], list[list[int]]] = defaultdict(list)
 
     def fits(before: int, after: int) -> tuple[str, int]:
-        """What goes on the better, the larger it is."""
+        """How well one version continues another: the larger, the better."""
         parts = (re.split("[.-]", versions[one]) for one in (before, after))
         alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(*parts, strict=False))
         return last[before], sum(1 for _ in alike)
@@ -176,26 +178,26 @@ def upgraded(launches: pd.DataFrame) -> pd.Series[str]:
         else:
             begun.append([which])
     newest = {one: members[-1] for of_library in series.values() for members in of_library for one in members}
-    told = pd.Categorical([toolchains[newest[one]] for one in range(len(names))])
-    told_of: pd.Series[str] = pd.Series(told[number], index=launches.index)
-    return told_of
+    continued = pd.Categorical([toolchains[newest[one]] for one in range(len(names))])
+    by_launch: pd.Series[str] = pd.Series(continued[number], index=launches.index)
+    return by_launch
 
 
 def library_and_version(toolchain: str) -> tuple[str, str]:
-    """The library with the suffix that tells its builds apart, and the version: mpich@5.0+vci is mpich+vci, 5.0."""
+    """A library, with the suffix that tells its builds apart, and its version: mpich@5.0+vci is mpich+vci, 5.0."""
     library, _, rest = toolchain.partition("@")
     version = re.split("[+~]", rest)[0]
     return library + rest.removeprefix(version), version
 
 
 def with_changes(series: Series) -> Series:
-    """A series with the places where it changes; none where it is too short."""
+    """The series with the places where it changes; with none where it is too short."""
     values = _scaled(series.values, METRICS[series.metric])
     return replace(series, changes=change_points(values))
 
 
 def change_points(values: Floats) -> tuple[int, ...]:
-    """Indices at which a new state begins."""
+    """The indices at which a new state begins; none where there are too few values."""
     if values.size < 2 * FEWEST:
         return ()
     noise = noise_of(values)
@@ -203,7 +205,7 @@ def change_points(values: Floats) -> tuple[int, ...]:
         noise = np.ptp(values) * 1e-6 or 1.0
     middle = ndimage.median_filter(values, NEIGHBOURS, mode="nearest")
     calm = np.clip(values, middle - OUTLIER * noise, middle + OUTLIER * noise)
-    noise = max(noise, float(np.sqrt(np.mean((calm - middle) ** 2))))  # where tails are heavy, the median step is less
+    noise = max(noise, float(np.sqrt(np.mean((calm - middle) ** 2))))  # with heavy tails, the median step is too small
     detector = ruptures.KernelCPD(kernel="linear", min_size=FEWEST).fit((calm / noise)[:, None])
     *places, _end = detector.predict(pen=PENALTY * math.log(values.size))
     return tuple(int(place) for place in places)
@@ -214,31 +216,31 @@ def noise_of(values: Floats) -> float:
     return float(np.median(np.abs(np.diff(values)))) / (stats.norm.ppf(0.75) * math.sqrt(2))
 
 
-def changes_of(found: Sequence[Series], limits: Limits | None = None) -> list[Change]:
-    """What changed and matters, in the order of time; the false-discovery rate is controlled over all changes.
+def changes_of(series: Sequence[Series], limits: Limits | None = None) -> list[Change]:
+    """The changes that matter, in the order of time. The false-discovery rate is controlled over all changes.
 
-    A step that is too small to matter moves nothing: the states after it are held against the one before it, so that
-    a case that becomes slower little by little is found where all of it matters.
+    Where a step is too small to matter, later states are still compared with the state before the step. So a case that
+    becomes slower little by little is found as soon as the sum of its steps matters.
     """
     limits = limits or Limits(rate=HISTORY_RATE)
     most = limits.rate
-    for _ in range(2):  # how small a p-value must be is known when all steps are
-        raw = [one for series in found for one in _steps(series, limits, most)]
+    for _ in range(2):  # the first pass finds how small a p-value must be, which depends on all steps
+        raw = [step for one in series for step in _steps(one, limits, most)]
         adjusted = false_discovery_adjusted([one.q_value for one in raw])
         sure = [one.q_value for one, q_value in zip(raw, adjusted, strict=True) if q_value <= limits.rate]
         most = max(sure, default=0.0)
-    told = [replace(one, q_value=float(q_value)) for one, q_value in zip(raw, adjusted, strict=True)]
-    changes = [one for one in told if one.verdict and one.q_value <= limits.rate]
+    steps = [replace(one, q_value=float(q_value)) for one, q_value in zip(raw, adjusted, strict=True)]
+    changes = [one for one in steps if one.verdict and one.q_value <= limits.rate]
     return sorted(changes, key=lambda one: (one.run, one.metric))
 
 
 def _steps(series: Series, limits: Limits, most: float) -> Iterator[Change]:
-    """Every step of a series, also those that do not matter, which have no verdict; `q_value` is not adjusted yet.
+    """Yield every step of a series. Steps that do not matter have no verdict. `q_value` is the p-value, not adjusted.
 
-    most: the largest p-value of a step that moves what later ones are held against.
+    most: the largest p-value of a step after which later states are compared with its new state.
     """
     ends = [0, *series.changes, series.values.size]
-    first, last = 0, ends[1]  # of the latest state that counts
+    first, last = 0, ends[1]  # the state with which the next one is compared
     for begin, end in itertools.pairwise(ends[1:]):
         before, after = series.values[first:last], series.values[begin:end]
         effect, low, high = _effect(before, after, METRICS[series.metric])
@@ -264,14 +266,14 @@ def _steps(series: Series, limits: Limits, most: float) -> Iterator[Change]:
 
 
 def _effect(before: Floats, after: Floats, metric: Metric) -> tuple[float, float, float]:
-    """The ratio or the difference of two states' medians, and its interval."""
+    """The ratio or the difference of two states' medians, and the ends of its interval."""
     step = difference_estimate(*(median_estimate(_scaled(part, metric)) for part in (after, before)))
     effect, low, high = (float(np.exp(part) if metric.ratio else part) for part in (step.value, step.low, step.high))
     return effect, low, high
 
 
 def _verdict(effect: float, metric: Metric, limits: Limits) -> str:
-    """Empty where the effect is too small to matter."""
+    """SLOWER or FASTER; empty where the effect is too small to matter."""
     none = 1.0 if metric.ratio else 0.0
     return SLOWER if metric.is_worse(effect, none, limits) else FASTER if metric.is_worse(none, effect, limits) else ""
 
@@ -280,10 +282,10 @@ def _scaled(values: Floats, metric: Metric) -> Floats:
     return np.asarray(np.log(values)) if metric.ratio else values
 
 
-def standing(changes: Sequence[Change], found: Sequence[Series], limits: Limits | None = None) -> list[Change]:
-    """Those to the worse whose case is still worse than it was before, by what counts: the last state of its series."""
+def standing(changes: Sequence[Change], series: Sequence[Series], limits: Limits | None = None) -> list[Change]:
+    """The changes to the worse whose case, in the last state of its series, is still worse than before the change."""
     limits = limits or Limits(rate=HISTORY_RATE)
-    now = {one.key: float(np.median(one.values[(0, *one.changes)[-1] :])) for one in found if one.values.size}
+    now = {one.key: float(np.median(one.values[(0, *one.changes)[-1] :])) for one in series if one.values.size}
 
     return [
         one
@@ -295,9 +297,10 @@ def standing(changes: Sequence[Change], found: Sequence[Series], limits: Limits 
 def manifest_changes(
     before: Mapping[str, Any], after: Mapping[str, Any], toolchains: tuple[str, str] = ("", "")
 ) -> list[str]:
-    """What is another in the manifest of a run than in that of the one before it: a line each.
+    """The differences between the manifests of a run and of the run before it, a line each.
 
-    toolchains: that of the series in both runs; after an upgrade the facts of both versions are those of one library.
+    toolchains: that of the series in each of the two runs. After an upgrade, the facts of both versions are compared as
+    those of one library.
     """
     host_before, host_after = host_limits.known_in_both(*map(_host, (before, after)))
     old = dict(_facts({**before, "host": host_before}, *toolchains))
@@ -312,7 +315,7 @@ def manifest_changes(
 
 
 def _facts(manifest: Mapping[str, Any], toolchain: str = "", known_as: str = "") -> list[tuple[str, str]]:
-    """What of a manifest can explain a change, by name; that of one toolchain by the name of another."""
+    """(name, value) of all that can explain a change. The facts of `toolchain` have the name of `known_as`."""
     facts: list[tuple[str, str]] = []
     renamed = {toolchain: known_as}
     for entry in _objects(manifest.get("toolchains")):
@@ -335,7 +338,7 @@ def _facts(manifest: Mapping[str, Any], toolchain: str = "", known_as: str = "")
         inside = manifest.get(part)
         facts += [(f"{part} {name}", str(value)) for name, value in inside.items()] if isinstance(inside, dict) else []
     facts += [(f"let in {name}", value) for name, value in (let_in_of(manifest) or {}).items()]
-    return [fact for fact in facts if fact[0] != "options environment"]  # which is the same
+    return [fact for fact in facts if fact[0] != "options environment"]  # the variables let in are told above
 
 
 def _host(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ FAILURE, SKIPPED = "failure", "skipped"
 
 @dataclass(frozen=True)
 class TestCase:
-    """A case: `kind` is FAILURE or SKIPPED, with a message, or empty where it passed."""
+    """A test case. `kind` is FAILURE or SKIPPED, with a message; empty where it passed."""
 
     classname: str
     name: str
@@ -30,7 +30,7 @@ def suites(files: Iterable[str]) -> str:
 
 
 def junit(name: str, cases: Iterable[TestCase]) -> str:
-    """A test suite as JUnit has it, cleaned of what XML does not take."""
+    """A test suite in the JUnit format, without characters that XML forbids."""
     cases = list(cases)
     counts = {kind: str(sum(case.kind == kind for case in cases)) for kind in (FAILURE, SKIPPED)}
     suite = ElementTree.Element(

@@ -1,7 +1,7 @@
-"""Launches of archived runs as one table, made fast: what comparisons, histories and references start from.
+"""The launches of archived runs as one table, from which comparisons and histories start.
 
-A row is one point of one launch of any family. It has the axes of all families; what has not one of them has its usual
-value there, and of the metrics it has those of its own family.
+A row is one point of one launch, of any family. The columns are the axes and the metrics of all families. Where a row's
+family does not have an axis, the axis has its usual value; where it does not have a metric, there is no value.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ def _type_of(name: str) -> Any:
     return _KINDS[_AXES[name].kind if name in _AXES else "text"]
 
 
-# Arrow's own allocator keeps what it was given: comparing a million points then takes half as much again.
+# Arrow's own allocator does not give memory back: comparing a million points would take half as much memory again.
 pa.set_memory_pool(pa.system_memory_pool())
 
 _SCHEMA = pa.schema([(name, _type_of(name)) for name in COLUMNS])
 
 
 def launch_table(chosen: Iterable[Path]) -> tuple[pd.DataFrame, list[str]]:
-    """The launches of run folders, columns COLUMNS, texts as categories; and what could not be read, a line each.
+    """The launches of run folders, with the columns COLUMNS, texts as categories; and a line about everything that
+    cannot be read.
 
-    A run that cannot be read loses no other one. Its name, and that of its system, are those of its folders: under
-    these it was put into this archive.
+    The other runs are read all the same. The names of runs and systems are those of their folders in the archive.
     """
     folders = list(chosen)
     tables, problems = [], []
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # most of it is done outside of Python's lock
-        for folder, (table, unread) in zip(folders, pool.map(_run_or_why_not, folders), strict=True):
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # most of the work is done outside of Python's lock
+        for folder, (table, unread) in zip(folders, pool.map(_launches_or_problem, folders), strict=True):
             tables.append(table)
             problems += [f"{clean(folder.name)}: {problem}" for problem in unread]
     return _as_launches(tables), problems
 
 
-def _run_or_why_not(folder: Path) -> tuple[pa.Table, tuple[str, ...]]:
+def _launches_or_problem(folder: Path) -> tuple[pa.Table, tuple[str, ...]]:
     try:
         return _run_launches(folder)
     except RecordError as error:
@@ -72,7 +72,7 @@ def _run_or_why_not(folder: Path) -> tuple[pa.Table, tuple[str, ...]]:
 
 
 def _as_launches(tables: list[pa.Table]) -> pd.DataFrame:
-    """Tables of _SCHEMA one below the other. The list is emptied: a year of nights need not be there twice."""
+    """Tables of _SCHEMA as one. The list is emptied, so that a year of nightly runs is not in memory twice."""
     whole = pa.concat_tables([_SCHEMA.empty_table(), *tables]).unify_dictionaries()
     tables.clear()
     table: pd.DataFrame = whole.to_pandas(split_blocks=True, self_destruct=True)
@@ -80,7 +80,7 @@ def _as_launches(tables: list[pa.Table]) -> pd.DataFrame:
 
 
 class _Folder:
-    """A run folder, whose records are read once, and only where its tables do not tell."""
+    """A run folder. Its records are read once, and only where its archived tables do not tell enough."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -100,19 +100,19 @@ class _Folder:
 
 
 def _run_launches(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
-    """`launch_table` of one run, of _SCHEMA, and which of its records could not be read.
+    """The launches of one run, of _SCHEMA, and a line about each record that cannot be read or is left out.
 
-    Its tables are what was archived, by their checksums; where they lack something, because an older version made them,
-    or the run is not complete, its records say the same. Without cases that were not what was asked for, which is said.
-    Raises RecordError where neither can be read, or the tables are not of one run.
+    They come from the archived tables, whose checksums are checked. Where the tables lack a column, because an older
+    version wrote them, or where the run is not complete, they come from the records. Cases that failed are left out.
+    Raises RecordError where neither can be read, or the tables are not those of a run.
     """
     folder = _Folder(path)
-    refused = _refused(path)
-    problems = tuple(f"{label} is left out, it failed: {reason}" for label, reason in refused.values())
-    named_so = {"system": folder.system, "run": path.name}
+    failed = _failed(path)
+    problems = tuple(f"{label} is left out, it failed: {reason}" for label, reason in failed.values())
+    names = {"system": folder.system, "run": path.name}
     parts = [
-        _in_schema(part, refused, _own(family) | named_so)
-        for family, part in _parts(folder, ["record", "failed"] if refused else [])
+        _in_schema(part, failed, _benchmark(family) | names)
+        for family, part in _parts(folder, ["record", "failed"] if failed else [])
         if part.num_rows
     ]
     if folder.loaded is not None:
@@ -120,34 +120,36 @@ def _run_launches(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
     return pa.concat_tables(parts or [_SCHEMA.empty_table()]), problems
 
 
-def _own(family: Family) -> dict[str, str]:
-    """What the rows of a family are named by that its table does not say: of which benchmark they are."""
+def _benchmark(family: Family) -> dict[str, str]:
+    """The name of a family's benchmark, as {"benchmark": name}; empty where its table has that column."""
     return {} if any(one.name == "benchmark" for one in family.axes) else {"benchmark": family.benchmarks[0]}
 
 
-def _parts(folder: _Folder, named: Sequence[str]) -> Iterator[tuple[Family, pa.Table]]:
-    """The launches of each family that has some. Raises RecordError.
+def _parts(folder: _Folder, needed: Sequence[str]) -> Iterator[tuple[Family, pa.Table]]:
+    """Yield each family that has launches, and its launches. Raises RecordError.
 
-    named: the columns that tables need beside those of launches: older ones compare with a `basic` that failed as with
-    any, and lack them.
+    needed: columns that archived tables must have beside those of launches. Tables without them are of an older
+    version, which compared with a `basic` that failed as with any other.
     """
     for family in registry.FAMILIES:
         launches = family.launches
         if launches is None or not _may_have(folder, family, launches):
             continue
-        beside = [name for name in named if name in family.columns]
-        kept = None if folder.partial else _tables(folder.path, launches, beside)
-        if kept is None:
+        more = [name for name in needed if name in family.columns]
+        tables = None if folder.partial else _tables(folder.path, launches, more)
+        if tables is None:
             rows = launches.of_table(registry.found(folder.run, family).table)
-            wanted = [name for name in (*COLUMNS, "record") if name in rows]
-            yield family, pa.Table.from_pandas(rows[wanted], preserve_index=False)
+            columns = [name for name in (*COLUMNS, "record") if name in rows]
+            yield family, pa.Table.from_pandas(rows[columns], preserve_index=False)
         else:
-            yield family, launches.of_files(folder.path.name, kept)
+            yield family, launches.of_files(folder.path.name, tables)
 
 
 def _may_have(folder: _Folder, family: Family, launches: Launches) -> bool:
-    """Whether a run may have anything of a family: its tables, or, where these are not written empty, its records by
-    their names."""
+    """Whether a run may have launches of a family: it has tables of the family, or records whose names are of it.
+
+    Families that write empty tables too may always have launches.
+    """
     always = any(file.even_empty for file in family.files)
     if always or folder.loaded is not None or any((folder.path / name).exists() for name in launches.columns):
         return True
@@ -155,15 +157,18 @@ def _may_have(folder: _Folder, family: Family, launches: Launches) -> bool:
     return any(name in record.name for name in family.benchmarks for record in records)
 
 
-def _in_schema(part: pa.Table, refused: Iterable[str], named: Mapping[str, str]) -> pa.Table:
-    """Rows with _SCHEMA, without those of refused records, with these values everywhere. Raises RecordError."""
+def _in_schema(part: pa.Table, failed: Iterable[str], values: Mapping[str, str]) -> pa.Table:
+    """The rows with the columns of _SCHEMA, without those of failed records. Raises RecordError.
+
+    values: columns that have one value in all rows.
+    """
     try:
-        if refused:
-            part = part.filter(pc.invert(pc.is_in(part["record"].cast(pa.string()), pa.array(refused, pa.string()))))
+        if failed:
+            part = part.filter(pc.invert(pc.is_in(part["record"].cast(pa.string()), pa.array(failed, pa.string()))))
         columns = []
         for field in _SCHEMA:
-            if field.name in named:
-                column = _everywhere(part.num_rows, field.type, named[field.name])
+            if field.name in values:
+                column = _everywhere(part.num_rows, field.type, values[field.name])
             elif field.name in part.column_names:
                 column = part[field.name]
                 if column.type != field.type and field.name in WORDS:
@@ -180,32 +185,31 @@ def _in_schema(part: pa.Table, refused: Iterable[str], named: Mapping[str, str])
 
 
 def _everywhere(rows: int, kind: Any, value: Any) -> Any:
-    """A column that has one value."""
+    """A column with one value in all rows."""
     if pa.types.is_dictionary(kind):
         return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([value], pa.string()))
     return pa.array(np.full(rows, value), kind)
 
 
-def _refused(folder: Path) -> dict[str, tuple[str, str]]:
+def _failed(folder: Path) -> dict[str, tuple[str, str]]:
     """`failed_records` of a run folder. Raises RecordError."""
     try:
         return failed_records(_manifest(folder))
     except RecordError:
         if folder.parent.name == ".partial":
-            return {}  # its records tell what there is
+            return {}  # an unfinished run may have no manifest yet: its records are read
         raise
 
 
-def _tables(folder: Path, launches: Launches, named: Sequence[str]) -> list[pa.Table] | None:
-    """Tables of a run with the columns of launches, the first one with those in `named` as well; None where one is not
-    there, or of an older version.
+def _tables(folder: Path, launches: Launches, needed: Sequence[str]) -> list[pa.Table] | None:
+    """The archived tables of a run with the columns of launches; None where one is missing or of an older version.
 
-    Raises RecordError.
+    needed: columns that the first table must have too. Raises RecordError.
     """
     checksums = _checksums(folder)
-    found: list[pa.Table] = []
-    for name, wanted in launches.columns.items():
-        columns = wanted if found else (*wanted, *named)
+    tables: list[pa.Table] = []
+    for name, of_launches in launches.columns.items():
+        columns = of_launches if tables else (*of_launches, *needed)
         try:
             data = (folder / name).read_bytes()
             expected = checksums.get(name)
@@ -218,23 +222,23 @@ def _tables(folder: Path, launches: Launches, named: Sequence[str]) -> list[pa.T
                 return None
             _check_types(name, schema, columns)
             source.seek(0)
-            words = [
+            texts = [
                 column for column in columns if column in WORDS and not pa.types.is_null(schema.field(column).type)
             ]
-            file = pq.ParquetFile(source, metadata=metadata, read_dictionary=words)
-            found.append(file.read(list(columns), use_threads=False))  # runs are read in threads
+            file = pq.ParquetFile(source, metadata=metadata, read_dictionary=texts)
+            tables.append(file.read(list(columns), use_threads=False))  # runs are read in threads
             for column in columns:
-                if found[-1][column].null_count and column not in registry.METRICS:
+                if tables[-1][column].null_count and column not in registry.METRICS:
                     fail(name, f"{column} has no value somewhere")
         except FileNotFoundError:
             return None
         except (OSError, UnicodeError, pa.ArrowException) as error:
             fail(name, clean(" ".join(str(error).split()))[:200])
-    return found
+    return tables
 
 
 def _checksums(folder: Path) -> dict[str, Any]:
-    """Of a run's manifest. Raises RecordError."""
+    """The checksums in a run's manifest, by file. Raises RecordError."""
     checksums = _manifest(folder).get("checksums") or {}
     if not isinstance(checksums, dict):
         fail("manifest.json", "its checksums are of another type")
@@ -242,8 +246,8 @@ def _checksums(folder: Path) -> dict[str, Any]:
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    """A run's manifest; empty where there is none. Raises RecordError where it tells nothing: what then lies there may
-    be anything, and where it is of a version not known here."""
+    """A run's manifest; empty where there is none. Raises RecordError where the file is no manifest, or of a newer
+    version."""
     try:
         manifest = json.loads((folder / "manifest.json").read_bytes())
     except FileNotFoundError:
@@ -259,13 +263,13 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def _check_types(name: str, schema: pa.Schema, columns: Sequence[str]) -> None:
-    """A foreign table may have the same names. Raises RecordError."""
+    """Raise RecordError where a column is not of the type that it has in a run's tables."""
     for column in columns:
         kind = schema.field(column).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        named = column in WORDS or column in ("record", "failed")
+        is_text = column in WORDS or column in ("record", "failed")
         text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-        right = text if named else pa.types.is_boolean(kind) if column in STATE else number
-        if not right and not pa.types.is_null(kind):  # of no rows
+        is_legal = text if is_text else pa.types.is_boolean(kind) if column in STATE else number
+        if not is_legal and not pa.types.is_null(kind):  # null: a table without rows
             fail(name, f"{column} is of type {clean(kind)}, which is not that of a run's tables")

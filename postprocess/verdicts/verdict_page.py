@@ -1,4 +1,4 @@
-"""Pages of verdicts: of a comparison, a history, an acceptance. One template, a table, filters, a lasting address."""
+"""Pages with the verdicts of a comparison, a history or an acceptance: one template with a table and filters."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from postprocess.verdicts.compare_text import (
 from postprocess.verdicts.history import Change, Series
 
 MOST_ROWS = 5000
-"""Of a page's table: a browser stays fluid. What did not change is left out first, and said to be."""
+"""The most rows of a page's table, for browsers. Rows without a change are left out first, and the page says so."""
 MOST_DRAWN = 100
-"""Of a page's maps and curves, for the same reason: those with the largest changes."""
+"""The most maps, and the most curves, of a page, for the same reason: those with the largest changes."""
 CSS = {
     SLOWER: "bad",
     FASTER: "good",
@@ -45,14 +45,14 @@ CSS = {
     NOT_TESTED: "unknown",
 }
 _ORDER = (SLOWER, FASTER, UNKNOWN, SAME)
-"""In which a comparison's table has its lines."""
+"""The order of a comparison's rows."""
 _FILTERS = ("verdict", "toolchain", "configuration", "collective", "metric")
 _WIDTH, _HEIGHT, _LEFT = 760, 150, 70
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table. filters: the place of its value in each of the view's.  bar: its interval, 0 to 100."""
+    """A row of the table.  filters: the place of its value in each filter.  bar: low, value, high, from 0 to 100."""
 
     verdict: str
     cells: Sequence[str]
@@ -61,13 +61,13 @@ class Row:
 
     @property
     def css(self) -> str:
-        """How its verdict looks."""
+        """The CSS class of its verdict."""
         return CSS[self.verdict]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A map of one case and metric: rows from the longest computation down, each cell its class, words and title."""
+    """A map of one case and metric: rows from the longest computation down. A cell is (CSS class, words, title)."""
 
     title: str
     columns: Sequence[str]
@@ -93,8 +93,8 @@ class Plot:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Every side against every other one: each cell the part of the page that it leads to, its class, words and title;
-    None where there is no such pair."""
+    """Every side against every other side. A cell is (id of its part of the page, CSS class, words, title), or None
+    where there is no such pair."""
 
     columns: Sequence[str]
     rows: Sequence[tuple[str, Sequence[tuple[str, str, str, str] | None]]]
@@ -102,7 +102,7 @@ class Matrix:
 
 @dataclass(frozen=True)
 class View:
-    """All that a page says, or a part of one, which has an `id` of its own."""
+    """The content of a page, or of a part of a page, which has an `id` of its own."""
 
     title: str
     subtitle: str
@@ -136,13 +136,13 @@ def write(view: View, output: Path) -> Path:
 
 
 class _Filters:
-    """The values by which rows can be chosen, in the order in which they come."""
+    """The values of each filter by which rows can be chosen, in the order in which they appear."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.values: dict[str, list[str]] = {name: [] for name in names}
 
     def places(self, **values: str) -> str:
-        """A row's place in each filter; ``-`` where it has none: it is always shown."""
+        """The place of a row's value in each filter; ``-`` where it has none, so that it is always shown."""
         return " ".join(self._place(known, values.get(name, "")) for name, known in self.values.items())
 
     @staticmethod
@@ -154,31 +154,31 @@ class _Filters:
         return str(known.index(value))
 
 
-def comparison_view(found: Comparison, sides: Sequence[str], facts: Sequence[tuple[str, str]] = ()) -> View:
+def comparison_view(comparison: Comparison, sides: Sequence[str], facts: Sequence[tuple[str, str]] = ()) -> View:
     """The page of a comparison: maps of every case and metric, then a line per comparison, what changed first."""
-    return replace(_pair_view(found, sides, _Filters(_FILTERS)), facts=facts)
+    return replace(_pair_view(comparison, sides, _Filters(_FILTERS)), facts=facts)
 
 
 def comparisons_view(pairs: Pairs, facts: Sequence[tuple[str, str]] = ()) -> View:
-    """The page of all pairs of sides: of more than one pair a matrix, then a part for each as `comparison_view` has it.
+    """The page of all pairs of sides: one pair as in `comparison_view`; of more pairs a matrix, then a part for each.
 
-    What a page has room for is shared out among the pairs.
+    The pairs share the rows and maps that a page may have.
     """
     if len(pairs) == 1:
-        ((sides, found),) = pairs.items()
-        return comparison_view(found, sides, facts)
+        ((sides, comparison),) = pairs.items()
+        return comparison_view(comparison, sides, facts)
     words = compare_text.sides_of(pairs)
     filters = _Filters(_FILTERS)
     parts = {
-        sides: _pair_view(found, sides, filters, share=len(pairs), id=f"pair-{number}")
-        for number, (sides, found) in enumerate(pairs.items(), 1)
+        sides: _pair_view(comparison, sides, filters, share=len(pairs), id=f"pair-{number}")
+        for number, (sides, comparison) in enumerate(pairs.items(), 1)
     }
     cells = {
-        sides: (parts[sides].id, _cell_css(found), cell_words(found), parts[sides].answer)
-        for sides, found in pairs.items()
+        sides: (parts[sides].id, _cell_css(comparison), cell_words(comparison), parts[sides].answer)
+        for sides, comparison in pairs.items()
     }
-    slower = sum(found.count(SLOWER) > 0 for found in pairs.values())
-    silent = sum(found.count(UNKNOWN) == len(found.rows) for found in pairs.values())
+    slower = sum(comparison.count(SLOWER) > 0 for comparison in pairs.values())
+    silent = sum(comparison.count(UNKNOWN) == len(comparison.rows) for comparison in pairs.values())
     unknown = f"; of {silent} nothing can be told" if silent else ""
     return View(
         title=f"Which of {', '.join(words)} is slower?",
@@ -195,39 +195,40 @@ def comparisons_view(pairs: Pairs, facts: Sequence[tuple[str, str]] = ()) -> Vie
     )
 
 
-def _cell_css(found: Comparison) -> str:
-    """How a pair looks in the matrix: as the verdict that comes first in its table."""
-    return next((CSS[verdict] for verdict in _ORDER if found.count(verdict)), CSS[UNKNOWN])
+def _cell_css(comparison: Comparison) -> str:
+    """The CSS class of a pair in the matrix: that of the first verdict in its table."""
+    return next((CSS[verdict] for verdict in _ORDER if comparison.count(verdict)), CSS[UNKNOWN])
 
 
-def _limits_words(found: Comparison) -> str:
+def _limits_words(comparison: Comparison) -> str:
+    limits = comparison.limits
     return (
-        f"a time counts from {100 * found.limits.least_ratio:g} %, a ratio from {found.limits.least_difference:g}; "
-        f"false-discovery rate {found.limits.rate:g}"
+        f"a time counts from {100 * limits.least_ratio:g} %, a ratio from {limits.least_difference:g}; "
+        f"false-discovery rate {limits.rate:g}"
     )
 
 
-def _pair_view(found: Comparison, sides: Sequence[str], filters: _Filters, share: int = 1, id: str = "") -> View:
-    """A pair of sides.  share: of how many pairs the page is."""
+def _pair_view(comparison: Comparison, sides: Sequence[str], filters: _Filters, share: int = 1, id: str = "") -> View:
+    """The page of one pair of sides, or its part.  share: the number of pairs on the page."""
     most_rows, most_drawn = (max(1, most // share) for most in (MOST_ROWS, MOST_DRAWN))
-    rows = found.rows
+    rows = comparison.rows
     order = {verdict: place for place, verdict in enumerate(_ORDER)}
     shown = rows.iloc[np.argsort(rows["verdict"].map(order).to_numpy(), kind="stable")[:most_rows]]
-    answer, *remarks = compare_text.summary(found, sides).splitlines()
+    answer, *remarks = compare_text.summary(comparison, sides).splitlines()
     if len(shown) < len(rows):
         remarks.append(f"the table has {len(shown)} of {len(rows)} comparisons; all are in --json")
-    table = [_comparison_row(row, filters, found) for row in shown.to_dict("records")]
-    grids, maps = _grids(found, filters, most_drawn)
+    table = [_comparison_row(row, filters, comparison) for row in shown.to_dict("records")]
+    grids, maps = _grids(comparison, filters, most_drawn)
     if len(grids) < maps:
         remarks.append(f"of {maps} maps the {len(grids)} with most changes are drawn")
     return View(
         title=f"Is {sides[1]} slower than {sides[0]}?",
-        subtitle=f"A: {sides[0]} · B: {sides[1]} · {_limits_words(found)}",
+        subtitle=f"A: {sides[0]} · B: {sides[1]} · {_limits_words(comparison)}",
         answer=answer,
-        remarks=[line.strip() for line in remarks] + compare_text.missing_lines(found, sides),
+        remarks=[line.strip() for line in remarks] + compare_text.missing_lines(comparison, sides),
         table_title=f"All comparisons{f' of {sides[1]} against {sides[0]}' * (share > 1)}",
         heads=["verdict", "toolchain", "network", "configuration", "collective", *(one.title for one in POINT_AXES),
-               "metric", "A", "B", "B against A", "95 %", found.units, "why it cannot be told", "interval"],
+               "metric", "A", "B", "B against A", "95 %", comparison.units, "why it cannot be told", "interval"],
         rows=table,
         nothing="Nothing was compared.",
         grids=grids,
@@ -243,10 +244,10 @@ def _case_filters(filters: _Filters, row: Mapping[Any, Any], verdict: str = "") 
     )
 
 
-def _comparison_row(row: Mapping[Any, Any], filters: _Filters, found: Comparison) -> Row:
+def _comparison_row(row: Mapping[Any, Any], filters: _Filters, comparison: Comparison) -> Row:
     reason = row["reason"]
     if row["verdict"] == UNKNOWN and not reason:
-        reason = f"{found.units} differ too much"
+        reason = f"{comparison.units} differ too much"
     cells = [
         *names_of(row),
         *target_words(row),
@@ -257,15 +258,15 @@ def _comparison_row(row: Mapping[Any, Any], filters: _Filters, found: Comparison
         f"{row['launches_a']}, {row['launches_b']}",
         reason if row["verdict"] == UNKNOWN else "",
     ]
-    return Row(row["verdict"], cells, _case_filters(filters, row, row["verdict"]), _bar(row, found))
+    return Row(row["verdict"], cells, _case_filters(filters, row, row["verdict"]), _bar(row, comparison))
 
 
-def _bar(row: Mapping[Any, Any], found: Comparison) -> tuple[float, float, float] | None:
-    """The interval between five times what counts, to either side; 50 is no difference. None without an interval."""
+def _bar(row: Mapping[Any, Any], comparison: Comparison) -> tuple[float, float, float] | None:
+    """The interval from 0 to 100: 50 is no difference, the ends are five times what counts. None without interval."""
     if not (math.isfinite(row["effect_ci95_low"]) and math.isfinite(row["effect_ci95_high"])):
         return None
     ratio = METRICS[row["metric"]].ratio
-    scale = 5 * (math.log1p(found.limits.least_ratio) if ratio else found.limits.least_difference)
+    scale = 5 * (math.log1p(comparison.limits.least_ratio) if ratio else comparison.limits.least_difference)
     ends = []
     for name in ("effect_ci95_low", "effect", "effect_ci95_high"):
         value = row[name]
@@ -276,15 +277,15 @@ def _bar(row: Mapping[Any, Any], found: Comparison) -> tuple[float, float, float
     return ends[0], ends[1], ends[2]
 
 
-def _grids(found: Comparison, filters: _Filters, most: int) -> tuple[list[Grid], int]:
-    """A map of each case and metric, of those with most changes where they are too many; and how many there are."""
+def _grids(comparison: Comparison, filters: _Filters, most: int) -> tuple[list[Grid], int]:
+    """The maps of cases and metrics, at most so many, those with most changes; and how many maps there are."""
     grids = []
-    number, maps = numbered(found.rows, [*group_columns(found.rows), "metric"])
-    changed = np.bincount(number, found.rows["verdict"].isin([SLOWER, FASTER]), len(maps))
+    number, maps = numbered(comparison.rows, [*group_columns(comparison.rows), "metric"])
+    changed = np.bincount(number, comparison.rows["verdict"].isin([SLOWER, FASTER]), len(maps))
     drawn = np.isin(number, np.argsort(-changed, kind="stable")[:most])
     rows_of: dict[int, list[dict[Hashable, Any]]] = defaultdict(list)
-    for of, row in zip(number[drawn], found.rows[drawn].to_dict("records"), strict=True):
-        rows_of[int(of)].append(row)
+    for place, row in zip(number[drawn], comparison.rows[drawn].to_dict("records"), strict=True):
+        rows_of[int(place)].append(row)
     for _, rows in sorted(rows_of.items()):
         first = rows[0]
         metric = METRICS[first["metric"]]
@@ -302,7 +303,7 @@ def _grids(found: Comparison, filters: _Filters, most: int) -> tuple[list[Grid],
 
 
 def _map_axes(metric: str) -> tuple[Axis | None, Axis | None]:
-    """What a map of a metric's cases has from left to right and from below upwards; None where that is nothing."""
+    """The horizontal and the vertical axis of a map of a metric's cases; None where the family has none."""
     own = [one for one in registry.FAMILY_OF[metric].axes if one.of == "point"]
     across, up = ([None, None, *own])[-2:]
     return across, up
@@ -332,8 +333,11 @@ def history_view(
     coverage: str = "",
     facts: Sequence[tuple[str, str]] = (),
 ) -> View:
-    """The page of a history: each change with its state (rings, acknowledged, past, better) and what explains it; its
-    case over the runs.  coverage: in how many series changes could be looked for."""
+    """The page of a history: each change with its state and with what may explain it, and its case over the runs.
+
+    changes: (change, its state, which is rings, acknowledged, past or better, what explains it).  coverage: in how many
+    series there are runs enough to look for changes.
+    """
     filters = _Filters(_FILTERS)
     rows = []
     changed: dict[tuple[str, ...], list[Change]] = defaultdict(list)
@@ -380,7 +384,7 @@ def history_view(
 
 
 def _step(change: Change) -> float:
-    """How large a change is, whichever way."""
+    """The size of a change, whichever way it goes."""
     return abs(math.log(change.effect)) if METRICS[change.metric].ratio else abs(change.effect)
 
 

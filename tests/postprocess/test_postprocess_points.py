@@ -638,14 +638,15 @@ def test_nothing_measured_is_no_error(tmp_path: Path) -> None:
     assert summarise(points) == []
     assert summary_table(points) == points_table_text(points) == "no points"
     registry.write_tables(load_run(run_dir))
-    assert record_metrics(run.records[0].path) == dict.fromkeys(
+    assert record_metrics(load_overlap(run.records[0].path)) == dict.fromkeys(
         ("points", "points_valid", "points_reliable", "points_diagnosed", "points_overlap"), 0
     )
 
 
 def test_record_metrics(tmp_path: Path) -> None:
-    basic = synthetic.write(tmp_path / "basic.jsonl", sweep())
-    own = synthetic.write(tmp_path / "own.jsonl", sweep(Behaviour(0.25, comm=0.3), configuration="async"))
+    behaviour = Behaviour(0.25, comm=0.3)
+    basic = load_overlap(synthetic.write(tmp_path / "basic.jsonl", sweep()))
+    own = load_overlap(synthetic.write(tmp_path / "own.jsonl", sweep(behaviour, configuration="async")))
     found = record_metrics(own, basic)
     assert found["r_overhead"] == pytest.approx(0.25, abs=1e-6)
     assert found["r_overhead_diagonal"] == pytest.approx(0.25, abs=1e-6)

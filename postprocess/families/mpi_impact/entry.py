@@ -24,7 +24,7 @@ from postprocess.families.family import (
     Spent,
     TableFile,
 )
-from postprocess.families.mpi_impact.record import FAMILY, ImpactRecord, impact_record, load_impact
+from postprocess.families.mpi_impact.record import FAMILY, ImpactRecord, impact_record
 from postprocess.families.mpi_impact.record import MPI_IMPACT as PROGRAM
 from postprocess.families.mpi_impact.table import (
     CASE,
@@ -100,8 +100,7 @@ def _spent(record: ImpactRecord) -> list[Spent]:
     ]
 
 
-def _numbers(path: Path, _basic: Path | None) -> Numbers:
-    record = load_impact(path)
+def _numbers(record: ImpactRecord, _basic: ImpactRecord | None) -> Numbers:
     doubt = "" if shown_reliable(record) else "the impact of an idle library is not reliable"
     return Numbers(impact_metrics(record), doubt=doubt)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from postprocess.families.axes import NAMED_BY
@@ -19,7 +18,7 @@ from postprocess.families.nbc_overlap.points import (
     record_metrics,
     samples_of,
 )
-from postprocess.families.nbc_overlap.record import FAMILY, message_sizes, overlap_record
+from postprocess.families.nbc_overlap.record import FAMILY, OverlapRecord, message_sizes, overlap_record
 from postprocess.families.nbc_overlap.tables import (
     break_even_text,
     diagnosis_text,
@@ -48,11 +47,11 @@ def _parts(*texts: str) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-def _numbers(path: Path, basic: Path | None) -> Numbers:
-    found = record_metrics(path, basic)
+def _numbers(record: OverlapRecord, basic: OverlapRecord | None) -> Numbers:
+    found = record_metrics(record, basic)
     enough = found.get("points_reliable", 0.0) >= LEAST_RELIABLE * found.get("points_valid", float("inf"))
     doubt = "" if enough else "less than half of its points are reliable"
-    return Numbers(found, message_sizes(path), doubt)
+    return Numbers(found, message_sizes(record), doubt)
 
 
 def _unit_of(name: str) -> str:

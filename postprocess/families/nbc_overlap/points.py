@@ -231,22 +231,18 @@ def median(values: pd.Series[Any]) -> float:
     return as_float(median_estimate(numbers[np.isfinite(numbers)]).value)
 
 
-def record_metrics(path: Path | str, basic_path: Path | str | None = None) -> dict[str, float]:
-    """A record in a few numbers, for ReFrame's performance variables; a number that cannot be had is left out.
+def record_metrics(record: OverlapRecord, basic: OverlapRecord | None = None) -> dict[str, float]:
+    """A record in a few numbers, for ReFrame's performance variables. A number that cannot be computed is left out.
 
-    `basic_path` is the record of `basic` to compare with. Medians over the `usable` points:
+    `basic` is the record of `basic` to compare with. Medians over the `usable` points:
     r_overhead, r_overhead_vs_basic, speedup_vs_basic, speedup_vs_basic_per_work, r_comm, r_comp_slowdown, r_exposed,
     r_interference, overlap_osu_percent, overlap_imb_percent, t_comm_ref_ratio_to_target and t_comp_ref_ratio_to_target
     (measured reference over target), and r_overhead_diagonal (comm_target == comp_target).
     Where sizes were given, t_comm_ref_ratio_to_sizes and t_comp_ref_ratio_to_sizes: over the time that they took when
     they were calibrated.
     Counts: points, points_valid, points_reliable, points_diagnosed, and points_overlap of these.
-
-    Raises RecordError where a record cannot be read.
     """
-    record = load_overlap(path)
-    others = [] if basic_path is None else [load_overlap(basic_path)]
-    everything = points_table([*others, record])
+    everything = points_table([record] if basic is None else [basic, record])
     points = everything.iloc[len(everything) - len(record.points) :]
     chosen = usable(points)
     found = {name: median(chosen[name]) for name in _RECORD_RATIOS}

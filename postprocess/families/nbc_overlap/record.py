@@ -199,14 +199,12 @@ def _interval_relative(header: Header) -> float:
     return header.plan.interval_relative
 
 
-def message_sizes(path: Path | str) -> str:
-    """A digest of a record's messages and of the times that they stand for: equal where they are the same.
-
-    Raises RecordError where the record cannot be read.
-    """
+def message_sizes(record: OverlapRecord) -> str:
+    """A digest of a record's message sizes and of the times that they were calibrated for. Records with the same sizes
+    and times have the same digest."""
     cells = sorted(
         (p.collective, p.comm_target_ns, p.comp_target_ns, p.message_bytes, p.comm_calibration.time_ns)
-        for p in load_overlap(path).points
+        for p in record.points
     )
     return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:16]
 

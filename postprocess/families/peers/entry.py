@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from postprocess.families.family import Family, Found, Numbers, Page, Section
 from postprocess.families.peers.output import FORMATS
-from postprocess.families.peers.record import FAMILY, PeerRecord, load_peer_record, peer_record, peer_wire_bytes
+from postprocess.families.peers.record import FAMILY, PeerRecord, peer_record, peer_wire_bytes
 from postprocess.families.peers.table import (
     PEER_COLUMNS,
     PEERS_NOTE,
@@ -31,10 +30,10 @@ def _view(_page: Page, found: Found) -> Any:
     return peers_view(found.records, found.table)
 
 
-def _numbers(path: Path, _basic: Path | None) -> Numbers:
-    """What the program said, as it said it."""
-    results = load_peer_record(path).results
-    return Numbers({f"overlap_percent_{one.message_bytes}": one.overlap_percent for one in results if not one.reason})
+def _numbers(record: PeerRecord, _basic: PeerRecord | None) -> Numbers:
+    """The overlap that the program printed, by message size in bytes."""
+    printed = [result for result in record.results if not result.reason]
+    return Numbers({f"overlap_percent_{result.message_bytes}": result.overlap_percent for result in printed})
 
 
 PEERS = Family(

@@ -43,7 +43,7 @@ def _plan(plan: Fields) -> Plan:
 
 
 class _Lines:
-    """The lines of the launches of one record. ``launch`` is the last one's."""
+    """Reads the launches and points of one record, line by line. ``launch`` is what the latest launch's line says."""
 
     def __init__(self, header: Header) -> None:
         self.header = header
@@ -96,7 +96,7 @@ class _Lines:
         return point
 
     def _times(self, line: Fields) -> Nanoseconds:
-        """[rank][repetition], as many of each rank as of the first."""
+        """The times of a point, (ranks, repetitions). Raises RecordError unless all ranks have as many."""
         times, ranks = line.items("t_comp_ns"), self.header.ranks
         if len(times) != ranks:
             fail(line.where, f"t_comp_ns is not of {ranks} ranks")

@@ -1,4 +1,4 @@
-"""What the first lines of our own programs' records had in common before version 4 made them one."""
+"""What the first lines of all our own programs' records have in common in the schemas before version 4."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from postprocess.records.parts import check_placements, header_of, placement_of,
 
 
 def header_of_own_program(line: Fields, family: str, *, helpers: bool = True) -> Header:
-    """A first line with what all those records tell, of method 1.
+    """A header, of method 1, with what all these schemas have.
 
     helpers: whether the schema knows helper threads and dedicated cores. Raises RecordError.
     """

@@ -17,7 +17,7 @@ _OF_POINT = ("t_overlapped_us", "t_pure_us", "t_compute_us", "overlap_percent", 
 
 
 def _header(line: Fields) -> Header:
-    """The sizes that were asked for stand in its points alone."""
+    """The header. Its plan has no message sizes: only the points have them."""
     return replace(
         header_of(line, FAMILY, method=1),
         plan=Plan(parameters={"collective": (line.text("collective"),), "cache": (line.text("cache"),)}),
@@ -26,7 +26,7 @@ def _header(line: Fields) -> Header:
 
 
 def _named(line: Fields, names: tuple[str, ...]) -> Json:
-    """As it stands there; whoever reads it says what is wrong with it."""
+    """The values of these keys, as they are in the line. They are checked by the view of the family."""
     return {name: line.value[name] for name in names if name in line.value}
 
 

@@ -1,8 +1,8 @@
 """Versions 1 to 3 of `mpi-campaign.record`: the records of `nbc_overlap` before it shared its lines with others.
 
-Version 1 had one start method for all points and one set of buffers, kept no warm-ups and neither recalibrated nor
-discarded. Version 2 called no MPI_Test, gave up no core, and named its work after the matrices. What a version cannot
-know is null, None or empty in what is made of it.
+Version 1 had one start method for all points and one set of buffers, kept no warm-ups, and neither recalibrated nor
+discarded repetitions. Version 2 had no calls of MPI_Test and no cores that are given up, and called the size of work
+`matrix_size`. What a version does not have is null, None or empty.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _OWN: Mapping[str, tuple[int, object]] = {
     "reference_moved": (2, {"comm": None, "comp": None}),
     "test_calls": (3, 0),
 }
-"""What stands in `own`: since which version it is in the line, and what it was before."""
+"""The keys of `own`: the version since which lines have a key, and its value in older versions."""
 
 
 def _header(line: Fields) -> Header:
@@ -60,7 +60,7 @@ def _header(line: Fields) -> Header:
 
 
 def _progress(line: Fields, version: int) -> Progress:
-    if version < 3:  # that knew no other configuration with a progress thread than `async`
+    if version < 3:  # `async` was the only configuration with a progress thread
         return Progress("none" if line.text("configuration") == "basic" else "library", "none", 0)
     return progress_of(line.inside("progress"))
 
@@ -165,7 +165,7 @@ def _thread_medians(line: Fields, header: Header) -> dict[str, Nanoseconds] | No
 
 
 def _own(line: Fields, version: int) -> Json:
-    """As it stands there; whoever reads it says what is wrong with it."""
+    """The values of `_OWN`, as they are in the line. They are checked by the view of the family."""
     own: Json = {}
     for name, (since, before) in _OWN.items():
         if version < since:

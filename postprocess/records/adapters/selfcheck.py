@@ -25,11 +25,11 @@ _OWN = {
     ),
     "work": ("calibration", "reason"),
 }  # fmt: skip
-"""The sections, and what stands in `own` of each as it stands in the line; whoever reads it says what is wrong."""
+"""The keys of `own` by section. Their values are those in the line; the view of the family checks them."""
 
 
 def _header(line: Fields) -> Header:
-    """Nobody gives up a core here, and control variables were not asked for."""
+    """The header. This program gives up no core and asks for no control variables."""
     return replace(
         header_of_own_program(line, FAMILY, helpers=False),
         seed=line.count("seed"),
@@ -38,7 +38,7 @@ def _header(line: Fields) -> Header:
 
 
 class _Lines:
-    """The lines of one record; the place of each is its index."""
+    """Reads the sections of one record, line by line. The index of a point is its place among them."""
 
     def __init__(self, _header: Header) -> None:
         self.points = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,6 @@ from postprocess.families.family import (
     TableFile,
 )  # fmt: skip
 from postprocess.records.header import repeat_of
-from postprocess.records.reading import load_record
 from postprocess.records.record import Point, Record, RecordFile, check_family
 from postprocess.records.run import Run
 
@@ -86,8 +84,8 @@ def _section(_page: Page, found: Found) -> list[tuple[int, str]] | None:
     return [(row["barriers"], duration(row[TIME])) for row in found.table.to_dict("records")] or None
 
 
-def _numbers(path: Path, _basic: Path | None) -> Numbers:
-    return Numbers({TIME: max(map(_time_ns, _view(load_record(path)).points))})
+def _numbers(record: BarrierRecord, _basic: BarrierRecord | None) -> Numbers:
+    return Numbers({TIME: max(map(_time_ns, record.points))})
 
 
 BARRIER_TIME = Family(

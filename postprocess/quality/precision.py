@@ -1,8 +1,8 @@
-"""How well this project measures, in numbers: starts, clocks, stop rules, launches, of one run of `campaign figures`.
+"""How precisely this project measures, in numbers: starts, clocks, stop rules, launches of one `campaign figures`.
 
-Reads the folder of records that such a run leaves (`load`), computes (`summarise`), and holds what was found against
-what was aimed at (`aims`). Times are nanoseconds, unless a name says otherwise; ratios have no unit; what is not known
-is NaN. `figures_text` and `figures_plot` show it.
+`load` reads the folder of records that such a run leaves, `summarise` computes all numbers, and `aims` compares them
+with what a quiet machine should reach. Times are nanoseconds, unless a name says otherwise; ratios have no unit; what
+is not known is NaN. `precision_text` and `precision_plot` show the numbers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from postprocess.statistics.metrics import CONFIDENCE, as_float
 
 WITHIN, BETWEEN, LAUNCH, SERIES = GROUPS = ("within", "between", "launch", "series")
 TRUTH_WITHIN, TRUTH_BETWEEN = TRUTHS = ("truth-within", "truth-between")
-"""What the records of one purpose are called: `within-01.jsonl`, `truth-between-01.json`, ..."""
+"""The beginnings of the names of record files: `within-01.jsonl`, `truth-between-01.json`, ..."""
 
 RUN = "run.json"
 PERCENTS = (50, 95, 99)
@@ -48,7 +48,7 @@ REACHED, NOT_REACHED, NOT_JUDGED, NOT_MEASURED = ("reached", "not reached", "not
 
 @dataclass(frozen=True)
 class Known:
-    """A number with its 95 % interval, or with the smallest and the largest that were seen, whichever is said."""
+    """A number with its 95 % interval, or with the smallest and the largest value; the table that has it says which."""
 
     value: float
     low: float
@@ -59,7 +59,7 @@ class Known:
 class Truth:
     """What `known_truth` saw on clocks whose truth is known: errors against the truth, the largest over ranks.
 
-    ``error_after_hold_ns`` is that of the extrapolated clock, ``residual_*`` what an exchange saw of it.
+    ``error_after_hold_ns`` is the error of the extrapolated clock, ``residual_*`` what an exchange saw of an error.
     """
 
     where: str
@@ -77,8 +77,8 @@ class Truth:
 
 
 @dataclass(frozen=True)
-class FiguresRun:
-    """All records of one run. ``run`` is its provenance; ``no_nodes`` says why there are none between nodes."""
+class PrecisionRecords:
+    """All records of one run. ``run`` is its provenance; ``no_nodes``: why none are between nodes."""
 
     run: Json
     within: tuple[Selfcheck, ...]
@@ -93,7 +93,7 @@ class FiguresRun:
 
     @property
     def interrupted(self) -> str:
-        """In which launch; empty of a whole run."""
+        """In which launch the run was interrupted; empty for a whole run."""
         return str(self.run.get("interrupted", ""))
 
 
@@ -114,9 +114,10 @@ class Starts:
 
 @dataclass(frozen=True)
 class ClockError:
-    """The error of the common clock so long after it was synchronised; the median launch, the best and the worst.
+    """The error of the common clock some time after it was synchronised: the median launch, the best and the worst.
 
-    ``what`` is whose clocks they were; ``true``: the error itself, not what an exchange could see of it.
+    ``what`` says which clocks these were. ``with_drift`` and ``without_drift`` are what an exchange sees of the error
+    with and without correction of the drift; ``true`` is the error itself.
     """
 
     where: str
@@ -130,7 +131,7 @@ class ClockError:
 
 @dataclass(frozen=True)
 class Replay:
-    """One rule on one series: what it would have cost, and what it would have said."""
+    """What one rule would have cost on one series, and what it would have estimated."""
 
     seconds: float
     repetitions: int
@@ -141,7 +142,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class Stops:
-    """One rule on every series of one work. ``unended``: series that were over before the rule was."""
+    """One rule on every series of one work. ``unended``: how often a series ended before the rule did."""
 
     kind: str
     target_ns: int
@@ -158,15 +159,16 @@ class Stops:
         return spread([of(one) for one in self.replays])
 
     def close(self, limit: float) -> int:
-        """On how many series the rule's estimate was that near to the median of the whole series."""
+        """On how many series the estimate was off the median of the whole series by `limit` at most, relative to it."""
         return sum(abs(one.error_relative) <= limit for one in self.replays)
 
 
 @dataclass(frozen=True)
 class Faster:
-    """How many times the wall time of the adaptive stop 1000 fixed repetitions take, series by series.
+    """The wall time of 1000 fixed repetitions over that of the adaptive stop, series by series.
 
-    Their own warm-ups are left out. ``pairs``: series on which both reached the asked width; only these are compared.
+    The warm-ups of the fixed repetitions are left out. ``pairs``: the number of series on which both reached the asked
+    width; only these are compared.
     """
 
     kind: str
@@ -191,8 +193,8 @@ class Variation:
 
 
 @dataclass(frozen=True)
-class Figures:
-    """Everything that is shown."""
+class Precision:
+    """All numbers that are shown."""
 
     starts: tuple[Starts, ...]
     clocks: tuple[ClockError, ...]
@@ -202,24 +204,24 @@ class Figures:
 
     @property
     def launches(self) -> int:
-        """How many are compared, at most."""
+        """The largest number of launches that are compared."""
         return max((one.launches for one in self.variations), default=0)
 
     @property
     def empty(self) -> bool:
-        """Whether nothing can be said: a launch alone varies from none."""
+        """Whether there is nothing to show. One launch alone does not tell how launches vary."""
         return not (self.starts or self.clocks or self.stops or self.launches > 1)
 
 
-def load(folder: Path) -> FiguresRun:
+def load(folder: Path) -> PrecisionRecords:
     """Read what a run of `campaign figures` left, whole or interrupted. Raises RecordError."""
     try:
         run = json.loads((folder / RUN).read_text())
     except (OSError, ValueError) as error:
         fail(str(folder / RUN), f"cannot be read: {error}")
-    found = {group: tuple(map(load_selfcheck, sorted(folder.glob(f"{group}-*.jsonl")))) for group in GROUPS}
+    records = {group: tuple(map(load_selfcheck, sorted(folder.glob(f"{group}-*.jsonl")))) for group in GROUPS}
     truths = tuple(load_truth(path, group) for group in TRUTHS for path in sorted(folder.glob(f"{group}-*.json")))
-    return FiguresRun(run, found[WITHIN], found[BETWEEN], found[LAUNCH], found[SERIES], truths)
+    return PrecisionRecords(run, records[WITHIN], records[BETWEEN], records[LAUNCH], records[SERIES], truths)
 
 
 def load_truth(path: Path, where: str) -> Truth:
@@ -249,10 +251,10 @@ def load_truth(path: Path, where: str) -> Truth:
     )
 
 
-def summarise(records: FiguresRun) -> Figures:
-    """Every number."""
+def summarise(records: PrecisionRecords) -> Precision:
+    """Compute all numbers from the records of a run."""
     stops = _stops(records.series)
-    return Figures(
+    return Precision(
         starts=_starts(records),
         clocks=(
             *_clocks(records.within, WITHIN),
@@ -266,7 +268,7 @@ def summarise(records: FiguresRun) -> Figures:
 
 
 def spread(values: Iterable[float]) -> Known:
-    """The median of what is known, the smallest, the largest. NaN of nothing."""
+    """The median, the smallest and the largest of the values that are not NaN; NaN where there are none."""
     known = [value for value in values if not math.isnan(value)]
     return Known(float(np.median(known)), min(known), max(known)) if known else Known(math.nan, math.nan, math.nan)
 
@@ -275,8 +277,8 @@ def quantile_interval(samples: ArrayLike, percent: float) -> Known:
     """A percentile with its 95 % interval from order statistics: whatever the distribution, of independent samples.
 
     The ranks are those of David and Nagaraja, Order Statistics, section 7.1: [x(i), x(j)] holds the q-quantile of n
-    samples with probability P(i <= B < j), B ~ Binomial(n, q). A bound that no sample is beyond is infinite above, 0
-    below: times have no other.
+    samples with probability P(i <= B < j), B ~ Binomial(n, q). Where there are too few samples for a bound, the upper
+    bound is infinite, and the lower bound is 0, because the samples are times.
     """
     values = np.sort(np.asarray(samples, dtype=np.float64))
     n, q, tail = len(values), percent / 100, (1 - CONFIDENCE) / 2
@@ -290,22 +292,22 @@ def quantile_interval(samples: ArrayLike, percent: float) -> Known:
     )
 
 
-def _starts(records: FiguresRun) -> tuple[Starts, ...]:
-    found = []
+def _starts(records: PrecisionRecords) -> tuple[Starts, ...]:
+    starts = []
     for where, group in ((WITHIN, records.within), (BETWEEN, records.between)):
         for method in ("deadline", "mpi_barrier", "dissemination"):
             lines = [line for one in group for line in one.starts if line.method == method and len(line.imbalance_ns)]
             late = sum(line.late for line in lines)
-            found.append(_starts_of(where, method, [line.imbalance_ns for line in lines], late))
+            starts.append(_starts_of(where, method, [line.imbalance_ns for line in lines], late))
             if method == "deadline" and late:
                 every = [np.concatenate([line.imbalance_ns, line.late_imbalance_ns]) for line in lines]
-                found.append(_starts_of(where, "deadline, late ones too", every, 0))
+                starts.append(_starts_of(where, "deadline, late ones too", every, 0))
     for where in (WITHIN, BETWEEN):
         truths = [one for one in records.truths if one.where == where and len(one.imbalance_ns)]
-        found.append(
+        starts.append(
             _starts_of(where, "true deadline", [one.imbalance_ns for one in truths], sum(one.late for one in truths))
         )
-    return tuple(one for one in found if one.launches)
+    return tuple(one for one in starts if one.launches)
 
 
 def _starts_of(where: str, method: str, launches: Sequence[Nanoseconds], late: int) -> Starts:
@@ -317,11 +319,11 @@ def _starts_of(where: str, method: str, launches: Sequence[Nanoseconds], late: i
 def _clocks(records: Sequence[Selfcheck], where: str) -> list[ClockError]:
     clocks = [one.clock for one in records if one.clock and one.clock.residuals]
     looks = sorted({number for clock in clocks for number in range(len(clock.residuals))})
-    found = []
+    errors = []
     for number in looks:
         residuals = [clock.residuals[number] for clock in clocks if number < len(clock.residuals)]
         several = any(clock.clocks > 1 for clock in clocks)
-        found.append(
+        errors.append(
             ClockError(
                 where=where,
                 what="two clocks, 100 s apart" if several else "one clock",
@@ -332,7 +334,7 @@ def _clocks(records: Sequence[Selfcheck], where: str) -> list[ClockError]:
                 true=spread([]),
             )
         )
-    return found
+    return errors
 
 
 def _true_clocks(truths: Sequence[Truth], where: str) -> list[ClockError]:
@@ -355,17 +357,17 @@ def _true_clocks(truths: Sequence[Truth], where: str) -> list[ClockError]:
 
 
 def _works(records: Sequence[Selfcheck]) -> dict[tuple[str, int], list[Work]]:
-    """Series that are long enough to ask every rule of, by kind and time."""
-    found: dict[tuple[str, int], list[Work]] = {}
+    """The series that are long enough for every rule, by kind and target time."""
+    works_of: dict[tuple[str, int], list[Work]] = {}
     for record in records:
         for work in record.works:
             if len(stop_rules.begins(len(work.samples_ns))) > 0:
-                found.setdefault((work.kind, work.target_ns), []).append(work)
-    return dict(sorted(found.items(), key=lambda item: (item[0][0] != "computation", item[0][1])))
+                works_of.setdefault((work.kind, work.target_ns), []).append(work)
+    return dict(sorted(works_of.items(), key=lambda item: (item[0][0] != "computation", item[0][1])))
 
 
 def replay(work: Work, rule: str, begin: int) -> Replay | None:
-    """What a rule that begins at a sample would have done; None where the series ends before it."""
+    """What a rule that begins at sample `begin` would have done; None where the series ends before the rule."""
     stop = stop_rules.RULES[rule](work.samples_ns, begin)
     if stop is None:
         return None
@@ -379,17 +381,17 @@ def replay(work: Work, rule: str, begin: int) -> Replay | None:
 
 
 def _stops(records: Sequence[Selfcheck]) -> tuple[Stops, ...]:
-    found = []
+    stops = []
     for (kind, target), works in _works(records).items():
         for rule in stop_rules.NAMES:
             replays = [replay(work, rule, begin) for work in works for begin in stop_rules.begins(len(work.samples_ns))]
             ended = tuple(one for one in replays if one)
-            found.append(Stops(kind, target, rule, ended, len(replays) - len(ended)))
-    return tuple(found)
+            stops.append(Stops(kind, target, rule, ended, len(replays) - len(ended)))
+    return tuple(stops)
 
 
 def _faster(records: Sequence[Selfcheck]) -> tuple[Faster, ...]:
-    found = []
+    comparisons = []
     repetitions, warmups = stop_rules.OSU_REPETITIONS["small"]
     for (kind, target), works in _works(records).items():
         ratios, series = [], 0
@@ -400,8 +402,8 @@ def _faster(records: Sequence[Selfcheck]) -> tuple[Faster, ...]:
                 if ours and theirs and max(ours.width_relative, theirs.width_relative) <= stop_rules.ASKED_WIDTH:
                     counted = work.elapsed_ns[begin + warmups + repetitions - 1] - work.elapsed_ns[begin + warmups - 1]
                     ratios.append(float(counted) / 1e9 / ours.seconds)
-        found.append(Faster(kind, target, spread(ratios), len(ratios), series))
-    return tuple(found)
+        comparisons.append(Faster(kind, target, spread(ratios), len(ratios), series))
+    return tuple(comparisons)
 
 
 def _variation(one: Steadiness) -> Variation:
@@ -416,15 +418,15 @@ def _variation(one: Steadiness) -> Variation:
 
 
 def verdict(values: Sequence[float], limit: float) -> str:
-    """Whether all of them are at most the limit; not measured where there is none, or one of them is not known."""
+    """REACHED or NOT_REACHED: whether all values are at most the limit. NOT_MEASURED without values, or with NaN."""
     if not values or any(map(math.isnan, values)):
         return NOT_MEASURED
     return REACHED if max(values) <= limit else NOT_REACHED
 
 
 @dataclass(frozen=True)
-class Held:
-    """Values that one aim is held against, and where each of them is from; ``missing``: why they are not judged."""
+class Aim:
+    """An aim, and the values that are judged by it with where each is from. ``missing``: why they are not judged."""
 
     what: str
     limit: float
@@ -440,40 +442,40 @@ class Held:
         return verdict([-value for value in values], -self.limit) if self.at_least else verdict(values, self.limit)
 
 
-def aims(found: Figures, no_nodes: str = "", interrupted: str = "") -> list[Held]:
-    """What a quiet machine should reach, and what was measured, in the order in which it is told."""
-    held = [*_clock_aims(found, no_nodes), *_start_aims(found, no_nodes)]
-    targets = sorted({one.target_ns for one in found.variations})
+def aims(precision: Precision, no_nodes: str = "", interrupted: str = "") -> list[Aim]:
+    """What a quiet machine should reach, with what was measured, in the order in which it is shown."""
+    listed = [*_clock_aims(precision, no_nodes), *_start_aims(precision, no_nodes)]
+    targets = sorted({one.target_ns for one in precision.variations})
     for kind in ("computation", "communication"):
-        here = {one.target_ns: one for one in found.variations if one.kind == kind}
+        here = {one.target_ns: one for one in precision.variations if one.kind == kind}
         widths = tuple(
             (str(one.target_ns), one.spread(lambda replay: replay.width_relative))
-            for one in found.stops
+            for one in precision.stops
             if one.kind == kind and one.rule == stop_rules.ADAPTIVE
         )
-        held.append(Held(f"interval of the median at the adaptive stop, {kind}", YES_LIMIT, widths))
+        listed.append(Aim(f"interval of the median at the adaptive stop, {kind}", YES_LIMIT, widths))
         trouble = "; ".join(dict.fromkeys(one.trouble for one in here.values() if one.trouble))
         few = trouble or (
             "" if all(one.launches >= LAUNCHES_AIM for one in here.values()) else "fewer than ten launches"
         )
         cvs = tuple((str(target), here[target].median if target in here else spread([])) for target in targets)
-        held.append(Held(f"variation of launches, {kind}", YES_LIMIT, cvs, missing=few))
+        listed.append(Aim(f"variation of launches, {kind}", YES_LIMIT, cvs, missing=few))
     for kind in ("computation", "communication"):
-        ratios = tuple((str(one.target_ns), one.ratio) for one in found.faster if one.kind == kind)
+        ratios = tuple((str(one.target_ns), one.ratio) for one in precision.faster if one.kind == kind)
         alone = "no series on which both reached the width" if any(math.isnan(one.value) for _, one in ratios) else ""
         what = f"OSU's 1000 repetitions / adaptive stop, {kind}"
-        held.append(Held(what, SPEED_AIM, ratios, at_least=True, missing=alone))
-    return [replace(one, missing=_unmeasured(one, interrupted)) for one in held]
+        listed.append(Aim(what, SPEED_AIM, ratios, at_least=True, missing=alone))
+    return [replace(one, missing=_unmeasured(one, interrupted)) for one in listed]
 
 
-def _unmeasured(held: Held, interrupted: str) -> str:
-    """Why nothing is held against an aim: no other reason counts where the run was over before it."""
-    nothing = all(math.isnan(known.value) for _, known in held.values)
-    return "interrupted before it" if nothing and interrupted else held.missing
+def _unmeasured(aim: Aim, interrupted: str) -> str:
+    """Why the values of an aim are not judged. That the run was interrupted before it goes before other reasons."""
+    nothing = all(math.isnan(known.value) for _, known in aim.values)
+    return "interrupted before it" if nothing and interrupted else aim.missing
 
 
-def _clock_aims(found: Figures, no_nodes: str) -> list[Held]:
-    held = []
+def _clock_aims(precision: Precision, no_nodes: str) -> list[Aim]:
+    listed = []
     at_once, later = RESIDUAL_AIMS_BETWEEN_NS
     for where, real, limits in (
         (WITHIN, True, (RESIDUAL_AIM_WITHIN_NS, RESIDUAL_AIM_WITHIN_NS)),
@@ -483,7 +485,7 @@ def _clock_aims(found: Figures, no_nodes: str) -> list[Held]:
         for limit, held_for in zip(limits, (0.0, HOLD_AIM_SECONDS), strict=True):
             rows = [
                 one
-                for one in found.clocks
+                for one in precision.clocks
                 if one.where == where
                 and math.isnan(one.true.value) == real
                 and (one.after_seconds >= held_for if held_for else one.after_seconds < 1)
@@ -493,19 +495,23 @@ def _clock_aims(found: Figures, no_nodes: str) -> list[Held]:
             place = "within a node" if where == WITHIN else "between nodes"
             values = tuple(("", one.with_drift if real else one.true) for one in rows)
             shorter = "" if rows or not held_for else f"not held for {HOLD_AIM_SECONDS:g} s"
-            held.append(Held(f"{kind}, {moment}, {place}", limit, values, missing=_why(where, no_nodes) or shorter))
-    return held
+            listed.append(
+                Aim(f"{kind}, {moment}, {place}", limit, values, missing=_why_not_measured(where, no_nodes) or shorter)
+            )
+    return listed
 
 
-def _start_aims(found: Figures, no_nodes: str) -> list[Held]:
-    held = []
+def _start_aims(precision: Precision, no_nodes: str) -> list[Aim]:
+    listed = []
     for where, place in ((WITHIN, "within a node"), (BETWEEN, "between nodes")):
         values = tuple(
-            ("", one.percentiles[1]) for one in found.starts if one.where == where and one.method == "deadline"
+            ("", one.percentiles[1]) for one in precision.starts if one.where == where and one.method == "deadline"
         )
-        held.append(Held(f"start imbalance p95, {place}", START_AIM_NS, values, missing=_why(where, no_nodes)))
-    return held
+        listed.append(
+            Aim(f"start imbalance p95, {place}", START_AIM_NS, values, missing=_why_not_measured(where, no_nodes))
+        )
+    return listed
 
 
-def _why(where: str, no_nodes: str) -> str:
+def _why_not_measured(where: str, no_nodes: str) -> str:
     return no_nodes if where == BETWEEN else ""

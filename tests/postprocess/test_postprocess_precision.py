@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from postprocess.quality import figures, figures_plot, figures_text, stop_rules
-from postprocess.quality.figures import NOT_JUDGED, NOT_MEASURED, NOT_REACHED, REACHED, Figures, FiguresRun
-from postprocess.quality.figures_text import BEGIN, END, PageError
+from postprocess.quality import precision, precision_plot, precision_text, stop_rules
+from postprocess.quality.precision import NOT_JUDGED, NOT_MEASURED, NOT_REACHED, REACHED, Precision, PrecisionRecords
+from postprocess.quality.precision_text import BEGIN, END, PageError
 from postprocess.records.fields import RecordError
 from tests.postprocess import synthetic_selfcheck as synthetic
 
@@ -69,9 +69,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def figures_of(folder: Path) -> tuple[Figures, FiguresRun]:
-    records = figures.load(folder)
-    return figures.summarise(records), records
+def precision_of(folder: Path) -> tuple[Precision, PrecisionRecords]:
+    records = precision.load(folder)
+    return precision.summarise(records), records
 
 
 def tables(page: str) -> list[list[list[str]]]:
@@ -90,22 +90,22 @@ def tables(page: str) -> list[list[list[str]]]:
 def test_the_interval_of_a_percentile_covers_it_as_often_as_it_says(percent: int, count: int) -> None:
     truth = float(stats.expon.ppf(percent / 100))
     random = np.random.default_rng(percent + count)
-    found = [figures.quantile_interval(random.exponential(size=count), percent) for _ in range(2000)]
+    found = [precision.quantile_interval(random.exponential(size=count), percent) for _ in range(2000)]
     covered = np.mean([one.low <= truth <= one.high for one in found])
     assert covered > 0.94
     assert all(one.low <= one.value <= one.high for one in found)
 
 
 def test_a_percentile_that_no_sample_bounds_is_open() -> None:
-    known = figures.quantile_interval(range(1, 21), 99)
+    known = precision.quantile_interval(range(1, 21), 99)
     assert (known.value, known.high) == (20, math.inf)
-    assert math.isnan(figures.quantile_interval([], 50).value)
+    assert math.isnan(precision.quantile_interval([], 50).value)
 
 
 def test_every_aim_is_held_against_its_own_number(folder: Path) -> None:
-    found, _ = figures_of(folder)
-    held = {one.what: one for one in figures.aims(found)}
-    assert held["residual, at once, within a node"].values[0][1] == figures.Known(52, 51, 53)
+    found, _ = precision_of(folder)
+    held = {one.what: one for one in precision.aims(found)}
+    assert held["residual, at once, within a node"].values[0][1] == precision.Known(52, 51, 53)
     assert held["residual, at once, within a node"].verdict == REACHED
     assert held["residual, at once, between nodes"].verdict == REACHED
     assert held["residual, after 10 s, between nodes"].verdict == NOT_REACHED
@@ -122,13 +122,13 @@ def test_what_was_not_measured_is_said(folder: Path) -> None:
     for path in (*folder.glob("*between*"), *folder.glob("series*"), *folder.glob("launch-0[4-9]*")):
         path.unlink()
     (folder / "run.json").write_text(json.dumps({**RUN, "no_nodes": "no user namespaces"}))
-    found, records = figures_of(folder)
-    for held in figures.aims(found, records.no_nodes):
+    found, records = precision_of(folder)
+    for held in precision.aims(found, records.no_nodes):
         if any(word in held.what for word in ("between", "adaptive")):
             assert held.verdict == NOT_MEASURED, held
         if "launches" in held.what:
             assert held.verdict == NOT_JUDGED, held
-    page = figures_text.part_of_page(found, records, {})
+    page = precision_text.part_of_page(found, records, {})
     assert "no user namespaces" in page
     assert "fewer than ten launches | not judged |" in page
 
@@ -136,10 +136,10 @@ def test_what_was_not_measured_is_said(folder: Path) -> None:
 def test_a_run_that_left_nothing_is_a_page_all_the_same(folder: Path) -> None:
     for path in folder.glob("*-*"):
         path.unlink()
-    found, records = figures_of(folder)
-    assert {one.verdict for one in figures.aims(found)} == {NOT_MEASURED}
-    assert tables(figures_text.part_of_page(found, records, {}))
-    assert figures_plot.write_pictures(found, folder / "pictures") == {}
+    found, records = precision_of(folder)
+    assert {one.verdict for one in precision.aims(found)} == {NOT_MEASURED}
+    assert tables(precision_text.part_of_page(found, records, {}))
+    assert precision_plot.write_pictures(found, folder / "pictures") == {}
 
 
 def test_a_partial_run_says_so_and_judges_nothing_that_it_did_not_come_to(folder: Path) -> None:
@@ -151,42 +151,42 @@ def test_a_partial_run_says_so_and_judges_nothing_that_it_did_not_come_to(folder
     works.append(synthetic.work("communication", 500_000, [500_000] * 20))
     synthetic.write(folder / "launch-00.jsonl", [synthetic.header(), *works])
     (folder / "run.json").write_text(json.dumps({**RUN, "interrupted": "interrupted in launch 1 of 27"}))
-    found, records = figures_of(folder)
-    page = figures_text.part_of_page(found, records, {})
+    found, records = precision_of(folder)
+    page = precision_text.part_of_page(found, records, {})
     assert "### Values" not in page
     assert page.index("**Partial: interrupted in launch 1 of 27") < page.index("### Provenance")
     assert "not held for" not in page
     assert "### Clock" not in page
-    for held in figures.aims(found, records.no_nodes, records.interrupted):
+    for held in precision.aims(found, records.no_nodes, records.interrupted):
         if "variation of launches" in held.what:
             assert [target for target, _ in held.values] == ["500000", "4000000"]
         else:
             assert (held.verdict, held.missing) == (NOT_MEASURED, "interrupted before it")
     (folder / "launch-00.jsonl").unlink()
-    found, records = figures_of(folder)
-    assert "too little was measured" in figures_text.part_of_page(found, records, {})
-    assert figures_text.verdict_lines(found, records) == []
+    found, records = precision_of(folder)
+    assert "too little was measured" in precision_text.part_of_page(found, records, {})
+    assert precision_text.verdict_lines(found, records) == []
 
 
 def test_a_busy_machine_is_said_before_the_tables(folder: Path) -> None:
     (folder / "run.json").write_text(json.dumps({**RUN, "busy": "other programs took 15 % before"}))
-    found, records = figures_of(folder)
-    page = figures_text.part_of_page(found, records, {})
+    found, records = precision_of(folder)
+    page = precision_text.part_of_page(found, records, {})
     assert page.index("**The machine was busy: other programs took 15 % before") < page.index("### ")
-    assert len(figures_text.warnings(found, records)) == 1
+    assert len(precision_text.warnings(found, records)) == 1
 
 
 def test_what_is_not_reached_says_what_varies(folder: Path) -> None:
     for number, path in enumerate(sorted(folder.glob("launch*"))):
         works = synthetic.launch({target: target * (1 + number / 50) for target in synthetic.TARGETS_NS})
         synthetic.write(path, [synthetic.header(), *works, synthetic.footer()])
-    found, records = figures_of(folder)
-    page = figures_text.part_of_page(found, records, {})
+    found, records = precision_of(folder)
+    page = precision_text.part_of_page(found, records, {})
     assert "- computation, launches: even the fastest repetition varies" in page
 
 
 def test_every_rule_is_asked_of_every_series(folder: Path) -> None:
-    found, _ = figures_of(folder)
+    found, _ = precision_of(folder)
     assert [(one.kind, one.rule) for one in found.stops] == [
         (kind, rule) for kind in ("computation", "communication") for rule in stop_rules.NAMES
     ]
@@ -198,7 +198,7 @@ def test_every_rule_is_asked_of_every_series(folder: Path) -> None:
 
 
 def test_artificial_clocks_are_told_apart_from_those_that_were_found(folder: Path) -> None:
-    found, _ = figures_of(folder)
+    found, _ = precision_of(folder)
     true = [one for one in found.clocks if not math.isnan(one.true.value)]
     assert {(one.where, one.what) for one in true} == {
         (where, f"artificial: {TRUTH['faults']}") for where in ("within", "between")
@@ -207,16 +207,16 @@ def test_artificial_clocks_are_told_apart_from_those_that_were_found(folder: Pat
 
 
 def test_the_page_has_its_tables_and_the_pictures_open(folder: Path) -> None:
-    found, records = figures_of(folder)
-    drawn = figures_plot.write_pictures(found, folder / "pictures")
-    assert set(drawn) == set(figures_text.PICTURES)
+    found, records = precision_of(folder)
+    drawn = precision_plot.write_pictures(found, folder / "pictures")
+    assert set(drawn) == set(precision_text.PICTURES)
     for path in drawn.values():
         root = ElementTree.parse(path).getroot()
         assert root.tag.endswith("svg")
         sizes = [float(size) for size in re.findall(r"font(?:-size)?: ?(?:\w+ )?([\d.]+)px", path.read_text())]
         assert sizes
         assert min(sizes) >= 9
-    page = figures_text.part_of_page(found, records, {name: f"x/{name}.svg" for name in drawn})
+    page = precision_text.part_of_page(found, records, {name: f"x/{name}.svg" for name in drawn})
     assert len(tables(page)) == 7
     assert page.count("![") == 4
     assert "abc" in page
@@ -224,17 +224,17 @@ def test_the_page_has_its_tables_and_the_pictures_open(folder: Path) -> None:
 
 def test_the_part_is_written_anew_and_the_rest_stays() -> None:
     page = f"# Title\n\nprose\n\n{BEGIN}\nold\n{END}\n\nmore\n"
-    once = figures_text.into_page(page, "new\n")
+    once = precision_text.into_page(page, "new\n")
     assert once == f"# Title\n\nprose\n\n{BEGIN}\n\nnew\n\n{END}\n\nmore\n"
-    assert figures_text.into_page(once, "new") == once
+    assert precision_text.into_page(once, "new") == once
     for wrong in ("prose", f"{END} {BEGIN}", BEGIN):
         with pytest.raises(PageError, match="figures: begin"):
-            figures_text.into_page(wrong, "new")
+            precision_text.into_page(wrong, "new")
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(RecordError, match=r"run\.json"):
-        figures.load(tmp_path / "nothing")
+        precision.load(tmp_path / "nothing")
     (folder / "truth-within-01.json").write_text("{")
     with pytest.raises(RecordError, match="truth-within"):
-        figures.load(folder)
+        precision.load(folder)

@@ -1,4 +1,4 @@
-"""What `figures` holds as pictures: SVG, on a light ground of their own, so that dark pages do not hide them.
+"""The numbers of `precision` as pictures: SVG, on a light ground of their own, so that dark pages do not hide them.
 
 Letters are at least 9 points at the width of a page. Colours are told apart by the colour-blind (Okabe and Ito 2008),
 and never alone: line, marker or place differ too.
@@ -26,8 +26,8 @@ from postprocess.families.timing_selfcheck.judgement import (
     START_AIM_NS,
     YES_LIMIT,
 )
-from postprocess.quality.figures import BETWEEN, WITHIN, ClockError, Figures, Known, Starts, Stops, Variation
-from postprocess.quality.figures_text import CLOCK, LAUNCHES, METHODS, PLACES, RULE_TITLES, START, STOP
+from postprocess.quality.precision import BETWEEN, WITHIN, ClockError, Known, Precision, Starts, Stops, Variation
+from postprocess.quality.precision_text import CLOCK, LAUNCHES, METHODS, PLACES, RULE_TITLES, START, STOP
 from postprocess.quality.stop_rules import NAMES
 
 _WIDTH_INCHES = 8.4
@@ -57,35 +57,37 @@ _METHOD_LINES = {
     "true deadline": (_PURPLE, ":"),
 }
 _RULE_MARKS = dict(zip(NAMES, ((_BLUE, "o"), (_ORANGE, "s"), (_PURPLE, "^"), (_GREEN, "D")), strict=True))
-# What is below is shown there: a logarithmic axis has no 0.
+# Smaller values are drawn at these: a logarithmic axis has no 0.
 _LEAST_NS = 5.0
 _LEAST_ERROR_NS = 0.2
 _LEGEND_LETTERS = 100
-"""What fits into a row or two of a legend."""
+"""The number of letters that fit into a row or two of a legend."""
 
 
-def write_pictures(found: Figures, folder: Path) -> dict[str, Path]:
-    """Draw all that there are numbers for into `folder`, made if need be. Returns the files by name.
+def write_pictures(precision: Precision, folder: Path) -> dict[str, Path]:
+    """Draw every picture for which there are numbers into `folder`. Returns the files by name.
 
-    Each is written whole or not at all. Raises OSError where that cannot be done.
+    The folder is made if need be. A picture is written whole or not at all. Raises OSError where it cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    drawings: dict[str, tuple[bool, Callable[[Figures], Figure]]] = {
-        START: (bool(found.starts), start_figure),
-        CLOCK: (bool(found.clocks), clock_figure),
-        STOP: (any(one.replays for one in found.stops), stop_figure),
-        LAUNCHES: (any(not math.isnan(one.median.value) for one in found.variations), launches_figure),
+    drawings: dict[str, tuple[bool, Callable[[Precision], Figure]]] = {
+        START: (bool(precision.starts), start_figure),
+        CLOCK: (bool(precision.clocks), clock_figure),
+        STOP: (any(one.replays for one in precision.stops), stop_figure),
+        LAUNCHES: (any(not math.isnan(one.median.value) for one in precision.variations), launches_figure),
     }
     with mpl.rc_context(_STYLE):
-        return {name: _save(draw(found), folder / f"{name}.svg") for name, (wanted, draw) in drawings.items() if wanted}
+        return {
+            name: _save(draw(precision), folder / f"{name}.svg") for name, (wanted, draw) in drawings.items() if wanted
+        }
 
 
-def start_figure(found: Figures) -> Figure:
-    """Start imbalance: what share of starts is at most so far apart."""
-    places = [place for place in (WITHIN, BETWEEN) if any(one.where == place for one in found.starts)]
+def start_figure(precision: Precision) -> Figure:
+    """Start imbalance: the share of starts that are at most so far apart, a curve per method."""
+    places = [place for place in (WITHIN, BETWEEN) if any(one.where == place for one in precision.starts)]
     figure, axes = _panels(len(places), height=3.4)
     for ax, place in zip(axes, places, strict=True):
-        for one in found.starts:
+        for one in precision.starts:
             if one.where == place and one.method in _METHOD_LINES:
                 _draw_shares(ax, one)
         ax.axvline(START_AIM_NS, color=_GREY, linewidth=1.2, linestyle=(0, (1, 2)), label="95 % to reach")
@@ -108,9 +110,9 @@ def _draw_shares(ax: Axes, one: Starts) -> None:
     ax.step(values, shares, where="post", color=colour, linestyle=line, linewidth=1.8, label=METHODS[one.method])
 
 
-def clock_figure(found: Figures) -> Figure:
+def clock_figure(precision: Precision) -> Figure:
     """Errors of the common clock, a line per kind of clocks and moment."""
-    rows = list(found.clocks)
+    rows = list(precision.clocks)
     figure, (ax,) = _panels(1, height=0.9 + 0.42 * len(rows))
     marks: Sequence[tuple[str, str, str, float, Callable[[ClockError], Known]]] = (
         ("residual, drift corrected", _BLUE, "o", 0.0, lambda one: one.with_drift),
@@ -143,15 +145,15 @@ def _clock_name(one: ClockError) -> str:
     return f"{PLACES[one.where]}, {what}, {moment}"
 
 
-def stop_figure(found: Figures) -> Figure:
+def stop_figure(precision: Precision) -> Figure:
     """Wall time of every rule; filled where most series reached the asked width."""
-    works = list(dict.fromkeys((one.kind, one.target_ns) for one in found.stops))
+    works = list(dict.fromkeys((one.kind, one.target_ns) for one in precision.stops))
     figure, (ax,) = _panels(1, height=3.6)
     for number, rule in enumerate(NAMES):
         colour, marker = _RULE_MARKS[rule]
         shown: list[tuple[float, Stops]] = [
             (works.index((one.kind, one.target_ns)) + 0.17 * (number - 1.5), one)
-            for one in found.stops
+            for one in precision.stops
             if one.rule == rule and one.replays
         ]
         for index, (place, one) in enumerate(shown):
@@ -171,9 +173,9 @@ def stop_figure(found: Figures) -> Figure:
     return figure
 
 
-def launches_figure(found: Figures) -> Figure:
-    """How launches differ, by what is taken of each."""
-    kinds = [kind for kind in ("computation", "communication") if any(one.kind == kind for one in found.variations)]
+def launches_figure(precision: Precision) -> Figure:
+    """How launches differ: the variation of their medians, means and minima."""
+    kinds = [kind for kind in ("computation", "communication") if any(one.kind == kind for one in precision.variations)]
     figure, axes = _panels(len(kinds), height=3.3)
     marks: Sequence[tuple[str, str, str, Callable[[Variation], Known]]] = (
         ("median", _BLUE, "o", lambda one: one.median),
@@ -181,7 +183,7 @@ def launches_figure(found: Figures) -> Figure:
         ("minimum", _GREEN, "D", lambda one: one.minimum),
     )
     for ax, kind in zip(axes, kinds, strict=True):
-        here = [one for one in found.variations if one.kind == kind]
+        here = [one for one in precision.variations if one.kind == kind]
         for number, (label, colour, marker, of) in enumerate(marks):
             shown = [(index + 0.2 * (number - 1), of(one)) for index, one in enumerate(here)]
             shown = [(place, known) for place, known in shown if not math.isnan(known.value)]
@@ -204,7 +206,7 @@ def _draw_known(
     ax: Axes, known: Sequence[Known], places: Sequence[float], label: str | None, colour: str, marker: str, *,
     across: bool = False, fill: bool = True,
 ) -> None:  # fmt: skip
-    """Markers with the ranges of what they stand for; `across`: along x."""
+    """Draw values as markers with their ranges.  places: on the other axis.  across: whether values lie along x."""
     values = np.array([one.value for one in known])
     if across:
         values = np.maximum(values, _LEAST_ERROR_NS)

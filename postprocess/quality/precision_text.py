@@ -1,4 +1,4 @@
-"""What `figures` holds as a part of a Markdown page: tables, pictures, provenance."""
+"""The numbers of `precision` as a part of a Markdown page: tables, pictures, provenance."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from postprocess.drawing.text import clean, duration, share
 from postprocess.families.timing_selfcheck.judgement import YES_LIMIT
-from postprocess.quality.figures import (
+from postprocess.quality.precision import (
     BETWEEN,
     HOLD_AIM_SECONDS,
     LAUNCHES_AIM,
@@ -15,18 +15,18 @@ from postprocess.quality.figures import (
     PERCENTS,
     REACHED,
     WITHIN,
+    Aim,
     ClockError,
-    Figures,
-    FiguresRun,
-    Held,
     Known,
+    Precision,
+    PrecisionRecords,
     Stops,
     aims,
 )
 from postprocess.quality.stop_rules import ADAPTIVE, ASKED_WIDTH, FIXED_100, FIXED_1000, RERUN
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
-"""Between these lines of a page everything is written anew by `campaign figures --out docs`."""
+"""The markers in a page: `campaign figures --out docs` replaces everything between these lines."""
 
 START, CLOCK, STOP, LAUNCHES = PICTURES = ("start", "clock", "stop", "launches")
 
@@ -50,7 +50,7 @@ RULE_TITLES = {
     FIXED_100: "OSU: 100 fixed, 10 before",
     RERUN: "bench-pcomm: 150, again until 5 %",
 }
-"""Whose rules they are. The programs themselves are not run."""
+"""Titles, which say whose rule it is. The programs of others are not run."""
 
 
 class PageError(ValueError):
@@ -58,7 +58,7 @@ class PageError(ValueError):
 
 
 def into_page(page: str, part: str) -> str:
-    """The page with this part between the markers, in the place of what was there. Raises PageError."""
+    """The page with this part between the markers, instead of what was there. Raises PageError without markers."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -66,34 +66,34 @@ def into_page(page: str, part: str) -> str:
     return f"{before}{BEGIN}\n\n{part.strip()}\n\n{END}{after}"
 
 
-def part_of_page(found: Figures, records: FiguresRun, pictures: Mapping[str, str]) -> str:
+def part_of_page(precision: Precision, records: PrecisionRecords, pictures: Mapping[str, str]) -> str:
     """The whole part, from the values to reach to the provenance. `pictures`: addresses by name, of PICTURES."""
     run = records.run
     sections = [
         f"Measured on {clean(run.get('started_utc', '?'))} with {clean(run.get('toolchain', '?'))}: "
         f"see [provenance](#provenance).",
         "" if records.interrupted else clean(run.get("note", "")),
-        *(f"**{line[0].upper()}{line[1:]}.**" for line in warnings(found, records)),
+        *(f"**{line[0].upper()}{line[1:]}.**" for line in warnings(precision, records)),
     ]
-    if not found.empty:
-        sections += ["### Values to reach", _aims(found, records), _why_not(found, records)]
-    if found.starts:
-        sections += ["### Start", *_picture(START, pictures), _starts(found, records)]
-    if found.clocks:
-        sections += ["### Clock", *_picture(CLOCK, pictures), _clocks(found, records)]
-    if found.stops:
-        sections += ["### When to stop", *_picture(STOP, pictures), _stops(found)]
-    if found.launches > 1:
-        sections += ["### Launches", *_picture(LAUNCHES, pictures), _variations(found)]
+    if not precision.empty:
+        sections += ["### Values to reach", _aims_table(precision, records), _why_not(precision, records)]
+    if precision.starts:
+        sections += ["### Start", *_picture(START, pictures), _starts(precision, records)]
+    if precision.clocks:
+        sections += ["### Clock", *_picture(CLOCK, pictures), _clocks(precision, records)]
+    if precision.stops:
+        sections += ["### When to stop", *_picture(STOP, pictures), _stops(precision)]
+    if precision.launches > 1:
+        sections += ["### Launches", *_picture(LAUNCHES, pictures), _variations(precision)]
     sections += ["### Provenance", _provenance(records)]
     return "\n\n".join(one for one in sections if one)
 
 
-def warnings(found: Figures, records: FiguresRun) -> list[str]:
+def warnings(precision: Precision, records: PrecisionRecords) -> list[str]:
     """What a reader has to know before the numbers, a line each, without a full stop."""
     lines = []
     if records.interrupted:
-        rest = "too little was measured to say anything" if found.empty else "what follows is what there is"
+        rest = "too little was measured to say anything" if precision.empty else "what follows is what there is"
         lines.append(f"partial: {clean(records.interrupted)}; {rest}")
     if records.run.get("busy"):
         lines.append(
@@ -105,11 +105,13 @@ def warnings(found: Figures, records: FiguresRun) -> list[str]:
     return lines
 
 
-def verdict_lines(found: Figures, records: FiguresRun) -> list[str]:
+def verdict_lines(precision: Precision, records: PrecisionRecords) -> list[str]:
     """The values to reach, for a terminal; none where nothing was measured."""
-    if found.empty:
+    if precision.empty:
         return []
-    rows = [(one.what, f"{_sign(one)} {_limit(one)}", one.verdict, _measured(one)) for one in _held(found, records)]
+    rows = [
+        (one.what, f"{_sign(one)} {_limit(one)}", one.verdict, _measured(one)) for one in _all_aims(precision, records)
+    ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, [*widths, 0], strict=True)) for row in rows)
     return [line.rstrip() for line in lines]
@@ -125,12 +127,8 @@ def _picture(name: str, pictures: Mapping[str, str]) -> list[str]:
     return [f"![{_ALT[name]}]({pictures[name]})"] if name in pictures else []
 
 
-def _no(records: FiguresRun) -> str:
-    return records.no_nodes
-
-
-def _held(found: Figures, records: FiguresRun) -> list[Held]:
-    return aims(found, records.no_nodes, records.interrupted)
+def _all_aims(precision: Precision, records: PrecisionRecords) -> list[Aim]:
+    return aims(precision, records.no_nodes, records.interrupted)
 
 
 def _times(value: float) -> str:
@@ -155,30 +153,30 @@ def _known(known: Known, unit: str) -> str:
     return f"{value} [{show(known.low)}, {high}]"
 
 
-def _sign(held: Held) -> str:
-    return "≥" if held.at_least else "≤"
+def _sign(aim: Aim) -> str:
+    return "≥" if aim.at_least else "≤"
 
 
-def _unit(held: Held) -> str:
-    return "times" if held.at_least else "ns" if held.limit >= 10 else ""
+def _unit(aim: Aim) -> str:
+    return "times" if aim.at_least else "ns" if aim.limit >= 10 else ""
 
 
-def _limit(held: Held) -> str:
-    return {"times": f"{held.limit:g} times", "ns": duration(held.limit), "": share(held.limit)}[_unit(held)]
+def _limit(aim: Aim) -> str:
+    return {"times": f"{aim.limit:g} times", "ns": duration(aim.limit), "": share(aim.limit)}[_unit(aim)]
 
 
-def _measured(held: Held) -> str:
-    seen = [
-        f"{duration(float(target))}: {_known(known, _unit(held))}" if target else _known(known, _unit(held))
-        for target, known in held.values
+def _measured(aim: Aim) -> str:
+    measured = [
+        f"{duration(float(target))}: {_known(known, _unit(aim))}" if target else _known(known, _unit(aim))
+        for target, known in aim.values
     ]
-    return "; ".join([*seen, *([clean(held.missing)] if held.missing else [])]) or "–"
+    return "; ".join([*measured, *([clean(aim.missing)] if aim.missing else [])]) or "–"
 
 
-def _aims(found: Figures, records: FiguresRun) -> str:
+def _aims_table(precision: Precision, records: PrecisionRecords) -> str:
     rows = [
         [clean(one.what), f"{_sign(one)} {_limit(one)}", _measured(one), _strong(one.verdict)]
-        for one in _held(found, records)
+        for one in _all_aims(precision, records)
     ]
     return (
         "What is aimed at on a quiet machine. The value itself is judged, not the range in brackets: the 95 % interval "
@@ -191,30 +189,30 @@ def _strong(verdict: str) -> str:
     return f"**{verdict}**" if verdict in (REACHED, NOT_REACHED) else verdict
 
 
-def _why_not(found: Figures, records: FiguresRun) -> str:
-    """What the records say of the aims on repetitions and launches that were not reached, an item each."""
-    missed = {one.what: one for one in _held(found, records) if one.verdict == NOT_REACHED}
+def _why_not(precision: Precision, records: PrecisionRecords) -> str:
+    """Why aims on repetitions and launches were not reached, as far as the records tell, an item each."""
+    missed = {one.what: one for one in _all_aims(precision, records) if one.verdict == NOT_REACHED}
     lines = []
     for kind in ("computation", "communication"):
         if f"variation of launches, {kind}" in missed:
-            far = [one for one in found.variations if one.kind == kind and one.median.value > YES_LIMIT]
+            far = [one for one in precision.variations if one.kind == kind and one.median.value > YES_LIMIT]
             for whole in (True, False):
                 here = [one for one in far if (one.minimum.value > YES_LIMIT) == whole]
                 if here:
-                    seen = ", ".join(f"{duration(one.target_ns)}: {share(one.minimum.value)}" for one in here)
-                    lines.append(f"{kind}, launches: {_LAUNCHES_VARY[whole]} ({seen}).")
+                    minima = ", ".join(f"{duration(one.target_ns)}: {share(one.minimum.value)}" for one in here)
+                    lines.append(f"{kind}, launches: {_LAUNCHES_VARY[whole]} ({minima}).")
         speed = missed.get(f"OSU's 1000 repetitions / adaptive stop, {kind}")
         if speed:
             slow = {target for target, known in speed.values if known.value < speed.limit}
-            stops = [one for one in found.stops if one.kind == kind and one.rule == ADAPTIVE]
-            seen = ", ".join(
+            stops = [one for one in precision.stops if one.kind == kind and one.rule == ADAPTIVE]
+            repetitions = ", ".join(
                 f"{duration(one.target_ns)}: {one.spread(lambda replay: replay.repetitions).value:.0f}"
                 for one in stops
                 if str(one.target_ns) in slow
             )
             lines.append(
                 f"{kind}, stop: times within a series vary so much that an interval of {share(ASKED_WIDTH)} takes "
-                f"many repetitions by itself ({seen})."
+                f"many repetitions by itself ({repetitions})."
             )
     return "What is not reached, and what varies:\n\n" + "\n".join(f"- {line}" for line in lines) if lines else ""
 
@@ -227,11 +225,11 @@ _LAUNCHES_VARY = {
 }
 
 
-def _skipped(records: FiguresRun) -> str:
-    return f"Between two nodes: not measured, {clean(_no(records))}.\n\n" if _no(records) else ""
+def _skipped(records: PrecisionRecords) -> str:
+    return f"Between two nodes: not measured, {clean(records.no_nodes)}.\n\n" if records.no_nodes else ""
 
 
-def _starts(found: Figures, records: FiguresRun) -> str:
+def _starts(precision: Precision, records: PrecisionRecords) -> str:
     head = ["where", "start by", "starts", "late", *(f"p{percent}" for percent in PERCENTS), "largest"]
     rows = [
         [
@@ -242,7 +240,7 @@ def _starts(found: Figures, records: FiguresRun) -> str:
             *(_known(known, "ns") for known in one.percentiles),
             duration(float(one.imbalance_ns.max())),
         ]
-        for one in found.starts
+        for one in precision.starts
     ]
     return (
         "Imbalance: how long after the first rank the last one begins, by the common clock; between nodes its error "
@@ -258,7 +256,7 @@ def _moment(one: ClockError) -> str:
     return "at once" if one.after_seconds < 1 else f"after {one.after_seconds:.0f} s"
 
 
-def _clocks(found: Figures, records: FiguresRun) -> str:
+def _clocks(precision: Precision, records: PrecisionRecords) -> str:
     head = ["where", "clocks", "", "launches", "residual, drift corrected", "offset alone", "true error"]
     rows = [
         [
@@ -270,7 +268,7 @@ def _clocks(found: Figures, records: FiguresRun) -> str:
             _known(one.without_drift, "ns"),
             _known(one.true, "ns"),
         ]
-        for one in found.clocks
+        for one in precision.clocks
     ]
     refused = [f"Refused: {clean(one.refusal)}." for one in records.truths if one.refusal]
     return (
@@ -286,13 +284,13 @@ def _clocks(found: Figures, records: FiguresRun) -> str:
     )
 
 
-def _stops(found: Figures) -> str:
+def _stops(precision: Precision) -> str:
     head = [
         "work", "rule", "wall time", "repetitions", "interval reached", f"≤ {share(ASKED_WIDTH)}", "within 1 %",
         "within 2 %",
     ]  # fmt: skip
-    rows = [[f"{one.kind}, {duration(one.target_ns)}", *_stop_cells(one)] for one in found.stops]
-    close = {(one.kind, one.target_ns, one.rule): f"{one.close(0.02)} of {len(one.replays)}" for one in found.stops}
+    rows = [[f"{one.kind}, {duration(one.target_ns)}", *_stop_cells(one)] for one in precision.stops]
+    close = {(one.kind, one.target_ns, one.rule): f"{one.close(0.02)} of {len(one.replays)}" for one in precision.stops}
     faster = [
         [
             f"{one.kind}, {duration(one.target_ns)}",
@@ -300,7 +298,7 @@ def _stops(found: Figures) -> str:
             f"{one.pairs} of {one.series}",
             *(close[one.kind, one.target_ns, rule] for rule in (ADAPTIVE, FIXED_1000)),
         ]
-        for one in found.faster
+        for one in precision.faster
     ]
     return (
         "Every rule is asked of the very same recorded series, from the same places in them. Those of OSU and of "
@@ -338,7 +336,7 @@ def _stop_cells(one: Stops) -> list[str]:
     ]
 
 
-def _variations(found: Figures) -> str:
+def _variations(precision: Precision) -> str:
     head = ["work", "launches", "median", "mean", "minimum", "interval of one launch"]
     rows = [
         [
@@ -347,17 +345,17 @@ def _variations(found: Figures) -> str:
             *(_known(known, "") for known in (one.median, one.mean, one.minimum)),
             share(one.width_relative),
         ]
-        for one in found.variations
+        for one in precision.variations
     ]
     return (
         "Coefficient of variation over launches of what each launch says of the same work: its median, its mean, its "
         "minimum; in brackets the 95 % interval, which assumes that launches are normal, and is wide with "
-        f"{found.launches} of them. The first launch, which finds the sizes, is not compared. *Interval*: width of "
+        f"{precision.launches} of them. The first launch, which finds the sizes, is not compared. *Interval*: width of "
         "the 95 % interval of the median in the median launch.\n\n" + table(head, rows)
     )
 
 
-def _provenance(records: FiguresRun) -> str:
+def _provenance(records: PrecisionRecords) -> str:
     run = records.run
     names = {
         "command": "command", "started_utc": "date", "seconds": "took, s", "commit": "commit",

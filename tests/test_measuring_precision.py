@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from mpi_campaign import ROOT
-from mpi_campaign.doctor import disturbances, figures
+from mpi_campaign.doctor import disturbances, measuring_precision
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Impossible, Settings
@@ -20,9 +20,8 @@ from mpi_campaign.planning import plan
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
 from postprocess.families.timing_selfcheck.record import load_selfcheck
-from postprocess.quality import figures as computed
-from postprocess.quality import stop_rules
-from postprocess.quality.figures_text import BEGIN, END
+from postprocess.quality import precision, stop_rules
+from postprocess.quality.precision_text import BEGIN, END
 from tests.support import Command, launch, refused
 
 MOST = 100
@@ -47,17 +46,21 @@ def test_wrong_use_is_one_line_and_exit_code_2(campaign: Command, words: list[st
 def test_a_page_without_a_place_is_refused_before_anything_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / figures.PAGE).write_text("# Prose\n")
-    monkeypatch.setattr(figures, "DOCS", tmp_path)
-    run = figures.Run(figures.QUICK, resolving.parse("openmpi@5.0.11"), tmp_path, ["./campaign", "figures"])
+    (tmp_path / measuring_precision.PAGE).write_text("# Prose\n")
+    monkeypatch.setattr(measuring_precision, "DOCS", tmp_path)
+    run = measuring_precision.Run(
+        measuring_precision.QUICK, resolving.parse("openmpi@5.0.11"), tmp_path, ["./campaign", "figures"]
+    )
     with pytest.raises(CampaignError, match="figures: begin"):
         run()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [figures.PAGE]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [measuring_precision.PAGE]
 
 
 def test_a_page_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "DOCS", tmp_path)
-    run = figures.Run(figures.QUICK, resolving.parse("openmpi@5.0.11"), tmp_path, ["./campaign", "figures"])
+    monkeypatch.setattr(measuring_precision, "DOCS", tmp_path)
+    run = measuring_precision.Run(
+        measuring_precision.QUICK, resolving.parse("openmpi@5.0.11"), tmp_path, ["./campaign", "figures"]
+    )
     with pytest.raises(CampaignError, match=r"git checkout -- docs/measurement\.md") as error:
         run()
     assert "\n" not in str(error.value)
@@ -70,10 +73,12 @@ def test_what_cannot_be_measured_leaves_no_folder(
     def without_compiler() -> None:
         raise CampaignError("no compiler")
 
-    monkeypatch.setattr(figures, "FOLDER", tmp_path / "figures")
+    monkeypatch.setattr(measuring_precision, "FOLDER", tmp_path / "figures")
     monkeypatch.setattr(machine, "compiler", without_compiler)
     out = tmp_path / "new" if given else None
-    run = figures.Run(figures.QUICK, resolving.parse("openmpi@5.0.11"), out, ["./campaign", "figures"])
+    run = measuring_precision.Run(
+        measuring_precision.QUICK, resolving.parse("openmpi@5.0.11"), out, ["./campaign", "figures"]
+    )
     with pytest.raises(CampaignError, match="no compiler"):
         run()
     assert not list(tmp_path.iterdir())
@@ -83,8 +88,8 @@ def test_what_cannot_be_measured_leaves_no_folder(
 def test_other_load_above_the_limit_of_the_doctor_is_said(
     monkeypatch: pytest.MonkeyPatch, *, before: float, meanwhile: float, busy: bool
 ) -> None:
-    monkeypatch.setattr(figures, "LOAD_SECONDS", 0.0)
-    load = figures._Load((0,))
+    monkeypatch.setattr(measuring_precision, "LOAD_SECONDS", 0.0)
+    load = measuring_precision._Load((0,))
     load.look()
     load.before, load.others = before, meanwhile
     load.taken = disturbances.CpuTime(100, 0, 0)  # nothing stolen, whatever this machine had
@@ -95,17 +100,19 @@ def test_other_load_above_the_limit_of_the_doctor_is_said(
 
 def test_a_clone_where_nothing_can_be_built_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "ROOT", Path("/my clone"))
-    run = figures.Run(figures.QUICK, resolving.parse("openmpi@5.0.11"), tmp_path / "new", ["./campaign", "figures"])
+    run = measuring_precision.Run(
+        measuring_precision.QUICK, resolving.parse("openmpi@5.0.11"), tmp_path / "new", ["./campaign", "figures"]
+    )
     with pytest.raises(CampaignError, match="move the clone"):
         run()
     assert not list(tmp_path.iterdir())
 
 
 def test_the_page_of_this_project_has_a_place() -> None:
-    page = (figures.DOCS / figures.PAGE).read_text()
+    page = (measuring_precision.DOCS / measuring_precision.PAGE).read_text()
     assert page.count(BEGIN) == page.count(END) == 1
     for address in re.findall(r"!\[[^]]*\]\(([^)]*)\)", page):
-        ElementTree.parse(figures.DOCS / address)
+        ElementTree.parse(measuring_precision.DOCS / address)
 
 
 @pytest.mark.parametrize("nodes", [True, False])
@@ -114,7 +121,9 @@ def test_without_nodes_only_what_needs_them_is_left_out(tmp_path: Path, *, nodes
     between = Settings(options=("-hosts", "node0,node1")) if nodes else Impossible("no namespaces")
     placement = Placement(1, 2, 1)
     program, truth = Path("/p/check"), Path("/p/truth")
-    launches = figures.Launches(mpi, placement, Settings(), between, program, truth, tmp_path, figures.WHOLE)
+    launches = measuring_precision.Launches(
+        mpi, placement, Settings(), between, program, truth, tmp_path, measuring_precision.WHOLE
+    )
     steps = list(launches.steps())
     records = [step.record.name for step in steps]
     assert len(records) == len(set(records))
@@ -143,7 +152,7 @@ def test_a_quick_run_leaves_records_tables_and_pictures(campaign: Command, tmp_p
     assert [where for where, _ in rows] == ["within a node", "between nodes"]
     for address in re.findall(r"!\[[^]]*\]\(([^)]*)\)", page):
         assert ElementTree.parse(out / address).getroot().tag.endswith("svg")
-    records = computed.load(out / "records")
+    records = precision.load(out / "records")
     assert len(records.within) == 1
     assert len(records.launches) == 4
     refusal = machine.nodes_refusal()

@@ -35,9 +35,9 @@ from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from postprocess.drawing.text import share
 from postprocess.families.timing_selfcheck.record import load_selfcheck
-from postprocess.quality import figures, figures_plot, figures_text, stop_rules
-from postprocess.quality.figures import BETWEEN, LAUNCH, RUN, SERIES, TRUTH_BETWEEN, TRUTH_WITHIN, WITHIN
-from postprocess.quality.figures_text import PageError
+from postprocess.quality import precision, precision_plot, precision_text, stop_rules
+from postprocess.quality.precision import BETWEEN, LAUNCH, RUN, SERIES, TRUTH_BETWEEN, TRUTH_WITHIN, WITHIN
+from postprocess.quality.precision_text import PageError
 from postprocess.records.fields import RecordError
 from postprocess.statistics.limits import CONCLUSIVE as DISTURBING_SHARE
 
@@ -211,14 +211,14 @@ class Run:
             truth = selfcheck.build(toolchain, TRUTH, tests=True)
             self._measure(Launches(toolchain, placement, within, between, program, truth, folder / RECORDS, self.plan))
         self.progress.step("tables and pictures")
-        records = figures.load(folder / RECORDS)
-        numbers = figures.summarise(records)
-        _write(numbers, records, folder)
-        print("\n".join(figures_text.verdict_lines(numbers, records)))
-        for line in figures_text.warnings(numbers, records):
+        records = precision.load(folder / RECORDS)
+        computed = precision.summarise(records)
+        _write(computed, records, folder)
+        print("\n".join(precision_text.verdict_lines(computed, records)))
+        for line in precision_text.warnings(computed, records):
             print(f"campaign: {line}", file=sys.stderr)
         if into_docs and not self.interrupted:
-            _write_page(numbers, records, DOCS)
+            _write_page(computed, records, DOCS)
             print(f"page: {DOCS / PAGE}")
         print(f"figures: {folder / PAGE}")
         return EXIT_INTERRUPTED if self.interrupted else EXIT_FAILED if self.troubles else EXIT_GOOD
@@ -237,7 +237,7 @@ class Run:
         self.about = {
             "toolchain": toolchain.toolchain,
             "command": " ".join(self.words),
-            "note": figures_text.what_is_short(self.plan.hold_seconds, self.plan.launches),
+            "note": precision_text.what_is_short(self.plan.hold_seconds, self.plan.launches),
             **_about_machine(placement),
         }
         return toolchain, placement
@@ -405,23 +405,23 @@ def _page_with(part: str, path: Path) -> str:
             f"{path}: {error.strerror}; the figures go into it: git checkout -- docs/{PAGE}, or give another --out"
         ) from error
     try:
-        return figures_text.into_page(page, part)
+        return precision_text.into_page(page, part)
     except PageError as error:
         raise CampaignError(f"{path}: {error}") from error
 
 
-def _write(numbers: figures.Figures, records: figures.FiguresRun, folder: Path) -> None:
-    pictures = _draw(numbers, folder)
-    (folder / PAGE).write_text(figures_text.part_of_page(numbers, records, pictures) + "\n")
+def _write(computed: precision.Precision, records: precision.PrecisionRecords, folder: Path) -> None:
+    pictures = _draw(computed, folder)
+    (folder / PAGE).write_text(precision_text.part_of_page(computed, records, pictures) + "\n")
 
 
-def _write_page(numbers: figures.Figures, records: figures.FiguresRun, docs: Path) -> None:
-    part = figures_text.part_of_page(numbers, records, _draw(numbers, docs))
+def _write_page(computed: precision.Precision, records: precision.PrecisionRecords, docs: Path) -> None:
+    part = precision_text.part_of_page(computed, records, _draw(computed, docs))
     page = _page_with(part, docs / PAGE)
     files.write_atomically(docs / PAGE, page)
 
 
-def _draw(numbers: figures.Figures, folder: Path) -> dict[str, str]:
+def _draw(computed: precision.Precision, folder: Path) -> dict[str, str]:
     """Draw the pictures. Returns their paths relative to the folder, by name."""
-    drawn = figures_plot.write_pictures(numbers, folder / PICTURES)
+    drawn = precision_plot.write_pictures(computed, folder / PICTURES)
     return {name: path.relative_to(folder).as_posix() for name, path in drawn.items()}
