@@ -227,7 +227,7 @@ def test_sizes_of_other_work_are_refused(built: Path, tmp_path: Path) -> None:
     refusals: list[tuple[dict[str, object], tuple[str, ...], str]] = [
         (good, ("--computation", "triad"), "computation dgemm, this run has triad"),
         ({**good, "threads_per_rank": 3}, (), "2 ranks of 3 threads, this run has 2 of 1"),
-        ({**good, "computation": None}, (), "of no name"),
+        ({**good, "computation": None}, (), "(none named)"),
         ({**good, "work": [{**good["work"][0], "work_size": 20_000}]}, (), "at most 16384 is possible"),
         (huge, ("--threads", "256"), "is the most"),
     ]

@@ -3,9 +3,10 @@
  *
  *     mpiexec -n 2 bind_rank VARIABLE 0,1:2,3 PROGRAM [WORD...]
  *
- * For launchers that cannot be told CPUs by the kernel's numbers. VARIABLE, which the launcher sets, holds the number
- * of the rank among those of its node; the lists, one for each, are as the kernel writes them and stand between colons.
- * What PROGRAM starts, an MPI library's threads too, is on these CPUs from its first instruction on.
+ * It is for launchers that cannot be told CPUs by the kernel's numbers. VARIABLE, which the launcher sets, holds the
+ * rank's number among the ranks of its node. There is one list of CPUs per rank, as the kernel writes it, with colons
+ * between the lists. PROGRAM and all threads that it starts, also an MPI library's, are on these CPUs from the first
+ * instruction.
  */
 #include "fail.h"
 #include "topology.h"
@@ -18,7 +19,7 @@
 
 enum { WORD_VARIABLE = 1, WORD_LISTS, WORD_PROGRAM, NOT_STARTED = 127 };
 
-/* The number that a variable holds; -1 where it holds none. */
+/* Returns the number that a variable holds; -1 where it holds none. */
 static long local_rank(const char *variable) {
     const char *text = getenv(variable);
     char *end = NULL;
@@ -27,7 +28,7 @@ static long local_rank(const char *variable) {
     return text != NULL && end != text && *end == '\0' && errno == 0 && rank >= 0 ? rank : -1;
 }
 
-/* The list of that number; NULL where there are fewer. Free with free(). */
+/* Returns the list with that index; NULL where there are fewer lists. Free with free(). */
 static char *list_of(const char *lists, long number) {
     for (; number > 0 && lists != NULL; number--) {
         lists = strchr(lists, ':');

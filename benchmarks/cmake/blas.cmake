@@ -1,7 +1,8 @@
 # Finds a CBLAS and defines the target campaign_blas, CAMPAIGN_BLAS_PREFIXED and CAMPAIGN_BLAS_OPENBLAS.
 #
-# Either the wheel scipy-openblas32 (functions are called scipy_cblas_...), or any library with cblas.h, OpenBLAS preferably. Where it
-# lies is told by BLAS_ROOT (a folder with include/ and lib/), by PKG_CONFIG_PATH (scipy-openblas or openblas), or it is the system's.
+# It is the wheel scipy-openblas32 (whose functions are called scipy_cblas_...) or any library with cblas.h, preferably OpenBLAS. It is
+# looked for in BLAS_ROOT (a folder with include/ and lib/), then by PKG_CONFIG_PATH (scipy-openblas or openblas), then in the system's
+# folders.
 include(CheckCSourceCompiles)
 find_package(PkgConfig QUIET)
 set(blas_include_hints)

@@ -1,14 +1,14 @@
-# Writes build_info.h: run at every build, leaves the file alone when nothing changed.
+# Writes build_info.h. It runs at every build and leaves the file as it is when nothing has changed.
 set(COMMIT "unknown")
 set(DIRTY -1)
 find_program(GIT git)
 if(GIT)
-  # In a hook, variables name another repository.
+  # In a git hook, these variables may name another repository.
   foreach(variable DIR WORK_TREE INDEX_FILE CEILING_DIRECTORIES COMMON_DIR OBJECT_DIRECTORY NAMESPACE PREFIX
       ALTERNATE_OBJECT_DIRECTORIES DISCOVERY_ACROSS_FILESYSTEM)
     unset(ENV{GIT_${variable}})
   endforeach()
-  # Not the commit of some other repository that an unpacked tarball happens to lie in.
+  # An unpacked tarball may lie in some other repository, whose commit is not the one that is built.
   execute_process(COMMAND "${GIT}" rev-parse --show-toplevel WORKING_DIRECTORY "${SOURCE_DIRECTORY}"
     OUTPUT_VARIABLE top OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   get_filename_component(top "${top}" REALPATH)

@@ -1,10 +1,10 @@
 # The floors of common/, from the ground up, and the programs that stand on them.
 #
-# A floor is a static library. It finds the headers of its own folder and of the floors that it uses, and no others: an include that goes up
-# does not compile. A floor that is used must have been added before: none goes in a circle.
+# A floor is a static library. It finds the headers of its own folder and of the floors that it uses, and no others: an include of a higher
+# floor does not compile. A floor must be added before the floors that use it, so that there is no circle.
 #
-# With the unit tests every floor is built twice: its twin, whose name ends in _artificial, is the same sources with a clock whose truth the
-# tests know.
+# With the unit tests every floor is built twice. The twin, whose name ends in _artificial, has the same sources and a clock whose true time
+# the tests know.
 set(floor_suffixes "")
 if(CAMPAIGN_TESTS)
   list(APPEND floor_suffixes _artificial)
@@ -33,8 +33,8 @@ function(add_floor name)
 endfunction()
 
 # add_benchmark(NAME SOURCES <files> USES <floors> [LIBRARIES <other targets>] [ARTIFICIAL])
-# A program: its target, what is installed, and its line in programs.txt, the list that is read by whoever wants to know which programs there
-# are. ARTIFICIAL: with the unit tests, its twin too.
+# Adds a program: its target, its installation, and its line in programs.txt, the list of the programs. ARTIFICIAL: with the unit tests
+# its twin is built too.
 function(add_benchmark name)
   cmake_parse_arguments(PARSE_ARGV 1 benchmark "ARTIFICIAL" "" "SOURCES;USES;LIBRARIES")
   set(suffixes "")
@@ -53,7 +53,7 @@ function(add_benchmark name)
   set_property(GLOBAL APPEND PROPERTY campaign_programs ${name})
 endfunction()
 
-# After the last add_benchmark.
+# Writes programs.txt. Call it after the last add_benchmark.
 function(write_programs path)
   get_property(names GLOBAL PROPERTY campaign_programs)
   list(SORT names)

@@ -1,12 +1,12 @@
-# Which collectives the MPI library has, by the symbols that it links, never by the version it claims: mpi_forms.h, for C, and
-# missing_functions.txt, one MPI function per line, for whoever asks before a launch. Open MPI 4 has the persistent forms as MPIX_.
+# Finds out which collectives the MPI library has: by linking their symbols, never by the version that it claims. Writes mpi_forms.h for the
+# C sources, and missing_functions.txt, one MPI function per line, for checks before a launch. Open MPI 4 has the persistent forms as MPIX_.
 include(CheckCSourceCompiles)
 
 set(operations
   Barrier Bcast Gather Gatherv Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv Alltoallw Reduce Allreduce Reduce_scatter_block
   Reduce_scatter Scan Exscan Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall Neighbor_alltoallv Neighbor_alltoallw)
 
-# Whether a program with all of these functions compiles and links.
+# Sets result to whether a program with all of these functions compiles and links.
 function(check_functions result functions)
   set(uses "")
   foreach(function IN LISTS functions)
@@ -21,7 +21,7 @@ function(check_functions result functions)
     ${result})
 endfunction()
 
-# Those of the functions that the library has, one by one.
+# Sets found to those of the functions that the library has, trying them one by one.
 function(find_functions found functions)
   set(there "")
   foreach(function IN LISTS functions)
@@ -42,7 +42,7 @@ foreach(operation IN LISTS operations)
 endforeach()
 list(TRANSFORM persistent REPLACE "^MPI_" "MPIX_" OUTPUT_VARIABLE extensions)
 
-# All at once first: nearly every library has all, or all of them by the other name.
+# All functions are tried at once first: nearly every library has all of them, or all by the other name.
 set(found "")
 check_functions(HAS_NONBLOCKING_COLLECTIVES "${nonblocking}")
 if(HAS_NONBLOCKING_COLLECTIVES)

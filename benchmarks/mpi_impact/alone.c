@@ -2,8 +2,9 @@
  * compute_alone - the computation of mpi_impact without MPI: t_comp_ref of r_mpi_impact (Denis 2022, section 3.2.1,
  * equation 2).
  *
- * Started by the launcher that starts mpi_impact, with the same options of binding: as many processes, of which each
- * computes on the CPUs of its namesake. Linked without MPI: a library that is only loaded may have an effect as well.
+ * The launcher that starts mpi_impact starts it with the same options of binding: as many processes, each of which
+ * computes on the CPUs of the mpi_impact process with the same rank. It is linked without MPI, because a library that
+ * is only loaded may have an effect as well.
  */
 #include "build_info.h"
 #include "compute.h"
@@ -51,8 +52,8 @@ static const struct option_entry entries[] = {
      .kind = OPTION_TEXT,
      .target = &settings.record,
      .value_name = "FILE",
-     .help = "the records, JSON Lines, one of each process: FILE.0, FILE.1, ...; must not exist. In a folder that all "
-             "processes see"},
+     .help = "each process writes its record (JSON Lines) to FILE.0, FILE.1, ..., which must not exist; in a folder "
+             "that all processes see"},
     {.name = "rank",
      .kind = OPTION_INTEGER,
      .target = &settings.rank,
@@ -78,8 +79,8 @@ static const struct option_entry entries[] = {
     {.name = NULL},
 };
 
-/* What process managers call a process's rank: PMI, PMIx, and last a batch system, whose variable may be that of the
- * launcher itself. */
+/* The variables in which process managers say a process's rank: PMI, PMIx, and last a batch system, whose variable may
+ * be about the launcher itself. */
 static const char general_rank_variables[] = "PMI_RANK,PMIX_RANK,SLURM_PROCID";
 
 /* One process. */
@@ -90,7 +91,7 @@ struct process {
     int64_t began;
     int argc;
     char **argv;
-    struct topology_cpus cpus; /* that it starts with */
+    struct topology_cpus cpus; /* the CPUs that it may use at its start */
     struct like like;
     struct topology_cpus *compute_cpus; /* [threads], as read back */
     record_file *record;
@@ -109,7 +110,7 @@ static bool read_rank(const char *variable, void *context) {
     return good;
 }
 
-/* NO_RANK and one line in error where nobody says it. */
+/* Returns this process's rank; NO_RANK and one line in error where no variable says it. */
 static int find_rank(char *error, size_t error_size) {
     if (settings.rank != NO_RANK) {
         return (int)settings.rank;
@@ -181,7 +182,8 @@ static bool write_footer(const struct process *process) {
                                                        .clock_refusal = ""});
 }
 
-/* Threads on the CPUs of their namesakes. false and one line where the system refuses, or does something else. */
+/* Binds the threads to the CPUs of the same threads of mpi_impact. false and one line in error where the system refuses
+ * or does something else. */
 static bool bind_threads(struct process *process, char *error, size_t error_size) {
     const struct like *like = &process->like;
     bool good = true;
@@ -201,7 +203,7 @@ static bool bind_threads(struct process *process, char *error, size_t error_size
     return false;
 }
 
-/* The record of this process and its threads. false and one line in error. */
+/* Creates the record of this process and starts its threads. false and one line in error on a fault. */
 static bool prepare(struct process *process, char *error, size_t error_size) {
     const int length = snprintf(NULL, 0, "%s.%d", settings.record, process->rank);
     char *path = fail_alloc((size_t)length + 1, 1);

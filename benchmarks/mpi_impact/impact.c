@@ -15,7 +15,7 @@
 static const double slot_margin = 1.1;
 enum { SLOT_MARGIN_NS = 2000000 };
 
-/* Short works are repeated for at least this long: what interrupts one of them now and then is not in their median. */
+/* A short work is repeated for at least this long, so that an occasional interruption does not change its median. */
 enum { LEAST_NS = 50000000 };
 
 /* Above this, the first repetition of a size is as good as the others. */
@@ -27,7 +27,8 @@ static int64_t expected_ns(const struct impact_target *target) {
 
 void impact_schedule(struct impact_plan *plan, double seconds, int64_t most_repetitions) {
     double left = seconds * 1e9;
-    /* The longest first: they get one repetition whatever it takes, and what is left is divided among the shorter ones.
+    /* The longest first: each gets at least one repetition, and the time that is left is divided among the shorter
+     * ones.
      */
     for (size_t i = plan->count; i-- > 0;) {
         struct impact_target *target = &plan->targets[i];
@@ -74,7 +75,7 @@ char *impact_plan_own(const struct impact_plan *plan) {
         json_open_object(line, NULL);
         json_put_integer(line, "comp_target_ns", target->target_ns);
         json_put_integer(line, "work_size", (int64_t)target->work_size);
-        calibrate_put(line, "calibration", &target->calibration);
+        size_search_put(line, "calibration", &target->calibration);
         json_put_integer(line, "warmup_repetitions", target->warmup_repetitions);
         json_put_integer(line, "repetitions", target->repetitions);
         json_put_integer(line, "slot_ns", target->slot_ns);
@@ -100,7 +101,7 @@ static bool parse_target(const json_value *value, struct impact_target *target) 
     int64_t size = 0;
     int64_t time = 0;
     if (!parse_count(value, "comp_target_ns", 1, &target->target_ns) || !parse_count(value, "work_size", 1, &size) ||
-        status == NULL || !calibrate_status_parse(status, &target->calibration.status) ||
+        status == NULL || !size_status_parse(status, &target->calibration.status) ||
         !parse_count(calibration, "time_ns", 0, &time) ||
         !parse_count(value, "warmup_repetitions", 0, &target->warmup_repetitions) ||
         !parse_count(value, "repetitions", 1, &target->repetitions) ||
@@ -178,8 +179,8 @@ int64_t impact_utc_ns(void) {
     return (int64_t)now.tv_sec * INT64_C(1000000000) + (int64_t)now.tv_nsec;
 }
 
-/* Computes, uncounted, until a local time: works of the size that fits, of the smallest size once that does not, then
- * spins. */
+/* Computes, uncounted, until a local time: works of the target's size as long as one fits, then of the smallest size;
+ * then spins. */
 static void fill(compute_team *team, const struct impact_plan *plan, size_t near, int64_t until) {
     const struct impact_target *choices[] = {&plan->targets[near], &plan->targets[0]};
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {

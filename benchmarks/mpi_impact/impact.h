@@ -1,31 +1,31 @@
 /*
- * impact - the computation whose slowdown by an idle MPI library is asked for (Denis 2022, section 3.2.1, equation 2):
- * the same code in mpi_impact, between MPI_Init and MPI_Finalize, and in compute_alone, which is linked without MPI.
- * Nothing here knows MPI.
+ * impact - measures the computation whose slowdown by an idle MPI library is asked for (Denis 2022, section 3.2.1,
+ * equation 2). The same code runs in mpi_impact, between MPI_Init and MPI_Finalize, and in compute_alone, which is
+ * linked without MPI. No MPI.
  *
- * Processes cannot synchronise without MPI, and must nonetheless compute at the same time, because they share memory
- * and caches. So they follow a timetable by the time of day: every target time has a slot, somewhat longer than its
- * repetitions take, and who is done before the slot ends goes on computing, uncounted, until the next one begins. When
- * the counted repetitions began and ended is recorded.
+ * Processes without MPI cannot synchronise, and still must compute at the same time, because they share memory and
+ * caches. So they follow a timetable by the time of day: every target time has a slot that is somewhat longer than its
+ * repetitions take, and a process that is done before the slot ends goes on computing, uncounted, until the next slot
+ * begins. The record has the times when the counted repetitions began and ended.
  */
 #ifndef CAMPAIGN_IMPACT_H
 #define CAMPAIGN_IMPACT_H
 
-#include "calibrate.h"
 #include "compute.h"
 #include "json.h"
 #include "record.h"
+#include "size_search.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is done for one target time, the same in every process of every launch. */
+/* What is done for one target time: the same in every process of every launch. */
 struct impact_target {
     int64_t target_ns;
-    uint64_t work_size;                  /* of each thread, as compute_run takes it */
-    struct calibrate_result calibration; /* how its size was found */
-    int64_t warmup_repetitions;          /* uncounted, at the beginning of the slot */
+    uint64_t work_size;                    /* of each thread (compute_run) */
+    struct size_search_result calibration; /* how its size was found */
+    int64_t warmup_repetitions;            /* uncounted, at the beginning of the slot */
     int64_t repetitions;
     int64_t slot_ns;
 };
@@ -38,43 +38,45 @@ struct impact_plan {
 
 /* What one process measured for one target. */
 struct impact_samples {
-    int64_t begin_utc_ns; /* of the first counted repetition, CLOCK_REALTIME */
-    int64_t end_utc_ns;   /* of the last one */
+    int64_t begin_utc_ns; /* begin of the first counted repetition, CLOCK_REALTIME */
+    int64_t end_utc_ns;   /* end of the last counted repetition */
     int64_t *t_comp_ns;   /* [repetitions]: the slowest thread of this process */
 };
 
-/* Fills in repetitions, warm-ups and slots of targets whose calibration is known: about this long in all, at most so
- * many repetitions each, at least one, or what fits into 50 ms. */
+/* Fills in repetitions, warm-ups and slots of targets whose calibration is known, so that the timetable takes about
+ * `seconds`. Each target has at most most_repetitions, and at least one or as many as fit into 50 ms. */
 void impact_schedule(struct impact_plan *plan, double seconds, int64_t most_repetitions);
 
-/* From the beginning of the first slot to the end of the last, ns. */
+/* Returns the time from the beginning of the first slot to the end of the last, ns. */
 int64_t impact_duration_ns(const struct impact_plan *plan);
 
-/* The header's plan: the parameters, and what only this family plans; JSON objects. Free with free(). */
+/* Return the parts of the header's plan as JSON objects: the parameters, and the family's own. Free with free(). */
 char *impact_plan_parameters(const struct impact_plan *plan);
 char *impact_plan_own(const struct impact_plan *plan);
 
-/* Back from the header's plan. false and one line in error where it is none. Free with impact_plan_free. */
+/* Reads a plan back from a header's plan. Returns false and one line in error where value is none. Free with
+ * impact_plan_free. */
 bool impact_plan_parse(const json_value *value, struct impact_plan *plan, char *error, size_t error_size);
 void impact_plan_free(struct impact_plan *plan);
 
-/* Room for the samples of every target; free with impact_samples_free. */
+/* Allocates the samples of every target. Free with impact_samples_free. */
 struct impact_samples *impact_samples_create(const struct impact_plan *plan);
 void impact_samples_free(const struct impact_plan *plan, struct impact_samples *samples);
 
-/* Before the beginning is agreed on: memory for the largest work. Dies without it. */
+/* Allocates memory for the largest work. Call it before the processes agree on a beginning. Dies when memory runs out.
+ */
 void impact_prepare(compute_team *team, const struct impact_plan *plan);
 
-/* Time of day, ns since the epoch. */
+/* Returns the time of day, ns since the epoch. */
 int64_t impact_utc_ns(void);
 
-/* The timetable, from this time of day on. Returns when its last slot is over. */
+/* Carries out the timetable from this time of day on. Returns when the last slot is over. */
 void impact_measure(compute_team *team, const struct impact_plan *plan, int64_t begin_utc_ns,
                     struct impact_samples *samples);
 
 /*
- * The line of one target: windows is [ranks][2], begin and end; t_comp_ns [ranks][repetitions]. false: the disk
- * refused.
+ * Writes the line of one target. windows: [ranks][2], begin and end as in impact_samples; t_comp_ns:
+ * [ranks][repetitions]. Returns false where the disk refuses.
  */
 bool impact_write_point(record_file *record, const struct impact_plan *plan, size_t index, size_t ranks,
                         const int64_t *windows, const int64_t *t_comp_ns);

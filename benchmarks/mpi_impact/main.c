@@ -8,11 +8,11 @@
 #include "fail.h"
 #include "fail_mpi.h"
 #include "impact.h"
+#include "impact_sizes.h"
 #include "options.h"
 #include "phase.h"
 #include "placement.h"
 #include "program.h"
-#include "search_sizes.h"
 #include "stats.h"
 #include "timer.h"
 
@@ -25,7 +25,7 @@
 static const int64_t first_time_ns = 500000;
 enum { DOUBLINGS = 12 };
 
-/* Between the moment at which all ranks are ready and the beginning: time for the last one to hear of it. */
+/* Time from the moment when all ranks are ready to the beginning, in which the last rank learns of it. */
 enum { GRACE_NS = 20000000 };
 
 static struct settings {
@@ -59,20 +59,20 @@ static void describe_options(struct option_entry *entries) {
          .minimum = 0,
          .maximum = 1e6,
          .value_name = "S",
-         .help = "about how long to compute, all computation times together; each gets one repetition at least, short "
-                 "ones 50 ms; default: 6"},
+         .help = "about how long to compute, for all computation times together; each gets at least one repetition, or "
+                 "50 ms of short ones; default: 6"},
         {.name = "max-repetitions",
          .kind = OPTION_INTEGER,
          .target = &s->max_repetitions,
          .minimum = 1,
          .maximum = 100000,
          .value_name = "N",
-         .help = "at most this many of one computation time; default: 50"},
+         .help = "at most this many repetitions of each computation time; default: 50"},
         {.name = "sizes",
          .kind = OPTION_TEXT,
          .target = &s->sizes,
          .value_name = "FILE",
-         .help = "sizes of the work from this file, nothing is calibrated"},
+         .help = "take the work sizes from this file and calibrate nothing"},
         {.name = "save-sizes",
          .kind = OPTION_TEXT,
          .target = &s->save_sizes,
@@ -133,7 +133,7 @@ static bool write_header(struct program *program, const struct impact_plan *plan
     return good;
 }
 
-/* Leaves in *after what came since before; a thread that ended meanwhile has 0. */
+/* Subtracts the CPU times in *before from those in *after; a thread that has ended has 0. */
 static void cpu_since(const struct program_cpu *before, struct program_cpu *after) {
     for (size_t i = 0; i < after->mpi_threads; i++) {
         after->mpi[i] = after->mpi[i] > before->mpi[i] ? after->mpi[i] - before->mpi[i] : 0;
@@ -141,14 +141,14 @@ static void cpu_since(const struct program_cpu *before, struct program_cpu *afte
     after->helper -= before->helper;
 }
 
-/* Collective; rank 0 writes. reason: why the record is not complete, "" where it is. measuring: what threads had of the
- * CPU while the library was idle. false on all ranks: the disk refused. */
+/* Collective: rank 0 writes the footer. reason: why the record is not complete, "" where it is. measuring: CPU time of
+ * the threads while the library was idle. false on all ranks: the disk refused. */
 static bool write_footer(struct program *program, const char *reason, const struct program_cpu *measuring) {
     return program_write_footer(program,
                                 &(struct program_footer){.reason = reason, .measured_seconds = NAN, .cpu = measuring});
 }
 
-/* Collective: the line of one target, from all ranks' samples. false on all ranks: the disk refused. */
+/* Collective: writes the line of one target from all ranks' samples. false on all ranks: the disk refused. */
 static bool write_point(struct program *program, const struct impact_plan *plan, size_t index,
                         const struct impact_samples *samples) {
     const int repetitions = (int)plan->targets[index].repetitions;
@@ -178,7 +178,7 @@ static bool write_point(struct program *program, const struct impact_plan *plan,
     return program_agree(good);
 }
 
-/* Collective: a time of day at which no rank has anything left to prepare. */
+/* Collective: returns the time of day of the beginning, when all ranks are prepared. */
 static int64_t agree_on_begin(void) {
     int64_t begin = impact_utc_ns();
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &begin, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
@@ -224,14 +224,15 @@ static int measure(struct program *program, struct impact_plan *plan) {
     return good ? PROGRAM_GOOD : PROGRAM_FAILED;
 }
 
-/* Collective: sizes that can be measured with. */
+/* Collective: searches the sizes, unless they are given, and saves them where that was asked for. false, after one line
+ * on stderr, where no size takes one of the times or they cannot be saved. */
 static bool find_sizes(struct program *program, struct impact_plan *plan) {
     char error[768] = "";
     if (settings.sizes == NULL) {
-        search_sizes(program, plan);
+        impact_sizes_search(program, plan);
     }
     for (size_t i = 0; i < plan->count && error[0] == '\0'; i++) {
-        if (plan->targets[i].calibration.status == CALIBRATE_UNREACHABLE) {
+        if (plan->targets[i].calibration.status == SIZE_UNREACHABLE) {
             snprintf(
                 error, sizeof error,
                 "no size of the computation takes %g ms; the closest, %llu, takes %.3f ms: ask for other --comp-times",
@@ -240,7 +241,7 @@ static bool find_sizes(struct program *program, struct impact_plan *plan) {
         }
     }
     if (program->rank == 0 && error[0] == '\0' && settings.save_sizes != NULL) {
-        (void)search_sizes_write(settings.save_sizes, program, plan, error, sizeof error);
+        (void)impact_sizes_write(settings.save_sizes, program, plan, error, sizeof error);
     }
     return program_all_good(error);
 }
@@ -254,7 +255,7 @@ static int run(struct program *program) {
         program->computation = plan.computation;
         program_configure(program, error, sizeof error);
         if (program->rank == 0 && error[0] == '\0' && settings.sizes != NULL) {
-            (void)search_sizes_read(settings.sizes, program, placement_given_up_cores(program->place), &plan, error,
+            (void)impact_sizes_read(settings.sizes, program, placement_given_up_cores(program->place), &plan, error,
                                     sizeof error);
         }
         if (program_prepare(program, error)) {
@@ -279,10 +280,10 @@ int main(int argc, char **argv) {
         .clockless = true,
         .help = "usage: mpiexec -n RANKS mpi_impact [OPTION]...\n\n"
                 "Computes, and does nothing else, while the MPI library is idle (Denis et al. 2022, section 3.2.1).\n"
-                "Beside compute_alone, which does the same without MPI, it tells how much the library slows a\n"
-                "computation down:\n\n"
-                "  r_mpi_impact = time in mpi_impact / time in compute_alone; 1: not at all\n\n"
-                "Both in turn, several launches of each: `campaign run --benchmark mpi_impact`.\n",
+                "Compared with compute_alone, which does the same without MPI, it tells how much the library slows\n"
+                "a computation down:\n\n"
+                "  r_mpi_impact = time in mpi_impact / time in compute_alone; 1: no slowdown\n\n"
+                "`campaign run --benchmark mpi_impact` launches both in turn, several times.\n",
         .exits = "0 good; 1 a full disk or an MPI error; 2 wrong use",
         .describe = describe_options,
         .run = run,

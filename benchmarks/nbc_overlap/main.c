@@ -79,8 +79,8 @@ static void describe_options(struct option_entry *entries) {
          .target = &s->cache,
          .choices = cache_names,
          .value_name = "NAME",
-         .help = "warm: every repetition uses the same buffers (default); cold: buffers in turn, those of each rank "
-                 "together twice the size of the largest cache, as far as memory allows"},
+         .help = "warm: every repetition uses the same buffers (default); cold: repetitions take turns through buffers "
+                 "that on each rank are together twice the size of the largest cache, as far as memory allows"},
         {.name = "computation",
          .kind = OPTION_CHOICE,
          .target = &s->computation,
@@ -93,34 +93,35 @@ static void describe_options(struct option_entry *entries) {
          .target = &s->test_interval_ns,
          .value_name = "T",
          .help = "the computing thread that called MPI calls MPI_Test about this often, such as 100us, until the "
-                 "collective is complete; its computation is cut into pieces for it, that of the reference too; "
-                 "default: 0, never"},
+                 "collective is complete; its computation is cut into pieces for this, in the reference too; default: "
+                 "0, never"},
         {.name = "sizes",
          .kind = OPTION_TEXT,
          .target = &s->sizes,
          .value_name = "FILE",
-         .help = "message and work sizes from this file, nothing is calibrated; a reference that has moved is flagged"},
+         .help =
+             "take message and work sizes from this file and calibrate nothing; a reference that has moved is flagged"},
         {.name = "save-sizes",
          .kind = OPTION_TEXT,
          .target = &s->save_sizes,
          .value_name = "FILE",
-         .help = "write the sizes that the calibration found (for --sizes); again at the end where a reference moved "
-                 "and was calibrated anew"},
+         .help = "write the sizes that the calibration found (for --sizes); they are written again at the end where a "
+                 "reference moved and its size was calibrated anew"},
         {.name = "seed",
          .kind = OPTION_INTEGER,
          .target = &s->seed,
          .minimum = 0,
          .maximum = 9007199254740992.0,
          .value_name = "N",
-         .help = "of the contents of messages; default: 1"},
+         .help = "seed of the contents of messages; default: 1"},
         {.name = "max-message-bytes",
          .kind = OPTION_INTEGER,
          .target = &s->max_message_bytes,
          .minimum = 64,
          .maximum = 17179869176.0,
          .value_name = "N",
-         .help = "largest message that the calibration tries, never more than half of the rank's share of memory "
-                 "holds; default: 1 GiB"},
+         .help = "largest message that the calibration tries, in bytes; never more than fits in half of the rank's "
+                 "share of memory; default: 1 GiB"},
         {.name = "list",
          .kind = OPTION_FLAG,
          .target = &s->list,
@@ -175,7 +176,7 @@ static void list_collectives(void) {
     }
 }
 
-/* What the table of options cannot say. One line in error where something is impossible. */
+/* Checks what the table of options cannot express. One line in error where options contradict each other. */
 static void check_settings(const struct program *program, const struct settings *s, char *error, size_t error_size) {
     if (s->sizes != NULL && s->save_sizes != NULL) {
         snprintf(error, error_size,
@@ -193,7 +194,8 @@ static void check_settings(const struct program *program, const struct settings 
     }
 }
 
-/* Ranks that cannot be measured, or not so; the same line on all of them. Collective. */
+/* Collective: one line in error, the same on all ranks, where the number or the placement of ranks makes measuring
+ * impossible. */
 static void check_ranks(const struct program *program, char *error, size_t error_size) {
     program_check_crowd(program, error, error_size);
     if (program->ranks < 2) {
@@ -205,7 +207,7 @@ static void check_ranks(const struct program *program, char *error, size_t error
     }
 }
 
-/* The grid, and what is the same in all points. names: room for those of the collectives. */
+/* Fills in the axes: the grid, and what is the same in all points. names: room for the names of the collectives. */
 static void fill_axes(const struct settings *s, const char **names, struct sampler_axis axes[AXES]) {
     static const char *cache[1];
     static const char *computation[1];
@@ -246,7 +248,7 @@ static struct plan plan_of(const struct program *program, const struct settings 
                          .test_interval_ns = s->test_interval_ns};
 }
 
-/* What is asked for, measured. Collective. Returns the exit code. */
+/* Collective: measures what was asked for. Returns the exit code. */
 static int measure(struct program *program, const struct settings *s) {
     char impossible[PROGRAM_MOST_REASON] = "";
     struct sampler_axis axes[AXES];
@@ -298,12 +300,12 @@ static int run(struct program *program) {
     return code;
 }
 
-/* What else can be wrong before anything is measured: memory, and sizes that were given. */
+/* Checks what else can be wrong before anything is measured: memory, and given sizes. */
 static void check_sizes(struct program *program, void *context, char *error, size_t error_size) {
     struct overlap *o = context;
     calibration_memory_check(o->plan, error, error_size);
     if (program->rank == 0 && error[0] == '\0' && o->sizes_file != NULL &&
-        sizes_read(o->sizes_file, &o->sizes, error, error_size)) {
+        size_table_read(o->sizes_file, &o->sizes, error, error_size)) {
         calibration_sizes_check(o->plan, &o->sizes, o->sizes_file, error, error_size);
     }
 }
@@ -322,8 +324,8 @@ int main(int argc, char **argv) {
             "communication time x computation time is then measured with its references beside it. Paper placement:\n"
             "one rank per node, one computing thread per physical core.\n\n"
             "  r_overhead  0: overlap is perfect, 1: serialised, above 1: worse than serialised\n"
-            "  r_comm      time inside MPI against the communication alone\n"
-            "  r_comp      the computation against itself alone\n",
+            "  r_comm      time inside MPI, relative to the communication alone\n"
+            "  r_comp      time of the computation, relative to the computation alone\n",
         .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,

@@ -6,11 +6,11 @@
 
 #include <stdio.h>
 
-const struct calibrate_result *overlap_comm(const struct overlap *o, const struct sampler_point *p) {
+const struct size_search_result *overlap_comm(const struct overlap *o, const struct sampler_point *p) {
     return calibration_comm(o->calibration, p->at[AXIS_COLLECTIVE], p->at[AXIS_COMM]);
 }
 
-const struct calibrate_result *overlap_comp(const struct overlap *o, const struct sampler_point *p) {
+const struct size_search_result *overlap_comp(const struct overlap *o, const struct sampler_point *p) {
     return calibration_comp(o->calibration, p->at[AXIS_COMP]);
 }
 
@@ -31,7 +31,7 @@ static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     return at[AXIS_COMM] < collective_comm_times(collective, plan->comm_target_count);
 }
 
-/* Two times each of the references, and what starting and checking cost. */
+/* Returns about how long a repetition takes: twice each reference, and the cost of starts and checks. */
 static double weight(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     const struct overlap *o = context;
     return 2e-9 * (double)(comm_target(o, at) + comp_target(o, at)) + 2e-3;
@@ -47,7 +47,7 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 
 static void set_work(struct overlap *o, const struct sampler_point *p) {
     struct bench_work *work = &o->point.work;
-    const size_t index = sizes_index(&o->sizes, p->at[AXIS_COLLECTIVE], p->at[AXIS_COMM], p->at[AXIS_COMP]);
+    const size_t index = size_table_point_index(&o->sizes, p->at[AXIS_COLLECTIVE], p->at[AXIS_COMM], p->at[AXIS_COMP]);
     work->collective = &collective_table[o->plan->collectives[p->at[AXIS_COLLECTIVE]]];
     work->message_bytes = overlap_comm(o, p)->size;
     work->work_size = overlap_comp(o, p)->size;
@@ -60,7 +60,7 @@ static void set_work(struct overlap *o, const struct sampler_point *p) {
     }
 }
 
-/* Rank 0, once for every computation: an interval of MPI_Test that cannot be had. */
+/* Rank 0, once per computation: reports an interval of MPI_Test that cannot be reached. */
 static void say_pieces(const struct overlap *o, const struct sampler_point *p) {
     const struct bench_work *work = &o->point.work;
     const uint64_t pieces = compute_pieces(o->plan->computation, work->work_size, work->pieces);
@@ -70,10 +70,11 @@ static void say_pieces(const struct overlap *o, const struct sampler_point *p) {
         return;
     }
     if (pieces == 1) {
-        fail_report("the computation of %g ms, of size %llu, is one piece: MPI_Test, every %g us, is not called in it",
-                    target_ns / 1e6, (unsigned long long)work->work_size, (double)o->plan->test_interval_ns / 1e3);
+        fail_report(
+            "the computation of %g ms (size %llu) cannot be cut into pieces: MPI_Test is not called in it every %g us",
+            target_ns / 1e6, (unsigned long long)work->work_size, (double)o->plan->test_interval_ns / 1e3);
     } else if (pieces < work->pieces) {
-        fail_report("the computation of %g ms, of size %llu, is cut into %llu pieces, no more: MPI_Test is called "
+        fail_report("the computation of %g ms (size %llu) can be cut into %llu pieces only: MPI_Test is called "
                     "about every %g us in it, not every %g us",
                     target_ns / 1e6, (unsigned long long)work->work_size, (unsigned long long)pieces,
                     target_ns / 1e3 / (double)pieces, (double)o->plan->test_interval_ns / 1e3);
@@ -82,8 +83,8 @@ static void say_pieces(const struct overlap *o, const struct sampler_point *p) {
 
 static bool begin(void *context, struct sampler_point *p) {
     struct overlap *o = context;
-    const struct calibrate_result *comm = overlap_comm(o, p);
-    const int64_t comm_time = comm->status == CALIBRATE_NO_MESSAGE ? (int64_t)comm->time_ns : comm_target(o, p->at);
+    const struct size_search_result *comm = overlap_comm(o, p);
+    const int64_t comm_time = comm->status == SIZE_NO_MESSAGE ? (int64_t)comm->time_ns : comm_target(o, p->at);
     p->shortest_ns = comm_time < comp_target(o, p->at) ? comm_time : comp_target(o, p->at);
     if (p->beginnings == 0) {
         o->point.recalibrations = 0;
@@ -119,11 +120,11 @@ static void put_drift(json_line *line, const char *name, const struct series_dri
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
     const struct overlap *o = context;
-    const samples *found = sampler_samples(s);
-    const struct series_drift comm = samples_drift(found, T_COMM_ALONE);
-    const struct series_drift comp = samples_drift(found, T_COMP_ALONE);
-    calibrate_put(line, "comm_calibration", overlap_comm(o, p));
-    calibrate_put(line, "comp_calibration", overlap_comp(o, p));
+    const samples *repetitions = sampler_samples(s);
+    const struct series_drift comm = samples_drift(repetitions, T_COMM_ALONE);
+    const struct series_drift comp = samples_drift(repetitions, T_COMP_ALONE);
+    size_search_put(line, "comm_calibration", overlap_comm(o, p));
+    size_search_put(line, "comp_calibration", overlap_comp(o, p));
     json_put_integer(line, "recalibrations", o->point.recalibrations);
     json_put_integer(line, "buffer_sets", (int64_t)exchange_sets(o->bench.x));
     json_open_object(line, "reference_drift");
@@ -134,7 +135,7 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     json_put_real(line, "comm", recalibration_moved(s, T_COMM_ALONE, overlap_comm(o, p)));
     json_put_real(line, "comp", recalibration_moved(s, T_COMP_ALONE, overlap_comp(o, p)));
     json_close_object(line);
-    json_put_integer(line, "test_calls", samples_largest_median(found, TEST_CALLS));
+    json_put_integer(line, "test_calls", samples_largest_median(repetitions, TEST_CALLS));
 }
 
 static int64_t faults(void *context, char *text, size_t text_size) {
@@ -213,12 +214,12 @@ const struct sampler_kind overlap_points = {
 
 /* ---- before and after the points ---- */
 
-/* Collective: rank 0 writes the sizes where that was asked for. false on all ranks: it could not, the line is in rank
- * 0's error. */
+/* Collective: rank 0 writes the sizes where that was asked for. false on all ranks where it could not; rank 0's error
+ * says why. */
 static bool save_sizes(const struct program *program, const struct overlap *o, char *error, size_t error_size) {
     bool saved = true;
     if (program->rank == 0 && o->save_sizes != NULL) {
-        saved = sizes_write(o->save_sizes, &o->sizes, error, error_size);
+        saved = size_table_write(o->save_sizes, &o->sizes, error, error_size);
     }
     return program_agree(saved);
 }

@@ -23,7 +23,7 @@ void overlap_table_head(bool tests) {
     fflush(stdout);
 }
 
-/* Of two medians of each rank. */
+/* Returns the largest ratio of two medians of a rank. */
 static double largest_ratio(const struct record_point *record, size_t above, size_t below) {
     const int64_t *numerators = record->rank_medians.items[above].values;
     const int64_t *denominators = record->rank_medians.items[below].values;
@@ -35,7 +35,7 @@ static double largest_ratio(const struct record_point *record, size_t above, siz
     return largest;
 }
 
-/* Median over repetitions, of the rank that had most. */
+/* Returns the median over repetitions of the largest value over ranks. */
 static int64_t test_time(const struct record_point *record) {
     int64_t *times = fail_alloc(record->repetitions, sizeof *times);
     memcpy(times, record->spreads[SPREAD_TEST].max, record->repetitions * sizeof *times);
@@ -44,10 +44,10 @@ static int64_t test_time(const struct record_point *record) {
     return median;
 }
 
-static void print_times(const samples *found, const struct record_point *record, bool tests) {
-    const int64_t t_measured = samples_median(found, T_MEASURED);
-    const int64_t t_comm_ref = samples_median(found, T_COMM_ALONE);
-    const int64_t t_comp_ref = samples_median(found, T_COMP_ALONE);
+static void print_times(const samples *repetitions, const struct record_point *record, bool tests) {
+    const int64_t t_measured = samples_median(repetitions, T_MEASURED);
+    const int64_t t_comm_ref = samples_median(repetitions, T_COMM_ALONE);
+    const int64_t t_comp_ref = samples_median(repetitions, T_COMP_ALONE);
     int64_t longer = t_comm_ref > t_comp_ref ? t_comm_ref : t_comp_ref;
     int64_t shorter = t_comm_ref > t_comp_ref ? t_comp_ref : t_comm_ref;
     double overhead = shorter > 0 ? (double)(t_measured - longer) / (double)shorter : 0;
@@ -55,7 +55,7 @@ static void print_times(const samples *found, const struct record_point *record,
            (double)t_measured / 1e6, overhead, largest_ratio(record, MEDIAN_MPI, MEDIAN_COMM_REF),
            largest_ratio(record, MEDIAN_COMP, MEDIAN_COMP_REF));
     if (tests) {
-        printf(" %6" PRId64 " %9.3f", samples_largest_median(found, TEST_CALLS), (double)test_time(record) / 1e6);
+        printf(" %6" PRId64 " %9.3f", samples_largest_median(repetitions, TEST_CALLS), (double)test_time(record) / 1e6);
     }
     printf(" %4zu  %s", record->repetitions, record->stop_reason);
     if (!isnan(record->interval_relative_reached)) {
@@ -63,9 +63,9 @@ static void print_times(const samples *found, const struct record_point *record,
     }
 }
 
-static void print_reference(const char *name, const struct calibrate_result *result) {
-    if (result->status != CALIBRATE_CONVERGED && result->status != CALIBRATE_GIVEN) {
-        printf(" %s:%s", name, calibrate_status_name(result->status));
+static void print_reference(const char *name, const struct size_search_result *result) {
+    if (result->status != SIZE_CONVERGED && result->status != SIZE_GIVEN) {
+        printf(" %s:%s", name, size_status_name(result->status));
     }
 }
 

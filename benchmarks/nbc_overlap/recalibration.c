@@ -12,33 +12,33 @@
 #define MOVED_LIMIT 0.10
 #define DRIFT_P_VALUE 0.01
 
-/* How often a point's sizes are looked at again: a second time where the first one chose another size, perhaps while
- * the machine was disturbed. */
+/* How often the sizes of a point are rechecked at most: a second time where the first recheck chose another size,
+ * perhaps because the machine was disturbed. */
 enum { MOST_RECALIBRATIONS = 2 };
 
-/* Of the time that is left in a budget, what measuring a point once more may take. */
+/* The share of the time left in a budget that measuring a point again may take. */
 #define AGAIN_SHARE 0.2
-/* And of a point's own time, what may be thrown away. Later, what was measured is worth more than a size that fits
- * better: it is kept, and the record says how far its references moved or drifted. */
+/* The share of a point's own time that may be thrown away. Later the repetitions are worth more than a better size:
+ * they are kept, and the record says how far the references moved or drifted. */
 #define EARLY_SHARE 0.5
 
-double recalibration_moved(const sampler *s, size_t series, const struct calibrate_result *result) {
-    const samples *found = sampler_samples(s);
-    const bool known = samples_count(found) > 0 && result->time_ns > 0;
-    return known ? (double)samples_median(found, series) / result->time_ns - 1 : NAN;
+double recalibration_moved(const sampler *s, size_t series, const struct size_search_result *result) {
+    const samples *repetitions = sampler_samples(s);
+    const bool known = samples_count(repetitions) > 0 && result->time_ns > 0;
+    return known ? (double)samples_median(repetitions, series) / result->time_ns - 1 : NAN;
 }
 
-static bool is_calibrated(const struct calibrate_result *result) {
-    return result->status == CALIBRATE_CONVERGED || result->status == CALIBRATE_OFF_TARGET;
+static bool is_calibrated(const struct size_search_result *result) {
+    return result->status == SIZE_CONVERGED || result->status == SIZE_OFF_TARGET;
 }
 
 /* Rank 0: whether a reference is far from the time that its size was calibrated to. */
-static bool has_moved(const sampler *s, size_t series, const struct calibrate_result *result) {
+static bool has_moved(const sampler *s, size_t series, const struct size_search_result *result) {
     return is_calibrated(result) && samples_moved(sampler_samples(s), series, result->time_ns, MOVED_LIMIT);
 }
 
 /* Rank 0: whether a reference has changed while the point was measured. */
-static bool drifts(const sampler *s, size_t series, const struct calibrate_result *result) {
+static bool drifts(const sampler *s, size_t series, const struct size_search_result *result) {
     const struct series_drift drift = samples_drift(sampler_samples(s), series);
     return is_calibrated(result) && drift.p_value < DRIFT_P_VALUE && fabs(drift.change_relative) > MOVED_LIMIT;
 }
@@ -48,7 +48,7 @@ static bool may_recalibrate(const struct overlap *o) {
            (o->point.recalibrations == 0 || o->point.resized);
 }
 
-/* Whenever the intervals are looked at, until it is so once. */
+/* Checks whenever the intervals are looked at, until the answer has been true once. */
 bool recalibration_doubts(void *context, const struct sampler_point *p, const sampler *s) {
     struct overlap *o = context;
     const struct sampler_rule *rule = &o->rule;
@@ -56,8 +56,8 @@ bool recalibration_doubts(void *context, const struct sampler_point *p, const sa
         !series_look(samples_count(sampler_samples(s)), (size_t)rule->min_repetitions)) {
         return false;
     }
-    const struct calibrate_result *comm = overlap_comm(o, p);
-    const struct calibrate_result *comp = overlap_comp(o, p);
+    const struct size_search_result *comm = overlap_comm(o, p);
+    const struct size_search_result *comp = overlap_comp(o, p);
     o->point.looked = has_moved(s, T_COMM_ALONE, comm) || has_moved(s, T_COMP_ALONE, comp) ||
                       drifts(s, T_COMM_ALONE, comm) || drifts(s, T_COMP_ALONE, comp);
     return o->point.looked;
@@ -65,7 +65,8 @@ bool recalibration_doubts(void *context, const struct sampler_point *p, const sa
 
 enum { COMM, COMP, REFERENCES };
 
-/* Rank 0: which references are to be looked at again, if there is time. took: the point, until now. */
+/* Rank 0: finds the references whose size must be rechecked, if there is time. took: the time of the point so far, ns.
+ */
 static void find_moved(const struct overlap *o, const struct sampler_point *p, const sampler *s, int64_t took,
                        int moved[REFERENCES]) {
     const struct budget *budget = &o->plan->budget;
@@ -73,7 +74,7 @@ static void find_moved(const struct overlap *o, const struct sampler_point *p, c
     const int64_t left = budget->began_ns + (int64_t)(budget->seconds * 1e9) - now;
     const bool time = budget->seconds <= 0 || (double)took < AGAIN_SHARE * (double)left;
     const bool early = p->deadline_ns == 0 || (double)took < EARLY_SHARE * (double)(p->deadline_ns - p->begin_ns);
-    if (may_recalibrate(o) && time && early && calibrate_may_doubt(o->doubt_ns, now - budget->began_ns)) {
+    if (may_recalibrate(o) && time && early && size_search_may_recheck(o->doubt_ns, now - budget->began_ns)) {
         moved[COMM] = drifts(s, T_COMM_ALONE, overlap_comm(o, p)) || has_moved(s, T_COMM_ALONE, overlap_comm(o, p));
         moved[COMP] = drifts(s, T_COMP_ALONE, overlap_comp(o, p)) || has_moved(s, T_COMP_ALONE, overlap_comp(o, p));
     }
@@ -84,20 +85,20 @@ static bool has_clock(const struct overlap *o) {
 }
 
 /*
- * Where a reference has moved, or drifts, its size is looked for again, if there is time; with another size, or where
- * the clock was refused meanwhile, the point is begun anew, and looked at as any other. A size that still takes its
- * time by itself was not at fault: the reference is another one beside the other parts of a repetition (caches, a clock
- * rate), or the machine drifts, and would again. Its repetitions are kept: references are measured beside what they are
- * compared with, and the record says how far they drifted. With given sizes nothing is calibrated: the record says how
- * far they moved.
+ * Where a reference has moved or drifts, its size is rechecked, if there is time. Where the recheck chooses another
+ * size, or the clock was refused meanwhile, the point begins again. Where the size, measured alone, still takes its
+ * time, the size was not at fault: the reference takes another time beside the other parts of a repetition (caches, a
+ * clock rate), or the machine drifts and would drift again. Then the repetitions are kept: references are measured
+ * beside the times that they are compared with, and the record says how far they drifted. With given sizes nothing is
+ * calibrated, and the record says how far the references moved.
  */
 enum sampler_review recalibration_review(void *context, struct sampler_point *p, const sampler *s) {
     struct overlap *o = context;
     int moved[REFERENCES] = {0, 0};
-    const struct calibrate_result *comm = overlap_comm(o, p);
-    const struct calibrate_result *comp = overlap_comp(o, p);
-    const int64_t asked = timer_now_ns();
-    const int64_t took = asked - p->begin_ns;
+    const struct size_search_result *comm = overlap_comm(o, p);
+    const struct size_search_result *comp = overlap_comp(o, p);
+    const int64_t review_begin = timer_now_ns();
+    const int64_t took = review_begin - p->begin_ns;
     if (o->bench.rank == 0) {
         find_moved(o, p, s, took, moved);
     }
@@ -117,12 +118,11 @@ enum sampler_review recalibration_review(void *context, struct sampler_point *p,
     o->point.recalibrations++;
     o->recalibrations++;
     o->point.resized = comm->size != sizes[COMM] || comp->size != sizes[COMP];
-    /* Without the clock that the repetitions so far were taken by, those to come are of another kind: the two are never
-     * mixed. */
+    /* Repetitions from before and after a refusal of the clock are never mixed. */
     const bool again = o->point.resized || has_clock(o) != had_clock;
-    o->doubt_ns += timer_now_ns() - asked + (again ? took : 0);
+    o->doubt_ns += timer_now_ns() - review_begin + (again ? took : 0);
     if (!again) {
-        p->begin_ns += timer_now_ns() - asked; /* what a repetition takes is reckoned without it */
+        p->begin_ns += timer_now_ns() - review_begin; /* so that the mean time of a repetition does not include it */
         bench_take(&o->bench, &o->point.work);
         return SAMPLER_KEEP;
     }

@@ -1,8 +1,7 @@
 /*
- * artificial_clock - timer_now_ns of the sources that were compiled with TIMER_ARTIFICIAL: a clock whose truth is
- * known.
+ * artificial_clock - the timer_now_ns of sources compiled with TIMER_ARTIFICIAL: a clock whose true time is known.
  *
- * All ranks run on one machine and read one real clock; what each is shown instead is
+ * All ranks run on one machine and read one real clock; each is shown instead
  *
  *     local = real (1 + rank drift_ppm 1e-6) + rank offset_s 1e9 + step + error of reading,
  *
@@ -21,10 +20,10 @@
 
 #include <stdint.h>
 
-/* The machine's clock: true global time, ns. */
+/* Returns the machine's clock: the true global time, ns. */
 int64_t artificial_clock_real_ns(void);
 
-/* What this rank's clock shows at a real time, without the errors of reading. */
+/* Returns what this rank's clock shows at a real time, ns, without the error of reading. */
 int64_t artificial_clock_at(int64_t real_ns);
 
 #endif

@@ -1,7 +1,9 @@
 /*
- * The parameters of the nonblocking collectives, for libraries that stand in front of MPI's. FORM(name, Name, receive,
- * parameters, arguments) of each but the barrier, without the request, which is the last of each. receive: where the
- * rank receives, NULL where it does not.
+ * nonblocking - the parameters of the nonblocking collectives, for preloaded libraries that intercept MPI's functions.
+ *
+ * NONBLOCKING_COLLECTIVES(FORM) expands FORM(name, Name, receive, parameters, arguments) for each of them but the
+ * barrier. parameters and arguments leave out the request, which is always last. receive: the receive buffer, NULL on a
+ * rank that receives nothing.
  */
 #ifndef CAMPAIGN_NONBLOCKING_H
 #define CAMPAIGN_NONBLOCKING_H

@@ -21,10 +21,9 @@ static const char *place(const char *name) {
 static struct impact_plan plan_of(struct impact_target *targets, size_t count) {
     static const int64_t times[] = {1 * MS, 16 * MS, 1024 * MS};
     for (size_t i = 0; i < count; i++) {
-        targets[i] =
-            (struct impact_target){.target_ns = times[i],
-                                   .work_size = 8 * (i + 1),
-                                   .calibration = {.status = CALIBRATE_CONVERGED, .time_ns = (double)times[i]}};
+        targets[i] = (struct impact_target){.target_ns = times[i],
+                                            .work_size = 8 * (i + 1),
+                                            .calibration = {.status = SIZE_CONVERGED, .time_ns = (double)times[i]}};
     }
     return (struct impact_plan){.computation = COMPUTE_DGEMM, .targets = targets, .count = count};
 }

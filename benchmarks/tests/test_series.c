@@ -68,7 +68,7 @@ static const double asked = 0.02;
 
 /* Repeats as the benchmarks do; careless: looks after every sample and stops at the first interval that is narrow. */
 static struct stopped run_points(draw_function *draw, double spread, double transient, double fade, bool careless) {
-    stats_series *kept = stats_create();
+    stats_values *kept = stats_create();
     struct stopped result = {0};
     for (int point = 0; point < POINTS; point++) {
         int64_t times[CAP];

@@ -43,7 +43,7 @@ static void test_interval_ranks(void) {
 }
 
 static void test_series(void) {
-    stats_series *series = stats_create();
+    stats_values *series = stats_create();
     int64_t low = -1;
     int64_t high = -1;
     CHECK(stats_median(series) == 0);
@@ -69,7 +69,7 @@ static void test_series(void) {
 /* Narrow is not enough: the 99.9 % interval, or all samples where there are too few for it, must be within twice the
  * asked width. */
 static void test_settled(void) {
-    stats_series *series = stats_create();
+    stats_values *series = stats_create();
     CHECK(!stats_settled(series, 10));
     for (int i = 0; i < 9; i++) {
         stats_add(series, 1000 + i);
@@ -106,7 +106,7 @@ enum { SERIES = 10000 };
 /* Share of the intervals that cover the median, over synthetic series of which it is known. */
 static double coverage(size_t count, int64_t (*draw)(void), int64_t median) {
     int covered = 0;
-    stats_series *series = stats_create();
+    stats_values *series = stats_create();
     for (int i = 0; i < SERIES; i++) {
         int64_t low = 0;
         int64_t high = 0;

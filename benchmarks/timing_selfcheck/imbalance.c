@@ -17,17 +17,18 @@ static const char *const method_names[METHODS] = {
 /* Rounds that do not count: connections are made, the slack of the deadline is learnt. */
 enum { WARMUPS = 32 };
 
-/* Later than this after the deadline is late: some hundred readings of the timer. */
+/* A start is late when it is later than this after the deadline: some hundred readings of the timer. */
 #define TOLERANCE_NS 2000
 
-/* Where ranks share cores every start may take time slices: the section ends here, with the starts it has. */
+/* The section ends after this time with the starts that it has: where ranks share cores, every start may take time
+ * slices. */
 #define MOST_SECONDS 60
 
 struct comparison {
     struct session *session;
     start_line *line;
     MPI_Comm comm;
-    struct stamps moments; /* [round][method]: when this rank was let go */
+    struct stamps moments; /* [round][method]: when this rank's start ended */
     bool *late;            /* [round]: some rank missed the deadline */
     size_t rounds;
     bool timed_out;
@@ -37,7 +38,7 @@ static bool has_clock(const struct comparison *c) {
     return clock_quality_of(c->session->program->clock).method != CLOCK_NONE;
 }
 
-/* Collective. The moment at which this rank was let go. */
+/* Collective: makes one start. Returns the moment when it ended on this rank. */
 static int64_t pass(struct comparison *c, enum method method) {
     switch (method) {
     case DEADLINE:
@@ -56,7 +57,8 @@ static int64_t pass(struct comparison *c, enum method method) {
     return timer_now_ns();
 }
 
-/* Collective. One start of each method; a different one begins every time, so that none always follows the same. */
+/* Collective: makes one start of each method. Another method is first every time, so that no method always follows the
+ * same one. */
 static void run_round(struct comparison *c, size_t number, bool counts) {
     int64_t moments[METHODS];
     int late = 0;
@@ -77,7 +79,7 @@ static void run_round(struct comparison *c, size_t number, bool counts) {
     }
 }
 
-/* Collective. All moments so far become global; without a clock they stay what they are, and are not used. */
+/* Collective: all moments so far become global; without a clock they stay local and are not used. */
 static void synchronise(struct comparison *c) {
     if (clock_synchronise(c->session->program->clock)) {
         stamps_close(&c->moments, c->session->program->clock);
@@ -109,7 +111,7 @@ static void run_rounds(struct comparison *c) {
     synchronise(c);
 }
 
-/* Collective. On rank 0, max - min over ranks of every moment, [round][method]; elsewhere it means nothing. Free it. */
+/* Collective: returns max - min over ranks of every moment, [round][method]; valid on rank 0 only. Free it. */
 static int64_t *spread_of(struct comparison *c) {
     const size_t count = c->moments.count;
     int64_t *latest = fail_alloc(count, sizeof *latest);

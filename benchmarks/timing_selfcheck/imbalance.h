@@ -1,15 +1,15 @@
 /*
- * imbalance - the section "start": how far apart ranks begin after a deadline on the common clock, after MPI_Barrier,
- * and after a dissemination barrier.
+ * imbalance - the section "start": measures how far apart in time ranks begin after a deadline on the common clock,
+ * after MPI_Barrier, and after a dissemination barrier.
  *
- * The three take turns, so that what disturbs one disturbs the others as well.
+ * The three kinds of start take turns, so that a disturbance affects all of them.
  */
 #ifndef CAMPAIGN_IMBALANCE_H
 #define CAMPAIGN_IMBALANCE_H
 
 #include "session.h"
 
-/* Collective. false: the record cannot be written. */
+/* Collective: measures and writes the section. Returns false where the record cannot be written. */
 bool imbalance_measure(struct session *session);
 
 #endif

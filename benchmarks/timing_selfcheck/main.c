@@ -1,8 +1,8 @@
 /*
  * timing_selfcheck - can times be trusted on this machine, with this MPI library?
  *
- * Measures what every number of the other benchmarks rests on: the timer, the clock that ranks share, the start, the
- * noise of the cores, and how well fixed work can be timed with all of these (Denis et al. 2022, section 4).
+ * It measures what every result of the other benchmarks depends on: the timer, the common clock of the ranks, the
+ * start, the noise of the cores, and how well fixed work can be timed with all of these (Denis et al. 2022, section 4).
  */
 #include "calibration.h"
 #include "collectives.h"
@@ -63,14 +63,14 @@ static void describe_options(struct option_entry *entries) {
          .minimum = 1,
          .maximum = 100000,
          .value_name = "N",
-         .help = "start: so many starts of each method, taking turns; default: 500"},
+         .help = "start: number of starts of each method; the methods take turns; default: 500"},
         {.name = "noise-seconds",
          .kind = OPTION_REAL,
          .target = &s->noise_seconds,
          .minimum = 0.01,
          .maximum = 600,
          .value_name = "S",
-         .help = "noise: how long all threads listen; default: 2"},
+         .help = "noise: how long all threads read the timer; default: 2"},
         {.name = "detour-ns",
          .kind = OPTION_INTEGER,
          .target = &s->detour_ns,
@@ -82,21 +82,21 @@ static void describe_options(struct option_entry *entries) {
          .kind = OPTION_DURATIONS,
          .target = &s->targets,
          .value_name = "LIST",
-         .help = "work: times that the fixed work shall take, ascending, with units; default: 500us,4ms,16ms,64ms"},
+         .help = "work: target times of the fixed work, ascending, with units; default: 500us,4ms,16ms,64ms"},
         {.name = "repetitions",
          .kind = OPTION_INTEGER,
          .target = &s->repetitions,
          .minimum = 1,
          .maximum = 100000,
          .value_name = "N",
-         .help = "work: at least so many samples of each, warm-ups not counted; default: 20"},
+         .help = "work: at least so many samples of each, not counting warm-ups; default: 20"},
         {.name = "interval",
          .kind = OPTION_REAL,
          .target = &s->interval,
          .minimum = 1e-4,
          .maximum = 10,
          .value_name = "W",
-         .help = "work: instead of --repetitions, samples until the 95 % interval of the median is at most this wide, "
+         .help = "work: instead of --repetitions, repeat until the 95 % interval of the median is at most this wide, "
                  "relative to the median"},
         {.name = "max-repetitions",
          .kind = OPTION_INTEGER,
@@ -109,7 +109,7 @@ static void describe_options(struct option_entry *entries) {
          .kind = OPTION_TEXT,
          .target = &s->sizes,
          .value_name = "FILE",
-         .help = "work: message and matrix sizes from this file, nothing is calibrated"},
+         .help = "work: take message and matrix sizes from this file and calibrate nothing"},
         {.name = "save-sizes",
          .kind = OPTION_TEXT,
          .target = &s->save_sizes,
@@ -121,8 +121,8 @@ static void describe_options(struct option_entry *entries) {
          .minimum = 64,
          .maximum = 17179869176.0,
          .value_name = "N",
-         .help = "work: largest message that the calibration tries, never more than half of the rank's share of "
-                 "memory; default: 1 GiB"},
+         .help = "work: largest message that the calibration tries, in bytes; never more than fits in half of the "
+                 "rank's share of memory; default: 1 GiB"},
         {.name = NULL},
     };
     _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
@@ -137,7 +137,8 @@ static bool runs(const struct settings *s, int section) {
     return found;
 }
 
-/* What the table of options cannot say, and what was left out. One line in error where something contradicts. */
+/* Checks what the table of options cannot express, and sets what was left out. One line in error where options
+ * contradict each other. */
 static void complete_settings(struct settings *s, char *error, size_t error_size) {
     if (s->interval > 0 && s->repetitions > 0) {
         snprintf(
@@ -167,7 +168,7 @@ static void complete_settings(struct settings *s, char *error, size_t error_size
     }
 }
 
-/* The communication that is timed: MPI_Ibcast from rank 0. One rank alone has none. */
+/* The communication that is timed: MPI_Ibcast from rank 0. A single rank has no communication. */
 static struct plan plan_of(const struct program *program, const int *collective) {
     const struct settings *s = &settings;
     return (struct plan){.collectives = collective,
@@ -185,7 +186,8 @@ static struct plan plan_of(const struct program *program, const int *collective)
                          .threads = program->threads};
 }
 
-/* The sections that run, and what is asked of them. The parameters and the own object must be freed. */
+/* Returns the plan for the header: the sections that run and their settings. Its parameters and own object must be
+ * freed. */
 static struct program_header header_of(const struct session *session) {
     const struct settings *s = session->settings;
     const bool works = runs(s, WORK);
@@ -264,7 +266,7 @@ static int measure(struct session *session) {
     return good ? PROGRAM_GOOD : PROGRAM_FAILED;
 }
 
-/* Collective. What cannot be measured: said in one line, and in a record. */
+/* Collective: refuses a run that cannot be measured, in one line on stderr and in a record. */
 static int refuse(struct session *session, const char *reason) {
     struct program_header header = header_of(session);
     const int code = program_refuse(session->program, &header, reason);
@@ -285,7 +287,7 @@ static int run(struct program *program) {
         program_check_crowd(program, error, sizeof error);
         const bool crowded = error[0] != '\0';
         if (!crowded && program->rank == 0 && s->sizes != NULL &&
-            sizes_read(s->sizes, &session.sizes, error, sizeof error)) {
+            size_table_read(s->sizes, &session.sizes, error, sizeof error)) {
             calibration_sizes_check(&session.plan, &session.sizes, s->sizes, error, sizeof error);
         }
         if (crowded) {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Detours of one thread whose lengths are kept: the first ones. All are counted. */
+/* Number of detours of a thread whose lengths are kept, the first ones. All detours are counted. */
 enum { MOST_LENGTHS = 10000 };
 
 enum { TAG = 73 };
@@ -37,7 +37,7 @@ struct listener {
     int64_t *lengths;
 };
 
-/* The lengths are written to here once, by the thread that will write to them: no page is missing later. */
+/* Every thread writes to its own lengths once, so that no page is missing later. */
 static struct listener *create_listeners(int threads) {
     struct listener *listeners = aligned_alloc(128, (size_t)threads * sizeof *listeners);
     if (listeners == NULL) {
@@ -130,8 +130,8 @@ static void print_row(const struct heard *heard) {
            (double)heard->found.longest_ns / 1e3);
 }
 
-/* Collective. Rank 0 asks for one thread after the other, so that it never holds more than one's lengths. false: the
- * record cannot be written. */
+/* Collective: rank 0 receives the threads one after the other, so that it never holds more than one thread's lengths.
+ * false: the record cannot be written. */
 static bool gather_and_write(struct session *session, struct listener *listeners) {
     int64_t *lengths = fail_alloc(MOST_LENGTHS, sizeof *lengths);
     bool good = true;

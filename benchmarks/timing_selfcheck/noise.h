@@ -1,5 +1,5 @@
 /*
- * noise - the section "noise": what takes the cores away from threads that compute.
+ * noise - the section "noise": measures how often and how long something else runs on the cores of computing threads.
  *
  * Every computing thread reads the timer without pause, all at the same time, each on its core. A gap between two
  * readings that is longer than a threshold is a detour: something else ran there (the selfish detour benchmark:
@@ -10,7 +10,7 @@
 
 #include "session.h"
 
-/* Collective. false: the record cannot be written. */
+/* Collective: measures and writes the section. Returns false where the record cannot be written. */
 bool noise_measure(struct session *session);
 
 #endif

@@ -12,7 +12,7 @@ struct look {
     struct clock_residual residual;
 };
 
-/* Collective. Looks at once and after the hold; how many looks there were. */
+/* Collective: measures the residual at once and after the hold. Returns how often it was measured. */
 static int look_twice(struct session *session, struct look *looks) {
     const double hold = session->settings->hold_seconds;
     /* A drift that is extrapolated over the hold must rest on a baseline as long, or it would amplify the errors of its

@@ -1,13 +1,14 @@
 /*
- * residual - the section "clock": how far the ranks' common time is off, at once and after a while, with the drift
- * taken into account and without (Denis 2022, section 4.2).
+ * residual - the section "clock": measures how far the ranks' common time is off, at once and after a while, with the
+ * drift taken into account and without it (Denis 2022, section 4.2).
  */
 #ifndef CAMPAIGN_RESIDUAL_H
 #define CAMPAIGN_RESIDUAL_H
 
 #include "session.h"
 
-/* Collective. Ranks sleep while they wait. false: the record cannot be written. */
+/* Collective: measures and writes the section; ranks sleep while they wait. Returns false where the record cannot be
+ * written. */
 bool residual_measure(struct session *session);
 
 #endif

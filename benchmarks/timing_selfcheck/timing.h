@@ -1,12 +1,13 @@
 /*
- * timing - the section "timer": what one reading of the local clock is worth, on the rank where it is worth least.
+ * timing - the section "timer": measures resolution and cost of reading the local clock, on the rank where they are
+ * worst.
  */
 #ifndef CAMPAIGN_TIMING_H
 #define CAMPAIGN_TIMING_H
 
 #include "session.h"
 
-/* Collective. false: the record cannot be written. */
+/* Collective: measures and writes the section. Returns false where the record cannot be written. */
 bool timing_measure(struct session *session);
 
 #endif

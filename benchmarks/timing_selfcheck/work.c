@@ -30,7 +30,7 @@ struct work {
 };
 
 /* NULL: there is no such work. */
-static const struct calibrate_result *size_of(const struct work *work, const struct sampler_point *p) {
+static const struct size_search_result *size_of(const struct work *work, const struct sampler_point *p) {
     if (work->kind == COMPUTATION) {
         return calibration_comp(work->calibration, p->at[0]);
     }
@@ -43,7 +43,7 @@ static int64_t target_of(const struct work *work, const struct sampler_point *p)
 
 static bool begin(void *context, struct sampler_point *p) {
     struct work *work = context;
-    const struct calibrate_result *size = size_of(work, p);
+    const struct size_search_result *size = size_of(work, p);
     if (size == NULL || !calibration_can_take(size)) {
         return false;
     }
@@ -61,9 +61,9 @@ static int64_t faults(void *context, char *text, size_t text_size) {
     return bench_faults(&((struct work *)context)->bench, text, text_size);
 }
 
-/* Why a point has less than was asked for, or otherwise; "": all is as it should be. */
+/* Says why a point has fewer samples than were asked for or was measured in another way; "" where neither is so. */
 static void find_reason(const struct work *work, const struct sampler_point *p, char *text, size_t text_size) {
-    const struct calibrate_result *size = size_of(work, p);
+    const struct size_search_result *size = size_of(work, p);
     const struct clock_quality clock = clock_quality_of(work->bench.clock);
     text[0] = '\0';
     if (size == NULL) {
@@ -80,7 +80,7 @@ static void find_reason(const struct work *work, const struct sampler_point *p, 
 
 static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
     const struct work *work = context;
-    const struct calibrate_result *size = size_of(work, p);
+    const struct size_search_result *size = size_of(work, p);
     json_put_string(line, "section", "work");
     json_put_string(line, "kind", kind_names[work->kind]);
     json_put_integer(line, "target_ns", target_of(work, p));
@@ -89,14 +89,14 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
     const struct work *work = context;
-    const struct calibrate_result *size = size_of(work, p);
+    const struct size_search_result *size = size_of(work, p);
     char reason[512];
     (void)s;
     find_reason(work, p, reason, sizeof reason);
     if (size == NULL) {
         json_put_null(line, "calibration");
     } else {
-        calibrate_put(line, "calibration", size);
+        size_search_put(line, "calibration", size);
     }
     json_put_string(line, "reason", reason);
 }
@@ -112,7 +112,7 @@ static void print_head(void *context) {
 static void print_row(void *context, const struct sampler_point *p, const sampler *s,
                       const struct record_point *record) {
     const struct work *work = context;
-    const struct calibrate_result *size = size_of(work, p);
+    const struct size_search_result *size = size_of(work, p);
     char reason[512];
     find_reason(work, p, reason, sizeof reason);
     printf("work           %-14s %8.4g %11llu", kind_names[work->kind], (double)target_of(work, p) / 1e6,
@@ -128,8 +128,8 @@ static void print_row(void *context, const struct sampler_point *p, const sample
         printf(" %8s", "-");
     }
     printf(" %6zu %5" PRId64 "  %s", record->repetitions, record->late_repetitions, record->stop_reason);
-    if (size != NULL && size->status != CALIBRATE_CONVERGED && size->status != CALIBRATE_GIVEN) {
-        printf(" size:%s", calibrate_status_name(size->status));
+    if (size != NULL && size->status != SIZE_CONVERGED && size->status != SIZE_GIVEN) {
+        printf(" size:%s", size_status_name(size->status));
     }
     printf("%s%s\n", reason[0] != '\0' ? "  " : "", reason);
     fflush(stdout);
@@ -178,7 +178,8 @@ static struct sampler_rule rule_of(const struct settings *settings) {
                                  .late_per_repetition = LATE_PER_SAMPLE};
 }
 
-/* Collective. All sizes, saved where that was asked. false: wrong data, or the file cannot be written. */
+/* Collective: searches all sizes and saves them where that was asked for. false: wrong data, or the file cannot be
+ * written. */
 static bool find_sizes(struct work *work) {
     struct session *session = work->session;
     if (!calibration_search(work->calibration)) {
@@ -187,12 +188,13 @@ static bool find_sizes(struct work *work) {
     }
     bool saved = true;
     if (session->program->rank == 0 && session->settings->save_sizes != NULL) {
-        saved = sizes_write(session->settings->save_sizes, &session->sizes, session->reason, sizeof session->reason);
+        saved =
+            size_table_write(session->settings->save_sizes, &session->sizes, session->reason, sizeof session->reason);
     }
     return program_agree(saved);
 }
 
-/* Collective. All targets of a kind. false: wrong data, or the record cannot be written. */
+/* Collective: measures all targets of a kind. false: wrong data, or the record cannot be written. */
 static bool measure_kind(struct work *work, sampler *s) {
     struct session *session = work->session;
     work->bench.line = sampler_start(s);

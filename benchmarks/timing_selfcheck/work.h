@@ -1,18 +1,18 @@
 /*
- * work - the section "work": how well fixed work can be timed here: a computation (one DGEMM per thread) and a
- * communication (MPI_Ibcast and MPI_Wait), of sizes that take a few target times (Denis 2022, section 5.1).
+ * work - the section "work": measures how well fixed work can be timed here: a computation (one DGEMM per thread) and a
+ * communication (MPI_Ibcast and MPI_Wait), with sizes that take a few target times (Denis 2022, section 5.1).
  *
- * A sample begins with a deadline start; one that a rank was late for is thrown away. Of a computation it is the
- * slowest thread of all ranks, of a communication max(end) - min(start) over ranks (without a clock: the slowest rank's
- * own time).
+ * A sample begins with a start at a deadline; it is thrown away where a rank was late. The time of a computation is
+ * that of the slowest thread of all ranks; the time of a communication is max(end) - min(start) over ranks, or without
+ * a clock the slowest rank's own time.
  */
 #ifndef CAMPAIGN_WORK_H
 #define CAMPAIGN_WORK_H
 
 #include "session.h"
 
-/* Collective. Finds the sizes, or takes those of the session's table, and measures. false: wrong data, or the record or
- * the sizes file cannot be written; reason says which. */
+/* Collective: searches the sizes, or takes those of the session's table, and measures. Returns false where wrong data
+ * arrived, or the record or the sizes file cannot be written; the session's reason says which. */
 bool work_measure(struct session *session);
 
 #endif

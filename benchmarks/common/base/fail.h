@@ -1,31 +1,34 @@
 /*
- * fail - how a benchmark gives up.
+ * fail - ends a program on a fatal error, with one line on stderr.
  *
- * Every fatal error is one line on stderr that names the program, the rank and what went wrong; then the whole
- * process group ends. Nothing here depends on MPI, so that the unit tests can link it: programs hand over
- * a function that ends the group (MPI_Abort), tests leave it NULL and the process simply exits.
+ * The line names the program, the rank and what went wrong; then the whole process group ends. Nothing here depends on
+ * MPI, so that unit tests can link it: a program hands over the function that ends its group (MPI_Abort); a test hands
+ * over NULL, and the process exits.
  */
 #ifndef CAMPAIGN_FAIL_H
 #define CAMPAIGN_FAIL_H
 
 #include <stddef.h>
 
-/* What to call the program in messages, which rank this is (-1: not known yet), and how to end the group. */
+/* Sets the program's name in messages, this process's rank (-1: not known yet), and the function that ends the process
+ * group (NULL: exit). */
 void fail_setup(const char *program, int rank, void (*abort_run)(int exit_code));
 
 /* Prints "program: rank N: message" and ends the process group with exit code 1. */
 _Noreturn void fail_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints "program: message" to stderr as one line: for errors that are reported by one rank and end in order. */
+/* Prints "program: message" to stderr as one line and returns: for an error that one rank reports before the run ends
+ * in order. */
 void fail_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Memory that is there: zeroed, aligned for any type, never NULL. Running out is fatal. Free with free(). */
+/* Allocates count elements of size bytes: zeroed, aligned for any type, never NULL. Dies when memory runs out. Free
+ * with free(). */
 void *fail_alloc(size_t count, size_t size);
 
-/* realloc that cannot fail; new memory is not zeroed. */
+/* Resizes memory to count elements of size bytes. New memory is not zeroed. Dies when memory runs out. */
 void *fail_realloc(void *memory, size_t count, size_t size);
 
-/* strdup that cannot fail. */
+/* Copies a string. Dies when memory runs out. Free with free(). */
 char *fail_strdup(const char *text);
 
 #endif

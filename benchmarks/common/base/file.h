@@ -1,5 +1,5 @@
 /*
- * file - whole small files.
+ * file - reads and writes small files as a whole.
  */
 #ifndef CAMPAIGN_FILE_H
 #define CAMPAIGN_FILE_H
@@ -7,11 +7,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The whole file with a terminating zero; NULL and one line in error (errno's text) on a fault. Free with free(). */
+/* Reads the whole file and adds a terminating zero; *length is without that. Returns NULL and one line in error
+ * (errno's text) on a fault. Free with free(). */
 char *file_read(const char *path, size_t *length, char *error, size_t error_size);
 
-/* Writes path.tmp.PID, flushes it to the disk and renames it. false and one line in error on a fault; nothing is left
- * behind. */
+/* Writes path.tmp.PID, flushes it to the disk and renames it to path: a reader sees the old file or the whole new one.
+ * Returns false and one line in error on a fault; no file is left behind then. */
 bool file_replace(const char *path, const char *text, size_t length, char *error, size_t error_size);
 
 #endif

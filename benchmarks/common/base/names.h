@@ -1,5 +1,6 @@
 /*
- * names - comma-separated lists of names, such as those of variables that the campaign hands over.
+ * names - comma-separated lists of names and patterns, such as the lists of variables that the campaign hands over to a
+ * program.
  */
 #ifndef CAMPAIGN_NAMES_H
 #define CAMPAIGN_NAMES_H
@@ -7,13 +8,14 @@
 #include <stdbool.h>
 
 /*
- * Whether a list lets a name in. A word of it is a name, or a pattern with '*' for any letters; one that begins with
- * '^' leaves out what it matches. The last word that matches decides; otherwise: the answer where none does. A list
- * that is NULL has no words.
+ * Returns whether a list lets a name in. A word of the list is a name, or a pattern in which '*' stands for any
+ * characters; a word that begins with '^' keeps out the names that it matches. The last word that matches decides.
+ * Where no word matches, the answer is `otherwise`. A list that is NULL has no words.
  */
 bool names_let_in(const char *list, const char *name, bool otherwise);
 
-/* Calls visit for each name of a list, in order, until it returns true; returns whether it did. NULL has no names. */
+/* Calls visit for each name of a list, in order, until visit returns true. Returns whether it did. A list that is NULL
+ * has no names. */
 bool names_find(const char *list, bool (*visit)(const char *name, void *context), void *context);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * options - the command line, driven by a table: one entry per option, from which parsing, checking and --help all
- * follow.
+ * options - parses the command line by a table with one entry per option. Parsing, the checks and --help all follow
+ * from the table.
  *
- * Long options only, "--name value" and "--name=value". Every fault is one line that names the option, what is wrong
- * with its value and what is legal. Parsing prints nothing and ends nothing, so that all ranks can do it alike and one
- * of them speaks.
+ * There are long options only, as "--name value" and "--name=value". Every fault is one line that names the option,
+ * what is wrong with its value and which values are legal. Parsing prints nothing and never ends the program, so that
+ * all ranks can parse alike and one of them reports the fault.
  */
 #ifndef CAMPAIGN_OPTIONS_H
 #define CAMPAIGN_OPTIONS_H
@@ -17,7 +17,7 @@ enum option_kind {
     OPTION_FLAG,     /* no value; target: bool */
     OPTION_TEXT,     /* any text that is not empty; target: const char * (points into argv) */
     OPTION_INTEGER,  /* target: int64_t, minimum ... maximum */
-    OPTION_INTEGERS, /* a comma-separated list of them, in any order; target: option_list */
+    OPTION_INTEGERS, /* a comma-separated list of integers, in any order; target: option_list */
     OPTION_REAL,     /* target: double, minimum ... maximum */
     OPTION_CHOICE,   /* one of choices; target: int, its index */
     OPTION_CHOICES,  /* a comma-separated list of choices, may be repeated, in any order, each once; target: option_list
@@ -26,7 +26,7 @@ enum option_kind {
     OPTION_DURATIONS /* a comma-separated list of times with units, ascending; target: option_list of nanoseconds */
 };
 
-/* What a list option collects. Zero-initialise; options_free_list. */
+/* The values of a list option. Zero-initialise; free with options_free_list. */
 struct option_list {
     int64_t *values;
     size_t count;
@@ -43,13 +43,15 @@ struct option_entry {
     const char *help;
 };
 
-/* Parses argv[1..]. entries ends with an entry without a name. false: one line without a newline in error. */
+/* Parses argv[1..] into the targets of the entries. The last entry has no name (NULL). Returns false and one line,
+ * without a newline, in error where an argument is wrong. */
 bool options_parse(const struct option_entry *entries, int argc, char *const *argv, char *error, size_t error_size);
 
-/* "16ms", "500us", "1.5s", "250ns" to nanoseconds: more than 0, at most an hour. */
+/* Converts a time with its unit ("16ms", "500us", "1.5s", "250ns") to nanoseconds. Returns false where the text is no
+ * such time, or not above 0 and at most an hour. */
 bool options_parse_duration(const char *text, size_t length, int64_t *nanoseconds);
 
-/* The options, one paragraph each, as they are printed by --help. Free with free(). */
+/* Returns the text about the options that --help prints, one paragraph per option. Free with free(). */
 char *options_describe(const struct option_entry *entries);
 
 void options_free_list(struct option_list *list);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* What a rank hangs in; of: the collective is named after it, and the point. */
+/* The phases as a description names them; of: the collective follows, as in "MPI_Wait of MPI_Ialltoall". */
 static const struct {
     const char *text;
     bool of;
@@ -52,7 +52,7 @@ void phase_collective(const char *mpi_name) {
     NOTE(collective, mpi_name);
 }
 
-/* A name is written over only when so many points have followed it: who reads it meanwhile has read it by then. */
+/* A name is overwritten only after so many further points: a thread that reads it has finished by then. */
 enum { NAMES = 8, MOST_NAME = 96 };
 
 void phase_point(int64_t index, const char *name) {

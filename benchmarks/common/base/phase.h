@@ -1,9 +1,10 @@
 /*
- * phase - a note of what this rank is doing, for the line that a hung run ends with.
+ * phase - notes what this rank is doing, for the line that a hung run ends with.
  *
- * The main thread takes notes, another one may read them at any time. A note is one relaxed store: cheap enough for the
- * timed parts, and no order is promised between notes, so that a description of a rank that goes on meanwhile may mix
- * two moments. Texts are kept by reference: string literals, or members of a static table. No MPI.
+ * The main thread writes the notes; another thread may read them at any time. A note is one relaxed store, which is
+ * cheap enough for the timed parts. The order of the notes is not promised: a description of a rank that goes on
+ * meanwhile may mix two moments. Texts are kept by reference and must be string literals or members of a static table.
+ * No MPI.
  */
 #ifndef CAMPAIGN_PHASE_H
 #define CAMPAIGN_PHASE_H
@@ -31,15 +32,16 @@ enum phase {
 void phase_enter(enum phase phase);
 enum phase phase_now(void);
 
-/* The collective at hand, by its MPI name; NULL: none. */
+/* Notes the collective that is measured now, by its MPI name; NULL: none. */
 void phase_collective(const char *mpi_name);
 
-/* The point at hand: its index, and what it is, such as "8 ms x 16 ms", which is copied and may be cut; "": nothing to
- * say. How many repetitions of it were begun. Before the first point there is calibration. */
+/* phase_point notes the point that is measured now: its index, and its name such as "8 ms x 16 ms", which is copied and
+ * may be cut ("": it has none). phase_repetition notes how many of its repetitions have begun. Before the first point
+ * the description says "calibration". */
 void phase_point(int64_t index, const char *name);
 void phase_repetition(int64_t repetition);
 
-/* What was done when the last point was written: what the footer of a hung run says of it. */
+/* Totals of the run when the last point was written: the footer of a hung run has them. */
 struct phase_totals {
     int64_t measured_ns;
     int64_t synchronisations;
@@ -48,7 +50,8 @@ struct phase_totals {
 void phase_total(const struct phase_totals *totals);
 struct phase_totals phase_totals_so_far(void);
 
-/* "MPI_Wait of MPI_Ialltoall: point 4 (8 ms x 16 ms), repetition 7", at most size - 1 characters. Any thread. */
+/* Writes the description, such as "MPI_Wait of MPI_Ialltoall: point 4 (8 ms x 16 ms), repetition 7", into text, cut to
+ * size - 1 characters. Any thread may call it. */
 void phase_describe(char *text, size_t size);
 
 #endif

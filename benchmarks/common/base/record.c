@@ -16,7 +16,7 @@
 enum line_kind { HEADER, POINT, FOOTER };
 
 struct record_file {
-    FILE *file; /* NULL: goes nowhere */
+    FILE *file; /* NULL: lines are dropped */
     pthread_mutex_t
         writing;    /* held from the beginning of a line until it is on the disk; recursive, for record_seize */
     int64_t points; /* lines between header and footer */
@@ -93,7 +93,7 @@ int64_t record_points(const record_file *record) {
     return record->points;
 }
 
-/* An empty line, and no other thread's until write_line. */
+/* Begins an empty line. No other thread can write until write_line. */
 static json_line *begin_line(record_file *record) {
     if (pthread_mutex_lock(&record->writing) != 0) {
         fail_die("pthread_mutex_lock failed");

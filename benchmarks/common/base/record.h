@@ -1,15 +1,14 @@
 /*
- * record - the record file: JSON Lines, schema mpi-campaign.record, version 4 (results/schema/header-v4, point-v4 and
- * footer-v4).
+ * record - writes the record file: JSON Lines of schema mpi-campaign.record, version 4 (results/schema/header-v4,
+ * point-v4 and footer-v4). No MPI.
  *
- * The lines are the same for every family of benchmarks: what only a family knows stands in `own`, a JSON object that
- * it hands over. Plain values go in, lines come out; nothing here knows MPI. The file is created anew, never over
- * another, and is on the disk after every line: what a reader finds is what was measured, up to the last complete line.
- * A file without a footer was cut off. Every function that writes returns false when the disk refuses; record_error
- * then says why, in one line.
+ * The lines are the same for every family of benchmarks; what only a family knows goes into `own`, a JSON object that
+ * the family hands over. The file is created anew, never over an existing one, and is flushed to the disk after every
+ * line: a reader finds what was measured up to the last complete line. A file without a footer was cut off. Every
+ * function that writes returns false when the disk refuses; record_error then says why, in one line.
  *
- * What is not known is NAN among real numbers, RECORD_UNKNOWN among integers, NULL among texts and structs; it becomes
- * null, or an empty object where that is said.
+ * A value that is not known is NAN where it is real, RECORD_UNKNOWN where it is an integer, NULL where it is a text or
+ * a struct. It is written as null, or as an empty object where the field says so.
  */
 #ifndef CAMPAIGN_RECORD_H
 #define CAMPAIGN_RECORD_H
@@ -24,14 +23,14 @@ typedef struct record_file record_file;
 
 /* ---- the header ---- */
 
-/* What a configuration asks for. */
+/* The progress thread that the configuration asks for. */
 struct record_progress {
     const char *source;    /* "none", "library", "application" */
     const char *pinned_by; /* "none", "library", "program" */
     int64_t given_up_cores;
 };
 
-/* The clock when it was set up (clock_quality). */
+/* The clock after its first synchronisation (struct clock_quality). */
 struct record_clock {
     const char *method;
     const char *refusal;
@@ -43,15 +42,15 @@ struct record_clock {
     double synchronisation_seconds;
 };
 
-/* What was asked for. */
+/* What the command line asked for. */
 struct record_plan {
-    const char *parameters; /* JSON object: of each parameter the values, an array */
-    int64_t points;         /* not known: they are found on the way */
+    const char *parameters; /* JSON object: for each parameter the array of its values */
+    int64_t points;         /* RECORD_UNKNOWN: points are found while the run goes on */
     double budget_seconds;
     double interval_relative;
     int64_t min_repetitions;
     int64_t max_repetitions;
-    int sizes_given; /* 0, 1; not known: there are no sizes */
+    int sizes_given; /* 0, 1; RECORD_UNKNOWN: this benchmark has no sizes */
     const char *own; /* JSON object; NULL: an empty one */
 };
 
@@ -77,7 +76,7 @@ struct record_header {
     bool oversubscribed;
     bool shared_core;
     struct record_progress progress;
-    char *const *placements; /* by rank: the JSON object of each */
+    char *const *placements; /* [ranks]: a JSON object for each rank */
     const char *timer_name;
     int64_t timer_resolution_ns;
     double timer_overhead_ns;
@@ -89,17 +88,17 @@ struct record_header {
     int build_dirty; /* 0, 1 */
     const char *build_blas;
     char *const *environment;         /* NAME=VALUE, NULL-terminated; record_environment_allowed filters it */
-    const char *environment_list;     /* what that is given beside them; NULL: nothing */
+    const char *environment_list;     /* the second argument of record_environment_allowed; NULL: none */
     const char *mpi_variables;        /* JSON object: control variables of MPI_T by name */
     const struct record_clock *clock; /* NULL: no times of different ranks are compared */
     struct record_plan plan;
     const char *own;      /* JSON object; NULL: an empty one */
-    const char *metadata; /* likewise, in one line */
+    const char *metadata; /* JSON object in one line; NULL: an empty one */
 };
 
 /* ---- a point ---- */
 
-/* The clock that its times were taken on. */
+/* The clock while the point was measured. */
 struct record_point_clock {
     const char *method;
     double residual_ns;
@@ -107,19 +106,19 @@ struct record_point_clock {
     double drift_ppm;
 };
 
-/* Values by the name of what they are. */
+/* An array of values under the name that the record gives it; its length follows from where it is used. */
 struct record_values {
     const char *name;
     const int64_t *values;
 };
 
-/* Any number of them. */
+/* Any number of such arrays. */
 struct record_list {
     const struct record_values *items;
     size_t count;
 };
 
-/* Of a term that each rank times: over ranks, per repetition. */
+/* How a term that each rank times spreads over ranks: arrays of one value per repetition. */
 struct record_spread {
     const char *name;
     const int64_t *min;
@@ -140,7 +139,7 @@ struct record_point {
     const char *start_method;
     const struct record_point_clock *clock;
     struct record_list series; /* over all ranks: [repetition] */
-    struct record_list warmup; /* the same of the repetitions before: [warm-up repetition] */
+    struct record_list warmup; /* the same series in the warm-up before: [warm-up repetition] */
     const struct record_spread *spreads;
     size_t spread_count;
     size_t ranks;
@@ -153,15 +152,15 @@ struct record_point {
 
 /* ---- the footer ---- */
 
-/* Where the wall time of a run went beside the repetitions that count, seconds; what is left is the end of the run. */
+/* Where the wall time of a run went apart from the repetitions that count, in seconds. The rest of the wall time is the
+ * end of the run. */
 struct record_spent {
     double start_up;    /* until the header was written */
-    double calibration; /* whatever precedes the first point */
+    double calibration; /* from the header to the first point */
     double warm_up;
     double thrown_away;
-    double clock; /* synchronising it, from the first point on */
-    double
-        between; /* between repetitions: what is to be sent is filled in, what came is checked, a start is agreed on */
+    double clock;   /* synchronising the clock, from the first point on */
+    double between; /* between repetitions: buffers are filled and checked, and ranks agree on starts */
 };
 
 struct record_footer {
@@ -170,12 +169,12 @@ struct record_footer {
     int64_t points;
     double wall_seconds;
     double measured_seconds;
-    const struct record_spent *spent; /* NULL: nobody counted */
+    const struct record_spent *spent; /* NULL: not counted */
     double clock_residual_ns;
     int64_t clock_synchronisations;
     double clock_synchronisation_seconds;
     const char *clock_refusal;
-    size_t ranks; /* of the arrays below, which are by rank; 0: nobody asked */
+    size_t ranks; /* length of the arrays below, which are by rank; 0: there are none */
     const int64_t *const *mpi_thread_cpu_ns;
     const size_t *mpi_thread_counts;
     const int64_t *const *helper_thread_cpu_ns;
@@ -186,36 +185,36 @@ struct record_footer {
 
 /* ---- writing ---- */
 
-/* The schema's name and version: for whoever writes a line of another kind, or reads one. */
+/* The schema's name and version, for code that writes a line of another kind or reads a record. */
 #define RECORD_SCHEMA "mpi-campaign.record"
 enum { RECORD_VERSION = 4 };
 
-/* Creates the file; NULL where it exists or cannot be made, with one line in error. path NULL: a record that goes
- * nowhere. */
+/* Creates the file. Returns NULL and one line in error where it exists or cannot be created. path NULL: a record whose
+ * lines are dropped. */
 record_file *record_create(const char *path, char *error, size_t error_size);
 
 bool record_write_header(record_file *record, const struct record_header *header);
 
-/* Its index is the number of points before it. */
+/* Writes a point. Its index is the number of points written before. */
 bool record_write_point(record_file *record, const struct record_point *point);
 bool record_write_footer(record_file *record, const struct record_footer *footer);
 
-/* A first line of another kind: the text of one JSON object. */
+/* Writes a first line of another kind than the header: the text of one JSON object. */
 bool record_write_first(record_file *record, const char *object);
 
 const char *record_error(const record_file *record);
 
 /*
- * For a thread that closes the record of a run whose main thread hangs: waits so long for the line that is being
- * written. true: from now on only the calling thread can write, a footer is missing, and record_points tells how many
- * points there are; others that write wait for ever.
+ * For a thread that closes the record of a run whose main thread hangs. Waits at most so many seconds for the line that
+ * is being written. Returns true where a footer is missing: from now on only the calling thread can write,
+ * record_points tells how many points there are, and every other thread that writes waits for ever.
  */
 bool record_seize(record_file *record, double seconds);
 int64_t record_points(const record_file *record);
 void record_close(record_file *record);
 
-/* Whether a variable (NAME=VALUE) is recorded: one that steers OpenMP or BLAS, or that a list of names lets in
- * (names_let_in; NULL: none). One whose name looks like that of a secret never is. */
+/* Returns whether an environment variable (NAME=VALUE) is recorded: one that steers OpenMP or BLAS, or whose name the
+ * list lets in (names_let_in; NULL: none). A variable whose name looks like that of a secret never is. */
 bool record_environment_allowed(const char *variable, const char *list);
 
 #endif

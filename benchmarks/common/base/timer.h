@@ -1,8 +1,8 @@
 /*
- * timer - the local clock of a process: CLOCK_MONOTONIC, integer nanoseconds.
+ * timer - reads the local clock of a process: CLOCK_MONOTONIC, in integer nanoseconds.
  *
- * CLOCK_MONOTONIC and not CLOCK_MONOTONIC_RAW: it is read without a system call everywhere, and its slewing by NTP
- * is below 500 ppm and equal for all processes of a node; what it does between nodes the clock module measures.
+ * It is CLOCK_MONOTONIC and not CLOCK_MONOTONIC_RAW because it is read without a system call everywhere. NTP slews it
+ * by less than 500 ppm and equally for all processes of a node; the difference between nodes is measured by clock.h.
  */
 #ifndef CAMPAIGN_TIMER_H
 #define CAMPAIGN_TIMER_H
@@ -27,19 +27,20 @@ static inline int64_t timer_now_ns(void) {
 }
 #endif
 
-/* Dies with one line where the clock cannot be read. Call once, first. */
+/* Dies with one line where the clock cannot be read. Call it once, before any other function of this header. */
 void timer_check(void);
 
-/* Smallest step that two readings show, ns. */
+/* Returns the smallest difference above 0 between two readings, ns. */
 int64_t timer_resolution_ns(void);
 
-/* Mean cost of one reading, ns. */
+/* Returns the mean time that one reading takes, ns. */
 double timer_overhead_ns(void);
 
-/* Whether any of so many readings is below the one before it; the largest such fall in *by_ns (0: none). */
+/* Takes so many readings. Returns whether any is below the reading before it; *by_ns is the largest such step back (0:
+ * none). */
 bool timer_runs_backwards(size_t readings, int64_t *by_ns);
 
-/* Gives the core away for this long, signals or not. */
+/* Sleeps for this long; a signal does not shorten it. */
 void timer_sleep(double seconds);
 
 #endif

@@ -314,7 +314,7 @@ bool topology_clock_id(char *text, size_t size) {
     if (!topology_boot_id(boot, sizeof boot)) {
         return false;
     }
-    /* a kernel without time namespaces has one clock: no text is a text too */
+    /* a kernel without time namespaces has one clock: this part of the text stays empty */
     if (readlink("/proc/self/ns/time", name_space, sizeof name_space - 1) < 0) {
         name_space[0] = '\0';
     }
@@ -396,7 +396,7 @@ static uint64_t read_statistic(const char *root, const char *below, const char *
     return bytes;
 }
 
-/* How a version of cgroups calls what is needed of it. */
+/* The names of folders and files in a version of cgroups. */
 struct memory_files {
     const char *below; /* the root */
     const char *limit;
@@ -404,8 +404,9 @@ struct memory_files {
     const char *inactive; /* of memory.stat, with all groups below */
 };
 
-/* What the limits of a cgroup and of all above it leave; path is cut shorter, name by name, until nothing of it is
- * left. Of what is used, pages of files that nobody has read lately are given up before a limit is felt. */
+/* Returns how many bytes the limits of a cgroup and of all cgroups above it leave. path is shortened name by name until
+ * it is empty. Pages of files that were not read lately are given up before a limit is reached, and so do not count as
+ * used. */
 static uint64_t left_in_group(const char *root, char *path, const struct memory_files *files) {
     uint64_t least = UINT64_MAX;
     for (char *end = path + strlen(path); end != NULL; end = strrchr(path, '/')) {

@@ -11,14 +11,15 @@
 
 enum { ARRAYS = 3 };
 
-/* A cache line of its own for every thread's end time: no false sharing while others still compute. */
+/* A thread's own data. Its end time has cache lines of its own, so that there is no false sharing while other threads
+ * still compute. */
 struct compute_worker {
     _Alignas(128) int64_t end;
-    double *arrays;  /* ARRAYS of them, one every stride elements */
-    size_t stride;   /* what each has room for: an array lies where it lies, however much of it a run uses */
-    size_t elements; /* of each that the last run used */
+    double *arrays;  /* ARRAYS arrays, one every stride elements */
+    size_t stride;   /* elements that each array has room for, however many a run uses */
+    size_t elements; /* elements of each array that the last run used */
     uint64_t next;   /* triad: where the next run goes on */
-    double read;     /* of the arrays, lest a compiler leaves reading out */
+    double read;     /* what compute_warm read, so that the compiler cannot remove the reading */
 };
 
 struct compute_team {
@@ -26,7 +27,7 @@ struct compute_team {
     int threads;
     size_t elements; /* that each array has room for */
     int64_t begin;   /* of the last run */
-    int64_t polled;  /* in it, by its first thread */
+    int64_t polled;  /* time that poll took in the last run */
     struct compute_worker *workers;
 };
 
@@ -40,7 +41,7 @@ static uint64_t matrix_elements(uint64_t order, int threads) {
     return order * order;
 }
 
-/* Columns first to before end of C: those of B are all that they depend on, beside A. */
+/* Computes the columns [first, end) of C, which depend on A and on the same columns of B. */
 static void run_dgemm(struct compute_worker *worker, uint64_t order, uint64_t first, uint64_t end) {
     const int n = (int)order;
     const double *a = worker->arrays;
@@ -50,7 +51,8 @@ static void run_dgemm(struct compute_worker *worker, uint64_t order, uint64_t fi
                            n);
 }
 
-/* How many times the largest cache the vectors of all threads that share it are, and the fewest bytes of one thread's.
+/* The vectors of all threads that share the largest cache are TIMES_CACHE times as large as that cache, and those of
+ * one thread have at least LEAST_TRIAD_BYTES.
  */
 enum { TIMES_CACHE = 4 };
 #define LEAST_TRIAD_BYTES (UINT64_C(12) << 20)
@@ -241,7 +243,7 @@ void compute_reserve(compute_team *team, uint64_t work_size) {
     team->elements = elements;
 }
 
-/* Piece by piece, and what comes between. Returns what that took. */
+/* Does a thread's work piece by piece and polls between the pieces. Returns the time that polling took, ns. */
 static int64_t run_pieces(const compute_team *team, struct compute_worker *worker, uint64_t size,
                           const struct compute_cut *cut) {
     const uint64_t pieces = compute_pieces((enum compute_kind)(team->kernel - compute_kernels), size, cut->pieces);
@@ -261,7 +263,8 @@ static int64_t run_pieces(const compute_team *team, struct compute_worker *worke
     return polled;
 }
 
-/* From the start of the last run to the thread's own end. Its first thread is the one that polls. */
+/* Returns the time from the start of the last run to the thread's own end, ns, without the polling of the first thread.
+ */
 static int64_t thread_time(const compute_team *team, int thread) {
     return team->workers[thread].end - team->begin - (thread == 0 ? team->polled : 0);
 }
@@ -290,7 +293,7 @@ int64_t compute_run(compute_team *team, uint64_t work_size, const struct compute
     return slowest;
 }
 
-/* A double in each line of a thread's arrays. Its sum, so that they are read. */
+/* Reads one double of each cache line. Returns their sum, so that the compiler cannot remove the reading. */
 static double read_lines(const double *arrays, size_t elements) {
     enum { LINE = 64 / sizeof(double) };
     double sum = 0;
@@ -302,14 +305,14 @@ static double read_lines(const double *arrays, size_t elements) {
 
 void compute_warm(compute_team *team, uint64_t work_size) {
     const size_t used = team->kernel->rereads ? (size_t)team->kernel->elements(work_size, team->threads) : 0;
-    const size_t held = (size_t)topology_cache_share(team->threads) / sizeof(double);
+    const size_t cached = (size_t)topology_cache_share(team->threads) / sizeof(double);
     /* also where there is nothing to read: threads that have slept since the last computation wake up here, not in what
      * is timed */
 #pragma omp parallel num_threads(team->threads)
     {
         struct compute_worker *worker = &team->workers[omp_get_thread_num()];
         double sum = 0;
-        size_t left = held;
+        size_t left = cached;
         for (size_t i = 0; i < ARRAYS; i++) {
             const size_t count = used < left ? used : left;
             sum += read_lines(worker->arrays + i * worker->stride, count);

@@ -1,8 +1,8 @@
 /*
- * compute - the computation: the same fixed work for every OpenMP thread (Denis 2022, section 5.1), one of the kernels
- * below.
+ * compute - runs the computation: every OpenMP thread does the same fixed work (Denis 2022, section 5.1), with one of
+ * the kernels below.
  *
- * Fixed work, never "until a clock runs out": CPU time that a progress thread steals shows as a longer time.
+ * The work is fixed and never "until a clock runs out": CPU time that a progress thread takes shows as a longer time.
  */
 #ifndef CAMPAIGN_COMPUTE_H
 #define CAMPAIGN_COMPUTE_H
@@ -14,98 +14,104 @@
 #include <stdint.h>
 
 /*
- * COMPUTE_DGEMM: one sequential multiplication of two square matrices per thread, bound by arithmetic: the paper's.
- * work_size: their order. COMPUTE_TRIAD: a[i] = b[i] + s c[i] per thread, bound by memory: the vectors of all threads
- * together are several times the largest cache, and a run goes on where the one before has stopped, so that no element
- * is found in a cache. work_size: elements, which may be less than a vector has, or passes over it many times.
+ * COMPUTE_DGEMM: every thread multiplies two square matrices with one sequential call, as in the paper; bound by
+ * arithmetic. work_size is the order of the matrices.
+ *
+ * COMPUTE_TRIAD: every thread computes a[i] = b[i] + s c[i]; bound by memory. The vectors of all threads together are
+ * several times as large as the largest cache, and a run goes on where the last run stopped, so that no element is
+ * found in a cache. work_size is the number of elements that a run computes: it may be less than a vector has, or many
+ * times as much.
  */
 enum compute_kind { COMPUTE_DGEMM, COMPUTE_TRIAD, COMPUTE_KINDS };
 
 struct compute_worker;
 
-/* s of the triad. */
+/* The factor s of the triad. */
 #define COMPUTE_TRIAD_FACTOR 3.0
 
-/* What there is to know of a kernel. */
+/* A kernel. work_size, size, first and end are in its own unit, as above. */
 struct compute_kernel {
     const char *name;
-    double exponent;      /* by which its time grows with work_size */
+    double exponent;      /* e where its time grows as work_size^e */
     uint64_t first_guess; /* work_size from which a calibration may start */
-    uint64_t least;       /* work_size; others are this plus multiples of step */
+    uint64_t least;       /* smallest work_size; every other is this plus a multiple of step */
     uint64_t step;
     uint64_t most;
-    uint64_t least_piece; /* of its work, in units of work_size: smaller ones would cost more than they compute */
-    bool rereads;         /* what one run has used, the next one finds in the caches, as far as it fits */
+    uint64_t least_piece; /* smallest piece of a work that is cut: a smaller one would cost more than it computes */
+    bool rereads;         /* a run finds in the caches what the last run used, as far as it fits */
     uint64_t (*elements)(uint64_t work_size, int threads); /* doubles in each of a thread's three arrays */
-    void (*run)(struct compute_worker *worker, uint64_t size, uint64_t first,
-                uint64_t end); /* of the work, from first to before end */
+    /* Does the part [first, end) of a work of this size. */
+    void (*run)(struct compute_worker *worker, uint64_t size, uint64_t first, uint64_t end);
 };
 extern const struct compute_kernel compute_kernels[COMPUTE_KINDS];
 
-/* Their names, NULL-terminated. */
+/* Returns the kernels' names, NULL-terminated, as the choices of an option. */
 const char *const *compute_names(void);
 
-/* Bytes that a rank of so many threads needs for a work_size. */
+/* Returns the bytes that a rank of so many threads needs for a work_size. */
 double compute_bytes(enum compute_kind kind, uint64_t work_size, int threads);
 
-/* The largest work_size for which these bytes are enough; below the kernel's least where not even that fits. */
+/* Returns the largest work_size for which so many bytes are enough; less than the kernel's least where not even that
+ * fits. */
 uint64_t compute_most(enum compute_kind kind, double bytes, int threads);
 
 typedef struct compute_team compute_team;
 
 /*
- * Starts the OpenMP threads, tells BLAS to use one thread per call and verifies both. NULL and one line in error where
- * they cannot be had.
+ * Starts the OpenMP threads, tells BLAS to use one thread per call, and verifies both. Returns NULL and one line in
+ * error where the threads or the setting cannot be had.
  */
 compute_team *compute_create(enum compute_kind kind, int threads, char *error, size_t error_size);
 void compute_destroy(compute_team *team);
 
-/* Binds thread i to cpus[i]. false where the system refuses for any of them. */
+/* Binds thread i to cpus[i]. Returns false where the system refuses any of them. */
 bool compute_bind(compute_team *team, const int *cpus);
 
-/* The CPUs that each thread may use, as it computes: cpusets[threads]. */
+/* Reads which CPUs each thread may use: cpusets[threads]. */
 void compute_cpusets(compute_team *team, struct topology_cpus *cpusets);
 
-/* Makes the arrays for this work_size, each allocated and touched by its own thread. Outside the timed part. Dies
- * without memory. */
+/* Allocates the arrays for a work_size; each thread allocates and touches its own. Not for timed parts. Dies when
+ * memory runs out. */
 void compute_reserve(compute_team *team, uint64_t work_size);
 
-/* What the thread that calls compute_run does between pieces of its own work. The others compute theirs in one piece.
- */
+/* How the thread that calls compute_run cuts its work into pieces and what it does between them. The other threads do
+ * their work in one piece. */
 struct compute_cut {
-    uint64_t pieces;             /* as many as the work has of at least least_piece, where that is fewer; 0: one */
-    bool (*poll)(void *context); /* called between two pieces until it says false; NULL: never */
+    uint64_t pieces;             /* wanted number of pieces; compute_pieces says how many there are; 0: one */
+    bool (*poll)(void *context); /* called between two pieces until it returns false; NULL: never */
     void *context;
 };
 
-/* How many pieces a work of this size can be cut into, of so many that are wanted. At least 1. */
+/* Returns the number of pieces: the wanted number, or fewer so that each is at least the kernel's least_piece. At
+ * least 1. */
 uint64_t compute_pieces(enum compute_kind kind, uint64_t work_size, uint64_t wanted);
 
 /*
- * The work, once by every thread. Returns the time of the slowest thread in ns, from the entry of this function to that
- * thread's own end (t_comp, t_comp_ref), without what poll took. compute_reserve must have been called for this
- * work_size. cut NULL: one piece.
+ * Every thread does the work once. Returns the time of the slowest thread in ns, from the entry of this function to
+ * that thread's own end, without the time that poll took (t_comp, t_comp_ref). compute_reserve must have been called
+ * for this work_size. cut NULL: one piece.
  */
 int64_t compute_run(compute_team *team, uint64_t work_size, const struct compute_cut *cut);
 
 /*
- * The caches of all threads as a run of this size leaves them, in a small part of its time: what the run uses again is
- * read, as far as the largest cache holds it. All threads take part, also where a kernel uses nothing again: those that
- * sleep are woken. Before a run that is not to pay for what came between the last one and itself.
+ * Brings the caches of all threads into the state in which a run of this size leaves them, in a small part of its time:
+ * reads what the next run uses again, as far as the largest cache holds it. Call it before a run whose time must not
+ * depend on what happened since the last run. All threads take part, also for a kernel that uses nothing again, so that
+ * sleeping threads wake up.
  */
 void compute_warm(compute_team *team, uint64_t work_size);
 
-/* The same time of each thread in the last run: times[threads]. */
+/* Reads the time of each thread in the last run, ns, measured in the same way: times[threads]. */
 void compute_thread_times(const compute_team *team, int64_t *times);
 
-/* What poll took in the last run, in ns. */
+/* Returns the time that poll took in the last run, ns. */
 int64_t compute_poll_time(const compute_team *team);
 
-/* A thread's three arrays as the last run left them: A, B, C of DGEMM (column by column), a, b, c of the triad; each of
- * so many elements. */
+/* Returns one of a thread's three arrays as the last run left it, and its number of elements: A, B, C of DGEMM (column
+ * by column), or a, b, c of the triad. */
 const double *compute_array(const compute_team *team, int thread, int array, size_t *elements);
 
-/* Whose DGEMM, e.g. "OpenBLAS 0.3.29 ... (1 thread)". Static. */
+/* Returns the name of the BLAS library, such as "OpenBLAS 0.3.29 ... (1 thread)". The text is static. */
 const char *compute_blas_description(void);
 
 #endif

@@ -9,7 +9,7 @@ size_t blocks_share(size_t count, size_t index, size_t ranks) {
     return place % 2 == 0 ? count - half : count + half;
 }
 
-/* Of the first n, n at most ranks: those in pairs have twice the count. */
+/* Returns the elements of the first n shares, n at most ranks: the two shares of a pair have 2 * count together. */
 static size_t sum_from_0(size_t count, size_t n, size_t ranks) {
     return n % 2 == 0 ? n * count : (n - 1) * count + blocks_share(count, n - 1, ranks);
 }

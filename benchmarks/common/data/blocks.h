@@ -1,22 +1,23 @@
 /*
- * blocks - how long the blocks are that ranks exchange where a collective lets them differ.
+ * blocks - the lengths of the blocks that ranks exchange in a collective whose blocks may differ in length (the v and w
+ * forms).
  *
- * There is one share per rank, in a cycle: even ones have ceil(count / 2) elements, odd ones count + floor(count / 2),
- * and the last of an odd number has count. So count is their mean, exactly; the shortest is at least half of it, the
- * longest at most one and a half of it, and any run of n of them has less than n + 1 counts.
+ * There is one share per rank, in a cycle: even shares have ceil(count / 2) elements, odd ones count + floor(count /
+ * 2), and the last of an odd number has count. So the mean is exactly count, the shortest is at least half of it, the
+ * longest at most one and a half of it, and any n consecutive shares have fewer than (n + 1) count elements together.
  *
- * Block j of rank r is share (r + j) mod ranks: what a rank sends to all, and what it receives from all, is the whole
- * cycle.
+ * Block j of rank r is share (r + j) mod ranks: the blocks that a rank sends to all ranks are the whole cycle, and so
+ * are the blocks that it receives from all.
  */
 #ifndef CAMPAIGN_BLOCKS_H
 #define CAMPAIGN_BLOCKS_H
 
 #include <stddef.h>
 
-/* Elements of a share. index may be anything that is not negative: the cycle goes on. */
+/* Returns the number of elements of a share. index may exceed ranks: the cycle goes on. */
 size_t blocks_share(size_t count, size_t index, size_t ranks);
 
-/* Elements of n shares from first on, together; n at most ranks. */
+/* Returns the number of elements of n shares from `first` on, together; n is at most ranks. */
 size_t blocks_sum(size_t count, size_t first, size_t n, size_t ranks);
 
 #endif

@@ -496,7 +496,7 @@ void collective_call_free(struct collective_call *call) {
     free_room(&call->received);
 }
 
-/* What is summed must be laid out alike on all ranks, and without gaps. */
+/* Blocks that are summed must have the same layout on all ranks, without gaps. */
 static int row_of(const struct collective_message *message, int rank) {
     return message->summed != NULL ? 0 : rank;
 }
@@ -533,7 +533,7 @@ static void put_block(struct collective_side *side, int block, size_t length, si
     side->extent = begin + length > side->extent ? begin + length : side->extent;
 }
 
-/* Both ends of a block agree on it. */
+/* Returns the datatype of a block of a rank's send buffer: sender and receiver compute the same. */
 static MPI_Datatype type_of(const struct collective_call *call, int rank, int block) {
     return (rank + block) % 2 == 0 ? WORD : call->pair;
 }

@@ -1,20 +1,21 @@
 /*
- * collectives - what is measured: one table entry per collective call, the nonblocking ones of MPI-3 and the persistent
- * ones of MPI-4. A new one is a new entry.
+ * collectives - the table of the collectives that are measured, one entry per call: the nonblocking calls of MPI-3 and
+ * the persistent calls of MPI-4. A new collective is a new entry.
  *
- * message_bytes means what one rank hands to the collective:
+ * message_bytes means, for each collective:
  *
- *   Ibarrier                                      nothing: it is 0
+ *   Ibarrier                                      no data: always 0
  *   Ibcast, Ireduce, Iallreduce, Iscan, Iexscan   the buffer
  *   Igather, Iallgather, Ineighbor_allgather      one rank's contribution
  *   Iscatter, Ialltoall, Ineighbor_alltoall       one destination's block
- *   Ireduce_scatter, Ireduce_scatter_block        one rank's block of the result; every rank hands in one for each rank
- *   the v and w forms                             the mean of such blocks, each half of it to one and a half (blocks.h)
+ *   Ireduce_scatter, Ireduce_scatter_block        one rank's block of the result; each rank hands in one for each rank
+ *   the v and w forms                             the mean of such blocks, which have half to one and a half of it
+ *                                                 (blocks.h)
  *
- * A persistent form means the same as the nonblocking one. Root is rank 0. The neighbourhood is a ring, left and right
- * of every rank, as a distributed graph: for two ranks both neighbours are the same one. In v and w forms a gap lies
- * between blocks, and what is received lies in the reverse order. In w forms blocks are sent as 64-bit words or as
- * pairs of 32-bit words, in turn.
+ * A persistent form means the same as the nonblocking one. The root is rank 0. The neighbourhood is a ring as a
+ * distributed graph: the ranks to the left and right of every rank, which are the same rank where there are two. In v
+ * and w forms a gap lies between blocks, and received blocks lie in reverse order. In w forms the blocks are sent in
+ * turn as 64-bit words and as pairs of 32-bit words.
  */
 #ifndef CAMPAIGN_COLLECTIVES_H
 #define CAMPAIGN_COLLECTIVES_H
@@ -26,21 +27,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of an element, words and terms alike. */
+/* Bytes of an element: words and terms (pattern.h) have the same size. */
 #define COLLECTIVE_ELEMENT 8
 
-/* Where the blocks of a rank's buffer lie, in elements; of w forms also in bytes, and as what they are sent. */
+/* Where the blocks of a rank's buffer lie, in elements; for w forms also in bytes, and with their datatypes. */
 struct collective_side {
     int blocks;
     size_t extent; /* from the first element to the last, gaps included */
     int *counts;
     int *displacements;
     int *byte_displacements;
-    MPI_Aint *addresses; /* the same, as the neighbourhood's w form wants them */
+    MPI_Aint *addresses; /* the byte displacements in the type that Ineighbor_alltoallw takes */
     MPI_Datatype *types;
 };
 
-/* One call on one rank. */
+/* The arguments of one call on one rank. */
 struct collective_call {
     const void *send;
     void *receive;
@@ -56,67 +57,69 @@ struct collective_call {
     size_t first; /* pattern_first of this repetition */
 };
 
-/* Which data go where: what a nonblocking form and its persistent one have in common. */
+/* Which data go where: the same for a nonblocking form and its persistent one. */
 struct collective_message {
-    /* Blocks of this rank's buffers; 0: it has none. */
+    /* Number of blocks in this rank's send and receive buffer; 0: it has no such buffer. */
     int (*send_blocks)(int rank, int ranks);
     int (*receive_blocks)(int rank, int ranks);
-    /* A received block: which rank's it is, and the how manieth of that rank's send buffer (of all ranks' where they
-     * are summed). */
+    /* For a received block: the rank that it comes from, and its index in that rank's send buffer (in all ranks' send
+     * buffers where they are summed). */
     int (*source)(int block, int rank, int ranks);
     int (*place)(int block, int rank, int ranks);
-    /* Terms are summed, those of so many ranks, 0 first; NULL: words are moved. */
+    /* The number of ranks, from rank 0 on, whose terms are summed for this rank; NULL: words are moved, nothing is
+     * summed. */
     int (*summed)(int rank, int ranks);
-    bool varies; /* block lengths do */
-    bool typed;  /* a datatype for each block */
+    bool varies; /* block lengths differ */
+    bool typed;  /* each block has a datatype of its own */
 };
 
 struct collective {
     const char *name;
     const char *mpi_name;
     const struct collective_message *message;
-    /* Returns MPI's code. The call that is timed; of a persistent form the one that makes its request, and MPI_Start is
-     * timed. */
+    /* Makes the call and returns MPI's error code. For a nonblocking form this call is timed; for a persistent form it
+     * makes the request, and MPI_Start is timed. */
     int (*start)(const struct collective_call *call, MPI_Request *request);
     bool persistent;
-    bool available; /* the MPI library has it */
+    bool available; /* the MPI library has this call */
 };
 
 enum { COLLECTIVE_COUNT = 44 };
 extern const struct collective collective_table[COLLECTIVE_COUNT];
 
-/* The first so many are measured where none is asked for: those of the paper (section 5.3), and Iallreduce. */
+/* So many entries, the first of the table, are measured by default: the paper's (section 5.3), and Iallreduce. */
 enum { COLLECTIVE_DEFAULTS = 5 };
 
-/* Collective: communicators and room for a call; free it. */
+/* Collective over world: makes the communicators and datatypes of a call. Free with collective_call_free. */
 struct collective_call collective_call_create(MPI_Comm world, uint64_t seed);
 void collective_call_free(struct collective_call *call);
 
-/* Lays out the blocks of a message of so many elements. */
+/* Lays out the blocks of a message; count: message_bytes in elements. */
 void collective_arrange(struct collective_call *call, const struct collective_message *message, size_t count);
 
-/* Wrong elements in what this rank received; 0: all is well, and fault is left alone. Calls no MPI. */
+/* Returns the number of wrong elements that this rank received, and the first in *fault, which is untouched where the
+ * number is 0. Calls no MPI. */
 uint64_t collective_check(const struct collective_call *call, const struct collective_message *message,
                           struct pattern_fault *fault);
 
-/* false: no data at all, message_bytes is always 0. */
+/* Returns false where the collective moves no data, so that message_bytes is always 0. */
 bool collective_has_message(const struct collective *collective);
 
-/* Of so many communication times that are asked for, those that differ: without a message there is one, whatever is
- * asked for. */
+/* Returns how many of the asked communication times can be different ones: all, or one where the collective has no
+ * message. */
 size_t collective_comm_times(const struct collective *collective, size_t asked);
 
-/* Buffers of the rank that has most of them, in multiples of message_bytes, rounded up. */
+/* Returns the size of all buffers of the rank with the largest, in multiples of message_bytes, rounded up. */
 size_t collective_most_blocks(const struct collective *collective, int ranks);
 
-/* Largest message whose counts and displacements, those of all blocks of a buffer together, are ints: some libraries
- * add them up as such. */
+/* Returns the largest message_bytes for which the counts and displacements of all blocks of a buffer, added up, are
+ * ints: some libraries add them up as ints. */
 uint64_t collective_most_bytes(const struct collective *collective, int ranks);
 
-/* Index in the table; -1: there is none of this name. */
+/* Returns the index of a name in the table; -1: there is no such name. */
 int collective_find(const char *name);
 
-/* The table's names in its order, NULL-terminated: for the options. */
+/* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */
 const char *const *collective_names(void);
 
 #endif

@@ -29,7 +29,7 @@ struct buffers {
     MPI_Request requests[PERSISTENT_PERIOD];
 };
 
-/* Each persistent set has several requests open at a time, and libraries have so many tags for them and no more. */
+/* Each persistent set has several requests at a time, and a library has a limited number of tags for them. */
 enum { MOST_SETS = 8192, MOST_PERSISTENT_SETS = 1024 };
 
 /* What all sets of a rank may take where its memory is not known. */
@@ -37,11 +37,11 @@ enum { MOST_SETS = 8192, MOST_PERSISTENT_SETS = 1024 };
 
 struct exchange {
     bool cold;
-    uint64_t memory_bytes;  /* that the sets of a rank may take */
+    uint64_t memory_bytes;  /* memory that the sets of a rank may take */
     uint64_t cache_bytes;   /* the largest over ranks */
     uint64_t message_bytes; /* prepared last */
     uint64_t repetition;
-    uint64_t turn; /* the repetition of this size */
+    uint64_t turn; /* number of the repetition with this size */
     const struct collective *collective;
     struct buffers *sets; /* MOST_SETS of them, most unused */
     size_t set_count;
@@ -109,7 +109,7 @@ static size_t room_for(size_t bytes) {
     return (bytes + bytes / 8 + PAGE - 1) / PAGE * PAGE;
 }
 
-/* true: new memory, its contents are lost. */
+/* Makes a buffer at least so large. Returns true where the memory is new and the contents are lost. */
 static bool grow(struct buffer *buffer, size_t bytes) {
     if (bytes <= buffer->bytes) {
         return false;
@@ -152,11 +152,11 @@ static size_t sets_for(const exchange *x, const struct collective *collective) {
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT64_T, MPI_MAX, x->call.comm));
     const uint64_t most = collective->persistent ? MOST_PERSISTENT_SETS : MOST_SETS;
     const uint64_t fits = x->memory_bytes / (uint64_t)all[0];
-    uint64_t wanted = 2 * x->cache_bytes / (uint64_t)-all[1] + 2;
-    wanted = wanted < fits ? wanted : fits;
-    wanted = wanted < 2 ? 2 : wanted > most ? most : wanted;
-    /* What a set received the last time must not be what it is to receive. */
-    return (size_t)(wanted % period_of(collective) == 0 ? wanted - 1 : wanted);
+    uint64_t sets = 2 * x->cache_bytes / (uint64_t)-all[1] + 2;
+    sets = sets < fits ? sets : fits;
+    sets = sets < 2 ? 2 : sets > most ? most : sets;
+    /* A set must not expect the data that it received the last time. */
+    return (size_t)(sets % period_of(collective) == 0 ? sets - 1 : sets);
 }
 
 size_t exchange_sets(const exchange *x) {

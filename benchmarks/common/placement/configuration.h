@@ -1,24 +1,24 @@
 /*
- * configuration - whose thread makes communication progress, and on which core (Denis 2022, sections 6 and 7): one
- * table entry each.
+ * configuration - the table of configurations: whose thread makes communication progress, and on which core (Denis
+ * 2022, sections 6 and 7). A new configuration is a new entry.
  *
- * n is a rank's share of cores. The work of each computing thread is that of basic, whatever the configuration: one
- * that gives up a core does less in all (section 7.3).
+ * Each computing thread does the same work in every configuration. A configuration that gives up a core computes with
+ * one thread less and so does less work in all (section 7.3).
  */
 #ifndef CAMPAIGN_CONFIGURATION_H
 #define CAMPAIGN_CONFIGURATION_H
 
 #include <stdbool.h>
 
-/* Whose progress thread there is. */
+/* Whose progress thread there is: none, the MPI library's, the application's own (helper.h). */
 enum progress_source { PROGRESS_NONE, PROGRESS_LIBRARY, PROGRESS_APPLICATION };
 
 struct configuration {
     const char *name;
     enum progress_source source;
-    bool gives_up_core; /* n - 1 threads compute: nothing computes on the dedicated core */
-    bool bound;         /* the progress thread belongs on that core, and nowhere else */
-    int thread_level;   /* that MPI is asked for: an MPI_THREAD_ constant */
+    bool gives_up_core; /* no thread computes on the dedicated core: n - 1 threads compute on a share of n cores */
+    bool bound;         /* the progress thread must be bound to the dedicated core */
+    int thread_level;   /* the thread level that MPI is asked for: an MPI_THREAD_ constant */
 };
 
 enum {
@@ -32,10 +32,10 @@ enum {
 };
 extern const struct configuration configuration_table[CONFIGURATION_COUNT];
 
-/* The table's names in its order, NULL-terminated: for the options. */
+/* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */
 const char *const *configuration_names(void);
 
-/* "none", "library" or "application", as the record has it. */
+/* Returns the record schema's word: "none", "library" or "application". */
 const char *configuration_source_name(enum progress_source source);
 
 #endif

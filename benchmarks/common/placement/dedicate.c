@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The CPU that was asked for, or the share's last; -1 and a line in error where there is none such. */
+/* Returns the CPU that was asked for, or the last of the share; -1 and one line in error where there is no such CPU. */
 static int choose_dedicated_cpu(const placement *place, const int64_t *cpus, size_t count, char *error,
                                 size_t error_size) {
     int local = 0;
@@ -41,7 +41,7 @@ static int choose_dedicated_cpu(const placement *place, const int64_t *cpus, siz
     return cpu;
 }
 
-/* Whether so many threads and the dedicated core go into the rank's share. */
+/* Checks that so many threads and the dedicated core fit into the rank's share. One line in error where they do not. */
 static void check_share(const placement *place, int threads, char *error, size_t error_size) {
     int *cpus = NULL;
     const size_t cores = placement_compute_share(place, &cpus);
@@ -56,7 +56,8 @@ static void check_share(const placement *place, int threads, char *error, size_t
     }
 }
 
-/* Collective: whether a CPU that was asked for is on a core on which a rank of this node is going to compute. */
+/* Collective: checks that the dedicated CPU is not on a core on which a rank of this node computes. One line in error
+ * where it is. */
 static void check_chosen(const placement *place, int threads, char *error, size_t error_size) {
     struct topology_cpus computing = {{0}};
     int *cpus = NULL;

@@ -13,18 +13,18 @@ static void check(int code, const char *call) {
     }
 }
 
-/* The threads of the process that are neither known to be MPI's nor known not to be. Free with topology_free_threads.
+/* Returns the threads of the process that are in neither list, mpi_threads or others. Free with topology_free_threads.
  */
 static struct topology_threads unknown_threads(const placement *place) {
-    struct topology_threads found;
-    topology_list_threads(&found);
-    topology_new_threads(&place->others, &found);
-    topology_new_threads(&place->mpi_threads, &found);
-    return found;
+    struct topology_threads unknown;
+    topology_list_threads(&unknown);
+    topology_new_threads(&place->others, &unknown);
+    topology_new_threads(&place->mpi_threads, &unknown);
+    return unknown;
 }
 
-/* The threads of MPI as they are now, those that are new last. Made beside the old list, which another thread may be
- * looking at. */
+/* Makes a new list of MPI's threads as they are now, new threads last. It replaces the old list as a whole, which
+ * another thread may be reading. */
 void placement_look_again(placement *place) {
     struct topology_threads now = {0};
     topology_add_threads(&now, &place->mpi_threads);
@@ -34,9 +34,9 @@ void placement_look_again(placement *place) {
             now.threads[i] = thread; /* one that has ended stays as it was seen */
         }
     }
-    struct topology_threads found = unknown_threads(place);
-    topology_add_threads(&now, &found);
-    topology_free_threads(&found);
+    struct topology_threads unknown = unknown_threads(place);
+    topology_add_threads(&now, &unknown);
+    topology_free_threads(&unknown);
     struct topology_threads before = place->mpi_threads;
     check(pthread_mutex_lock(&place->changing), "pthread_mutex_lock");
     place->mpi_threads = now;
@@ -45,9 +45,9 @@ void placement_look_again(placement *place) {
 }
 
 void placement_own_threads(placement *place) {
-    struct topology_threads found = unknown_threads(place);
-    topology_add_threads(&place->others, &found);
-    topology_free_threads(&found);
+    struct topology_threads unknown = unknown_threads(place);
+    topology_add_threads(&place->others, &unknown);
+    topology_free_threads(&unknown);
 }
 
 void placement_add_helper(placement *place, const struct topology_thread *thread) {

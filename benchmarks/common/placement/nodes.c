@@ -20,7 +20,7 @@ static void number_nodes(placement *place) {
     MPI_CHECK(MPI_Allreduce(&first, &place->node_count, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
 }
 
-/* The ranks of this node; what MPI says of shared memory where the kernel does not tell its boot. */
+/* Finds the ranks of this node. Where the kernel does not tell its boot, MPI's shared memory decides. */
 static void find_node(placement *place) {
     char boot[64];
     char text[GROUP_MOST_TEXT];
@@ -78,7 +78,7 @@ uint64_t placement_memory_share(const placement *place) {
     const uint64_t available = topology_available_memory();
     uint64_t share = available / (uint64_t)node_ranks;
     if (available > 0 && share == 0) {
-        share = 1; /* next to nothing is not the same as not known */
+        share = 1; /* 0 would mean that it is not known */
     }
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &share, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD));
     return share;

@@ -1,5 +1,6 @@
 /*
- * placement_text - where one rank and its threads run, as the record's header has it. Plain values go in; no MPI.
+ * placement_text - writes where one rank and its threads run as the JSON object that the record's header has for each
+ * rank. No MPI.
  */
 #ifndef CAMPAIGN_PLACEMENT_TEXT_H
 #define CAMPAIGN_PLACEMENT_TEXT_H
@@ -26,7 +27,7 @@ struct placement_rank {
     const char *dedicated_cpuset; /* "": none */
 };
 
-/* A JSON object. Free with free(). */
+/* Returns the JSON object. Free with free(). */
 char *placement_text(const struct placement_rank *placement);
 
 #endif

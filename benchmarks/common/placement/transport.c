@@ -88,7 +88,7 @@ static bool enum_text(MPI_T_enum names, int value, char *text, size_t size) {
 
 /* What is read, of whichever type. */
 union value {
-    unsigned char boolean; /* not bool: of which no other value than 0 and 1 may be looked at */
+    unsigned char boolean; /* not bool: a library may write another value than 0 and 1, which no bool may have */
     int integer;
     long integer_long;
     int32_t integer_32;

@@ -32,8 +32,8 @@ static size_t threads_in_place(const placement *place) {
     return count;
 }
 
-/* The CPUs on which the configuration's progress thread may run. Which of the library's threads that is only its place
- * can tell: without a place of its own it may be any. */
+/* The CPUs on which the configuration's progress thread may run. Which of the library's threads makes progress shows
+ * only in the CPUs that it is bound to; where the configuration binds none, it may be any of them. */
 static struct topology_cpus progress_cpus(const placement *place) {
     struct topology_cpus sum = {{0}};
     if (place->configuration->source == PROGRESS_APPLICATION && place->has_helper) {

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* After the ranks' lines, so long until the group ends: lines of other nodes take a moment. And so long until a process
- * ends by itself, where the group does not. */
+/* LINES_SECONDS: time from the ranks' lines to the end of the group, because lines of other nodes take a moment.
+ * GROUP_SECONDS: time until a process ends by itself where the group does not end. */
 #define LINES_SECONDS 1.0
 #define GROUP_SECONDS 5.0
 
@@ -21,8 +21,8 @@ static void end_process(int signal) {
     _exit(PROGRAM_FAILED);
 }
 
-/* The footer of a hung run: what rank 0 can tell without the other ranks and without its own main thread. What it does
- * not know of them is left empty, or null; what is counted is what the last point that was written had. */
+/* Writes the footer of a hung run: what rank 0 knows without the other ranks and without its own main thread. What it
+ * does not know is left empty or null; the totals are those of the last point that was written. */
 static void close_record(struct program *program, record_file *record, const char *reason) {
     const struct phase_totals totals = phase_totals_so_far();
     const bool clockless = program->kind->clockless;
@@ -52,7 +52,7 @@ static void close_record(struct program *program, record_file *record, const cha
                                          .helper_thread_cpu_ns = times,
                                          .helper_thread_counts = no_helpers,
                                          .tcp_bytes_sent = bytes};
-    record_write_footer(record, &footer); /* a disk that refuses leaves a record that was cut off: as true */
+    record_write_footer(record, &footer); /* where the disk refuses, the record is cut off */
     free(bytes);
     free(no_helpers);
     free(counts);
@@ -60,7 +60,8 @@ static void close_record(struct program *program, record_file *record, const cha
     free(own);
 }
 
-/* While the main thread hangs, or at least is not over. Nothing that it may hold is taken: no stream, no MPI. */
+/* Runs while the main thread hangs or is slow. It uses nothing that the main thread may hold: no stream, no MPI before
+ * MPI_Abort. */
 void program_hangs(void *context) {
     struct program *program = context;
     const int rank = atomic_load(&program->known_rank);
@@ -78,7 +79,7 @@ void program_hangs(void *context) {
         snprintf(line, sizeof line, "%s: a rank on %s hangs in %s\n", program->kind->name, host, where);
     }
     if (write(STDERR_FILENO, line, strlen(line)) < 0) {
-        _exit(PROGRAM_FAILED); /* nobody listens any more */
+        _exit(PROGRAM_FAILED); /* standard error is closed */
     }
     record_file *record = atomic_load_explicit(&program->unfinished, memory_order_acquire);
     if (rank == 0 && record != NULL && record_seize(record, LINES_SECONDS)) {

@@ -11,7 +11,8 @@
 
 extern char **environ;
 
-/* What is not known becomes NAN, and null in the record. A run that was refused has no clock yet. */
+/* Returns the clock's values for the header; NAN, which becomes null, for what is not known. A run that is refused has
+ * no clock yet. */
 static struct record_clock clock_of(const clock_model *clock) {
     struct clock_quality quality = {.method = CLOCK_NONE, .refusal = "not synchronised", .clocks = 1};
     if (clock != NULL) {

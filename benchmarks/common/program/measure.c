@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Starts of a point that may be late, whatever is repeated, and for each repetition that is allowed. */
+/* Late starts that a point may have: so many, and so many for each of --max-repetitions (struct sampler_rule). */
 enum { LATE_STARTS = 50, LATE_PER_REPETITION = 10 };
 
 struct sampler_plan program_plan(const struct program *program, const struct sampler_axis *axes, size_t axis_count) {
@@ -26,7 +26,7 @@ struct sampler_plan program_plan(const struct program *program, const struct sam
                                  .every_rank = s->rank_samples};
 }
 
-/* The plan's parameters must be freed. */
+/* Returns the plan for the header; its parameters must be freed. */
 static struct program_header header_of(const struct program *program, const struct program_measurement *m) {
     const struct sampler_plan *plan = &m->plan;
     const bool refused = program->clock != NULL && clock_quality_of(program->clock).method == CLOCK_NONE;
@@ -61,7 +61,7 @@ int program_refuse(struct program *program, const struct program_header *header,
     return written ? PROGRAM_WRONG_USE : PROGRAM_FAILED;
 }
 
-/* Collective: the footer, and what there is to say on stderr. ended: why the run is not complete, on rank 0. */
+/* Collective: writes the footer, and the line on stderr. ended: on rank 0, why the run is not complete; "": it is. */
 static int end_run(struct program *program, const struct sampler_result *result, const struct record_spent *spent,
                    const char *ended, int code) {
     bool written = true;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A compact JSON object. NULL and one line in error where the file has none. */
+/* Reads the metadata file as a compact JSON object. NULL and one line in error where it has none. */
 static char *read_metadata(const char *path, char *error, size_t error_size) {
     size_t length = 0;
     char *text = file_read(path, &length, error, error_size);
@@ -30,7 +30,7 @@ static char *read_metadata(const char *path, char *error, size_t error_size) {
     return compact;
 }
 
-/* Rank 0, once. One line in error where the file has none. */
+/* Rank 0: reads the metadata once. One line in error on a fault. */
 static void take_metadata(struct program *program, char *error, size_t error_size) {
     if (program->settings.metadata != NULL && program->metadata == NULL) {
         program->metadata = read_metadata(program->settings.metadata, error, error_size);
@@ -76,7 +76,8 @@ bool program_prepare(struct program *program, const char *error) {
     return program_all_good(own) && program_open_record(program);
 }
 
-/* Spinning ranks share a core by time slices of milliseconds: a round of all of them takes this many. */
+/* Spinning ranks take turns on a core in time slices of milliseconds: with more ranks than this on a core a round of
+ * all of them takes too long. */
 enum { MOST_RANKS_PER_CORE = 16 };
 
 void program_check_crowd(const struct program *program, char *error, size_t error_size) {
@@ -106,7 +107,7 @@ void program_configure(struct program *program, char *error, size_t error_size) 
                  "or a library that is built for it",
                  program_thread_level_name(program->thread_level), configuration->name,
                  program_thread_level_name(program_thread_level(program)));
-        return; /* so on all ranks: one library, and all ask for the same */
+        return; /* on all ranks alike: they have one library and ask for the same level */
     }
     placement_dedicate(program->place, configuration, cpus->count > 0 ? cpus->values : NULL, cpus->count,
                        program->threads, error, error_size);

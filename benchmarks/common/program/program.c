@@ -77,10 +77,10 @@ static void begin(struct program *program, int argc, char **argv) {
         fail_die("signal failed");
     }
     if (program->settings.limit_seconds > 0) {
-        program->watch =
-            watch_start(program->began + (int64_t)(program->settings.limit_seconds * 1e9), program_hangs, program);
+        program->watchdog =
+            watchdog_start(program->began + (int64_t)(program->settings.limit_seconds * 1e9), program_hangs, program);
     }
-    program->place = placement_create(); /* after the watch, which is no thread of MPI's */
+    program->place = placement_create(); /* after the watchdog, which is no thread of MPI's */
     if (MPI_Init_thread(&argc, &argv, program_thread_level(program), &program->thread_level) != MPI_SUCCESS) {
         fail_die("MPI_Init_thread failed");
     }
@@ -112,7 +112,7 @@ int program_main(const struct program_kind *kind, int argc, char **argv) {
     char error[PROGRAM_MOST_ERROR] = "";
     struct option_entry entries[PROGRAM_MOST_OPTIONS] = {{.name = NULL}};
     fail_setup(kind->name, -1, NULL);
-    /* Before MPI_Init, which must know the thread level. What is wrong is said after it, once. */
+    /* Parsed before MPI_Init, which must know the thread level. A fault is reported after it, once. */
     program_describe_options(&program, entries);
     const bool parsed = options_parse(entries, argc, argv, error, sizeof error);
     if (parsed) {
@@ -146,7 +146,7 @@ int program_main(const struct program_kind *kind, int argc, char **argv) {
     placement_disconnect(program.place);
     phase_enter(PHASE_FINALIZE);
     MPI_CHECK(MPI_Finalize());
-    watch_stop(program.watch);
+    watchdog_stop(program.watchdog);
     placement_destroy(program.place);
     record_close(program.record);
     free(program.metadata);

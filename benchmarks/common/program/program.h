@@ -1,10 +1,11 @@
 /*
- * program - what every benchmark's main does: start MPI, read the command line, find out where the ranks are, write the
- * record, and end in order with the right exit code.
+ * program - the main function of every benchmark: starts MPI, reads the command line, finds out where the ranks run,
+ * writes the record, and ends in order with the right exit code.
  *
- * A benchmark hands over a struct program_kind. Its run is called on all ranks with good options. Most then call
- * program_measure, which takes the whole course: threads, clock, header, points (sampler.h), footer. Others make what
- * they need with the functions here. program_main gives it all back.
+ * A benchmark hands over a struct program_kind. Its `run` is called on all ranks when the options are valid. Most
+ * benchmarks then call program_measure, which does everything from threads, clock and header over the points
+ * (sampler.h) to the footer; the others call the functions of the section on single steps. program_main frees what
+ * these make.
  */
 #ifndef CAMPAIGN_PROGRAM_H
 #define CAMPAIGN_PROGRAM_H
@@ -17,7 +18,7 @@
 #include "placement.h"
 #include "record.h"
 #include "sampler.h"
-#include "watch.h"
+#include "watchdog.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -26,7 +27,7 @@
 
 enum program_exit { PROGRAM_GOOD = 0, PROGRAM_FAILED = 1, PROGRAM_WRONG_USE = 2 };
 
-/* The options that all programs have, and those of some. */
+/* The options that all programs have, then those of some programs. */
 struct program_settings {
     bool help;
     bool version;
@@ -62,117 +63,123 @@ struct program {
     int rank;
     int ranks;
     const struct configuration *configuration;
-    int thread_level; /* that MPI provides */
+    int thread_level; /* the thread level that MPI provides */
     char started_utc[32];
-    int64_t began; /* local: when the process started */
+    int64_t began; /* local time of the start of the process */
     placement *place;
-    uint64_t memory_bytes;         /* that this rank may take, the same on all; 0: not known */
+    uint64_t memory_bytes;         /* memory that this rank may take, the same on all ranks; 0: not known */
     int threads;                   /* computing threads of each rank */
-    enum compute_kind computation; /* what they compute */
+    enum compute_kind computation; /* the kernel that they compute */
     char *metadata;                /* rank 0; NULL: none */
-    compute_team *team;            /* program_prepare makes this */
-    helper *helper;                /* program_prepare, in a configuration with one */
-    record_file *record;           /* program_prepare, on rank 0 */
-    clock_model *clock;            /* program_synchronise */
-    watch *watch;                  /* with --limit-seconds */
-    /* What the watch may know: */
-    atomic_int known_rank;             /* -1: MPI_Init has not said */
-    _Atomic(record_file *) unfinished; /* rank 0's, from its header on */
+    compute_team *team;            /* made by program_prepare */
+    helper *helper;                /* made by program_prepare, where the configuration has a helper */
+    record_file *record;           /* made by program_prepare or program_open_record, on rank 0 */
+    clock_model *clock;            /* made by program_synchronise */
+    watchdog *watchdog;            /* with --limit-seconds */
+    /* Read by the watchdog's thread: */
+    atomic_int known_rank;             /* -1: MPI_Init has not returned yet */
+    _Atomic(record_file *) unfinished; /* rank 0: the record, once it has a header */
 };
 
 enum { PROGRAM_MOST_OPTIONS = 40 };
 
-/* Bytes of the longest line about wrong use: one that lists the legal values. */
+/* Bytes of a line about wrong use, which may list all legal values. */
 enum { PROGRAM_MOST_ERROR = 1536 };
 
 /* Bytes of a line that says why a run ends. */
 enum { PROGRAM_MOST_REASON = 768 };
 
-/* What a benchmark is. What is left out is 0, false or NULL: it has none. */
+/* What a benchmark is. A field that does not apply is 0, false or NULL. */
 struct program_kind {
-    const char *name;   /* of the program: in its messages, and the benchmark's in the record */
-    const char *family; /* of its records: the schema's name */
-    int method; /* from 1. Who measures another way counts up: its numbers are compared with those of no other method */
-    int thread_level; /* of MPI, the least that it needs: MPI_THREAD_FUNNELED where 0. A configuration may need more */
+    const char *name;   /* name of the program in its messages, and of the benchmark in the record */
+    const char *family; /* family of its records, as in the schema's name */
+    /* The method of measuring, from 1. Counted up when it changes: results are only compared with those of the same
+     * method. */
+    int method;
+    int thread_level;    /* thread level of MPI that it needs at least; 0: MPI_THREAD_FUNNELED. A configuration may need
+                            more */
     bool configurations; /* it has the options about progress threads, and --limit-seconds */
     bool repeats;        /* it has the options about repetitions: --budget-seconds, --interval, ... */
-    bool clockless;    /* times of different ranks are never compared: ranks start from a barrier, and the record has no
-                          clock */
-    const char *help;  /* what stands above the options: usage, and what it is about */
-    const char *exits; /* its exit codes, in one line */
-    void (*describe)(
-        struct option_entry *entries); /* its own options, ended by one without a name; at most PROGRAM_MOST_OPTIONS */
-    int (*run)(struct program *program); /* collective. Returns the exit code */
+    bool clockless;      /* it never compares times of different ranks: they start from a barrier, and the record has no
+                            clock */
+    const char *help;    /* the text of --help above the options: usage and purpose */
+    const char *exits;   /* its exit codes, in one line */
+    /* Writes its own options, ended by an entry without a name. */
+    void (*describe)(struct option_entry *entries);
+    /* Collective: the benchmark itself. Returns the exit code. */
+    int (*run)(struct program *program);
 
     /* For program_measure; context is the benchmark's own. */
     const struct sampler_kind *points;
-    /* On every rank, before anything is made: what else can be wrong. One line in error. */
+    /* On every rank, before anything is made: checks what else can be wrong. One line in error. */
     void (*check)(struct program *program, void *context, char *error, size_t error_size);
-    /* Collective, before the points: what is calibrated. false, which rank 0 decides: the run ends here, and its reason
-     * says why. */
+    /* Collective, before the points, such as the calibration. Rank 0's answer decides; false: the run ends here, and
+     * reason says why. */
     bool (*begin)(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
-    /* Collective, after the points, or after a begin that failed. false, which rank 0 decides: something could not be
-     * saved. */
+    /* Collective, after the points, or after a begin that failed. Rank 0's answer decides; false: something could not
+     * be saved, and reason says what. */
     bool (*end)(struct program *program, void *context, char *reason, size_t reason_size);
 };
 
-/* The whole of main. */
+/* Runs a benchmark. Returns the exit code for main. */
 int program_main(const struct program_kind *kind, int argc, char **argv);
 
 /* ---- the usual course ---- */
 
 struct program_measurement {
     void *context;
-    struct sampler_plan plan; /* program_plan, or one's own */
-    int64_t seed;             /* of the contents of messages; RECORD_UNKNOWN: there are none */
-    int sizes_given;          /* whether sizes came from a file; RECORD_UNKNOWN: there are none */
+    struct sampler_plan plan; /* from program_plan or the benchmark's own */
+    int64_t seed;             /* of the contents of messages; RECORD_UNKNOWN: there are no messages */
+    int sizes_given;          /* 1: sizes came from a file, 0: they did not; RECORD_UNKNOWN: there are no sizes */
     const char *plan_own;     /* JSON objects for the header; NULL: empty ones */
     const char *own;
-    const char *impossible; /* why these ranks cannot measure it, the same on all of them: said in one line, and in a
-                               record. "": they can */
+    const char *impossible; /* why these ranks cannot measure it, the same text on all ranks; printed as one line and
+                               written in a record. "": they can measure it */
 };
 
-/* The plan that the options about repetitions ask for. The axes must outlive it. */
+/* Returns the plan that the options about repetitions ask for. The axes must outlive it. */
 struct sampler_plan program_plan(const struct program *program, const struct sampler_axis *axes, size_t axis_count);
 
 /* Collective: prepares, writes the header, measures all points of the kind, writes the footer. Returns the exit code.
  */
 int program_measure(struct program *program, const struct program_measurement *measurement);
 
-/* ---- its steps, for who takes another ---- */
+/* ---- its single steps, for a benchmark that takes another course ---- */
 
-/* Collective: rank 0's verdict for all. */
+/* Collective: returns rank 0's `good` on all ranks. */
 bool program_agree(bool good);
 
-/* Collective: true where no rank has an error text; otherwise rank 0 prints that of the lowest rank that has one, in
- * one line. */
+/* Collective: returns true where no rank has an error text; otherwise rank 0 prints the text of the lowest rank that
+ * has one, in one line. */
 bool program_all_good(const char *error);
 
 /*
- * Collective, once everything else is known to be good: threads, their binding, the metadata and the record. false: it
- * cannot be, and was said. error: what the caller found wrong, on any rank; "" for nothing.
+ * Collective, when everything else was found valid: makes the threads and binds them, reads the metadata and creates
+ * the record. error: what the caller found wrong on any rank; "": nothing. Returns false, after one line on stderr,
+ * where there is an error or something cannot be made.
  */
 bool program_prepare(struct program *program, const char *error);
 
-/* Collective: the record and its metadata alone, for a run that is refused before it began. */
+/* Collective: reads the metadata and creates the record, and nothing else, for a run that is refused before it begins.
+ * Returns false as program_prepare. */
 bool program_open_record(struct program *program);
 
-/* Collective: one line in error, the same on all ranks, where so many of them share a core that nothing can be timed.
+/* Collective: one line in error, the same on all ranks, where so many ranks share a core that nothing can be timed.
  */
 void program_check_crowd(const struct program *program, char *error, size_t error_size);
 
-/* Collective, for programs with configurations: takes the asked one up. One line in error, the same on all ranks, where
- * this library or these cores cannot give it. */
+/* Collective, for programs with configurations: sets up the configuration that was asked for. One line in error, the
+ * same on all ranks, where this library or these cores do not allow it. */
 void program_configure(struct program *program, char *error, size_t error_size);
 
-/* Collective, after the header: one line in error, the same on all ranks, where what the configuration promised is not
- * there. */
+/* Collective, after the header: placement_verify for the configuration. One line in error, the same on all ranks, where
+ * something that it promises is missing. */
 void program_verify(const struct program *program, char *error, size_t error_size);
 
-/* Collective: the clock. One that cannot be had is said on stderr; the record says it too. */
+/* Collective: creates the clock. Where it is refused, a line on stderr and the record say why. */
 void program_synchronise(struct program *program);
 
-/* What is the benchmark's own in a header. */
+/* What a benchmark adds to the header. */
 struct program_header {
     const char *start_method; /* NULL: ranks do not start together */
     int64_t seed;
@@ -180,46 +187,46 @@ struct program_header {
     const char *own;
 };
 
-/* Collective: rank 0 writes the header, and prints the table's first line unless --quiet. false on all ranks: the disk
- * refused. */
+/* Collective: rank 0 writes the header, and prints the table's first line unless --quiet. Returns false on all ranks
+ * where the disk refuses. */
 bool program_write_header(struct program *program, const struct program_header *own);
 
-/* CPU times of this rank's threads beside the computing ones, ns: of those that MPI started, and of the helper. */
+/* CPU times of this rank's threads that do not compute, ns: the threads that MPI started, and the helper. */
 struct program_cpu {
-    int64_t *mpi; /* in the order of the header */
+    int64_t *mpi; /* [mpi_threads], in the order of the header */
     size_t mpi_threads;
     int64_t helper;
     size_t helpers; /* 1 or 0 */
 };
 
-/* What they have had so far. Free with program_cpu_free. */
+/* Returns the CPU times so far. Free with program_cpu_free. */
 struct program_cpu program_cpu_so_far(const struct program *program);
 void program_cpu_free(struct program_cpu *cpu);
 
-/* What is the benchmark's own in a footer. */
+/* What a benchmark adds to the footer. */
 struct program_footer {
-    const char *reason;               /* why the record is not complete; "": it is */
-    double measured_seconds;          /* NAN: nobody counted */
-    const struct record_spent *spent; /* NULL: nobody counted */
-    const struct program_cpu *cpu;    /* NULL: what there has been so far */
+    const char *reason;               /* why the record is not complete; "": it is complete */
+    double measured_seconds;          /* NAN: not counted */
+    const struct record_spent *spent; /* NULL: not counted */
+    const struct program_cpu *cpu;    /* NULL: program_cpu_so_far */
     const char *own;
 };
 
-/* Collective: rank 0 writes the footer, after the clock was synchronised once more. false on all ranks: the disk
- * refused. */
+/* Collective: synchronises the clock once more, and rank 0 writes the footer. Returns false on all ranks where the disk
+ * refuses. */
 bool program_write_footer(struct program *program, const struct program_footer *own);
 
-/* Collective: what cannot be measured, in one line and in a record that says so, with this header. Returns the exit
- * code. */
+/* Collective: refuses a run that cannot be measured: prints the reason in one line, and writes a record that has this
+ * header and says so. Returns the exit code. */
 int program_refuse(struct program *program, const struct program_header *header, const char *reason);
 
-/* What samplers of this program work with. */
+/* Returns what samplers of this program measure with. */
 struct sampler_session program_session(const struct program *program);
 
-/* Rank 0, and not --quiet. */
+/* Returns whether this rank prints the table: rank 0 without --quiet. */
 bool program_prints(const struct program *program);
 
-/* What MPI is asked for, and its name. */
+/* The thread level that MPI is asked for, and the name of a level. */
 int program_thread_level(const struct program *program);
 const char *program_thread_level_name(int level);
 

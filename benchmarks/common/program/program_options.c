@@ -18,7 +18,7 @@ static void append_options(struct option_entry entries[PROGRAM_MOST_OPTIONS], co
     memcpy(entries + own, table, size);
 }
 
-/* Of programs with configurations. */
+/* Appends the options of programs with configurations. */
 static void describe_configuration(struct program *program, struct option_entry entries[PROGRAM_MOST_OPTIONS]) {
     struct program_settings *s = &program->settings;
     const struct option_entry table[] = {
@@ -27,11 +27,11 @@ static void describe_configuration(struct program *program, struct option_entry 
          .target = &s->configuration,
          .choices = configuration_names(),
          .value_name = "NAME",
-         .help =
-             "whose thread progresses communication: basic, nobody's (default); async, the MPI library's; dedicated, "
-             "that thread on a core that does not compute; apphelper, a thread of this program on such a core; and the "
-             "controls dedicated_unbound, a core less but nothing bound to it, and basic_reduced, basic on a core "
-             "less. The library's thread is the launch's to ask for; what was promised is verified"},
+         .help = "which thread makes communication progress: basic, none (default); async, a thread of the MPI "
+                 "library; dedicated, such a thread on a core that does not compute; apphelper, a thread of this "
+                 "program on such a core. Two controls compute on one core less: dedicated_unbound, the library's "
+                 "thread bound to no core, and basic_reduced, no thread. The launch must ask the MPI library for its "
+                 "thread; this program verifies that it is there"},
         {.name = "dedicated-cpus",
          .kind = OPTION_INTEGERS,
          .target = &s->dedicated_cpus,
@@ -58,14 +58,14 @@ static void describe_configuration(struct program *program, struct option_entry 
          .minimum = 0,
          .maximum = 1e7,
          .value_name = "S",
-         .help = "a run that is not over after so long hangs: each rank says where on standard error, the record is "
-                 "closed, and the run ends with exit code 1. 0: no limit (default)"},
+         .help = "a run that is not over after so many seconds hangs: each rank says on standard error where it is, "
+                 "the record is closed, and the run ends with exit code 1. 0: no limit (default)"},
         {.name = NULL},
     };
     append_options(entries, table, sizeof table);
 }
 
-/* Of programs that repeat points. */
+/* Appends the options of programs that repeat points. */
 static void describe_repetitions(struct program *program, struct option_entry entries[PROGRAM_MOST_OPTIONS]) {
     static const char *const start_names[] = {"deadline", "barrier", NULL}; /* enum start_method */
     struct program_settings *s = &program->settings;
@@ -77,9 +77,9 @@ static void describe_repetitions(struct program *program, struct option_entry en
          .maximum = 1e7,
          .value_name = "S",
          .help = "time for the whole run, MPI_Init included: up to 30 % of it for calibration, the rest is divided "
-                 "over the remaining points as the run goes. --min-repetitions takes precedence; but after 3 times the "
-                 "budget nothing more is measured: the point at hand ends with what it has, the remaining ones are "
-                 "written as not_measured. 0: no budget (default)"},
+                 "over the remaining points as the run goes. --min-repetitions takes precedence, but after 3 times the "
+                 "budget nothing more is measured: the current point ends with the repetitions it has, and the "
+                 "remaining points are written as not_measured. 0: no budget (default)"},
         {.name = "interval",
          .kind = OPTION_REAL,
          .target = &s->interval,
@@ -102,20 +102,20 @@ static void describe_repetitions(struct program *program, struct option_entry en
          .minimum = 1,
          .maximum = 100000,
          .value_name = "N",
-         .help = "at most this many; default: 100"},
+         .help = "at most this many valid repetitions per point; default: 100"},
         {.name = "start",
          .kind = OPTION_CHOICE,
          .target = &s->start,
          .choices = start_names,
          .value_name = "NAME",
          .help = "how ranks begin together: deadline, on a synchronised clock (default), or barrier, for comparison; "
-                 "where a clock is refused it is barrier anyway, and the record says so"},
+                 "where a clock is refused ranks start from a barrier in any case, and the record says so"},
         {.name = "settle",
          .kind = OPTION_DURATION,
          .target = &s->settle_ns,
          .value_name = "T",
          .help = "nothing is sent for this long before every start, such as 300us: a network that is faster after a "
-                 "pause then serves all timed parts alike; not where ranks start by a barrier; default: 0"},
+                 "pause then serves all timed parts alike; ignored where ranks start from a barrier; default: 0"},
         {.name = "rank-samples",
          .kind = OPTION_FLAG,
          .target = &s->rank_samples,
@@ -125,7 +125,7 @@ static void describe_repetitions(struct program *program, struct option_entry en
     append_options(entries, table, sizeof table);
 }
 
-/* Appended to what the benchmark describes. */
+/* The options of all programs are appended to the benchmark's own. */
 void program_describe_options(struct program *program, struct option_entry entries[PROGRAM_MOST_OPTIONS]) {
     struct program_settings *s = &program->settings;
     const struct option_entry table[] = {
@@ -141,19 +141,19 @@ void program_describe_options(struct program *program, struct option_entry entri
          .kind = OPTION_TEXT,
          .target = &s->record,
          .value_name = "FILE",
-         .help = "the record, JSON Lines; must not exist"},
+         .help = "write the record to this file (JSON Lines), which must not exist"},
         {.name = "metadata",
          .kind = OPTION_TEXT,
          .target = &s->metadata,
          .value_name = "FILE",
-         .help = "a JSON object that is put into the record's header as it is"},
+         .help = "a file with a JSON object, which is copied into the record's header"},
         {.name = "record-environment",
          .kind = OPTION_TEXT,
          .target = &s->record_environment,
          .value_name = "LIST",
          .help = "environment variables that the record keeps beside those of OpenMP and BLAS: names, comma-separated, "
-                 "'*' for any letters; '^' before a name leaves out what an earlier one let in. One that looks like a "
-                 "secret is never kept"},
+                 "'*' for any letters; '^' before a name leaves out what an earlier one let in. A variable whose name "
+                 "looks like that of a secret is never kept"},
         {.name = "toolchain",
          .kind = OPTION_TEXT,
          .target = &s->toolchain,

@@ -43,8 +43,8 @@ int64_t bench_faults(struct bench *bench, char *text, size_t text_size) {
     return faults;
 }
 
-/* The call, and the wait for its end. Where the application has a progress thread, handing the request to it is part of
- * the call: what its users pay. */
+/* The call and the wait for its end. Where the application has a progress thread, handing the request to it is a part
+ * of the call, because users pay for that too. */
 static void call(struct bench *bench) {
     phase_enter(PHASE_CALL);
     exchange_call(bench->x);
@@ -79,7 +79,8 @@ static void time_communication(struct bench *bench, struct repetition *r) {
     r->terms[T_COMM_REF] = end - start;
 }
 
-/* Cut like the overlapped computation: what cutting costs is not what MPI_Test costs. */
+/* The reference is cut like the overlapped computation, so that the cost of cutting does not count as a cost of
+ * MPI_Test. */
 static void time_computation(struct bench *bench, const struct bench_work *work, struct repetition *r) {
     start_spin(bench->line);
     phase_enter(PHASE_COMPUTATION);
@@ -102,8 +103,8 @@ static bool poll_request(void *context) {
     return done == 0;
 }
 
-/* Algorithm 1. Where the computation is not cut there is no MPI_Test: what is asked is whether the library progresses
- * by itself. */
+/* Algorithm 1. Where the computation is not cut, MPI_Test is not called: the question is whether the library makes
+ * progress by itself. */
 static void time_overlap(struct bench *bench, const struct bench_work *work, struct repetition *r) {
     struct polling polling = {.request = exchange_request(bench->x)};
     const struct compute_cut cut = {.pieces = work->pieces, .poll = poll_request, .context = &polling};
@@ -152,8 +153,8 @@ static void time_communication_part(void *context, start_line *line, struct repe
     time_communication(context, r);
 }
 
-/* A computation that follows finds the caches as the overlapped one does, which follows another: not full of what was
- * checked. */
+/* The check fills the caches with received data. They are warmed afterwards, so that a computation that follows finds
+ * them as the overlapped computation does, which follows another computation. */
 static void finish_communication(void *context) {
     struct bench *bench = context;
     check(bench);

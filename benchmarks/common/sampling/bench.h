@@ -1,6 +1,7 @@
 /*
- * bench - the timed parts (Denis 2022, section 5.1): communication alone, computation alone, both together, from one
- * start of all ranks.
+ * bench - the timed parts of a repetition (Denis 2022, section 5.1): communication alone, computation alone, and both
+ * together, each from a common start of all ranks. A struct bench has what they are measured with: clock, threads,
+ * start line and buffers.
  */
 #ifndef CAMPAIGN_BENCH_H
 #define CAMPAIGN_BENCH_H
@@ -17,76 +18,81 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What one rank measured in one repetition (Denis 2022, Algorithm 1). Local times, except where said. */
+/* The terms that one rank measures in one repetition (Denis 2022, Algorithm 1), in ns; local times except where a
+ * comment says otherwise. */
 enum term {
     T_CALL,
-    T_COMP, /* this rank's slowest thread, without what MPI_Test took */
-    T_TEST, /* all calls together */
+    T_COMP, /* this rank's slowest thread, without the time in MPI_Test */
+    T_TEST, /* all calls of MPI_Test together */
     T_WAIT,
-    T_COMM_REF, /* this rank's own */
-    T_COMP_REF, /* the same of the reference */
-    REF_START,  /* moments: local when taken, global after the synchronisation that closes them */
+    T_COMM_REF, /* communication alone, on this rank */
+    T_COMP_REF, /* computation alone: this rank's slowest thread */
+    REF_START,  /* the four moments are local when taken, and become global by samples_close */
     REF_END,
     OVERLAP_START,
     OVERLAP_END,
-    TEST_CALLS, /* no time: how many */
+    TEST_CALLS, /* number of calls of MPI_Test, no time */
     TERMS
 };
 
-/* What is measured. */
+/* The work of one measurement. */
 struct bench_work {
     const struct collective *collective;
     uint64_t message_bytes;
-    uint64_t work_size; /* of the computation */
-    uint64_t pieces;    /* that it is cut into, for MPI_Test between them; 0, 1: none */
+    uint64_t work_size; /* of the computation, in the unit of its kernel (compute.h) */
+    uint64_t pieces;    /* into which the computation is cut to call MPI_Test between them; 0, 1: it is not cut */
 };
 
-/* What everything is measured with. */
+/* What the parts are measured with. */
 struct bench {
     clock_model *clock;
     compute_team *team;
     helper *helper; /* NULL: ranks wait for their requests themselves */
     start_line *line;
     exchange *x;
-    struct bench_work work;  /* that is measured now */
-    int64_t *thread_comp_ns; /* of the last repetition: each thread's own T_COMP and T_COMP_REF; as many as the team has
-                                threads */
+    struct bench_work work; /* the work that is measured now */
+    /* [threads of the team], of the last repetition: each thread's own T_COMP and T_COMP_REF. */
+    int64_t *thread_comp_ns;
     int64_t *thread_comp_ref_ns;
     int rank;
     int ranks;
 };
 
-/* Collective: what measures in a plan, from these starts. Zeroed by bench_end. */
+/* Collective: makes the buffers for a plan's measurements; the starts are those of line. bench_end frees and zeroes the
+ * struct. */
 struct bench bench_begin(const struct plan *plan, clock_model *clock, compute_team *team, helper *helper,
                          start_line *line);
 void bench_end(struct bench *bench);
 
-/* Collective. The sum over ranks of elements that arrived wrong; text: one line about the first, of the lowest rank
- * that has some. */
+/* Collective: returns the number of elements that arrived wrong, over all ranks. text becomes one line about the first
+ * wrong element of the lowest rank that has one. */
 int64_t bench_faults(struct bench *bench, char *text, size_t text_size);
 
-/* Collective: synchronises the clock if it is time to. Between measurements whose moments nobody interpolates. */
+/* Collective: synchronises the clock where clock_due says so. Only between measurements whose moments are not
+ * interpolated. */
 void bench_keep_clock(struct bench *bench);
 
-/* Before the first repetition of a work: room for it. */
+/* Sets the work that is measured from now on, and allocates its arrays. Call it before the first repetition of a work.
+ */
 void bench_take(struct bench *bench, const struct bench_work *work);
 
-/* Parts of a repetition; their context is the bench, and what they measure its work. */
+/* The parts of a repetition. Their context is the struct bench; they measure its work. */
 extern const struct repetition_part bench_communication;
 extern const struct repetition_part bench_computation;
 extern const struct repetition_part bench_overlap;
 
-/* For a repetition_kind: whether this rank has received wrong data. */
+/* Returns whether this rank has received wrong data; the `wrong` of a struct repetition_kind. */
 bool bench_wrong(void *context);
 
-/* One of the references alone, by itself: what it took over all ranks. */
+/* What one reference took over all ranks. */
 struct bench_outcome {
     int64_t time_ns; /* communication: max(end) - min(start); computation: the slowest thread */
     bool late;
     bool wrong_data;
 };
 
-/* Collective. Communication, or where the work has no collective the computation. After bench_take and start_begin. */
+/* Collective, after bench_take and start_begin: measures one reference once: the communication, or the computation
+ * where the work has no collective. */
 struct bench_outcome bench_reference(struct bench *bench);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "timer.h"
 
-/* Of a budget: after how many times the whole of it nothing more is measured. */
+/* Nothing more is measured after so many times the budget. */
 #define HARD_LIMIT_FACTOR 3.0
 
 double budget_elapsed_seconds(const struct budget *budget) {

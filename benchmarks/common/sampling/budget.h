@@ -1,5 +1,5 @@
 /*
- * budget - the time that a whole run may take.
+ * budget - the wall time that a whole run may take.
  */
 #ifndef CAMPAIGN_BUDGET_H
 #define CAMPAIGN_BUDGET_H
@@ -8,14 +8,15 @@
 #include <stdint.h>
 
 struct budget {
-    double seconds;   /* 0: none */
-    int64_t began_ns; /* local time from which it counts: the start of the process */
+    double seconds;   /* 0: there is no budget */
+    int64_t began_ns; /* local time of the start of the process, from which the budget counts */
 };
 
-/* Seconds since it began. */
+/* Returns the seconds since began_ns. */
 double budget_elapsed_seconds(const struct budget *budget);
 
-/* On rank 0: so far beyond the budget, three times it, that nothing more is measured. */
+/* Returns whether the run has taken three times its budget, so that nothing more is measured. Valid on rank 0, which
+ * tells the others. */
 bool budget_is_over(const struct budget *budget);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "fail.h"
 #include "fail_mpi.h"
-#include "search.h"
+#include "size_search_mpi.h"
 #include "stats.h"
 #include "timer.h"
 
@@ -10,26 +10,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of a budget: what calibration may take. */
+/* The share of a budget that calibration may take. */
 #define CALIBRATION_SHARE 0.3
 
 /* A calibrated message is at least one cache line and grows by lines. */
 #define MESSAGE_STEP 64
 #define MOST_MESSAGE_BYTES (UINT64_C(1) << 30)
 
-/* When its time is up a search still goes on until it is near the target or has asked this often: a size that is wrong
- * by factors would make every repetition of its points worthless. */
+/* A search whose time is up goes on until it has a size within NEAR_TARGET or has measured ASK_AT_LEAST sizes: a size
+ * that is wrong by factors would make every repetition of its points worthless. */
 enum { ASK_AT_LEAST = 12 };
 #define NEAR_TARGET 0.1
-#define NEAR_ENOUGH_TARGET 0.2 /* when it has taken twice its time */
+#define NEAR_ENOUGH_TARGET 0.2 /* instead of NEAR_TARGET when it has taken twice its time */
 
-/* Its time is up after this and so many times its target at the latest, whatever the budget has left: a machine whose
- * speed moves by more than the tolerance answers no differently when asked more often, and what is saved here goes to
- * repetitions. */
+/* The time of a search is up after ENOUGH_NS and ENOUGH_TARGETS times its target at the latest, whatever the budget has
+ * left: on a machine whose speed moves by more than the tolerance more measurements do not help, and the time is better
+ * spent on repetitions. */
 #define ENOUGH_NS INT64_C(1000000000)
 #define ENOUGH_TARGETS 20
 
-/* Near or not, a search ends after this and so many times its target: where ranks share cores nothing converges. */
+/* A search ends after SEARCH_NS and SEARCH_TARGETS times its target in any case: where ranks share cores, it never
+ * converges. */
 #define SEARCH_NS INT64_C(10000000000)
 #define SEARCH_TARGETS 100
 
@@ -37,8 +38,8 @@ struct calibration {
     const struct plan *plan;
     struct bench *bench;
     struct size_table *sizes;
-    struct calibrate_result **comm; /* [collective][target] */
-    struct calibrate_result *comp;  /* [target] */
+    struct size_search_result **comm; /* [collective][target] */
+    struct size_search_result *comp;  /* [target] */
 };
 
 /* One search, on all ranks. */
@@ -47,8 +48,8 @@ struct job {
     const struct collective *collective; /* NULL: the computation */
     int64_t target_ns;
     int64_t begin;
-    int64_t deadline; /* rank 0: time to come to an end, where the budget sets one; 0: none */
-    unsigned asked;   /* sizes measured, and the best error so far */
+    int64_t deadline; /* rank 0: when its time is up by the budget; 0: there is no budget */
+    unsigned asked;   /* sizes measured so far; least_error: their smallest error */
     double least_error;
     bool data_errors;
 };
@@ -76,7 +77,7 @@ struct size_table calibration_sizes_create(const struct plan *plan, int ranks) {
     }
     sizes.work = (struct size_list){.entries = list_targets(plan->comp_targets_ns, plan->comp_target_count),
                                     .count = plan->comp_target_count};
-    sizes.points = fail_alloc(sizes_points(&sizes), sizeof *sizes.points);
+    sizes.points = fail_alloc(size_table_point_count(&sizes), sizeof *sizes.points);
     return sizes;
 }
 
@@ -90,7 +91,7 @@ void calibration_sizes_free(struct size_table *sizes) {
     *sizes = (struct size_table){0};
 }
 
-/* One line in error, unless there is one already, where a size of the computation cannot be. */
+/* Checks a size of the computation: one line in error, unless there is one already, where it is too large. */
 static void check_work(const struct plan *plan, uint64_t size, const char *path, char *error, size_t error_size) {
     const struct compute_kernel *kernel = &compute_kernels[plan->computation];
     if (size > kernel->most && error[0] == '\0') {
@@ -104,9 +105,9 @@ void calibration_sizes_check(const struct plan *plan, const struct size_table *s
     for (size_t i = 0; i < sizes->work.count; i++) {
         check_work(plan, sizes->work.entries[i].size, path, error, error_size);
     }
-    for (size_t i = 0; i < sizes_points(sizes) && error[0] == '\0'; i++) {
+    for (size_t i = 0; i < size_table_point_count(sizes) && error[0] == '\0'; i++) {
         const struct collective *collective =
-            &collective_table[plan->collectives[i / (sizes_points(sizes) / sizes->collective_count)]];
+            &collective_table[plan->collectives[i / (size_table_point_count(sizes) / sizes->collective_count)]];
         const uint64_t bytes = sizes->points[i].message_bytes;
         const uint64_t size = sizes->points[i].work_size;
         const uint64_t most = collective_most_bytes(collective, (int)sizes->ranks);
@@ -136,7 +137,7 @@ void calibration_sizes_check(const struct plan *plan, const struct size_table *s
     }
 }
 
-/* Bytes that a rank may take for its computation. */
+/* Returns the bytes that a rank may take for its computation. */
 static double work_memory(const struct plan *plan) {
     return plan->memory_bytes > 0 ? (double)plan->memory_bytes / 4 : 4e9;
 }
@@ -162,8 +163,8 @@ void calibration_sizes_share(struct size_table *sizes) {
         struct size_list *list = i < sizes->collective_count ? &sizes->collectives[i] : &sizes->work;
         MPI_CHECK(MPI_Bcast(list->entries, (int)(list->count * sizeof *list->entries), MPI_BYTE, 0, MPI_COMM_WORLD));
     }
-    MPI_CHECK(
-        MPI_Bcast(sizes->points, (int)(sizes_points(sizes) * sizeof *sizes->points), MPI_BYTE, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Bcast(sizes->points, (int)(size_table_point_count(sizes) * sizeof *sizes->points), MPI_BYTE, 0,
+                        MPI_COMM_WORLD));
 }
 
 calibration *calibration_create(const struct plan *plan, struct bench *bench, struct size_table *sizes) {
@@ -190,15 +191,15 @@ void calibration_destroy(calibration *c) {
     }
 }
 
-bool calibration_can_take(const struct calibrate_result *result) {
-    return result->status != CALIBRATE_UNREACHABLE && result->status != CALIBRATE_NOT_SEARCHED;
+bool calibration_can_take(const struct size_search_result *result) {
+    return result->status != SIZE_UNREACHABLE && result->status != SIZE_NOT_SEARCHED;
 }
 
-const struct calibrate_result *calibration_comm(const calibration *c, size_t collective, size_t target) {
+const struct size_search_result *calibration_comm(const calibration *c, size_t collective, size_t target) {
     return &c->comm[collective][target];
 }
 
-const struct calibrate_result *calibration_comp(const calibration *c, size_t target) {
+const struct size_search_result *calibration_comp(const calibration *c, size_t target) {
     return &c->comp[target];
 }
 
@@ -229,7 +230,7 @@ static double measure_size(void *context, uint64_t size) {
         if (attempt >= 0 && (!outcome.late || attempt >= 2 * wanted)) {
             times[valid++] = outcome.time_ns;
         }
-        /* Far off: two looks are enough to send the search elsewhere. */
+        /* Far from the target two measurements are enough for the search to go on elsewhere. */
         if (valid == 2 && ((times[0] > 4 * job->target_ns && times[1] > 4 * job->target_ns) ||
                            (times[0] < job->target_ns / 4 && times[1] < job->target_ns / 4))) {
             break;
@@ -276,10 +277,10 @@ static uint64_t work_limit(const calibration *c) {
 }
 
 static void say_progress(const calibration *c, const char *what, int64_t target_ns,
-                         const struct calibrate_result *result) {
+                         const struct size_search_result *result) {
     if (c->bench->rank == 0 && !calibration_can_take(result)) {
-        const char *why = result->status == CALIBRATE_UNREACHABLE ? "no size reaches this time"
-                                                                  : "the time was up before a size was looked for";
+        const char *why = result->status == SIZE_UNREACHABLE ? "no size reaches this time"
+                                                             : "the time was up before a size was looked for";
         fail_report("%s for %g ms: %s; the closest, %llu, takes %.3f ms", what, (double)target_ns / 1e6, why,
                     (unsigned long long)result->size, result->time_ns / 1e6);
         return;
@@ -287,7 +288,7 @@ static void say_progress(const calibration *c, const char *what, int64_t target_
     if (c->bench->rank == 0 && !c->plan->quiet) {
         fprintf(stderr, "# calibrated %s for %g ms: size %llu takes %.3f ms (%+.1f %%, %s, %u measurements)\n", what,
                 (double)target_ns / 1e6, (unsigned long long)result->size, result->time_ns / 1e6,
-                100 * result->error_relative, calibrate_status_name(result->status), result->measurements);
+                100 * result->error_relative, size_status_name(result->status), result->measurements);
     }
 }
 
@@ -295,50 +296,51 @@ static const char *name_of(const struct collective *collective) {
     return collective != NULL ? collective->name : "the computation";
 }
 
-/* By which the time is expected to grow with the size. */
+/* Returns e where the time is expected to grow as size^e. */
 static double exponent_of(const calibration *c, const struct collective *collective) {
     return collective != NULL ? 1 : compute_kernels[c->plan->computation].exponent;
 }
 
-static struct calibrate_request request_of(const calibration *c, const struct collective *collective, int64_t target,
-                                           double guess) {
+static struct size_search_request request_of(const calibration *c, const struct collective *collective, int64_t target,
+                                             double guess) {
     const struct compute_kernel *kernel = &compute_kernels[c->plan->computation];
-    struct calibrate_request request = {.target_ns = (double)target,
-                                        .tolerance = PLAN_TOLERANCE,
-                                        .min_size = collective != NULL ? MESSAGE_STEP : kernel->least,
-                                        .max_size = collective != NULL ? message_limit(c, collective) : work_limit(c),
-                                        .step = collective != NULL ? MESSAGE_STEP : kernel->step,
-                                        .exponent = exponent_of(c, collective),
-                                        .max_measurements = 30,
-                                        .go_on = has_time};
+    struct size_search_request request = {.target_ns = (double)target,
+                                          .tolerance = PLAN_TOLERANCE,
+                                          .min_size = collective != NULL ? MESSAGE_STEP : kernel->least,
+                                          .max_size = collective != NULL ? message_limit(c, collective) : work_limit(c),
+                                          .step = collective != NULL ? MESSAGE_STEP : kernel->step,
+                                          .exponent = exponent_of(c, collective),
+                                          .max_measurements = 30,
+                                          .go_on = has_time};
     request.initial_size = guess < (double)request.max_size ? (uint64_t)guess : request.max_size;
     return request;
 }
 
-/* Collective: a search, or a second look. Once more where the clock was refused meanwhile: it has misled the search. */
-static bool run_job(struct job *job, const struct calibrate_request *request, const struct calibrate_result *found,
-                    struct calibrate_result *result) {
+/* Collective: a search, or a recheck where found is not NULL. It is repeated where the clock was refused meanwhile,
+ * because that clock has misled it. */
+static bool run_job(struct job *job, const struct size_search_request *request, const struct size_search_result *found,
+                    struct size_search_result *result) {
     clock_model *clock = job->c->bench->clock;
     for (bool again = true; again;) {
         const bool had_clock = clock_quality_of(clock).method != CLOCK_NONE;
         job->begin = timer_now_ns();
         job->asked = 0;
         job->least_error = 0;
-        const struct calibrate_result seen = found != NULL
-                                                 ? search_again(MPI_COMM_WORLD, request, found, measure_size, job)
-                                                 : search_run(MPI_COMM_WORLD, request, measure_size, job);
+        const struct size_search_result searched =
+            found != NULL ? size_search_mpi_recheck(MPI_COMM_WORLD, request, found, measure_size, job)
+                          : size_search_mpi_run(MPI_COMM_WORLD, request, measure_size, job);
         if (job->data_errors) {
             return false;
         }
-        *result = seen;
+        *result = searched;
         again = had_clock && !clock_synchronise(clock);
     }
     return true;
 }
 
-/* Collective: a collective without data. It takes one time, whatever the target. */
+/* Collective: measures a collective without data, which takes the same time whatever the target. */
 static bool measure_without_message(calibration *c, const struct collective *collective, const int64_t *targets,
-                                    size_t count, struct calibrate_result *results) {
+                                    size_t count, struct size_search_result *results) {
     struct job job = {.c = c, .collective = collective, .target_ns = targets[0], .begin = timer_now_ns()};
     double time = measure_size(&job, 0);
     if (!job.data_errors) {
@@ -346,10 +348,10 @@ static bool measure_without_message(calibration *c, const struct collective *col
         time = measure_size(&job, 0);
     }
     for (size_t i = 0; i < count; i++) {
-        results[i] = (struct calibrate_result){.status = CALIBRATE_NO_MESSAGE,
-                                               .time_ns = time,
-                                               .error_relative = time / (double)targets[i] - 1,
-                                               .measurements = job.asked};
+        results[i] = (struct size_search_result){.status = SIZE_NO_MESSAGE,
+                                                 .time_ns = time,
+                                                 .error_relative = time / (double)targets[i] - 1,
+                                                 .measurements = job.asked};
     }
     if (!job.data_errors && c->bench->rank == 0 && !c->plan->quiet) {
         fprintf(stderr, "# %s has no message: it takes %.4f ms, and the communication axis has this one time\n",
@@ -358,9 +360,10 @@ static bool measure_without_message(calibration *c, const struct collective *col
     return !job.data_errors;
 }
 
-/* One axis: the sizes of all targets of a collective, or of the computation. Each target starts from the one before. */
+/* Collective: searches the sizes of all targets of a collective, or of the computation. Each search starts from the
+ * size of the target before. */
 static bool search_axis(calibration *c, const struct collective *collective, const int64_t *targets, size_t count,
-                        double budget, struct calibrate_result *results) {
+                        double budget, struct size_search_result *results) {
     if (collective != NULL && !collective_has_message(collective)) {
         return measure_without_message(c, collective, targets, count, results);
     }
@@ -381,7 +384,7 @@ static bool search_axis(calibration *c, const struct collective *collective, con
             guess = (double)results[i - 1].size *
                     pow((double)targets[i] / results[i - 1].time_ns, 1 / exponent_of(c, collective));
         }
-        const struct calibrate_request request = request_of(c, collective, targets[i], guess);
+        const struct size_search_request request = request_of(c, collective, targets[i], guess);
         if (!run_job(&job, &request, NULL, &results[i])) {
             return false;
         }
@@ -390,29 +393,29 @@ static bool search_axis(calibration *c, const struct collective *collective, con
     return true;
 }
 
-/* Collective. A second look at one size. deadline (rank 0): 0 for none. */
+/* Collective: rechecks one size. deadline (rank 0): 0 for none. */
 static bool look_again(calibration *c, const struct collective *collective, int64_t target, double agreement,
-                       int64_t deadline, struct calibrate_result *result) {
-    const struct calibrate_result found = *result;
+                       int64_t deadline, struct size_search_result *result) {
+    const struct size_search_result before = *result;
     struct job job = {
         .c = c, .collective = collective, .target_ns = target, .begin = timer_now_ns(), .deadline = deadline};
-    struct calibrate_request request = request_of(c, collective, target, (double)found.size);
+    struct size_search_request request = request_of(c, collective, target, (double)before.size);
     request.agreement = agreement;
-    if (!run_job(&job, &request, &found, result)) {
+    if (!run_job(&job, &request, &before, result)) {
         return false;
     }
-    if (result->size != found.size) {
+    if (result->size != before.size) {
         say_progress(c, name_of(collective), target, result);
     }
     return true;
 }
 
-/* Collective. The second look at an axis. deadline (rank 0): nothing new is begun after it; 0: none. false: wrong data.
+/* Collective: rechecks the sizes of an axis. deadline (rank 0): no recheck begins after it; 0: none. false: wrong data.
  */
 static bool recheck_axis(calibration *c, const struct collective *collective, const int64_t *targets, size_t count,
-                         int64_t deadline, struct calibrate_result *results) {
+                         int64_t deadline, struct size_search_result *results) {
     for (size_t i = 0; i < count; i++) {
-        int look = calibration_can_take(&results[i]) && results[i].status != CALIBRATE_NO_MESSAGE &&
+        int look = calibration_can_take(&results[i]) && results[i].status != SIZE_NO_MESSAGE &&
                    (deadline == 0 || timer_now_ns() < deadline);
         MPI_CHECK(MPI_Bcast(&look, 1, MPI_INT, 0, MPI_COMM_WORLD));
         if (look != 0 && !look_again(c, collective, targets[i], 0, deadline, &results[i])) {
@@ -422,7 +425,7 @@ static bool recheck_axis(calibration *c, const struct collective *collective, co
     return true;
 }
 
-static void store_sizes(struct size_list *list, const struct calibrate_result *results) {
+static void store_sizes(struct size_list *list, const struct size_search_result *results) {
     for (size_t i = 0; i < list->count; i++) {
         list->entries[i].size = results[i].size;
         list->entries[i].status = results[i].status;
@@ -430,17 +433,17 @@ static void store_sizes(struct size_list *list, const struct calibrate_result *r
     }
 }
 
-static bool is_known_to_fail(enum calibrate_status status) {
-    return status == CALIBRATE_UNREACHABLE || status == CALIBRATE_NOT_SEARCHED || status == CALIBRATE_NOT_MONOTONIC;
+static bool is_known_to_fail(enum size_status status) {
+    return status == SIZE_UNREACHABLE || status == SIZE_NOT_SEARCHED || status == SIZE_NOT_MONOTONIC;
 }
 
-/* Sizes from a file: their status is "given", except that what no size was found for stays known as that. */
-static void take_sizes(const struct size_list *list, struct calibrate_result *results) {
+/* Takes over the sizes of a file. Their status becomes "given"; a target for which no size was found keeps its status.
+ */
+static void take_sizes(const struct size_list *list, struct size_search_result *results) {
     for (size_t i = 0; i < list->count; i++) {
         const struct size_entry *entry = &list->entries[i];
-        results[i] = (struct calibrate_result){
-            .status = is_known_to_fail(entry->status) || entry->status == CALIBRATE_NO_MESSAGE ? entry->status
-                                                                                               : CALIBRATE_GIVEN,
+        results[i] = (struct size_search_result){
+            .status = is_known_to_fail(entry->status) || entry->status == SIZE_NO_MESSAGE ? entry->status : SIZE_GIVEN,
             .size = entry->size,
             .time_ns = (double)entry->time_ns,
             .error_relative = entry->time_ns > 0
@@ -495,9 +498,9 @@ bool calibration_search(calibration *c) {
 
 bool calibration_renew(calibration *c, size_t collective, size_t target, double agreement, int64_t deadline) {
     const struct plan *plan = c->plan;
-    struct calibrate_result *result =
+    struct size_search_result *result =
         collective == CALIBRATION_COMPUTATION ? &c->comp[target] : &c->comm[collective][target];
-    const struct calibrate_result before = *result;
+    const struct size_search_result before = *result;
     bool good = false;
     if (collective == CALIBRATION_COMPUTATION) {
         good = look_again(c, NULL, plan->comp_targets_ns[target], agreement, deadline, result);
@@ -506,7 +509,7 @@ bool calibration_renew(calibration *c, size_t collective, size_t target, double 
                           deadline, result);
     }
     if (!calibration_can_take(result)) {
-        *result = before; /* it was reached once: this look was disturbed */
+        *result = before; /* a size was found before: this recheck was disturbed */
     }
     if (collective == CALIBRATION_COMPUTATION) {
         store_sizes(&c->sizes->work, c->comp);

@@ -1,54 +1,60 @@
 /*
- * calibration - the sizes of all targets (Denis 2022, sections 4.3 and 5.1): searched, taken from a file, or looked at
- * again.
+ * calibration - finds the size for every target time of a plan (Denis 2022, sections 4.3 and 5.1): searches it, takes
+ * it from a sizes file, or searches it again when its reference has moved. The sizes are kept in a struct size_table.
  */
 #ifndef CAMPAIGN_CALIBRATION_H
 #define CAMPAIGN_CALIBRATION_H
 
 #include "bench.h"
-#include "calibrate.h"
 #include "plan.h"
-#include "sizes.h"
+#include "size_search.h"
+#include "size_table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The targets of a plan without sizes, every point included: for sizes_read, or to be filled by a search. Free it. */
+/* Creates a table of the plan's targets and points without sizes, to be filled by size_table_read or
+ * calibration_search. Free with calibration_sizes_free.
+ */
 struct size_table calibration_sizes_create(const struct plan *plan, int ranks);
 void calibration_sizes_free(struct size_table *sizes);
 
-/* What a sizes file, of this path, may say but no message or work can be: one line in error. */
+/* Checks sizes that were read from the file `path`: one line in error where a message or a work of such a size is
+ * impossible here (its unit, its largest size, the memory of a rank). */
 void calibration_sizes_check(const struct plan *plan, const struct size_table *sizes, const char *path, char *error,
                              size_t error_size);
 
-/* Where not even the smallest computation fits in the memory of a rank: one line in error. */
+/* One line in error where not even the smallest computation fits in the memory that a rank may take for it. */
 void calibration_memory_check(const struct plan *plan, char *error, size_t error_size);
 
-/* Collective: rank 0's sizes for all. */
+/* Collective: broadcasts rank 0's sizes to all ranks. */
 void calibration_sizes_share(struct size_table *sizes);
 
 typedef struct calibration calibration;
 
-/* sizes: filled by calibration_search, or read already (plan->sizes_given). The plan's budget counts from its began_ns.
+/* Creates a calibration, which points at plan, bench and sizes. sizes has been read already where plan->sizes_given;
+ * else calibration_search fills it in.
  */
 calibration *calibration_create(const struct plan *plan, struct bench *bench, struct size_table *sizes);
 void calibration_destroy(calibration *c);
 
-/* Collective. Finds, or takes over, the sizes of all targets. false: wrong data were received. */
+/* Collective: searches the sizes of all targets, or takes over the given ones. Returns false where wrong data were
+ * received. */
 bool calibration_search(calibration *c);
 
-/* Whether a size was found that can be measured with, near its target or not. */
-bool calibration_can_take(const struct calibrate_result *result);
+/* Returns whether a size was found that can be measured with, near its target or not. */
+bool calibration_can_take(const struct size_search_result *result);
 
-const struct calibrate_result *calibration_comm(const calibration *c, size_t collective, size_t target);
-const struct calibrate_result *calibration_comp(const calibration *c, size_t target);
+/* Return how the size of a target was found; collective and target are indices of the plan. */
+const struct size_search_result *calibration_comm(const calibration *c, size_t collective, size_t target);
+const struct size_search_result *calibration_comp(const calibration *c, size_t target);
 
 /*
- * Collective. Looks again for the size of a communication target, or where collective is CALIBRATION_COMPUTATION of a
- * computation target: its reference has moved. A size that still takes its time, by itself, within `agreement`,
- * relative to the target, stays. The points that come after use what is found. deadline: local time of rank 0, 0 for
- * none. false: wrong data were received.
+ * Collective: rechecks the size of a communication target, or of a computation target where collective is
+ * CALIBRATION_COMPUTATION, because its reference has moved. Where the reference, measured alone, still takes its time
+ * to within `agreement` (relative to the target), the size stays. The points that follow use the size that is found.
+ * deadline: local time of rank 0; 0: none. Returns false where wrong data were received.
  */
 #define CALIBRATION_COMPUTATION SIZE_MAX
 bool calibration_renew(calibration *c, size_t collective, size_t target, double agreement, int64_t deadline);

@@ -4,7 +4,7 @@
 #include "fail_mpi.h"
 #include "phase.h"
 
-/* Late starts that a repetition puts up with. */
+/* A repetition with so many late starts is given up. */
 enum { MOST_LATE_STARTS = 4 };
 
 int64_t repetition_tolerance(int64_t shortest_ns) {
@@ -12,7 +12,7 @@ int64_t repetition_tolerance(int64_t shortest_ns) {
     return tolerance < 2000 ? 2000 : tolerance > 100000 ? 100000 : tolerance;
 }
 
-/* One repetition, as it runs. */
+/* The repetition that runs now. */
 struct running {
     const struct repetition_kind *kind;
     void *context;
@@ -49,7 +49,7 @@ static void time_part(const struct running *running, size_t part) {
     }
 }
 
-/* Collective: a part whose start was missed, from its beginning. */
+/* Collective: does a part again whose start a rank was late at. */
 static void again(const struct running *running, size_t part) {
     prepare(running, part);
     agree_to_start(running);
@@ -67,11 +67,11 @@ static int64_t end_of(const struct running *running, const struct repetition_ser
                               : terms[span->end] - terms[span->term];
 }
 
-/* What a rank that takes no part says of a time, so that no other rank's is changed by it. */
+/* The time of a rank that takes no part: so small that it is never the largest. */
 #define NO_TIME (INT64_MIN / 4)
 
-/* Collective: what all ranks saw. late: starts that are known to have been late, the last that came to something among
- * them; 0: what is to be found out about the last start. */
+/* Collective: combines the terms of all ranks. late: number of starts already known to have been late, including the
+ * one that ended the repetition; 0: whether the last start was late is found out here. */
 static struct repetition_outcome combine(const struct running *running, int late) {
     const struct repetition_kind *kind = running->kind;
     int64_t all[2 * REPETITION_MOST_SERIES + 2];
@@ -120,7 +120,7 @@ struct repetition_outcome repetition_run(const struct repetition_kind *kind, voi
             }
             again(&running, part);
             if (kind->parts[part]->prepare != NULL) {
-                prepare(&running, part + 1); /* what it had prepared was undone */
+                prepare(&running, part + 1); /* doing the part again has undone it */
             }
         }
     }
@@ -129,7 +129,7 @@ struct repetition_outcome repetition_run(const struct repetition_kind *kind, voi
         time_part(&running, last);
         struct repetition_outcome outcome = combine(&running, 0);
         late += outcome.late;
-        /* A kind of one part has nothing that would be worth keeping: who repeats it does it again. */
+        /* A kind of one part has no earlier part to keep: the caller repeats it as a whole. */
         if (!outcome.late || outcome.wrong_data || late >= MOST_LATE_STARTS || kind->part_count == 1) {
             outcome.late_starts = late;
             return outcome;

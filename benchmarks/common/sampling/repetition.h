@@ -1,9 +1,10 @@
 /*
- * repetition - one repetition: parts that run in turn, each from a common start of all ranks, and what all ranks took.
+ * repetition - makes one repetition: its parts run in turn, each from a common start of all ranks; then the ranks
+ * combine their times.
  *
- * A benchmark says which parts there are, what each rank times in them, and what is made of that over all ranks. Every
- * agreement on a start tells whether a rank was late at the start before: what that began is worth nothing, and is done
- * again; what came before it is kept.
+ * A benchmark says which parts there are, what each rank times in them, and what is made of these terms over all ranks.
+ * At every start the ranks learn whether a rank was late at the start before. Where one was, the part that began there
+ * is done again; the parts before it are kept.
  */
 #ifndef CAMPAIGN_REPETITION_H
 #define CAMPAIGN_REPETITION_H
@@ -15,27 +16,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What one rank measured: durations and moments (local times when taken), or counts, by the benchmark's own numbers of
- * terms. */
+/* The terms that one rank measured: durations, moments (local times when taken), or counts. A benchmark numbers its
+ * terms itself. */
 enum { REPETITION_MOST_TERMS = 16 };
 struct repetition {
     int64_t terms[REPETITION_MOST_TERMS];
 };
 
 struct repetition_part {
-    void (*prepare)(void *context); /* before the ranks agree on a start: what must not be timed. NULL: nothing */
-    void (*time)(void *context, start_line *line,
-                 struct repetition *r); /* begins with start_spin(line); fills in terms */
-    void (*finish)(void *context); /* collective, after it: what must not be timed, such as a check of what arrived.
-                                      NULL: nothing */
+    /* Untimed work before the ranks agree on a start. NULL: none. */
+    void (*prepare)(void *context);
+    /* The timed work: begins with start_spin(line) and fills in terms. */
+    void (*time)(void *context, start_line *line, struct repetition *r);
+    /* Collective: untimed work after it, such as a check of the data that arrived. NULL: none. */
+    void (*finish)(void *context);
 };
 
-/* What one number over all ranks is. */
+/* How one number per repetition is made of the terms of all ranks. */
 enum repetition_over {
-    OVER_LARGEST,   /* the largest of a term: of the rank that took longest */
-    OVER_SPAN,      /* max(end) - min(begin) of two moments. Without a clock: the longest of the ranks' own durations */
-    OVER_IMBALANCE, /* max(begin) - min(begin) of one moment. Without a clock it is not known */
-    OVER_ELAPSED    /* no term: on rank 0, since the point began */
+    OVER_LARGEST,   /* the largest value of a term */
+    OVER_SPAN,      /* max(end) - min(begin) of two moments; without a clock the longest of the ranks' own durations */
+    OVER_IMBALANCE, /* max(begin) - min(begin) of one moment; not known without a clock */
+    OVER_ELAPSED    /* no term: the time since the point began, on rank 0 */
 };
 
 struct repetition_series {
@@ -43,35 +45,35 @@ struct repetition_series {
     enum repetition_over over;
     int term;   /* the term, or the first moment */
     int end;    /* of OVER_SPAN: the last moment */
-    bool stops; /* the point goes on until this one's interval is narrow */
+    bool stops; /* the point is repeated until the interval of this series is narrow */
 };
 
 enum { REPETITION_MOST_SERIES = 8 };
 struct repetition_kind {
-    const struct repetition_part *const *parts; /* in turn */
+    const struct repetition_part *const *parts; /* in the order in which they run */
     size_t part_count;
     size_t terms;
     const struct repetition_series *series;
     size_t series_count;
-    bool (*wrong)(void *context); /* this rank has received wrong data. NULL: there are none */
+    bool (*wrong)(void *context); /* returns whether this rank has received wrong data. NULL: never */
 };
 
-/* How it went, the same on all ranks. */
+/* What became of a repetition, the same on all ranks. */
 struct repetition_outcome {
-    int64_t times[REPETITION_MOST_SERIES]; /* of OVER_LARGEST and OVER_SPAN, by the clock as it is extrapolated: good
-                                              enough to decide; the record gets interpolated ones */
-    bool late;                             /* a rank missed a start: the times mean nothing */
-    int late_starts;                       /* those that were missed, made up for or not */
+    int64_t times[REPETITION_MOST_SERIES]; /* ns, of the series OVER_LARGEST and OVER_SPAN, by the extrapolated clock:
+                                              good enough for decisions; the record gets interpolated times */
+    bool late;                             /* a rank was late at a start: the times mean nothing */
+    int late_starts;                       /* starts that a rank was late at, also those whose part was done again */
     bool wrong_data;
 };
 
-/* Collective. A part whose start a rank missed is done again, a few times. active: this rank takes part; one that does
- * not only starts with the others. */
+/* Collective: makes a repetition. A part whose start a rank was late at is done again, a few times. active: this rank
+ * takes part; a rank that does not only starts with the others. *r gets this rank's terms. */
 struct repetition_outcome repetition_run(const struct repetition_kind *kind, void *context, start_line *line,
                                          const clock_model *clock, bool active, struct repetition *r);
 
-/* How late a rank may start, ns, where the shortest time that is measured is about this: a small part of it, at least
- * what a spin takes to see its deadline. */
+/* Returns how late a rank may start, ns, where the shortest measured time is about shortest_ns: 1/500 of it, at least 2
+ * us and at most 100 us. */
 int64_t repetition_tolerance(int64_t shortest_ns);
 
 #endif

@@ -14,11 +14,11 @@
 /* Every rank's own samples are written up to this many ranks. */
 enum { MOST_RANKS_WITH_SAMPLES = 64 };
 
-/* What the end takes: the footer and MPI_Finalize. */
+/* Time for the end of the run: the footer and MPI_Finalize. */
 #define CLOSING_SECONDS 0.1
 
-/* What rank 0 decides after a repetition. DOUBT: the benchmark is to look into what it sees; early, little is thrown
- * away. */
+/* What rank 0 decides after a repetition. DOUBT: the benchmark reviews the repetitions so far; the earlier it does, the
+ * fewer are thrown away. */
 enum decision {
     GO_ON,
     SYNCHRONISE,
@@ -39,7 +39,7 @@ struct sampler {
     start_line *line;
     samples *samples; /* of the point being measured */
     struct sampler_result result;
-    int64_t late; /* starts of all points */
+    int64_t late; /* late starts of all points */
     char reason[512];
 };
 
@@ -118,16 +118,16 @@ static enum decision decide(const sampler *s, const struct sampler_point *p) {
     return clock_due(s->session.clock) ? SYNCHRONISE : GO_ON;
 }
 
-/* Collective: the synchronisation that closes what was measured since the last. false: the clock that these repetitions
- * began with is refused now, and they are worth nothing beside what comes. */
+/* Collective: synchronises the clock, which closes the segment of repetitions since the last synchronisation. false:
+ * the clock of these repetitions is refused now, and they cannot be used together with later ones. */
 static bool close_segment(sampler *s) {
-    const bool had = has_clock(s);
+    const bool had_clock = has_clock(s);
     clock_synchronise(s->session.clock);
     samples_close(s->samples);
-    return has_clock(s) == had || !samples_need_clock(s->samples);
+    return has_clock(s) == had_clock || !samples_need_clock(s->samples);
 }
 
-/* What a repetition took, in all series that stop a point together. */
+/* Returns the sum of a repetition's times in all series that stop a point, in seconds. */
 static double repetition_seconds(const sampler *s, const struct repetition_outcome *outcome) {
     const struct repetition_kind *repeated = &s->kind->samples.repeated;
     double sum_ns = 0;
@@ -137,7 +137,7 @@ static double repetition_seconds(const sampler *s, const struct repetition_outco
     return sum_ns / 1e9;
 }
 
-/* Collective. Repeats until rank 0 says stop. */
+/* Collective: repeats until rank 0 decides to stop. */
 static enum decision repeat(sampler *s, struct sampler_point *p) {
     for (;;) {
         struct repetition r = {{0}};
@@ -173,8 +173,8 @@ static enum decision repeat(sampler *s, struct sampler_point *p) {
     }
 }
 
-/* Collective. Repeats, and brings the repetitions together; goes on where interpolated times are a little wider than
- * the extrapolated ones that the stop was decided on: then it was none. */
+/* Collective: repeats, and gathers the repetitions. It goes on where the interpolated times give wider intervals than
+ * the extrapolated times by which the stop was decided. */
 static enum decision measure_samples(sampler *s, struct sampler_point *p) {
     for (;;) {
         const enum decision decision = repeat(s, p);
@@ -197,7 +197,7 @@ static enum decision measure_samples(sampler *s, struct sampler_point *p) {
 
 /* ---- one point ---- */
 
-/* Collective. Whether it can be measured, as rank 0 says. */
+/* Collective: begins a point. Returns rank 0's answer whether it can be measured. */
 static bool begin(sampler *s, struct sampler_point *p) {
     p->begin_ns = timer_now_ns();
     p->attempts = 0;
@@ -210,13 +210,13 @@ static bool begin(sampler *s, struct sampler_point *p) {
     return good != 0;
 }
 
-/* Of a point that has begun, or goes on after its ranks did something else. */
+/* Begins the starts of a point that has begun, or that goes on after its ranks did something else. */
 static void begin_starts(sampler *s, struct sampler_point *p) {
     p->start = start_method_of(s->line);
     start_begin(s->line, repetition_tolerance(p->shortest_ns));
 }
 
-/* Collective: throws away what a point has. */
+/* Collective: throws away the repetitions of a point and begins it again. */
 static void begin_again(sampler *s, struct sampler_point *p) {
     p->discarded += (int64_t)samples_count(s->samples);
     s->result.thrown_away_seconds += samples_warmup_seconds(s->samples) + samples_seconds(s->samples);
@@ -233,7 +233,7 @@ static enum sampler_review review(sampler *s, struct sampler_point *p, enum deci
     return s->kind->review(s->context, p, s);
 }
 
-/* Collective. All repetitions of a point that can be measured. */
+/* Collective: makes all repetitions of a point that can be measured. */
 static enum decision repeat_until_good(sampler *s, struct sampler_point *p) {
     for (;;) {
         const enum decision decision = measure_samples(s, p);
@@ -269,7 +269,7 @@ static const char *stop_name(enum decision decision, bool measured) {
                                      : "repetitions";
 }
 
-/* A JSON object with what the kind puts into it. Free it. */
+/* Returns the kind's own JSON object of a point. Free it. */
 static char *own_text(const sampler *s, const struct sampler_point *p) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
@@ -280,7 +280,7 @@ static char *own_text(const sampler *s, const struct sampler_point *p) {
     return json_line_take(line);
 }
 
-/* A value of an axis as a member of an object; name NULL: of an array. */
+/* Writes a value of an axis as a member of an object; name NULL: as an item of an array. */
 static void put_value(json_line *line, const char *name, const struct sampler_axis *axis, size_t number) {
     if (axis->texts != NULL) {
         json_put_string(line, name, axis->texts[number]);
@@ -312,7 +312,7 @@ static void print_row(const sampler *s, const struct sampler_point *p, const str
     }
 }
 
-/* Rank 0: everything the record says about a point, and the point's row of the table. false: the disk refused. */
+/* Rank 0: writes a point to the record and prints its row of the table. false: the disk refused. */
 static bool write_point(sampler *s, struct sampler_point *p, enum decision decision) {
     const struct clock_quality quality = clock_quality_of(s->session.clock);
     const bool timed = quality.method != CLOCK_NONE;
@@ -352,7 +352,7 @@ static int64_t count_faults(sampler *s) {
     return s->kind->faults(s->context, s->reason, sizeof s->reason);
 }
 
-/* What a hung run says of the point. */
+/* Notes the point for the line of a run that hangs. */
 static void note_point(const sampler *s, const struct sampler_point *p) {
     char name[128] = "";
     if (s->kind->name != NULL) {
@@ -402,7 +402,7 @@ static bool measure_point(sampler *s, struct sampler_point *p) {
 
 /* ---- all points ---- */
 
-/* The next one of the axes' product that is a point, from `at` on. false: there is none. */
+/* Finds the next element of the axes' product that is a point, from `at` on. false: there is none. */
 static bool find_point(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan,
                        size_t at[SAMPLER_MOST_AXES], bool first) {
     for (size_t i = 0; i < plan->axis_count; i++) {
@@ -429,7 +429,7 @@ static double weight_of(const struct sampler_kind *kind, void *context, const si
     return kind->weight != NULL ? kind->weight(context, at) : 1;
 }
 
-/* How many points there are, and what they weigh together. */
+/* The number of points, and the sum of their weights. */
 struct points {
     int64_t count;
     double weight;
@@ -450,7 +450,7 @@ int64_t sampler_count_points(const struct sampler_kind *kind, void *context, con
     return kind->next_point != NULL ? RECORD_UNKNOWN : all_points(kind, context, plan).count;
 }
 
-/* Collective. A run without a single repetition is none. */
+/* Collective: a run without a single valid repetition ends as SAMPLER_NOTHING_MEASURED, with the reason. */
 static void check_measured(sampler *s) {
     const struct budget *budget = &s->plan->budget;
     int nothing = s->result.measured_seconds <= 0;
@@ -499,11 +499,11 @@ static bool next_point(const sampler *s, struct sampler_point *next, const struc
     return find_point(s->kind, s->context, s->plan, next->at, last == NULL);
 }
 
-/* Collective. false: the run ended early. */
+/* Collective: measures all points. false: the run ended early. */
 static bool measure_points(sampler *s) {
     const struct budget *budget = &s->plan->budget;
-    const bool found = s->kind->next_point != NULL;
-    double weight_left = found ? 0 : all_points(s->kind, s->context, s->plan).weight;
+    const bool finds_points = s->kind->next_point != NULL;
+    double weight_left = finds_points ? 0 : all_points(s->kind, s->context, s->plan).weight;
     struct sampler_point points[2];
     struct sampler_point *last = NULL;
     if (s->session.rank == 0 && !s->session.quiet) {
@@ -515,12 +515,13 @@ static bool measure_points(sampler *s) {
     }
     for (size_t i = 0; next_point(s, &points[i % 2], last); i++) {
         struct sampler_point *p = &points[i % 2];
-        const double weight = found ? 1 : weight_of(s->kind, s->context, p->at);
-        if (found) {
+        const double weight = finds_points ? 1 : weight_of(s->kind, s->context, p->at);
+        if (finds_points) {
             weight_left = s->kind->points_left != NULL ? fmax(s->kind->points_left(s->context), 1) : 1;
         }
         if (budget->seconds > 0) {
-            /* the remaining time is divided over the remaining points; what one does not need goes to the others */
+            /* the remaining time is divided over the remaining points; time that a point does not need goes to the
+             * others */
             const double left = budget->seconds - CLOSING_SECONDS - budget_elapsed_seconds(budget);
             p->deadline_ns = timer_now_ns() + (int64_t)(fmax(left, 0) * weight / weight_left * 1e9) + 1;
         }

@@ -2,17 +2,17 @@
  * sampler - measures the points of a benchmark: repeats each until its medians are known well enough, and writes it to
  * the record.
  *
- * A benchmark says with a struct sampler_kind what is repeated and what is made of it, and which points there are; the
- * sampler does the rest: the common start, late starts, warm-up, the stop rule, the budget that is divided over the
- * points, the segments between synchronisations of the clock and the interpolation in them, gathering, the point's line
- * in the record and its row of the table.
+ * A benchmark says in a struct sampler_kind what is repeated, which points there are and what is made of the
+ * repetitions. The sampler does the rest: the common start, late starts, warm-up, the stop rule, the budget that is
+ * divided over the points, the segments between synchronisations of the clock and the interpolation in them, gathering,
+ * the point's line in the record and its row of the table.
  *
  * All ranks call the same functions in the same order; rank 0 alone decides what comes next and tells the others, so
  * that no two ranks ever disagree about a size, a repetition or a stop.
  *
  * The stop rule (series.h, stats.h): a point is done when the 95 % intervals of the medians of all series that stop it
- * are narrow, and may be believed to be; when it has the most repetitions that are allowed; or when its share of the
- * budget is spent, but not before the fewest.
+ * are as narrow as asked and may be believed; when it has max_repetitions; or when its share of the budget is spent and
+ * it has min_repetitions.
  */
 #ifndef CAMPAIGN_SAMPLER_H
 #define CAMPAIGN_SAMPLER_H
@@ -34,31 +34,32 @@
 /* When a point is done. */
 struct sampler_rule {
     double interval_relative; /* asked width of the intervals; 0: max_repetitions alone */
-    double warmup_relative;   /* how much slower a warm-up must be to count (samples_create) */
+    double warmup_relative;   /* by how much slower a warm-up must be to be left out (samples_create) */
     int64_t min_repetitions;
     int64_t max_repetitions;
-    int64_t most_late; /* more starts of a point than this, and late_per_repetition for each repetition, are not put up
-                          with: a */
-    int64_t late_per_repetition; /* machine on which nearly every start is late must not hold a run up for ever */
+    /* A point ends when it has more late starts than most_late + late_per_repetition * repetitions: a machine on which
+     * nearly every start is late must not hold up a run for ever. */
+    int64_t most_late;
+    int64_t late_per_repetition;
 };
 
-/* A parameter, and the values that are asked for: numbers or texts. */
+/* A parameter and the values that are asked for, numbers or texts. */
 struct sampler_axis {
     const char *name;
     const int64_t *numbers;
     const char *const *texts; /* NULL: numbers */
     size_t count;
-    bool constant; /* it has one value, and is no parameter of each point */
+    bool constant; /* it has one value, and stands in the plan only, not in each point */
 };
 
 enum { SAMPLER_MOST_AXES = 8 };
 struct sampler_plan {
-    const struct sampler_axis *axes; /* points are their product, the last one fastest */
+    const struct sampler_axis *axes; /* the points are the product of the axes; the last axis changes fastest */
     size_t axis_count;
     struct sampler_rule rule;
     struct budget budget;
     enum start_method start;
-    int64_t settle_ns; /* before every start, nothing is sent for this long */
+    int64_t settle_ns; /* nothing is sent for this long before every start (start_settle) */
     bool every_rank;   /* the samples of every rank are recorded, however many ranks there are */
 };
 
@@ -67,95 +68,98 @@ struct sampler_plan {
 /* The point that is being measured. */
 struct sampler_point {
     int64_t index;
-    size_t at[SAMPLER_MOST_AXES]; /* of each axis, the value's number */
+    size_t at[SAMPLER_MOST_AXES]; /* [axis]: index of the value */
     /* What begin may fill in: */
-    int64_t shortest_ns; /* about what the shortest part takes, which says how late a start may be; 0: the strictest */
-    MPI_Comm comm; /* MPI_COMM_WORLD. A rank that makes it MPI_COMM_NULL takes no part in the point: it only starts with
-                      the others */
-    /* The sampler's: */
-    int beginnings; /* how often the point was begun before: more than once where begin or review made it begin again */
+    int64_t shortest_ns; /* about the time of the shortest part, from which repetition_tolerance follows; 0: the
+                            strictest */
+    /* MPI_COMM_WORLD. A rank that makes it MPI_COMM_NULL takes no part in the point: it only starts with the others. */
+    MPI_Comm comm;
+    /* The sampler fills in: */
+    int beginnings;      /* earlier beginnings of this point: above 0 where begin or review made it begin again */
     int64_t begin_ns;    /* local time of this beginning; review may move it */
     int64_t first_ns;    /* when its first repetition began */
-    int64_t deadline_ns; /* rank 0: the point's share of the budget ends; 0: there is none. review may move it */
-    int64_t attempts;    /* repetitions, good or not */
-    int64_t late;        /* starts */
-    int64_t late_now;    /* of them, since it was last begun */
-    int64_t discarded;   /* repetitions */
+    int64_t deadline_ns; /* rank 0: end of the point's share of the budget; 0: no budget. review may move it */
+    int64_t attempts;    /* repetitions since it was last begun, valid or not */
+    int64_t late;        /* late starts */
+    int64_t late_now;    /* late starts since it was last begun */
+    int64_t discarded;   /* repetitions thrown away */
     int64_t data_errors;
-    const char *stop_reason;  /* when it is over: as in the record */
+    const char *stop_reason;  /* why it ended, as in the record */
     int64_t synchronisations; /* of the clock, before the point */
     enum start_method start;
 };
 
-/* What a benchmark says of repetitions that would do for the sampler. */
+/* What a benchmark decides about repetitions that are enough for the sampler. */
 enum sampler_review {
-    SAMPLER_ACCEPT, /* nothing against them */
-    SAMPLER_KEEP,   /* they are kept, but the caches were used meanwhile, or the point is to go on */
+    SAMPLER_ACCEPT, /* they are accepted */
+    SAMPLER_KEEP,   /* they are kept, but the ranks did something else meanwhile, or the point is to go on */
     SAMPLER_BEGIN_AGAIN,
-    SAMPLER_WRONG_DATA /* looking into it, wrong data were received */
+    SAMPLER_WRONG_DATA /* wrong data were received during the review */
 };
 
 typedef struct sampler sampler;
 
-/* Hooks that are left out do nothing. Where it says collective, all ranks call them at the same time. context: the
- * benchmark's own. */
+/* Hooks that are NULL do nothing. All ranks call a collective hook at the same time. context is the benchmark's own. */
 struct sampler_kind {
     struct samples_kind samples;
 
-    /* Which points there are. Of the axes' product, whether this one is among them; NULL: all are. */
+    /* Returns whether this element of the axes' product is a point. NULL: all are. */
     bool (*has_point)(void *context, const size_t at[SAMPLER_MOST_AXES]);
-    /* Collective, instead of the product: the next point, of which it fills in `at` or what it keeps itself, alike on
-     * all ranks; false: there is none. What the last one had, sampler_samples knows on rank 0. */
+    /* Collective, for points that are found while the run goes on, instead of the axes' product: describes the next
+     * point, in `at` or in the benchmark's context, the same on all ranks. Returns false where there is none.
+     * sampler_samples has the last point's repetitions, on rank 0. */
     bool (*next_point)(void *context, const sampler *s, struct sampler_point *point);
-    /* About how long one repetition takes, seconds: how the budget is divided. NULL: all alike. */
+    /* Returns about how long one repetition takes, seconds; the budget is divided in this proportion. NULL: in equal
+     * parts. */
     double (*weight)(void *context, const size_t at[SAMPLER_MOST_AXES]);
-    /* With next_point: how many points are still to come, about, that one among them. NULL: no other. */
+    /* With next_point: returns about how many points are still to come, including that one. NULL: that one alone. */
     double (*points_left)(void *context);
 
-    /* Collective, before the first repetition, and where it begins again. false, which rank 0 decides: it cannot be
-     * measured. */
+    /* Collective, before the first repetition, and whenever the point begins again. Rank 0's answer decides; false: the
+     * point cannot be measured. */
     bool (*begin)(void *context, struct sampler_point *point);
-    /* Collective, after it was written. */
+    /* Collective, after the point was written. */
     void (*end)(void *context, const struct sampler_point *point);
-    /* Rank 0, after every repetition: whether what it sees so far is to be reviewed at once. */
+    /* Rank 0, after every repetition: returns whether the point must be reviewed at once. */
     bool (*doubts)(void *context, const struct sampler_point *point, const sampler *s);
-    /* Collective, when repetitions would do, or there was doubt. */
+    /* Collective, when the repetitions are enough, or where doubts returned true. */
     enum sampler_review (*review)(void *context, struct sampler_point *point, const sampler *s);
-    /* Collective: how many elements arrived wrong, and one line about the first. Needed with repeated.wrong. */
+    /* Collective: returns the number of elements that arrived wrong, and one line about the first. Required with
+     * repeated.wrong. */
     int64_t (*faults)(void *context, char *text, size_t text_size);
 
-    /* Rank 0: the members of the point's parameters and of its own object. Without `parameters` they are the axes'
-     * values. */
+    /* Rank 0: write the members of the point's parameters and of its `own` object. Without `parameters` they are the
+     * values of the axes. */
     void (*parameters)(void *context, const struct sampler_point *point, json_line *line);
     void (*own)(void *context, const struct sampler_point *point, const sampler *s, json_line *line);
 
-    /* For the line of a hung run: what the point is, such as "8 ms x 16 ms". */
+    /* Names the point, such as "8 ms x 16 ms", for the line of a run that hangs. */
     void (*name)(void *context, const struct sampler_point *point, char *text, size_t text_size);
-    /* Rank 0: the table for people. Without them it has the parameters and the median of every series. */
+    /* Rank 0: print the table for people. Without them it is that of table.h. */
     void (*print_head)(void *context);
     void (*print_row)(void *context, const struct sampler_point *point, const sampler *s,
                       const struct record_point *record);
 
-    /* Why nothing may have been measured although there was time: what to do about it. */
+    /* The message where nothing was measured although there was time: the likely cause and what to do. NULL: none. */
     const char *nothing;
 };
 
 /* ---- measuring ---- */
 
-/* Who measures. */
+/* What the sampler measures with. */
 struct sampler_session {
     int rank;
     int ranks;
     int threads; /* computing threads of each rank */
     clock_model *clock;
     bool clockless;      /* the record has no clock: no times of different ranks are compared */
-    record_file *record; /* rank 0's */
-    bool quiet;          /* no table */
+    record_file *record; /* on rank 0 */
+    bool quiet;          /* the table is not printed */
 };
 
 enum sampler_end {
     SAMPLER_COMPLETE,
-    SAMPLER_NOTHING_MEASURED, /* not a single repetition: the budget was too small, or no point can be measured */
+    SAMPLER_NOTHING_MEASURED, /* no valid repetition: the budget was too small, or no point can be measured */
     SAMPLER_DATA_ERROR,       /* a rank received wrong data */
     SAMPLER_RECORD_ERROR      /* the record could not be written */
 };
@@ -163,33 +167,33 @@ enum sampler_end {
 struct sampler_result {
     enum sampler_end end;
     int64_t points;          /* written */
-    double measured_seconds; /* in valid repetitions, on rank 0; so are these: */
+    double measured_seconds; /* in valid repetitions; this and the next two are known on rank 0 */
     double warmup_seconds;   /* in warm-ups */
-    double
-        thrown_away_seconds; /* in repetitions that a rank began late, and in those of points that were begun again */
-    double clock_seconds;    /* synchronising the clock */
-    double wall_seconds;     /* of sampler_measure */
-    const char *reason;      /* one line, of rank 0; empty when complete. Owned by the sampler */
+    /* in repetitions that a rank began late, and in repetitions of points that were begun again */
+    double thrown_away_seconds;
+    double clock_seconds; /* synchronising the clock */
+    double wall_seconds;  /* of sampler_measure */
+    const char *reason;   /* one line, on rank 0; "" when complete. Owned by the sampler */
 };
 
-/* Collective. What is pointed at must outlive it. */
+/* Collective. What the arguments point at must outlive the sampler. */
 sampler *sampler_create(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan,
                         const struct sampler_session *session);
 void sampler_destroy(sampler *s);
 
-/* Where the ranks start together: for what is measured beside the points. */
+/* Returns the sampler's start line, for measurements beside the points. */
 start_line *sampler_start(sampler *s);
 
-/* The repetitions of the point, or of the last one. */
+/* Returns the repetitions of the point that is being measured, or of the last point. */
 const samples *sampler_samples(const sampler *s);
 
-/* Collective. Measures and writes all points. A run without a single repetition has measured nothing. */
+/* Collective: measures and writes all points. A run without a valid repetition ends with SAMPLER_NOTHING_MEASURED. */
 struct sampler_result sampler_measure(sampler *s);
 
-/* How many points there will be; RECORD_UNKNOWN where they are found on the way. */
+/* Returns the number of points; RECORD_UNKNOWN where they are found while the run goes on. */
 int64_t sampler_count_points(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan);
 
-/* The plan's parameters for the header: a JSON object. Free with free(). */
+/* Returns the plan's parameters for the header as a JSON object. Free with free(). */
 char *sampler_plan_parameters(const struct sampler_plan *plan);
 
 #endif

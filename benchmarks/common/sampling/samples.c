@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a record_point points at: warm-ups left out. */
+/* The arrays that a record_point points at, without warm-ups. */
 struct described {
     int64_t *spreads; /* [spread][min, median, max, rank of max][repetition] */
     int64_t *medians; /* [sum][rank] */
@@ -31,7 +31,7 @@ struct samples {
     int64_t *times[REPETITION_MOST_SERIES];
     size_t capacity;
     size_t count;
-    size_t closed;           /* of them, those whose moments are global */
+    size_t closed;           /* the moments of the first so many are global */
     int *active;             /* rank 0, after samples_gather: [rank] */
     int64_t *all;            /* likewise: [rank][repetition][term] */
     int64_t *thread_medians; /* likewise: [thread_medians][rank][thread] */
@@ -132,9 +132,9 @@ size_t samples_count(const samples *s) {
     return s->count;
 }
 
-/* Of the values from first on, before end. Destroy it. */
-static stats_series *sorted(const int64_t *times, size_t first, size_t end) {
-    stats_series *series = stats_create();
+/* Returns the values [first, end). Free with stats_destroy. */
+static stats_values *sorted(const int64_t *times, size_t first, size_t end) {
+    stats_values *series = stats_create();
     for (size_t i = first; i < end; i++) {
         stats_add(series, times[i]);
     }
@@ -142,7 +142,7 @@ static stats_series *sorted(const int64_t *times, size_t first, size_t end) {
 }
 
 static int64_t median_between(const int64_t *times, size_t first, size_t end) {
-    stats_series *series = sorted(times, first, end);
+    stats_values *series = sorted(times, first, end);
     int64_t median = stats_median(series);
     stats_destroy(series);
     return median;
@@ -155,7 +155,7 @@ static bool warmup_matters(const samples *s, const int64_t *times, size_t warmup
     return before > after * (1 + s->warmup_relative);
 }
 
-/* The longest of the series that stop a point: a repetition counts whole or not at all. */
+/* Returns the longest warm-up of the series that stop a point: a repetition counts as a whole or not at all. */
 static size_t warmup_of(const samples *s) {
     size_t longest = 0;
     for (size_t i = 0; i < series_count(s); i++) {
@@ -173,7 +173,7 @@ struct samples_look samples_look_at(const samples *s) {
     look.settled = series_outlived(s->count, look.warmup);
     for (size_t i = 0; i < series_count(s); i++) {
         if (series_of(s, i)->stops) {
-            stats_series *series = sorted(s->times[i], look.warmup, s->count);
+            stats_values *series = sorted(s->times[i], look.warmup, s->count);
             double width = stats_relative_width(series);
             look.settled = look.settled && stats_settled(series, s->asked_relative);
             stats_destroy(series);
@@ -198,7 +198,7 @@ struct series_drift samples_drift(const samples *s, size_t series) {
 bool samples_moved(const samples *s, size_t series, double from_ns, double share) {
     int64_t low = 0;
     int64_t high = 0;
-    stats_series *sorted_times = sorted(s->times[series], warmup_of(s), s->count);
+    stats_values *sorted_times = sorted(s->times[series], warmup_of(s), s->count);
     bool moved = stats_interval(sorted_times, &low, &high) &&
                  ((double)low > from_ns * (1 + share) || (double)high < from_ns * (1 - share));
     stats_destroy(sorted_times);

@@ -2,9 +2,9 @@
  * series - the samples of one point in the order in which they were taken: where they settle, whether they drift, when
  * to look at them.
  *
- * stats.h forgets the order and assumes that any order was as likely (exchangeable samples); here is what finds that it
- * was not. Times are integers of nanoseconds, the oldest first. series_warmup and p_value see only which of two is the
- * larger: one wild sample weighs no more than any slowest one would. No MPI, no state.
+ * stats.h ignores the order and assumes that every order was equally likely (exchangeable samples); the functions here
+ * find where that is not so. Times are integers of nanoseconds, the oldest first. series_warmup and p_value use only
+ * which of two samples is larger: one extreme sample weighs no more than any slowest sample. No MPI, no state.
  *
  * How a point is repeated with these parts: after a valid repetition, if series_look(count, fewest): w = series_warmup
  * of all samples so far (of several terms, the largest); if series_outlived(count, w) and stats_settled() for each term

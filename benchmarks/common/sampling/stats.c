@@ -6,49 +6,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct stats_series {
+struct stats_values {
     int64_t *sorted;
     size_t count;
     size_t capacity;
 };
 
-stats_series *stats_create(void) {
-    return fail_alloc(1, sizeof(stats_series));
+stats_values *stats_create(void) {
+    return fail_alloc(1, sizeof(stats_values));
 }
 
-void stats_destroy(stats_series *series) {
-    if (series != NULL) {
-        free(series->sorted);
-        free(series);
+void stats_destroy(stats_values *values) {
+    if (values != NULL) {
+        free(values->sorted);
+        free(values);
     }
 }
 
-void stats_clear(stats_series *series) {
-    series->count = 0;
+void stats_clear(stats_values *values) {
+    values->count = 0;
 }
 
-void stats_add(stats_series *series, int64_t value) {
-    if (series->count == series->capacity) {
-        series->capacity = series->capacity > 0 ? 2 * series->capacity : 64;
-        series->sorted = fail_realloc(series->sorted, series->capacity, sizeof *series->sorted);
+void stats_add(stats_values *values, int64_t value) {
+    if (values->count == values->capacity) {
+        values->capacity = values->capacity > 0 ? 2 * values->capacity : 64;
+        values->sorted = fail_realloc(values->sorted, values->capacity, sizeof *values->sorted);
     }
     size_t low = 0;
-    size_t high = series->count;
+    size_t high = values->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (series->sorted[middle] <= value) {
+        if (values->sorted[middle] <= value) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    memmove(series->sorted + low + 1, series->sorted + low, (series->count - low) * sizeof *series->sorted);
-    series->sorted[low] = value;
-    series->count++;
+    memmove(values->sorted + low + 1, values->sorted + low, (values->count - low) * sizeof *values->sorted);
+    values->sorted[low] = value;
+    values->count++;
 }
 
-size_t stats_count(const stats_series *series) {
-    return series->count;
+size_t stats_count(const stats_values *values) {
+    return values->count;
 }
 
 static int64_t middle_of(const int64_t *sorted, size_t count) {
@@ -63,12 +63,12 @@ static int64_t middle_of(const int64_t *sorted, size_t count) {
     return lower + (upper - lower) / 2; /* no overflow for times of one sign */
 }
 
-int64_t stats_median(const stats_series *series) {
-    return middle_of(series->sorted, series->count);
+int64_t stats_median(const stats_values *values) {
+    return middle_of(values->sorted, values->count);
 }
 
-/* The largest k for which the interval of ranks k and count + 1 - k misses the median with at most this probability; 0:
- * none. */
+/* Returns the largest k for which the interval from rank k to rank count + 1 - k misses the median with at most this
+ * probability; 0: there is none. */
 static size_t interval_rank(size_t count, double missed) {
     /* Six standard deviations (sqrt(n)/2) below the mean the tail is under 1e-9: the sum may start there. */
     double n = (double)count;
@@ -89,35 +89,35 @@ size_t stats_interval_rank(size_t count) {
     return interval_rank(count, 0.05);
 }
 
-bool stats_interval(const stats_series *series, int64_t *low, int64_t *high) {
-    size_t k = stats_interval_rank(series->count);
+bool stats_interval(const stats_values *values, int64_t *low, int64_t *high) {
+    size_t k = stats_interval_rank(values->count);
     if (k == 0) {
         return false;
     }
-    *low = series->sorted[k - 1];
-    *high = series->sorted[series->count - k];
+    *low = values->sorted[k - 1];
+    *high = values->sorted[values->count - k];
     return true;
 }
 
-double stats_relative_width(const stats_series *series) {
+double stats_relative_width(const stats_values *values) {
     int64_t low = 0;
     int64_t high = 0;
-    int64_t median = stats_median(series);
-    if (median <= 0 || !stats_interval(series, &low, &high)) {
+    int64_t median = stats_median(values);
+    if (median <= 0 || !stats_interval(values, &low, &high)) {
         return -1;
     }
     return (double)(high - low) / (double)median;
 }
 
-bool stats_settled(const stats_series *series, double asked_relative) {
-    double width = stats_relative_width(series);
+bool stats_settled(const stats_values *values, double asked_relative) {
+    double width = stats_relative_width(values);
     if (width < 0 || !(width <= asked_relative)) {
         return false;
     }
-    size_t k = interval_rank(series->count, 0.001);
-    int64_t low = series->sorted[k > 0 ? k - 1 : 0];
-    int64_t high = series->sorted[series->count - (k > 0 ? k : 1)];
-    return (double)(high - low) <= 2 * asked_relative * (double)stats_median(series);
+    size_t k = interval_rank(values->count, 0.001);
+    int64_t low = values->sorted[k > 0 ? k - 1 : 0];
+    int64_t high = values->sorted[values->count - (k > 0 ? k : 1)];
+    return (double)(high - low) <= 2 * asked_relative * (double)stats_median(values);
 }
 
 static int compare_values(const void *left, const void *right) {

@@ -16,40 +16,45 @@
 /* Fewest samples for which a 95 % interval of the median exists. */
 #define STATS_FEWEST_FOR_INTERVAL 6
 
-/* Fewest for which that interval leaves out the smallest and the largest: one disturbed sample cannot widen it. */
+/* Fewest samples for which that interval leaves out the smallest and the largest: one disturbed sample cannot widen it.
+ */
 #define STATS_FEWEST_WITHOUT_EXTREMES 9
 
-typedef struct stats_series stats_series;
+typedef struct stats_values stats_values;
 
-/* An empty series of integers (nanoseconds). Never NULL. */
-stats_series *stats_create(void);
-void stats_destroy(stats_series *series);
-void stats_clear(stats_series *series);
-void stats_add(stats_series *series, int64_t value);
-size_t stats_count(const stats_series *series);
+/* Creates an empty collection of integers (nanoseconds), whose order does not matter. Never NULL. Free with
+ * stats_destroy. */
+stats_values *stats_create(void);
+void stats_destroy(stats_values *values);
+void stats_clear(stats_values *values);
+void stats_add(stats_values *values, int64_t value);
+size_t stats_count(const stats_values *values);
 
-/* Median, rounded down between the two middle values when their number is even; 0 of an empty series. */
-int64_t stats_median(const stats_series *series);
+/* Returns the median, rounded down between the two middle values when the number of values is even; 0 where there are
+ * none. */
+int64_t stats_median(const stats_values *values);
 
-/* The 95 % interval of the median. false below STATS_FEWEST_FOR_INTERVAL samples; low and high are untouched then. */
-bool stats_interval(const stats_series *series, int64_t *low, int64_t *high);
+/* Finds the 95 % interval of the median. Returns false below STATS_FEWEST_FOR_INTERVAL values; low and high are
+ * untouched then. */
+bool stats_interval(const stats_values *values, int64_t *low, int64_t *high);
 
-/* Width of that interval relative to the median; negative where there is none. */
-double stats_relative_width(const stats_series *series);
+/* Returns the width of that interval relative to the median; negative where there is no interval. */
+double stats_relative_width(const stats_values *values);
 
 /*
- * Whether that width may be believed to be at most the asked one: the 95 % interval is, and the 99.9 % interval (below
- * 11 samples, for which there is none: all samples) is at most twice the asked width. Where the density around the
- * median is smooth the second is 1.7 times as wide as the first, so that it costs little. Where times have two peaks of
- * about the same weight, the 95 % interval lies within one of them now and then, narrow and wrong; who repeats until it
- * is narrow waits for just that. false where there is no interval. O(sqrt(count)).
+ * Returns whether the interval is as narrow as asked and may be believed: the 95 % interval is at most as wide as asked
+ * (relative), and the 99.9 % interval is at most twice as wide (below 11 values there is none: the range of all
+ * values). Where the density around the median is smooth, the second interval is 1.7 times as wide as the first, so
+ * that this costs little. Where times have two peaks of about the same weight, the 95 % interval lies within one of
+ * them now and then, narrow and wrong, and a rule that repeats until it is narrow waits for just that. false where
+ * there is no interval. O(sqrt(count)).
  */
-bool stats_settled(const stats_series *series, double asked_relative);
+bool stats_settled(const stats_values *values, double asked_relative);
 
-/* The rank k (1-based) above for n samples; 0 where no interval exists. */
+/* Returns the rank k (1-based) of the interval for count values, as above; 0 where no interval exists. */
 size_t stats_interval_rank(size_t count);
 
-/* Median of an array, which is sorted in place; the same rounding. */
+/* Returns the median of an array, with the same rounding. Sorts the array in place. */
 int64_t stats_median_of(int64_t *values, size_t count);
 
 #endif

@@ -35,7 +35,7 @@ void table_print_head(const struct sampler_kind *kind, const struct sampler_plan
     fflush(stdout);
 }
 
-/* What the point is. */
+/* Prints the point's name or parameters. */
 static void print_parameters(const struct sampler_kind *kind, void *context, const struct sampler_plan *plan,
                              const struct sampler_point *point) {
     if (is_named(kind)) {

@@ -1,17 +1,17 @@
 /*
- * barrier - a dissemination barrier: in round k every rank tells the rank 2^k above it and hears from the one 2^k
- * below.
+ * barrier - a dissemination barrier: in round k every rank sends an empty message to the rank 2^k above it and receives
+ * one from the rank 2^k below it.
  *
- * ceil(log2 p) rounds of empty messages (Hensgen, Finkel and Manber 1988). MPI_Barrier may be anything, a tree whose
- * leaves leave late included; this one lets no rank go more than one message after the last came. It is the start where
- * no clock can be had.
+ * It takes ceil(log2 p) rounds (Hensgen, Finkel and Manber 1988). MPI_Barrier may be implemented in any way, also as a
+ * tree whose leaves leave late; with this barrier no rank leaves later than one message after the last rank came. Ranks
+ * start from it where there is no common clock.
  */
 #ifndef CAMPAIGN_BARRIER_H
 #define CAMPAIGN_BARRIER_H
 
 #include <mpi.h>
 
-/* Collective. */
+/* Collective over comm. Returns when all ranks have called it. MPI errors end the group. */
 void barrier_disseminate(MPI_Comm comm);
 
 #endif

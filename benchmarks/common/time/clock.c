@@ -19,16 +19,16 @@
 enum { FEWEST_TRIPS = 5, MOST_TRIPS = 100 };
 #define TRIPS_NS INT64_C(20000000)
 
-/* Of them, the shortest in this proportion are averaged: a short trip had no delay to be asymmetric by. */
+/* The shortest tenth of the trips is averaged: a short trip had no delay that could be asymmetric. */
 enum { SHORTEST_OF = 10 };
 
 /* Two ranks share a clock when what the exchange sees is within its own error (half the shortest trip) and this. */
 #define SHARED_NS 1000.0
 
-/* Of a shared clock, more than this beyond the error is no measurement's fault. */
+/* An offset of a shared clock that exceeds the error by more than this is no measurement error. */
 #define NOT_SHARED_NS 10e3
 
-/* A measurement that does not fit is made again, as often. */
+/* A measurement that does not fit is made so many times in all. */
 enum { LOOKS = 3 };
 
 /* The error that an extrapolated deadline may have. */
@@ -207,7 +207,8 @@ static void ask_between(clock_model *model, MPI_Comm comm, int parent, void *con
     clock_fit_add(&between->fit, between->point);
 }
 
-/* Within a group: the smallest offset that some look saw, and what it is beyond the error of that look. */
+/* Within a group: the smallest offset of a few measurements, and by how much it exceeds the error of that measurement.
+ */
 struct within {
     double offset;
     double contradiction;
@@ -277,7 +278,7 @@ static void split_by_clock(clock_model *model, MPI_Comm same, MPI_Comm *out) {
 
 /* ---- the model ---- */
 
-/* Collective. Every rank's doubts become everybody's: the text of the lowest rank that has one. */
+/* Collective: all ranks get the refusal of the lowest rank that has one. */
 static bool agree_on_refusal(clock_model *model) {
     int first = model->own_refusal[0] != '\0' ? model->rank : model->ranks;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, model->world));
@@ -352,7 +353,7 @@ void clock_destroy(clock_model *model) {
     }
 }
 
-/* What one exchange over all ranks says, against the line before it. */
+/* What one exchange over all ranks measured, compared with the line before it. */
 struct exchanged {
     struct between between;
     struct within within;

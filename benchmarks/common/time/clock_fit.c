@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Measurements closer than this to the one kept before are not kept: the window of all would shrink to nothing. */
+/* A measurement closer than this to the last kept one is not kept: otherwise all kept ones would lie in a short time.
+ */
 #define SPACING_NS INT64_C(2000000000)
 
 #define STEP_FLOOR_NS 10e3

@@ -1,15 +1,16 @@
 /*
- * clock_fit - the line that one clock follows against another: offset and drift from measured offsets. Pure arithmetic,
- * no MPI.
+ * clock_fit - fits the line that one clock follows against another, its offset and drift, to measured offsets. Pure
+ * arithmetic, no MPI.
  *
- * Offsets are global minus local, in ns; the slope is their change per ns (1e-6: 1 ppm).
+ * Offsets are global minus local time, in ns; the slope is their change per ns (1e-6 is 1 ppm).
  *
- * A measurement is as certain as its round trip is short, against the shortest that was seen: what a trip is longer may
- * all have been on one way. The offset at a measurement is the mean of what was measured and of what the line foretold,
- * each by its certainty, so that one that was disturbed hardly moves it, and a good one settles it. The slope is the
- * least-squares one through measurements that are spread in time, so that many synchronisations in a short time do not
- * shorten its baseline; older ones count less, because a rate changes (0.3 ppm). Below CLOCK_FIT_BASELINE_NS there is
- * no slope: over a short baseline it would amplify the errors of its ends (Denis 2022, section 4.2).
+ * A measurement with a short round trip is more certain: the time by which its trip exceeds the shortest trip seen may
+ * all have been spent one way. The offset at a measurement is the mean of the measured and the predicted offset,
+ * weighted by their certainty: a disturbed measurement hardly moves it, a good one settles it. The slope is the
+ * least-squares slope through measurements that are spread in time, so that many synchronisations in a short time do
+ * not shorten its baseline; older measurements weigh less, because the rate of a clock changes (0.3 ppm). Below a
+ * baseline of CLOCK_FIT_BASELINE_NS there is no slope: over a short baseline it would amplify the errors of its ends
+ * (Denis 2022, section 4.2).
  */
 #ifndef CAMPAIGN_CLOCK_FIT_H
 #define CAMPAIGN_CLOCK_FIT_H
@@ -20,7 +21,7 @@
 
 #define CLOCK_FIT_BASELINE_NS INT64_C(500000000)
 
-/* One measured offset: at this local time, known to within half the round trip. */
+/* One measured offset, in ns, at a local time; it is known to within half the round trip, `trip`. */
 struct clock_point {
     int64_t local;
     double offset;
@@ -42,23 +43,23 @@ struct clock_fit {
     double previous_offset;
 };
 
-/* Adds a measurement, later than all before. A zeroed struct clock_fit has none. */
+/* Adds a measurement that is later than all before. A zeroed struct clock_fit has no measurements. */
 void clock_fit_add(struct clock_fit *fit, struct clock_point point);
 
-/* From the oldest measurement that is kept to the latest, ns. */
+/* Returns the time from the oldest kept measurement to the latest, ns. */
 int64_t clock_fit_baseline_ns(const struct clock_fit *fit);
 
-/* Offset at a local time: extrapolated along the line. 0 without measurements. */
+/* Returns the offset at a local time, extrapolated along the line, ns; 0 without measurements. */
 double clock_fit_predict(const struct clock_fit *fit, int64_t local);
 
-/* Offset at a local time between the last two measurements: exact for a linear clock but for the errors of the
- * measurements. */
+/* Returns the offset at a local time between the last two measurements, ns. For a linear clock the measurements' errors
+ * are the only error. */
 double clock_fit_interpolate(const struct clock_fit *fit, int64_t local);
 
 /*
- * How far beyond everything that a clock may do a measurement is from the line, ns; 0: it fits. A clock may run up to
- * 100 ppm apart from the line, 2000 ppm while there is no line yet; both measurements may be wrong by half their round
- * trips; 10 us are given. What is beyond is a step.
+ * Returns by how much a measurement is further from the line than a clock may be, ns; 0: the measurement fits. The
+ * allowance is 100 ppm since the latest measurement (2000 ppm while there is no line yet), half of both round trips,
+ * the error of the line's offset, and 10 us. A measurement beyond it is a step of the clock.
  */
 double clock_fit_excess(const struct clock_fit *fit, struct clock_point point);
 

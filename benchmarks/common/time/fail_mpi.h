@@ -1,8 +1,8 @@
 /*
- * fail_mpi - every MPI call is checked.
+ * fail_mpi - checks every MPI call.
  *
- * Communicators return their errors (MPI_ERRORS_RETURN), and MPI_CHECK turns one into a line that names the rank,
- * the call, the place and the library's own text, and ends the group with MPI_Abort.
+ * Communicators return their errors (MPI_ERRORS_RETURN). Where a call returns one, MPI_CHECK prints a line that names
+ * the rank, the call, its place in the source and the library's own text, and ends the group with MPI_Abort.
  */
 #ifndef CAMPAIGN_FAIL_MPI_H
 #define CAMPAIGN_FAIL_MPI_H
@@ -11,7 +11,7 @@
 
 #define MPI_CHECK(call) fail_mpi_check((call), #call, __FILE__, __LINE__)
 
-/* After MPI_Init: errors are returned from now on, fail_die ends the group with MPI_Abort. */
+/* Call it after MPI_Init: from now on MPI returns errors, and fail_die ends the group with MPI_Abort. */
 void fail_mpi_setup(const char *program, int rank);
 
 void fail_mpi_check(int code, const char *call, const char *file, int line);

@@ -1,5 +1,5 @@
 /*
- * group - ranks that have something in common: a node, a clock, a reason to give up.
+ * group - forms communicators of ranks that have a text in common (their node, their clock), and agrees on an error.
  */
 #ifndef CAMPAIGN_GROUP_H
 #define CAMPAIGN_GROUP_H
@@ -8,12 +8,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Collective over comm: the ranks whose text (shorter than GROUP_MOST_TEXT, cut there) equals this rank's, in comm's
- * order. Errors on *out are returned. */
+/* Collective over comm: *out is the communicator of the ranks whose text equals this rank's, in comm's order. Of a text
+ * only the first GROUP_MOST_TEXT - 1 characters count. MPI errors on *out are returned. */
 #define GROUP_MOST_TEXT 512
 void group_split(MPI_Comm comm, const char *text, MPI_Comm *out);
 
-/* Collective over MPI_COMM_WORLD: the error text of the lowest rank that has one, on all ranks. true: none has. */
+/* Collective over MPI_COMM_WORLD: error becomes, on all ranks, the text of the lowest rank whose text is not empty.
+ * Returns true where all are empty. */
 bool group_share_error(char *error, size_t error_size);
 
 #endif

@@ -70,7 +70,7 @@ void start_begin(start_line *line, int64_t tolerance_ns) {
     line->late = false;
 }
 
-/* From numbers that all ranks have alike. */
+/* Returns the slack, ns: the same on all ranks, because their `needs` are the same. */
 static int64_t slack_of(const start_line *line) {
     int64_t sorted[HISTORY];
     for (size_t i = 0; i < HISTORY; i++) {

@@ -3,7 +3,7 @@
 #define MOST_NS 50e6
 #define DECAY 0.9
 
-/* What is kept of a tolerance where less is asked for, in multiples of that. */
+/* Where less is asked for than before, the tolerance is cut to this multiple of what is asked for. */
 #define KEPT 4
 
 void tolerance_begin(struct tolerance *t, int64_t least_ns) {

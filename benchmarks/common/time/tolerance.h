@@ -1,8 +1,9 @@
 /*
- * tolerance - how late after its deadline a start may be. No MPI, no clock.
+ * tolerance - learns how late after its deadline a start may be. No MPI, no clock.
  *
- * It doubles after every start that exceeded it and decays to the least that was asked for: on an oversubscribed
- * machine a spinning rank is descheduled most of the time, and no start would ever count.
+ * The tolerance doubles, up to 50 ms, after every start that exceeded it, and else decays to the value that was asked
+ * for. On an oversubscribed machine a spinning rank is descheduled most of the time; with a fixed tolerance no start
+ * would ever count there.
  */
 #ifndef CAMPAIGN_TOLERANCE_H
 #define CAMPAIGN_TOLERANCE_H
@@ -15,11 +16,12 @@ struct tolerance {
     double least_ns;
 };
 
-/* What follows asks for this much on a quiet machine. Where that is less than what came before asked for, what came
- * before counts for little: what is nothing beside a second is much beside a millisecond. */
+/* Sets the tolerance that is asked for on a quiet machine, ns. Where it is less than the one asked for before, what was
+ * learnt is cut to a few times the new value: a delay that is small beside a second is large beside a millisecond. */
 void tolerance_begin(struct tolerance *t, int64_t least_ns);
 
-/* A start was made in time for its deadline: whether it left it later than the tolerance. */
+/* Learns from a start that was ready before its deadline; exceeded: it left the spin later than the tolerance allows.
+ */
 void tolerance_learn(struct tolerance *t, bool exceeded);
 
 #endif

@@ -1,4 +1,4 @@
-#include "calibrate.h"
+#include "size_search.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -17,27 +17,26 @@ struct measured {
 };
 
 struct search {
-    const struct calibrate_request *request;
+    const struct size_search_request *request;
     struct measured points[MOST_POINTS]; /* by size, ascending */
     size_t count;
     unsigned measurements;
 };
 
 static const char *const status_names[] = {
-    [CALIBRATE_CONVERGED] = "converged",       [CALIBRATE_OFF_TARGET] = "off_target",
-    [CALIBRATE_UNREACHABLE] = "unreachable",   [CALIBRATE_NOT_MONOTONIC] = "not_monotonic",
-    [CALIBRATE_NOT_SEARCHED] = "not_searched", [CALIBRATE_GIVEN] = "given",
-    [CALIBRATE_NO_MESSAGE] = "no_message",
+    [SIZE_CONVERGED] = "converged",         [SIZE_OFF_TARGET] = "off_target",     [SIZE_UNREACHABLE] = "unreachable",
+    [SIZE_NOT_MONOTONIC] = "not_monotonic", [SIZE_NOT_SEARCHED] = "not_searched", [SIZE_GIVEN] = "given",
+    [SIZE_NO_MESSAGE] = "no_message",
 };
 
-const char *calibrate_status_name(enum calibrate_status status) {
+const char *size_status_name(enum size_status status) {
     return status_names[status];
 }
 
-bool calibrate_status_parse(const char *name, enum calibrate_status *status) {
+bool size_status_parse(const char *name, enum size_status *status) {
     for (size_t i = 0; i < sizeof status_names / sizeof *status_names; i++) {
         if (strcmp(name, status_names[i]) == 0) {
-            *status = (enum calibrate_status)i;
+            *status = (enum size_status)i;
             return true;
         }
     }
@@ -49,7 +48,7 @@ static double relative_error(const struct search *search, double time) {
 }
 
 /* Nearest allowed size. */
-static uint64_t round_size(const struct calibrate_request *request, double size) {
+static uint64_t round_size(const struct size_search_request *request, double size) {
     if (!(size > (double)request->min_size)) {
         return request->min_size;
     }
@@ -62,12 +61,12 @@ static uint64_t round_size(const struct calibrate_request *request, double size)
     return rounded < last ? rounded : last;
 }
 
-static bool take_measurement(const struct calibrate_request *request, uint64_t size, double *time) {
+static bool take_measurement(const struct size_search_request *request, uint64_t size, double *time) {
     return (request->go_on == NULL || request->go_on(request->context)) &&
            request->measure(request->context, size, time);
 }
 
-/* Measures a size and files the result; NULL when the bounds of the search are reached. */
+/* Measures a size and adds the time to its point. NULL when the bounds of the search are reached. */
 static struct measured *measure(struct search *search, uint64_t size) {
     if (search->measurements >= search->request->max_measurements || search->count == MOST_POINTS) {
         return NULL;
@@ -137,27 +136,27 @@ static bool fall_is_certain(const struct fall *fall) {
            fall->after->times[fall->after->count - 1] < fall->peak->times[0];
 }
 
-static struct calibrate_result finish(struct search *search, const struct measured *chosen, bool unreachable) {
-    struct calibrate_result result = {.status = CALIBRATE_OFF_TARGET,
-                                      .size = search->request->min_size,
-                                      .error_relative = -1,
-                                      .measurements = search->measurements};
+static struct size_search_result finish(struct search *search, const struct measured *chosen, bool unreachable) {
+    struct size_search_result result = {.status = SIZE_OFF_TARGET,
+                                        .size = search->request->min_size,
+                                        .error_relative = -1,
+                                        .measurements = search->measurements};
     const struct measured *best = chosen != NULL ? chosen : closest(search);
     if (best == NULL) {
-        result.status = CALIBRATE_NOT_SEARCHED;
+        result.status = SIZE_NOT_SEARCHED;
         return result;
     }
     result.size = best->size;
     result.time_ns = best->time;
     result.error_relative = relative_error(search, best->time);
     if (fabs(result.error_relative) <= search->request->tolerance) {
-        result.status = CALIBRATE_CONVERGED;
+        result.status = SIZE_CONVERGED;
     } else if (unreachable) {
-        result.status = CALIBRATE_UNREACHABLE;
+        result.status = SIZE_UNREACHABLE;
     } else {
         const struct fall fall = find_fall(search);
         if (fall_is_certain(&fall)) {
-            result.status = CALIBRATE_NOT_MONOTONIC;
+            result.status = SIZE_NOT_MONOTONIC;
         }
     }
     return result;
@@ -200,12 +199,12 @@ static double interpolate(const struct search *search, size_t low, bool bisect) 
     if (!(guess > first && guess < last)) {
         guess = first + (last - first) * (target - left->time) / (right->time - left->time);
     }
-    /* Not on top of what is known already: a guess on the rim makes the bracket shrink from one side only. */
+    /* Not next to an end of the bracket, where a guess would make the bracket shrink from one side only. */
     double margin = 0.02 * (last - first);
     return fmin(fmax(guess, first + margin), last - margin);
 }
 
-struct calibrate_result calibrate_search(const struct calibrate_request *request) {
+struct size_search_result size_search_run(const struct size_search_request *request) {
     struct search search = {.request = request};
     double target = request->target_ns;
     uint64_t smallest = round_size(request, 0);
@@ -239,7 +238,7 @@ struct calibrate_result calibrate_search(const struct calibrate_request *request
                 if (end->count >= 2) {
                     return finish(&search, end, true);
                 }
-                size = end->size; /* a verdict this hard is measured twice */
+                size = end->size; /* "unreachable" needs two measurements */
                 continue;
             }
             expansions++;
@@ -282,7 +281,7 @@ struct calibrate_result calibrate_search(const struct calibrate_request *request
                 continue;
             }
         }
-        /* A larger size seems faster: is it so? */
+        /* A larger size seems faster: measure both sizes again. */
         const struct fall fall = find_fall(&search);
         if (fall.peak != NULL && (fall.peak->count < 3 || fall.after->count < 3)) {
             size = fall.peak->count < fall.after->count ? fall.peak->size : fall.after->size;
@@ -292,13 +291,13 @@ struct calibrate_result calibrate_search(const struct calibrate_request *request
     }
 }
 
-struct calibrate_result calibrate_recheck(const struct calibrate_request *request,
-                                          const struct calibrate_result *found) {
+struct size_search_result size_search_recheck(const struct size_search_request *request,
+                                              const struct size_search_result *found) {
     enum { LOOKS = 3 };
     double times[LOOKS];
     size_t looks = 0;
     bool agrees = false;
-    struct calibrate_result result = *found;
+    struct size_search_result result = *found;
     while (looks < LOOKS && !agrees) {
         double time = 0;
         if (!take_measurement(request, found->size, &time)) {
@@ -312,13 +311,13 @@ struct calibrate_result calibrate_recheck(const struct calibrate_request *reques
         }
         times[i] = time;
     }
-    if (agrees && found->status != CALIBRATE_OFF_TARGET) {
+    if (agrees && found->status != SIZE_OFF_TARGET) {
         return result;
     }
-    struct calibrate_request again = *request;
+    struct size_search_request again = *request;
     double guess = (double)found->size * pow(request->target_ns / times[looks / 2], 1 / request->exponent);
     again.initial_size = round_size(request, guess);
-    struct calibrate_result searched = calibrate_search(&again);
+    struct size_search_result searched = size_search_run(&again);
     unsigned measurements = result.measurements + searched.measurements;
     if (searched.time_ns > 0 && (!agrees || fabs(searched.error_relative) < fabs(found->error_relative))) {
         result = searched;
@@ -327,13 +326,13 @@ struct calibrate_result calibrate_recheck(const struct calibrate_request *reques
     return result;
 }
 
-bool calibrate_may_doubt(int64_t lost_ns, int64_t elapsed_ns) {
+bool size_search_may_recheck(int64_t lost_ns, int64_t elapsed_ns) {
     return (double)lost_ns <= DOUBT_NS + DOUBT_SHARE * (double)elapsed_ns;
 }
 
-void calibrate_put(json_line *line, const char *name, const struct calibrate_result *result) {
+void size_search_put(json_line *line, const char *name, const struct size_search_result *result) {
     json_open_object(line, name);
-    json_put_string(line, "status", calibrate_status_name(result->status));
+    json_put_string(line, "status", size_status_name(result->status));
     json_put_integer(line, "time_ns", (int64_t)result->time_ns);
     json_put_real(line, "error_relative", result->error_relative);
     json_put_integer(line, "measurements", result->measurements);

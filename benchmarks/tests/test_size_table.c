@@ -1,6 +1,6 @@
 #include "check.h"
 #include "file.h"
-#include "sizes.h"
+#include "size_table.h"
 
 #include <stdint.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ static bool read_sizes_of(const char *name, const char *computation, int64_t giv
                                .collectives = &list,
                                .collective_count = 1,
                                .work = {.entries = &comp, .count = 1}};
-    bool good = sizes_read(place(name), &table, error, 512);
+    bool good = size_table_read(place(name), &table, error, 512);
     *entry = comm;
     return good && comp.size == 700;
 }
@@ -37,9 +37,8 @@ static bool read_sizes(const char *name, int64_t ranks, int64_t target, struct s
 
 static void test_sizes(void) {
     char error[512] = "";
-    struct size_entry comm[] = {{8000000, 1024, CALIBRATE_CONVERGED, 8000100},
-                                {16000000, 2048, CALIBRATE_UNREACHABLE, 5}};
-    struct size_entry comp[] = {{16000000, 700, CALIBRATE_OFF_TARGET, 15000000}};
+    struct size_entry comm[] = {{8000000, 1024, SIZE_CONVERGED, 8000100}, {16000000, 2048, SIZE_UNREACHABLE, 5}};
+    struct size_entry comp[] = {{16000000, 700, SIZE_OFF_TARGET, 15000000}};
     struct size_list list = {.name = "ibcast", .entries = comm, .count = 2};
     struct size_table table = {.ranks = 2,
                                .threads_per_rank = 2,
@@ -47,7 +46,7 @@ static void test_sizes(void) {
                                .collectives = &list,
                                .collective_count = 1,
                                .work = {.entries = comp, .count = 1}};
-    CHECK(sizes_write(place("s.json"), &table, error, sizeof error));
+    CHECK(size_table_write(place("s.json"), &table, error, sizeof error));
     struct size_entry entry;
     CHECK(!read_sizes("s.json", 2, 8000000, &entry, error) &&
           strstr(error, "2 ranks of 2 threads, this run has 2 of 1 and 0 given-up") != NULL);
@@ -56,11 +55,11 @@ static void test_sizes(void) {
     CHECK(!read_sizes_of("s.json", "triad", 1, 2, 8000000, &entry, error) &&
           strstr(error, "computation dgemm, this run has triad") != NULL);
     table.threads_per_rank = 1;
-    CHECK(sizes_write(place("s.json"), &table, error, sizeof error)); /* replaced */
-    CHECK(!sizes_write("/no/such/folder/s.json", &table, error, sizeof error));
+    CHECK(size_table_write(place("s.json"), &table, error, sizeof error)); /* replaced */
+    CHECK(!size_table_write("/no/such/folder/s.json", &table, error, sizeof error));
     CHECK(read_sizes("s.json", 2, 8000000, &entry, error));
-    CHECK(entry.size == 1024 && entry.status == CALIBRATE_CONVERGED && entry.time_ns == 8000100);
-    CHECK(read_sizes("s.json", 2, 16000000, &entry, error) && entry.status == CALIBRATE_UNREACHABLE);
+    CHECK(entry.size == 1024 && entry.status == SIZE_CONVERGED && entry.time_ns == 8000100);
+    CHECK(read_sizes("s.json", 2, 16000000, &entry, error) && entry.status == SIZE_UNREACHABLE);
     CHECK(!read_sizes("s.json", 4, 8000000, &entry, error) &&
           strstr(error, "2 ranks of 1 threads, this run has 4") != NULL);
     CHECK(!read_sizes("s.json", 2, 9000000, &entry, error) &&

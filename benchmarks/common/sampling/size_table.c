@@ -1,4 +1,4 @@
-#include "sizes.h"
+#include "size_table.h"
 
 #include "fail.h"
 #include "file.h"
@@ -12,7 +12,7 @@
 #define SCHEMA "mpi-campaign.sizes"
 enum { SCHEMA_VERSION = 3 };
 
-/* What members are called: the list of the computation's sizes, and a size in it. */
+/* The names of two members, which differ between versions: the list of the computation's sizes, and a size in it. */
 struct names {
     const char *work;
     const char *work_size;
@@ -23,9 +23,9 @@ static struct names names_of(uint64_t version) {
 }
 
 static bool read_list(const json_value *list, const char *what, const char *size_name, const char *path,
-                      struct size_list *wanted, char *error, size_t error_size) {
-    for (size_t i = 0; i < wanted->count; i++) {
-        struct size_entry *entry = &wanted->entries[i];
+                      struct size_list *targets, char *error, size_t error_size) {
+    for (size_t i = 0; i < targets->count; i++) {
+        struct size_entry *entry = &targets->entries[i];
         bool found = false;
         for (size_t j = 0; j < json_count(list) && !found; j++) {
             const json_value *item = json_item(list, j);
@@ -35,9 +35,9 @@ static bool read_list(const json_value *list, const char *what, const char *size
                 continue;
             }
             const char *status = json_string(json_member(item, "status"));
-            if (status == NULL || !calibrate_status_parse(status, &entry->status) ||
+            if (status == NULL || !size_status_parse(status, &entry->status) ||
                 !json_count_value(json_member(item, size_name), &entry->size) ||
-                (entry->size == 0 && entry->status != CALIBRATE_NO_MESSAGE)) {
+                (entry->size == 0 && entry->status != SIZE_NO_MESSAGE)) {
                 snprintf(error, error_size,
                          "sizes file '%s': the entry of %s for %" PRId64 " ns needs a %s above 0 and a status", path,
                          what, entry->target_ns, size_name);
@@ -57,11 +57,12 @@ static bool read_list(const json_value *list, const char *what, const char *size
     return true;
 }
 
-size_t sizes_points(const struct size_table *table) {
+size_t size_table_point_count(const struct size_table *table) {
     return table->collective_count > 0 ? table->collective_count * table->collectives[0].count * table->work.count : 0;
 }
 
-size_t sizes_index(const struct size_table *table, size_t collective, size_t comm_target, size_t comp_target) {
+size_t size_table_point_index(const struct size_table *table, size_t collective, size_t comm_target,
+                              size_t comp_target) {
     return (collective * table->collectives[0].count + comm_target) * table->work.count + comp_target;
 }
 
@@ -88,7 +89,7 @@ static struct size_point usual_sizes(const struct size_table *table, size_t coll
 static void take_usual(void *context, const struct size_table *table, size_t collective, size_t comm_target,
                        size_t comp_target) {
     (void)context;
-    table->points[sizes_index(table, collective, comm_target, comp_target)] =
+    table->points[size_table_point_index(table, collective, comm_target, comp_target)] =
         usual_sizes(table, collective, comm_target, comp_target);
 }
 
@@ -105,7 +106,7 @@ static void take_exception(void *context, const struct size_table *table, size_t
     if (strcmp(table->collectives[collective].name, e->collective) == 0 &&
         table->collectives[collective].entries[comm_target].target_ns == (int64_t)e->comm_target_ns &&
         table->work.entries[comp_target].target_ns == (int64_t)e->comp_target_ns) {
-        table->points[sizes_index(table, collective, comm_target, comp_target)] = e->sizes;
+        table->points[size_table_point_index(table, collective, comm_target, comp_target)] = e->sizes;
     }
 }
 
@@ -133,7 +134,7 @@ static bool read_points(const json_value *list, const char *size_name, const cha
     return true;
 }
 
-/* Whether the sizes of a file are those of the same work. */
+/* Checks that a file was made for the same ranks, threads and computation. false and one line in error where not. */
 static bool is_comparable(const json_value *root, uint64_t version, const char *path, const struct size_table *table,
                           char *error, size_t error_size) {
     uint64_t ranks = 0;
@@ -145,8 +146,8 @@ static bool is_comparable(const json_value *root, uint64_t version, const char *
     if (!counted || (int64_t)ranks != table->ranks || !same_threads) {
         snprintf(error, error_size,
                  "sizes file '%s' was made for %" PRIu64 " ranks of %" PRIu64 " threads, this run has %" PRId64
-                 " of %" PRId64 " and %" PRId64
-                 " given-up cores; sizes are comparable between ranks of equally many only",
+                 " of %" PRId64 " and %" PRId64 " given-up cores; use a file for as many ranks with as many threads, "
+                 "or threads and given-up cores together",
                  path, ranks, threads, table->ranks, table->threads_per_rank, table->given_up_cores);
         return false;
     }
@@ -155,7 +156,7 @@ static bool is_comparable(const json_value *root, uint64_t version, const char *
         snprintf(error, error_size,
                  "sizes file '%s' was made for the computation %s, this run has %s; make one with --save-sizes "
                  "--computation %s",
-                 path, computation != NULL ? computation : "of no name", table->computation, table->computation);
+                 path, computation != NULL ? computation : "(none named)", table->computation, table->computation);
         return false;
     }
     return true;
@@ -188,7 +189,7 @@ static bool read_table(const json_value *root, const char *path, struct size_tab
            read_points(json_member(root, "points"), names.work_size, path, table, error, error_size);
 }
 
-bool sizes_read(const char *path, struct size_table *table, char *error, size_t error_size) {
+bool size_table_read(const char *path, struct size_table *table, char *error, size_t error_size) {
     size_t length = 0;
     char *text = file_read(path, &length, error, error_size);
     if (text == NULL) {
@@ -214,7 +215,7 @@ static void put_list(json_line *line, const char *name, const char *size_name, c
         json_open_object(line, NULL);
         json_put_integer(line, "target_ns", entry->target_ns);
         json_put_integer(line, size_name, (int64_t)entry->size);
-        json_put_string(line, "status", calibrate_status_name(entry->status));
+        json_put_string(line, "status", size_status_name(entry->status));
         json_put_integer(line, "time_ns", entry->time_ns);
         json_close_object(line);
     }
@@ -225,7 +226,8 @@ static void put_exception(void *context, const struct size_table *table, size_t 
                           size_t comp_target) {
     json_line *line = context;
     const struct size_point usual = usual_sizes(table, collective, comm_target, comp_target);
-    const struct size_point *point = &table->points[sizes_index(table, collective, comm_target, comp_target)];
+    const struct size_point *point =
+        &table->points[size_table_point_index(table, collective, comm_target, comp_target)];
     const bool unmeasured = point->work_size == 0 || (point->message_bytes == 0 && usual.message_bytes > 0);
     if (unmeasured || (point->message_bytes == usual.message_bytes && point->work_size == usual.work_size)) {
         return;
@@ -239,7 +241,7 @@ static void put_exception(void *context, const struct size_table *table, size_t 
     json_close_object(line);
 }
 
-bool sizes_write(const char *path, const struct size_table *table, char *error, size_t error_size) {
+bool size_table_write(const char *path, const struct size_table *table, char *error, size_t error_size) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
     json_put_string(line, "schema", SCHEMA);

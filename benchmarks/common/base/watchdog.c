@@ -1,4 +1,4 @@
-#include "watch.h"
+#include "watchdog.h"
 
 #include "fail.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-struct watch {
+struct watchdog {
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -26,10 +26,10 @@ static void check(int code, const char *call) {
 }
 
 static void *run(void *argument) {
-    watch *w = argument;
+    watchdog *w = argument;
     int code = 0;
-    check(pthread_setname_np(pthread_self(), "watch"),
-          "pthread_setname_np"); /* by itself: from outside it may be over already */
+    check(pthread_setname_np(pthread_self(), "watchdog"),
+          "pthread_setname_np"); /* by the thread itself, which may have ended before another thread could do it */
     check(pthread_mutex_lock(&w->mutex), "pthread_mutex_lock");
     while (!w->stops && code != ETIMEDOUT) {
         code = pthread_cond_timedwait(&w->changed, &w->mutex, &w->deadline);
@@ -45,8 +45,8 @@ static void *run(void *argument) {
     return NULL;
 }
 
-watch *watch_start(int64_t deadline_ns, void (*over)(void *context), void *context) {
-    watch *w = fail_alloc(1, sizeof *w);
+watchdog *watchdog_start(int64_t deadline_ns, void (*over)(void *context), void *context) {
+    watchdog *w = fail_alloc(1, sizeof *w);
     pthread_condattr_t attributes;
     w->over = over;
     w->context = context;
@@ -61,7 +61,7 @@ watch *watch_start(int64_t deadline_ns, void (*over)(void *context), void *conte
     return w;
 }
 
-void watch_stop(watch *w) {
+void watchdog_stop(watchdog *w) {
     if (w == NULL) {
         return;
     }

@@ -1,5 +1,5 @@
-#include "calibrate.h"
 #include "check.h"
+#include "size_search.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -63,25 +63,25 @@ static double constant_time(double size, struct machine *self) {
     return 1e6;
 }
 
-static struct calibrate_result search(struct machine *machine, double target, uint64_t initial) {
+static struct size_search_result search(struct machine *machine, double target, uint64_t initial) {
     bool matrix = machine->time == matrix_time;
-    const struct calibrate_request request = {.target_ns = target,
-                                              .tolerance = 0.02,
-                                              .min_size = matrix ? 2 : 64,
-                                              .max_size = matrix ? 16384 : (uint64_t)1 << 30,
-                                              .step = matrix ? 1 : 64,
-                                              .initial_size = initial,
-                                              .exponent = matrix ? 3 : 1,
-                                              .max_measurements = 30,
-                                              .measure = measure,
-                                              .context = machine};
-    struct calibrate_result result = calibrate_search(&request);
+    const struct size_search_request request = {.target_ns = target,
+                                                .tolerance = 0.02,
+                                                .min_size = matrix ? 2 : 64,
+                                                .max_size = matrix ? 16384 : (uint64_t)1 << 30,
+                                                .step = matrix ? 1 : 64,
+                                                .initial_size = initial,
+                                                .exponent = matrix ? 3 : 1,
+                                                .max_measurements = 30,
+                                                .measure = measure,
+                                                .context = machine};
+    struct size_search_result result = size_search_run(&request);
     CHECK(result.size >= request.min_size && result.size <= request.max_size); /* never a silent 0 */
     CHECK((result.size - request.min_size) % request.step == 0);
     CHECK(result.measurements == machine->calls && result.measurements <= request.max_measurements);
     CHECK(machine->calls == 0 || (machine->smallest >= request.min_size && machine->largest <= request.max_size));
     CHECK(fabs(result.error_relative - (result.time_ns - target) / target) < 1e-9);
-    CHECK((result.status == CALIBRATE_CONVERGED) == (fabs(result.error_relative) <= 0.02));
+    CHECK((result.status == SIZE_CONVERGED) == (fabs(result.error_relative) <= 0.02));
     return result;
 }
 
@@ -94,52 +94,52 @@ static void test_smooth(void) {
     for (double target = 5e5; target <= 1.1e8; target *= 2) {
         for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++) {
             struct machine message = machine_of(message_time);
-            struct calibrate_result result = search(&message, target, guesses[i]);
-            CHECK(result.status == CALIBRATE_CONVERGED && result.measurements <= 16);
+            struct size_search_result result = search(&message, target, guesses[i]);
+            CHECK(result.status == SIZE_CONVERGED && result.measurements <= 16);
             CHECK(fabs((2e4 + (double)result.size / 8) / target - 1) <= 0.02);
             struct machine matrix = machine_of(matrix_time);
             result = search(&matrix, target, guesses[i]);
-            CHECK(result.status == CALIBRATE_CONVERGED && result.measurements <= 16);
+            CHECK(result.status == SIZE_CONVERGED && result.measurements <= 16);
         }
     }
 }
 
 static void test_unreachable(void) {
     struct machine slow = machine_of(message_time);
-    struct calibrate_result result = search(&slow, 1e3, 65536); /* below the latency */
-    CHECK(result.status == CALIBRATE_UNREACHABLE && result.size == 64 && result.error_relative > 0);
+    struct size_search_result result = search(&slow, 1e3, 65536); /* below the latency */
+    CHECK(result.status == SIZE_UNREACHABLE && result.size == 64 && result.error_relative > 0);
     struct machine fast = machine_of(message_time);
     result = search(&fast, 1e10, 65536); /* 80 GB */
-    CHECK(result.status == CALIBRATE_UNREACHABLE && result.error_relative < 0 && result.size > 1000000000);
+    CHECK(result.status == SIZE_UNREACHABLE && result.error_relative < 0 && result.size > 1000000000);
     struct machine constant = machine_of(constant_time);
-    CHECK(search(&constant, 2e6, 65536).status == CALIBRATE_UNREACHABLE);
+    CHECK(search(&constant, 2e6, 65536).status == SIZE_UNREACHABLE);
     struct machine below = machine_of(constant_time);
-    CHECK(search(&below, 5e5, 65536).status == CALIBRATE_UNREACHABLE);
+    CHECK(search(&below, 5e5, 65536).status == SIZE_UNREACHABLE);
 }
 
 static void test_jump(void) {
     struct machine machine = machine_of(jump_time);
     double before = 2e4 + 1048576.0 / 8;
-    struct calibrate_result result = search(&machine, 1.4 * before, 65536);
-    CHECK(result.status == CALIBRATE_OFF_TARGET);
+    struct size_search_result result = search(&machine, 1.4 * before, 65536);
+    CHECK(result.status == SIZE_OFF_TARGET);
     CHECK(fabs(fabs(result.error_relative) - 0.2857) < 0.01); /* the nearer side of the jump */
 }
 
 static void test_not_monotonic(void) {
     struct machine machine = machine_of(fall_time);
-    struct calibrate_result result = search(&machine, 7e5, 1500000); /* crosses beyond 12 MB */
-    CHECK(result.status == CALIBRATE_CONVERGED);
+    struct size_search_result result = search(&machine, 7e5, 1500000); /* crosses beyond 12 MB */
+    CHECK(result.status == SIZE_CONVERGED);
     struct machine chaotic = machine_of(chaotic_time);
     int named = 0;
     for (double target = 5e5; target < 1e8; target *= 1.3) {
         chaotic.calls = 0;
         result = search(&chaotic, target, 65536);
-        named += result.status == CALIBRATE_NOT_MONOTONIC;
-        CHECK(result.status != CALIBRATE_UNREACHABLE);
+        named += result.status == SIZE_NOT_MONOTONIC;
+        CHECK(result.status != SIZE_UNREACHABLE);
     }
     struct machine fall = machine_of(fall_time);
     result = search(&fall, 6.3e5 * 1.1, 900000);
-    CHECK(result.status == CALIBRATE_CONVERGED || result.status == CALIBRATE_NOT_MONOTONIC);
+    CHECK(result.status == SIZE_CONVERGED || result.status == SIZE_NOT_MONOTONIC);
     (void)named;
 }
 
@@ -151,21 +151,21 @@ static double leap_time(double size, struct machine *self) {
 
 static void test_leap(void) {
     struct machine machine = machine_of(leap_time);
-    struct calibrate_result result = search(&machine, 4e5, 65536);
-    CHECK(result.status == CALIBRATE_NOT_MONOTONIC || result.status == CALIBRATE_OFF_TARGET);
+    struct size_search_result result = search(&machine, 4e5, 65536);
+    CHECK(result.status == SIZE_NOT_MONOTONIC || result.status == SIZE_OFF_TARGET);
     struct machine again = machine_of(leap_time);
     result = search(&again, 4e5, 1000000); /* the search has seen the fall */
-    CHECK(result.status == CALIBRATE_NOT_MONOTONIC);
+    CHECK(result.status == SIZE_NOT_MONOTONIC);
 }
 
 static void test_noise(void) {
     int converged = 0;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct machine quiet = {.time = message_time, .noise = 0.005, .state = seed};
-        converged += search(&quiet, 8e6, 65536).status == CALIBRATE_CONVERGED;
+        converged += search(&quiet, 8e6, 65536).status == SIZE_CONVERGED;
         struct machine noisy = {.time = message_time, .noise = 0.5, .state = seed};
-        struct calibrate_result result = search(&noisy, 8e6, 65536);
-        CHECK(result.status != CALIBRATE_UNREACHABLE);
+        struct size_search_result result = search(&noisy, 8e6, 65536);
+        CHECK(result.status != SIZE_UNREACHABLE);
         CHECK(result.size > 8e6); /* an eighth of the size at least: it did not run away */
     }
     CHECK(converged >= 198);
@@ -175,20 +175,20 @@ static void test_out_of_time(void) {
     for (unsigned limit = 1; limit < 6; limit++) {
         struct machine machine = machine_of(message_time);
         machine.limit = limit;
-        struct calibrate_result result = search(&machine, 8e6, 64);
+        struct size_search_result result = search(&machine, 8e6, 64);
         CHECK(result.measurements <= limit && result.time_ns > 0);
     }
-    const struct calibrate_request none = {.target_ns = 1,
-                                           .tolerance = 0.02,
-                                           .min_size = 64,
-                                           .max_size = 128,
-                                           .step = 64,
-                                           .initial_size = 64,
-                                           .exponent = 1,
-                                           .max_measurements = 0,
-                                           .measure = measure};
-    struct calibrate_result result = calibrate_search(&none);
-    CHECK(result.status == CALIBRATE_NOT_SEARCHED && result.size == 64 && result.measurements == 0);
+    const struct size_search_request none = {.target_ns = 1,
+                                             .tolerance = 0.02,
+                                             .min_size = 64,
+                                             .max_size = 128,
+                                             .step = 64,
+                                             .initial_size = 64,
+                                             .exponent = 1,
+                                             .max_measurements = 0,
+                                             .measure = measure};
+    struct size_search_result result = size_search_run(&none);
+    CHECK(result.status == SIZE_NOT_SEARCHED && result.size == 64 && result.measurements == 0);
 }
 
 /* The machine was slow while the search ran, and is not any more; or is slow now for a moment. */
@@ -201,77 +201,76 @@ static double leap_at_target(double size, struct machine *self) {
     return size < 1048576 ? 7e6 : 1e7;
 }
 
-static struct calibrate_result recheck(struct machine *machine, const struct calibrate_result *found) {
-    const struct calibrate_request request = {.target_ns = 8e6,
-                                              .tolerance = 0.02,
-                                              .min_size = 64,
-                                              .max_size = (uint64_t)1 << 30,
-                                              .step = 64,
-                                              .initial_size = 64,
-                                              .exponent = 1,
-                                              .max_measurements = 30,
-                                              .measure = measure,
-                                              .context = machine};
-    return calibrate_recheck(&request, found);
+static struct size_search_result recheck(struct machine *machine, const struct size_search_result *found) {
+    const struct size_search_request request = {.target_ns = 8e6,
+                                                .tolerance = 0.02,
+                                                .min_size = 64,
+                                                .max_size = (uint64_t)1 << 30,
+                                                .step = 64,
+                                                .initial_size = 64,
+                                                .exponent = 1,
+                                                .max_measurements = 30,
+                                                .measure = measure,
+                                                .context = machine};
+    return size_search_recheck(&request, found);
 }
 
 static void test_recheck(void) {
     struct machine machine = machine_of(message_time);
-    const struct calibrate_result right = search(&machine, 8e6, 64);
-    CHECK(right.status == CALIBRATE_CONVERGED);
+    const struct size_search_result right = search(&machine, 8e6, 64);
+    CHECK(right.status == SIZE_CONVERGED);
     /* nothing has changed: one look, the same answer */
-    struct calibrate_result again = recheck(&machine, &right);
-    CHECK(again.size == right.size && again.status == CALIBRATE_CONVERGED &&
-          again.measurements == right.measurements + 1);
+    struct size_search_result again = recheck(&machine, &right);
+    CHECK(again.size == right.size && again.status == SIZE_CONVERGED && again.measurements == right.measurements + 1);
     /* two disturbed looks are forgiven */
     struct machine busy = {.time = slow_at_first, .state = 7, .calls = 10};
     again = recheck(&busy, &right);
     CHECK(again.size == right.size && again.measurements == right.measurements + 3);
     /* what was found under load is corrected */
     struct machine slow = {.time = message_time, .state = 7};
-    struct calibrate_result wrong = right;
+    struct size_search_result wrong = right;
     wrong.size = right.size / 2 / 64 * 64;
     wrong.time_ns = 8e6;
     again = recheck(&slow, &wrong);
-    CHECK(again.status == CALIBRATE_CONVERGED && fabs((2e4 + (double)again.size / 8) / 8e6 - 1) <= 0.02);
+    CHECK(again.status == SIZE_CONVERGED && fabs((2e4 + (double)again.size / 8) / 8e6 - 1) <= 0.02);
     CHECK(again.measurements > wrong.measurements + 3 && again.measurements <= wrong.measurements + 3 + 8);
     /* no time: it stays */
     struct machine none = {.time = message_time, .state = 7, .calls = 1, .limit = 1};
     again = recheck(&none, &wrong);
     CHECK(again.size == wrong.size && again.measurements == wrong.measurements);
     /* off target by noise: the second search finds it; by a jump: it stays so, and the nearer side counts */
-    struct calibrate_result off = {
-        .status = CALIBRATE_OFF_TARGET, .size = 80000000, .time_ns = 1.002e7, .error_relative = 0.2525};
+    struct size_search_result off = {
+        .status = SIZE_OFF_TARGET, .size = 80000000, .time_ns = 1.002e7, .error_relative = 0.2525};
     again = recheck(&slow, &off);
-    CHECK(again.status == CALIBRATE_CONVERGED && again.measurements > 1);
+    CHECK(again.status == SIZE_CONVERGED && again.measurements > 1);
     struct machine jump = machine_of(leap_at_target);
-    off = (struct calibrate_result){
-        .status = CALIBRATE_OFF_TARGET, .size = 1024, .time_ns = 7e6, .error_relative = -0.125};
+    off =
+        (struct size_search_result){.status = SIZE_OFF_TARGET, .size = 1024, .time_ns = 7e6, .error_relative = -0.125};
     again = recheck(&jump, &off);
-    CHECK(again.status == CALIBRATE_OFF_TARGET && again.time_ns == 7e6 && again.measurements <= 31);
+    CHECK(again.status == SIZE_OFF_TARGET && again.time_ns == 7e6 && again.measurements <= 31);
 }
 
 static void test_doubt(void) {
     const int64_t second = 1000000000;
-    CHECK(calibrate_may_doubt(0, 0));
-    CHECK(calibrate_may_doubt(10 * second, 0) && !calibrate_may_doubt(10 * second + 1, 0)); /* a short run */
-    CHECK(calibrate_may_doubt(190 * second, 6000 * second) &&
-          !calibrate_may_doubt(191 * second, 6000 * second)); /* a full map */
+    CHECK(size_search_may_recheck(0, 0));
+    CHECK(size_search_may_recheck(10 * second, 0) && !size_search_may_recheck(10 * second + 1, 0)); /* a short run */
+    CHECK(size_search_may_recheck(190 * second, 6000 * second) &&
+          !size_search_may_recheck(191 * second, 6000 * second)); /* a full map */
 }
 
 static void test_names(void) {
-    enum calibrate_status status;
-    CHECK_TEXT(calibrate_status_name(CALIBRATE_NOT_MONOTONIC), "not_monotonic");
-    CHECK(calibrate_status_parse("unreachable", &status) && status == CALIBRATE_UNREACHABLE);
-    CHECK(!calibrate_status_parse("Unreachable", &status));
+    enum size_status status;
+    CHECK_TEXT(size_status_name(SIZE_NOT_MONOTONIC), "not_monotonic");
+    CHECK(size_status_parse("unreachable", &status) && status == SIZE_UNREACHABLE);
+    CHECK(!size_status_parse("Unreachable", &status));
 }
 
 static void test_line(void) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
-    calibrate_put(line, "comp_calibration",
-                  &(struct calibrate_result){
-                      .status = CALIBRATE_OFF_TARGET, .time_ns = 9.9, .error_relative = -0.5, .measurements = 30});
+    size_search_put(line, "comp_calibration",
+                    &(struct size_search_result){
+                        .status = SIZE_OFF_TARGET, .time_ns = 9.9, .error_relative = -0.5, .measurements = 30});
     json_close_object(line);
     CHECK_TEXT(
         json_line_text(line),

@@ -1,7 +1,7 @@
 #include "check.h"
 #include "record.h"
 #include "timer.h"
-#include "watch.h"
+#include "watchdog.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ static void count(void *context) {
     atomic_fetch_add((atomic_int *)context, 1);
 }
 
-/* What a watch does with the record of a run that hangs. */
+/* What a watchdog does with the record of a run that hangs. */
 static void close_record(void *context) {
     (void)context;
     CHECK(record_seize(record, 5) && record_points(record) == 1);
@@ -40,15 +40,15 @@ static void write_points(void) {
 
 int main(void) {
     /* In time: it is not called, and stopping does not wait for the deadline. */
-    watch *w = watch_start(timer_now_ns() + 3600 * SECOND, count, &calls);
-    watch_stop(w);
+    watchdog *w = watchdog_start(timer_now_ns() + 3600 * SECOND, count, &calls);
+    watchdog_stop(w);
     CHECK(atomic_load(&calls) == 0);
-    watch_stop(NULL);
+    watchdog_stop(NULL);
 
     /* Over: it is called once, although nobody stops it; a deadline that has passed is over at once. */
-    w = watch_start(timer_now_ns() - SECOND, count, &calls);
+    w = watchdog_start(timer_now_ns() - SECOND, count, &calls);
     wait_for(&calls);
-    watch_stop(w);
+    watchdog_stop(w);
     CHECK(atomic_load(&calls) == 1);
 
     /* A record that has its footer is nobody's to close. */
@@ -60,9 +60,9 @@ int main(void) {
 
     /* One that lacks it is seized for good. */
     write_points();
-    w = watch_start(timer_now_ns(), close_record, NULL);
+    w = watchdog_start(timer_now_ns(), close_record, NULL);
     wait_for(&closed);
-    watch_stop(w);
+    watchdog_stop(w);
     CHECK(!record_seize(record, 0));
     return 0; /* as a run ends: the record is not closed, it is the other thread's */
 }

@@ -1,18 +1,18 @@
-#include "search_sizes.h"
+#include "impact_sizes.h"
 
 #include "fail.h"
 #include "fail_mpi.h"
-#include "search.h"
+#include "size_search_mpi.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Near enough, as in section 5.1: a ratio is made of times that were measured, a target only says where it stands on
- * the axis. */
+/* The tolerance of section 5.1: a ratio is made of measured times, and a target only says where it stands on the axis.
+ */
 static const double tolerance = 0.1;
 
-/* Sizes that are tried for one target. Where one takes long it is measured less often: its times vary less, too. */
+/* Sizes that are tried for one target. A long work is measured less often, because its times vary less. */
 enum { MOST_MEASUREMENTS = 8, MOST_OF_LONG_ONES = 3, LONG_NS = 100000000 };
 
 struct job {
@@ -20,8 +20,8 @@ struct job {
     int64_t target_ns;
 };
 
-/* Collective: the slowest thread of all ranks, the shortest of a few repetitions: whatever disturbs one only makes it
- * longer. */
+/* Collective: returns the time of the slowest thread of all ranks, the shortest of a few repetitions, because a
+ * disturbance only makes a time longer. */
 static double measure_size(void *context, uint64_t size) {
     const struct job *job = context;
     const int wanted = job->target_ns > LONG_NS ? 1 : 5;
@@ -36,7 +36,7 @@ static double measure_size(void *context, uint64_t size) {
     return fmax((double)shortest, 1);
 }
 
-/* What a quarter of the rank's share of memory holds. */
+/* Returns the largest work that fits in a quarter of the rank's share of memory. */
 static uint64_t largest_size(const struct program *program) {
     const struct compute_kernel *kernel = &compute_kernels[program->computation];
     const double memory = program->memory_bytes > 0 ? (double)program->memory_bytes / 4 : 4e9;
@@ -44,7 +44,7 @@ static uint64_t largest_size(const struct program *program) {
     return most > kernel->least ? most : kernel->least;
 }
 
-void search_sizes(const struct program *program, struct impact_plan *plan) {
+void impact_sizes_search(const struct program *program, struct impact_plan *plan) {
     const struct compute_kernel *kernel = &compute_kernels[program->computation];
     double guess = (double)kernel->first_guess;
     const uint64_t most = largest_size(program);
@@ -56,23 +56,23 @@ void search_sizes(const struct program *program, struct impact_plan *plan) {
             guess = (double)before->work_size *
                     pow((double)target->target_ns / before->calibration.time_ns, 1 / kernel->exponent);
         }
-        const struct calibrate_request request = {.target_ns = (double)target->target_ns,
-                                                  .tolerance = tolerance,
-                                                  .min_size = kernel->least,
-                                                  .max_size = most,
-                                                  .step = kernel->step,
-                                                  .initial_size = guess < (double)most ? (uint64_t)guess : most,
-                                                  .exponent = kernel->exponent,
-                                                  .max_measurements = target->target_ns > LONG_NS ? MOST_OF_LONG_ONES
-                                                                                                  : MOST_MEASUREMENTS};
-        const struct calibrate_result found = search_run(MPI_COMM_WORLD, &request, measure_size, &job);
+        const struct size_search_request request = {
+            .target_ns = (double)target->target_ns,
+            .tolerance = tolerance,
+            .min_size = kernel->least,
+            .max_size = most,
+            .step = kernel->step,
+            .initial_size = guess < (double)most ? (uint64_t)guess : most,
+            .exponent = kernel->exponent,
+            .max_measurements = target->target_ns > LONG_NS ? MOST_OF_LONG_ONES : MOST_MEASUREMENTS};
+        const struct size_search_result found = size_search_mpi_run(MPI_COMM_WORLD, &request, measure_size, &job);
         target->work_size = found.size;
         target->calibration = found;
         if (program_prints(program)) {
             fprintf(stderr,
                     "# calibrated the computation for %g ms: size %llu takes %.3f ms (%+.1f %%, %s, %u measurements)\n",
                     (double)target->target_ns / 1e6, (unsigned long long)found.size, found.time_ns / 1e6,
-                    100 * found.error_relative, calibrate_status_name(found.status), found.measurements);
+                    100 * found.error_relative, size_status_name(found.status), found.measurements);
         }
     }
 }
@@ -95,10 +95,10 @@ static struct size_table table_of(const struct program *program, const struct im
     return table;
 }
 
-bool search_sizes_read(const char *path, const struct program *program, int given_up_cores, struct impact_plan *plan,
+bool impact_sizes_read(const char *path, const struct program *program, int given_up_cores, struct impact_plan *plan,
                        char *error, size_t error_size) {
     struct size_table table = table_of(program, plan, given_up_cores);
-    bool good = sizes_read(path, &table, error, error_size);
+    bool good = size_table_read(path, &table, error, error_size);
     for (size_t i = 0; i < plan->count && good; i++) {
         const struct size_entry *entry = &table.work.entries[i];
         const struct compute_kernel *kernel = &compute_kernels[plan->computation];
@@ -115,17 +115,17 @@ bool search_sizes_read(const char *path, const struct program *program, int give
         }
         const double off = entry->time_ns > 0 ? (double)entry->time_ns / (double)entry->target_ns - 1 : 0;
         plan->targets[i].work_size = entry->size;
-        plan->targets[i].calibration = (struct calibrate_result){
-            .status = CALIBRATE_GIVEN, .size = entry->size, .time_ns = (double)entry->time_ns, .error_relative = off};
+        plan->targets[i].calibration = (struct size_search_result){
+            .status = SIZE_GIVEN, .size = entry->size, .time_ns = (double)entry->time_ns, .error_relative = off};
     }
     free(table.work.entries);
     return good;
 }
 
-bool search_sizes_write(const char *path, const struct program *program, const struct impact_plan *plan, char *error,
+bool impact_sizes_write(const char *path, const struct program *program, const struct impact_plan *plan, char *error,
                         size_t error_size) {
     struct size_table table = table_of(program, plan, 0);
-    const bool good = sizes_write(path, &table, error, error_size);
+    const bool good = size_table_write(path, &table, error, error_size);
     free(table.work.entries);
     return good;
 }

@@ -1,4 +1,4 @@
-#include "search.h"
+#include "size_search_mpi.h"
 
 #include "fail_mpi.h"
 
@@ -7,7 +7,7 @@
 struct asking {
     MPI_Comm comm;
     bool (*go_on)(void *context);
-    search_measure *measure;
+    size_search_mpi_measure *measure;
     void *context;
 };
 
@@ -24,19 +24,20 @@ static bool ask(void *context, uint64_t size, double *time_ns) {
 }
 
 /* found NULL: a new search. */
-static struct calibrate_result search(MPI_Comm comm, const struct calibrate_request *request,
-                                      const struct calibrate_result *found, search_measure *measure, void *context) {
-    struct calibrate_result result = {0};
+static struct size_search_result search(MPI_Comm comm, const struct size_search_request *request,
+                                        const struct size_search_result *found, size_search_mpi_measure *measure,
+                                        void *context) {
+    struct size_search_result result = {0};
     struct asking asking = {.comm = comm, .go_on = request->go_on, .measure = measure, .context = context};
     int rank = 0;
     uint64_t size = 0;
     MPI_CHECK(MPI_Comm_rank(comm, &rank));
     if (rank == 0) {
-        struct calibrate_request own = *request;
+        struct size_search_request own = *request;
         own.measure = ask;
         own.go_on = may_go_on;
         own.context = &asking;
-        result = found != NULL ? calibrate_recheck(&own, found) : calibrate_search(&own);
+        result = found != NULL ? size_search_recheck(&own, found) : size_search_run(&own);
         MPI_CHECK(MPI_Bcast(&size, 1, MPI_UINT64_T, 0, comm)); /* no size is 0: the end */
     } else {
         for (;;) {
@@ -51,12 +52,13 @@ static struct calibrate_result search(MPI_Comm comm, const struct calibrate_requ
     return result;
 }
 
-struct calibrate_result search_run(MPI_Comm comm, const struct calibrate_request *request, search_measure *measure,
-                                   void *context) {
+struct size_search_result size_search_mpi_run(MPI_Comm comm, const struct size_search_request *request,
+                                              size_search_mpi_measure *measure, void *context) {
     return search(comm, request, NULL, measure, context);
 }
 
-struct calibrate_result search_again(MPI_Comm comm, const struct calibrate_request *request,
-                                     const struct calibrate_result *found, search_measure *measure, void *context) {
+struct size_search_result size_search_mpi_recheck(MPI_Comm comm, const struct size_search_request *request,
+                                                  const struct size_search_result *found,
+                                                  size_search_mpi_measure *measure, void *context) {
     return search(comm, request, found, measure, context);
 }
