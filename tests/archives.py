@@ -1,5 +1,7 @@
 """Archives of synthetic runs, put in place by the archive's own code."""
 
+import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +16,10 @@ from postprocess.families import registry
 from tests.postprocess import synthetic, synthetic_impact
 
 COLLECTIVES = ("ibcast", "ireduce")
+
+# The runs that this process has made, by all that they depend on, and where they lie.
+_made: dict[object, RunFolder] = {}
+_FOLDER = tempfile.TemporaryDirectory(prefix="archives-")
 
 
 def name_of(day: int, number: int = 0) -> str:
@@ -41,14 +47,44 @@ def archived(
     slower: further factors by toolchain.  header: changes of the records' first lines.
     change: of all lines of each record.  impact: how many times slower an idle library makes a computation; 0: not
     measured.
+
+    A process makes each run once, and copies it afterwards.
     """
+    key = (
+        run, system, factor, launches, noise, toolchains, repr(slower), overhead, repr(manifest), change, impact,
+        repr(header),
+    )  # fmt: skip
+    if key not in _made:
+        first = RunFolder(Path(_FOLDER.name) / str(len(_made)), system, run)
+        _made[key] = _make(
+            first, factor, launches, noise, toolchains, slower or {}, overhead, manifest or {}, change, impact, header
+        )
     folder = RunFolder(root, system, run)
+    shutil.copytree(_made[key].archived, folder.archived)
+    folder.partial.parent.mkdir(exist_ok=True)
+    return folder
+
+
+def _make(
+    folder: RunFolder,
+    factor: float,
+    launches: int,
+    noise: float,
+    toolchains: tuple[str, ...],
+    slower: dict[str, float],
+    overhead: float,
+    manifest: dict[str, Any],
+    change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]],
+    impact: float,
+    header: dict[str, Any],
+) -> RunFolder:
+    run, system = folder.run, folder.system
     rng = np.random.default_rng(list(map(ord, run + system)))
     records, stems, cases = [], [], []
     for repeat in range(1, launches + 1):
         for toolchain in toolchains:
             for collective in COLLECTIVES:
-                longer = factor * (slower or {}).get(toolchain, 1.0) * float(np.exp(noise * rng.standard_normal()))
+                longer = factor * slower.get(toolchain, 1.0) * float(np.exp(noise * rng.standard_normal()))
                 behaviour = replace(synthetic.SERIALISED, overhead=overhead, reference_factor=longer)
                 lines = synthetic.sweep(
                     behaviour, (8, 16), toolchain=toolchain, collective=collective,
@@ -80,7 +116,7 @@ def archived(
         cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": "", "record": record})
     made["cases"] = cases
     del made["checksums"]
-    made |= manifest or {}
+    made |= manifest
     run_folders.write_manifest(folder, made)
     registry.write_tables(rendering.load(folder))
     run_folders.finish(folder, made)

@@ -206,11 +206,21 @@ def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture(scope="session")
 def build_for(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Build folders by toolchain, made once: all programs, variants with an artificial clock, the fault injectors."""
+    """Build folders by toolchain, made once for all workers: all programs, variants with an artificial clock, the fault
+    injectors, the unit tests."""
+    of_worker = tmp_path_factory.getbasetemp()
+    of_suite = of_worker.parent if "PYTEST_XDIST_WORKER" in os.environ else of_worker
 
     @functools.cache
     def build(toolchain: str) -> Path:
-        return build_benchmarks(tmp_path_factory.mktemp("build"), toolchain)
+        folder = of_suite / f"build-{toolchain.replace('@', '-')}"
+        with folder.with_name(f"{folder.name}.lock").open("a+") as built_before:
+            fcntl.flock(built_before, fcntl.LOCK_EX)
+            built_before.seek(0)
+            if not built_before.read():
+                build_benchmarks(folder, toolchain)
+                built_before.write("built")
+        return folder
 
     return build
 

@@ -169,8 +169,15 @@ def test_a_reference_that_is_another_one_only_beside_a_computation_is_kept(built
     slow_waits(built, tmp_path, *words, wanted=kept, HANG_SPARSE="80")
 
 
-@pytest.mark.parametrize("toolchain", resolving.DEFAULT_TOOLCHAINS)
-@pytest.mark.parametrize("computation", ["dgemm", "triad"])
+@pytest.mark.parametrize(
+    ("computation", "toolchain"),
+    [
+        # Each computation under one library; the other two pairs are rare.
+        pytest.param(computation, toolchain, marks=() if number == other else pytest.mark.rare)
+        for number, computation in enumerate(("dgemm", "triad"))
+        for other, toolchain in enumerate(resolving.DEFAULT_TOOLCHAINS)
+    ],
+)
 def test_what_threads_compute_and_how_often_they_test(
     build_for: Callable[[str], Path], tmp_path: Path, toolchain: str, computation: str
 ) -> None:

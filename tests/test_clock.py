@@ -5,6 +5,7 @@ so that every rank knows the true global time. Errors are held against what was 
 by which no exchange can know better: not against what a quiet machine would show.
 """
 
+import functools
 import json
 import math
 from pathlib import Path
@@ -22,6 +23,12 @@ HOLD_SECONDS = 2.0
 STARTS = 100
 
 
+@functools.cache
+def looked_at(built: Path, faults: str, ranks: int = 2) -> dict[str, Any]:
+    """What `known_truth` sees on these clocks, for all tests of them; `truth` asks it anew."""
+    return truth(built, faults, ranks)
+
+
 def truth(built: Path, faults: str, ranks: int = 2) -> dict[str, Any]:
     words = (str(BASELINE_SECONDS), str(HOLD_SECONDS), str(STARTS))
     done = launch(built / "known_truth", *words, ranks=ranks, env={"ARTIFICIAL_CLOCK": faults})
@@ -35,7 +42,7 @@ def truth(built: Path, faults: str, ranks: int = 2) -> dict[str, Any]:
     [(3, 40, 0), (3, 40, 300), (1000, -80, 0), (0.5, 0, 1000)],
 )
 def test_offset_and_drift_are_recovered(built: Path, offset_s: float, drift_ppm: float, jitter_ns: float) -> None:
-    seen = truth(built, f"offset_s={offset_s},drift_ppm={drift_ppm},jitter_ns={jitter_ns}")
+    seen = looked_at(built, f"offset_s={offset_s},drift_ppm={drift_ppm},jitter_ns={jitter_ns}")
     assert (seen["method"], seen["clocks"], seen["refusal"]) == ("interpolated", 2, "")
     # A measurement is wrong by half its round trip and the errors of reading; the drift by both its ends'. Which
     # measurements an offset rests on is the clock's choice: none is worse than the one with the longest trip.
@@ -49,7 +56,7 @@ def test_offset_and_drift_are_recovered(built: Path, offset_s: float, drift_ppm:
 
 
 def test_without_drift_correction_the_drift_is_the_error(built: Path) -> None:
-    seen = truth(built, "offset_s=3,drift_ppm=40")
+    seen = looked_at(built, "offset_s=3,drift_ppm=40,jitter_ns=0")
     drifted_ns = 40e-6 * HOLD_SECONDS * 1e9
     assert seen["residual_without_drift_ns"] == pytest.approx(drifted_ns, rel=0.25)
     assert seen["residual_after_hold_ns"] < drifted_ns / 4
@@ -74,7 +81,7 @@ def test_a_clock_whose_rate_changes_is_followed_and_not_refused(built: Path) -> 
 
 def test_ranks_start_together_although_their_clocks_are_seconds_apart(built: Path) -> None:
     injected_s = 3
-    seen = truth(built, f"offset_s={injected_s},drift_ppm=40,jitter_ns=100")
+    seen = looked_at(built, f"offset_s={injected_s},drift_ppm=40,jitter_ns=300")
     assert len(seen["start_imbalance_ns"]) + seen["late"] == STARTS
     # Late ones are thrown away at 20 us; what counts is bounded by that, the clock's error and the look at the time.
     assert len(seen["start_imbalance_ns"]) > 0
@@ -90,7 +97,7 @@ def test_a_shared_clock_is_recognised_and_not_corrected(built: Path) -> None:
     assert seen["error_after_hold_ns"] == seen["error_of_interpolation_ns"] == 0
 
 
-@pytest.mark.parametrize(("ranks", "nodes"), [(4, 2), (5, 5), (6, 3)])
+@pytest.mark.parametrize(("ranks", "nodes"), [pytest.param(4, 2, marks=pytest.mark.rare), (5, 5), (6, 3)])
 def test_clocks_are_found_whatever_the_kernel_says_and_synchronised_in_log_rounds(
     built: Path, ranks: int, nodes: int
 ) -> None:

@@ -101,6 +101,8 @@ def test_threads_are_placed_by_the_campaign_whatever_the_shell_says(
         bound = [cpuset for rank in header["placement"] for cpuset in rank["compute_cpusets"]]
         assert all(map(str.isdigit, bound))
         assert len(set(bound)) == len(bound) == header["ranks"] * header["threads_per_rank"]
+        if header["configuration"] == "basic":
+            assert [rank["cpuset"] for rank in header["placement"]] == header["metadata"]["shares"]
 
 
 def test_every_record_conforms_and_the_sizes_are_those_of_basic(
@@ -234,18 +236,20 @@ def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(tmp_path: Path, campaign:
 
 
 @pytest.mark.usefixtures("no_one_left")
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
-def test_what_a_run_was_started_to_ignore_ends_no_process_of_it(tmp_path: Path, number: int) -> None:
-    """`nohup ./campaign run` and its like: the signal goes to every process, MPI's launcher and ReFrame too.
+def test_what_a_run_was_started_to_ignore_ends_no_process_of_it(tmp_path: Path) -> None:
+    """`nohup ./campaign run` and its like: each signal goes to every process, MPI's launcher and ReFrame too.
 
-    It goes to the ranks as well, except where the launcher starts them with SIGINT and SIGTERM as usual.
+    SIGHUP goes to the ranks as well. The launcher starts ranks with SIGINT and SIGTERM as usual: these spare them.
     """
-    process = started(tmp_path, *QUICK, "--budget-seconds", "36", ignored=(number,))
+    numbers = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+    process = started(tmp_path, *QUICK, "--budget-seconds", "36", ignored=numbers)
     record = wait_for_points(tmp_path, 0, process)
     ranks = set(benchmark_processes(record))
     assert ranks
-    for pid in {process.pid, *guard.descendants(process.pid)} - (ranks if number != signal.SIGHUP else set()):
-        os.kill(pid, number)
+    for number in numbers:
+        for pid in {process.pid, *guard.descendants(process.pid)} - (ranks if number != signal.SIGHUP else set()):
+            os.kill(pid, number)
+        assert process.poll() is None, number.name
     stdout, _ = process.communicate(timeout=300)
     assert process.returncode == 0, stdout
     assert json.loads((run_path(stdout) / "manifest.json").read_text())["status"] == "complete"

@@ -134,6 +134,7 @@ def test_without_nodes_only_what_needs_them_is_left_out(tmp_path: Path, *, nodes
         assert ("mpi_campaign.launching.nodes" in step.words) == ("between" in step.record.name)
 
 
+@pytest.mark.rare
 @pytest.mark.slow
 @pytest.mark.needs("mpi")
 def test_a_quick_run_leaves_records_tables_and_pictures(campaign: Command, tmp_path: Path) -> None:

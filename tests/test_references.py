@@ -1,5 +1,6 @@
 """`campaign baseline`: of which runs references are made, what they are, and what then uses them."""
 
+import functools
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -123,6 +124,7 @@ Lines = list[dict[str, Any]]
 IMPACT_KEY = "smoke.2x1.mpich-5_0_2.shm.async.mpi_impact"
 
 
+@functools.cache
 def given(ratio: float, larger: int = 1) -> Callable[[Lines], Lines]:
     """Records on sizes of another run, `larger` times as large; `ratio`: of communication to what they stood for."""
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -30,8 +31,11 @@ def test_the_end_of_a_launch_is_seen_within_a_second_where_no_scheduler_is_asked
         assert general.get("poll_rate_min") == looks
 
 
-# The pattern of one test.
+# The pattern of one test, and words of its job script.
 ONE = pattern("nbc_overlap", {"configuration": ["async"], "collective": ["ibcast"], "computation": ["dgemm"]})
+
+
+OF_ONE = ("async", "ibcast", "dgemm")
 
 
 def reframe(system: str, stage: Path, *words: str, collectives: str = "") -> subprocess.CompletedProcess[str]:
@@ -62,23 +66,50 @@ def toolchain() -> None:
     resolving.resolve(resolving.parse(resolving.DEFAULT_TOOLCHAINS[0]), print)
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_every_case_is_listed(system: str, tmp_path: Path) -> None:
-    done = reframe(system, tmp_path, "-l")
+@pytest.fixture(scope="module", params=SYSTEMS)
+def listed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What ReFrame lists on a system."""
+    done = reframe(request.param, tmp_path_factory.mktemp("list"), "-l")
     assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module", params=SYSTEMS)
+def scripts_of_smoke(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The job scripts of a dry run of every test of a suite on a system."""
+    stage = tmp_path_factory.mktemp("smoke")
+    done = reframe(request.param, stage, "--mode=smoke", "--tag=smoke", "--dry-run")
+    assert done.returncode == 0, done.stdout
+    return list(stage.glob("stage/**/rfm_job.sh"))
+
+
+def test_every_case_is_listed(listed: str) -> None:
     own = [f"%configuration={one} %test_interval_ns=0" for one in CONFIGURATIONS]
     basics = [f"%basic.collective={one}" for one in suites.FIVE]
     for parameters in itertools.product(own, basics, [f"%basic.computation={one}" for one in COMPUTATION.values]):
-        assert f"nbc_overlap {' '.join(parameters)} " in done.stdout
+        assert f"nbc_overlap {' '.join(parameters)} " in listed
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_a_dry_run_of_every_test_of_a_suite(system: str, tmp_path: Path) -> None:
-    done = reframe(system, tmp_path, "--mode=smoke", "--tag=smoke", "--dry-run")
-    assert done.returncode == 0, done.stdout
+def test_a_dry_run_of_every_test_of_a_suite_leaves_sound_job_scripts_with_its_grid(
+    scripts_of_smoke: list[Path],
+) -> None:
+    assert scripts_of_smoke
+    for script in scripts_of_smoke:
+        checked = subprocess.run(["bash", "-n", str(script)], capture_output=True, text=True, check=False)
+        assert checked.returncode == 0, checked.stderr
+    of_one = [text for text in map(Path.read_text, scripts_of_smoke) if set(OF_ONE) <= set(text.split())]
+    assert any(f"--grid {suites.SUITES['smoke'].grid.name}" in script for script in of_one)
 
 
-@pytest.mark.parametrize("suite", suites.SUITES)
+@pytest.mark.parametrize(
+    "suite",
+    [
+        # The nightly one stands for the others; the smoke suite is dry-run as a whole.
+        pytest.param(name, marks=() if name == "nightly" else pytest.mark.rare)
+        for name in suites.SUITES
+        if name != "smoke"
+    ],
+)
 def test_a_suite_is_a_mode_that_sets_its_grid(suite: str, tmp_path: Path) -> None:
     done = reframe("local", tmp_path, f"--mode={suite}", f"--tag={suite}", "-n", ONE, "--dry-run")
     assert done.returncode == 0, done.stdout
@@ -103,23 +134,13 @@ def test_how_often_to_test_is_a_parameter_that_the_command_line_gives(tmp_path: 
     assert any("--test-interval" not in script and "--configuration async" in script for script in scripts)
 
 
-def test_job_scripts_are_sound(tmp_path: Path) -> None:
-    done = reframe("local", tmp_path, "--mode=smoke", "--dry-run", "-n", "ibcast")
-    assert done.returncode == 0, done.stdout
-    scripts = list(tmp_path.glob("stage/**/rfm_job.sh"))
-    assert scripts
-    for script in scripts:
-        checked = subprocess.run(["bash", "-n", str(script)], capture_output=True, text=True, check=False)
-        assert checked.returncode == 0, checked.stderr
-
-
 def test_reframe_folder_does_not_shadow_the_package() -> None:
     assert not (ROOT / "reframe" / "__init__.py").exists()
 
 
-def test_a_collective_of_no_suite_has_tests_where_it_is_named(tmp_path: Path) -> None:
+def test_a_collective_of_no_suite_has_tests_where_it_is_named(listed: str, tmp_path: Path) -> None:
     words = ("-l", "-n", pattern("nbc_overlap", {"configuration": ["basic"], "collective": ["bcast_init", "iscan"]}))
-    assert "basic.collective=" not in reframe("local", tmp_path, *words).stdout
+    assert not re.search(r"collective=(bcast_init|iscan)\b", listed)
     named = reframe("local", tmp_path, *words, collectives="iscan,bcast_init").stdout
     assert named.count("nbc_overlap %") == 2 * len(COMPUTATION.values)
     assert suites.loaded("all") == suites.COLLECTIVES

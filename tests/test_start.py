@@ -31,6 +31,7 @@ def test_a_python_that_is_too_old_says_so(clone: Path) -> None:
     refused(done, "3.9", "Python 3.10 or newer")
 
 
+@pytest.mark.rare
 def test_no_registry_is_said_in_one_line(clone: Path) -> None:
     refused(start(clone, env=NOWHERE), "no package registry can be reached")
 

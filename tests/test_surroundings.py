@@ -21,7 +21,7 @@ from tests.test_environ import OTHERS, POISON
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
-LIBRARIES = ("openmpi@5.0.11", "openmpi@4.1.8", "mpich@5.0.2", "intel@2021.18.1")
+LIBRARIES = (*resolving.DEFAULT_TOOLCHAINS, "openmpi@4.1.8", "intel@2021.18.1")
 # Two ranks on one CPU take turns of some milliseconds: a message that is to be measured takes longer.
 POINT = ("--collective", "ibcast", "--configuration", "basic", "--comm-time", "64ms", "--comp-time", "64ms")
 STARTERS = ("ssh", "rsh", "slogin", "srun", "qrsh", "qsub", "sbatch", "mpirun_rsh")
@@ -38,17 +38,25 @@ def path_without_starters(folder: Path) -> str:
     return str(folder)
 
 
-def measured(output: Path, *before: str, env: dict[str, str], more: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    """The headers of the records of a run of all libraries over shared memory, every case of which passed."""
-    words = [sys.executable, str(ROOT / "campaign"), "run", *POINT, *more, "--network", "shm", "--budget-seconds", "70"]
-    words += [word for name in LIBRARIES for word in ("--toolchain", name)]
+def measured(
+    output: Path,
+    *before: str,
+    libraries: tuple[str, ...],
+    budget_seconds: int,
+    env: dict[str, str],
+    more: tuple[str, ...] = (),
+) -> list[dict[str, Any]]:
+    """The headers of the records of a run of these libraries over shared memory, every case of which passed."""
+    words = [sys.executable, str(ROOT / "campaign"), "run", *POINT, *more, "--network", "shm"]
+    words += ["--budget-seconds", str(budget_seconds)]
+    words += [word for name in libraries for word in ("--toolchain", name)]
     done = subprocess.run(
         [*before, *words, "--output", str(output)], capture_output=True, text=True, cwd=ROOT, check=False, env=env
     )
     assert done.returncode == 0, done.stdout + done.stderr
     run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
     headers = [json.loads(path.read_text().splitlines()[0]) for path in sorted((run / "records").glob("*.jsonl"))]
-    assert sorted(header["toolchain"] for header in headers) == sorted(LIBRARIES)
+    assert sorted(header["toolchain"] for header in headers) == sorted(libraries)
     return headers
 
 
@@ -71,6 +79,8 @@ def test_each_library_runs_where_everything_is_against_it(tmp_path: Path) -> Non
     headers = measured(
         tmp_path / "archive",
         *("unshare", "--mount", "--propagation", "private", "sh", "-c", small, "sh"),
+        libraries=LIBRARIES,
+        budget_seconds=60,
         env={**os.environ, **poison, **OTHERS, "PATH": path_without_starters(tmp_path / "bin")},
         more=("--oversubscribe",),
     )
@@ -83,8 +93,16 @@ def test_each_library_runs_where_everything_is_against_it(tmp_path: Path) -> Non
         assert not kept_out.keys() & OTHERS.keys()
 
 
-def test_each_library_runs_where_nothing_is_against_it(tmp_path: Path) -> None:
-    for header in measured(tmp_path, env=dict(os.environ)):
+@pytest.mark.parametrize(
+    "libraries",
+    [
+        # Those that a person gets who asks for none are looked at in test_live.py too.
+        pytest.param(resolving.DEFAULT_TOOLCHAINS, id="default", marks=pytest.mark.rare),
+        pytest.param(LIBRARIES[len(resolving.DEFAULT_TOOLCHAINS) :], id="others"),
+    ],
+)
+def test_each_library_runs_where_nothing_is_against_it(tmp_path: Path, libraries: tuple[str, ...]) -> None:
+    for header in measured(tmp_path, libraries=libraries, budget_seconds=45, env=dict(os.environ)):
         assert [rank["cpuset"] for rank in header["placement"]] == header["metadata"]["shares"]
 
 
