@@ -21,7 +21,8 @@ from tests.test_environ import OTHERS, POISON
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
-LIBRARIES = (*resolving.DEFAULT_TOOLCHAINS, "openmpi@4.1.8", "intel@2021.18.1")
+DEFAULT = resolving.DEFAULT_TOOLCHAINS
+OTHER = ("openmpi@4.1.8", "intel@2021.18.1")
 # Two ranks on one CPU take turns of some milliseconds: a message that is to be measured takes longer.
 POINT = ("--collective", "ibcast", "--configuration", "basic", "--comm-time", "64ms", "--comp-time", "64ms")
 STARTERS = ("ssh", "rsh", "slogin", "srun", "qrsh", "qsub", "sbatch", "mpirun_rsh")
@@ -63,12 +64,20 @@ def measured(
 @pytest.fixture(scope="module", autouse=True)
 def there() -> None:
     """Fetched beforehand: what is against a run here is not against its network."""
-    for name in LIBRARIES:
+    for name in (*DEFAULT, *OTHER):
         resolving.resolve(resolving.parse(name), print)
 
 
 @pytest.mark.needs("mount")
-def test_each_library_runs_where_everything_is_against_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "libraries",
+    [
+        pytest.param(DEFAULT, id="default"),
+        # Where nothing is against them, the others are looked at below.
+        pytest.param(OTHER, id="others", marks=pytest.mark.rare),
+    ],
+)
+def test_each_library_runs_where_everything_is_against_it(tmp_path: Path, libraries: tuple[str, ...]) -> None:
     other_library = Path(resolving.resolve(resolving.parse("mpich@5.0.2"), print).prefix) / "lib"
     poison = {**POISON, "LD_LIBRARY_PATH": str(other_library), "HOME": str(tmp_path / "home")}
     del poison["LD_PRELOAD"], poison["LD_AUDIT"]  # of files that are not there: every program complains
@@ -79,8 +88,8 @@ def test_each_library_runs_where_everything_is_against_it(tmp_path: Path) -> Non
     headers = measured(
         tmp_path / "archive",
         *("unshare", "--mount", "--propagation", "private", "sh", "-c", small, "sh"),
-        libraries=LIBRARIES,
-        budget_seconds=60,
+        libraries=libraries,
+        budget_seconds=45,
         env={**os.environ, **poison, **OTHERS, "PATH": path_without_starters(tmp_path / "bin")},
         more=("--oversubscribe",),
     )
@@ -97,8 +106,8 @@ def test_each_library_runs_where_everything_is_against_it(tmp_path: Path) -> Non
     "libraries",
     [
         # Those that a person gets who asks for none are looked at in test_live.py too.
-        pytest.param(resolving.DEFAULT_TOOLCHAINS, id="default", marks=pytest.mark.rare),
-        pytest.param(LIBRARIES[len(resolving.DEFAULT_TOOLCHAINS) :], id="others"),
+        pytest.param(DEFAULT, id="default", marks=pytest.mark.rare),
+        pytest.param(OTHER, id="others"),
     ],
 )
 def test_each_library_runs_where_nothing_is_against_it(tmp_path: Path, libraries: tuple[str, ...]) -> None:
