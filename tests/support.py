@@ -181,13 +181,17 @@ def copy_of_project(folder: Path) -> Path:
 
 def _environment_of(folder: Path) -> None:
     """A .venv with the packages of this clone, whose Python finds the copy's own modules first."""
-    there = folder / ".venv"
-    venv.create(there, symlinks=True)
-    packages = next(there.glob("lib/python3*/site-packages"))
+    own = folder / ".venv"
+    venv.create(own, symlinks=True)
+    packages = next(own.glob("lib/python3*/site-packages"))
     shared = next((ROOT / ".venv").glob("lib/python3*/site-packages"))
     (packages / "campaign.pth").write_text(f"{folder}\nimport site; site.addsitedir({str(shared)!r})\n")
     for script in (ROOT / ".venv" / "bin").iterdir():
-        made = there / "bin" / script.name
-        if script.is_file() and not made.exists() and script.read_bytes()[:2] == b"#!":
-            made.write_text(script.read_text().replace(str(ROOT / ".venv"), str(there)))
-            made.chmod(0o755)
+        copied = own / "bin" / script.name
+        if not script.is_file() or copied.exists():
+            continue
+        if script.read_bytes()[:2] == b"#!":
+            copied.write_text(script.read_text().replace(str(ROOT / ".venv"), str(own)))
+            copied.chmod(0o755)
+        else:
+            copied.symlink_to(script)

@@ -150,7 +150,7 @@ def test_a_public_copy_made_public_stays_as_it_is(copy: RunFolder, tmp_path: Pat
         store.export(copy, target, public=True)
     assert gzip.decompress(first.read_bytes()) == gzip.decompress(again.read_bytes())
     with tarfile.open(first) as pack:
-        pack.extractall(tmp_path / "unpacked", filter="data")
+        pack.extractall(tmp_path / "unpacked")
     before, after = (
         {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         for folder in (copy.path, tmp_path / "unpacked" / copy.run)
