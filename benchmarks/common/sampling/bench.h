@@ -68,8 +68,8 @@ void bench_end(struct bench *bench);
  * wrong element of the lowest rank that has one. */
 int64_t bench_faults(struct bench *bench, char *text, size_t text_size);
 
-/* Collective: synchronises the clock where clock_due says so. Only between measurements whose moments are not
- * interpolated. */
+/* Collective: synchronises the clock where clock_due says so. Do not call it while the moments of
+ * repetitions wait for interpolation. */
 void bench_keep_clock(struct bench *bench);
 
 /* Sets the work that is measured from now on, and allocates its arrays. Call it before the first repetition of a work.

@@ -3,8 +3,8 @@
  * gathers them.
  *
  * Which leading repetitions are warm-up is found in the times over all ranks (series_warmup), not fixed in advance.
- * They are left out where they are slower than the repetitions that follow by more than the median may be uncertain,
- * half the asked width: a smaller difference can be seen on a quiet machine, and does no harm.
+ * They are left out where they are slower than the later repetitions by more than half the asked width of the interval,
+ * which is how uncertain the median may be. A smaller difference can be seen on a quiet machine, and does no harm.
  */
 #ifndef CAMPAIGN_SAMPLES_H
 #define CAMPAIGN_SAMPLES_H
@@ -83,12 +83,12 @@ bool samples_moved(const samples *s, size_t series, double from_ns, double share
  * global. Does nothing without a clock. */
 void samples_close(samples *s);
 
-/* Returns whether a series compares times of different ranks. Where a clock is refused, the repetitions of such a
- * series from before cannot be used together with later ones. */
+/* Returns whether a series compares times of different ranks. After a clock was refused,
+ * repetitions made before cannot be mixed with later ones in such a series. */
 bool samples_need_clock(const samples *s);
 
-/* Collective: gathers all ranks' repetitions, and the medians of their threads, on rank 0, whose times over ranks are
- * from now on the interpolated ones. active: whether this rank takes part in the point. */
+/* Collective: gathers all ranks' repetitions, and the medians of their threads, on rank 0. From then on, rank 0's
+ * times over ranks come from the interpolated clock. active: whether this rank takes part in the point. */
 void samples_gather(samples *s, bool active);
 
 /*

@@ -51,9 +51,9 @@ size_t series_warmup(const int64_t *times, size_t count);
 bool series_outlived(size_t count, size_t warmup);
 
 /*
- * Whether to look at the intervals with so many samples: at `fewest` (0 is 1), and each time there are a sixth more. A
- * stop rule that looks after every sample stops at lucky moments, and the interval covers less often than it claims.
- * O(log count).
+ * Whether to look at the intervals with so many samples: at `fewest` (0 counts as 1), then each time the count has
+ * grown by a sixth. A stop rule that looks after every sample stops at lucky moments, and the interval covers less
+ * often than it claims. O(log count).
  */
 bool series_look(size_t count, size_t fewest);
 

@@ -44,8 +44,8 @@ struct size_point {
 struct size_table {
     int64_t ranks;
     int64_t threads_per_rank;
-    int64_t given_up_cores; /* of each rank; a file made with so many threads more can be read too, because the work per
-                               thread is the same */
+    int64_t given_up_cores; /* of each rank; a file made with threads_per_rank + given_up_cores threads is accepted too,
+                               because the work per thread is the same */
     const char *computation; /* name of the kernel (compute.h) */
     struct size_list *collectives;
     size_t collective_count;
