@@ -73,7 +73,6 @@ def there() -> None:
     "libraries",
     [
         pytest.param(DEFAULT, id="default"),
-        # Where nothing is against them, the others are looked at below.
         pytest.param(OTHER, id="others", marks=pytest.mark.rare),
     ],
 )
@@ -105,9 +104,9 @@ def test_each_library_runs_where_everything_is_against_it(tmp_path: Path, librar
 @pytest.mark.parametrize(
     "libraries",
     [
-        # Those that a person gets who asks for none are looked at in test_live.py too.
+        # test_live.py looks at the libraries that a person gets who asks for none, test_collectives.py at the others.
         pytest.param(DEFAULT, id="default", marks=pytest.mark.rare),
-        pytest.param(OTHER, id="others"),
+        pytest.param(OTHER, id="others", marks=pytest.mark.rare),
     ],
 )
 def test_each_library_runs_where_nothing_is_against_it(tmp_path: Path, libraries: tuple[str, ...]) -> None:
