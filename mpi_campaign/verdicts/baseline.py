@@ -27,6 +27,7 @@ from postprocess.families import registry
 from postprocess.families.family import Bound, Family, Numbers
 from postprocess.records.host_limits import starved_words
 from postprocess.records.run import Run, is_as_asked
+from postprocess.records.storage import record_name
 
 QUANTILE = 0.95
 FEWEST_RUNS = 3
@@ -208,7 +209,7 @@ def _records_of(folder: RunFolder) -> Iterator[RecordNumbers]:
 
 
 def _record_name(case: Case) -> str:
-    return f"records/{case.stem}.jsonl"
+    return record_name(Path(f"{case.stem}.jsonl"))
 
 
 def _numbers_of(case: Case, family: Family, record: Any, numbers: Numbers, grid: str) -> RecordNumbers:

@@ -6,7 +6,6 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,7 +30,6 @@ from postprocess.families.nbc_overlap.record import (
     OverlapPoint,
     OverlapRecord,
     Reference,
-    load_overlap,
     overlaps_of,
 )
 from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
@@ -266,22 +264,20 @@ def record_metrics(record: OverlapRecord, basic: OverlapRecord | None = None) ->
     return {name: value for name, value in numbers.items() if math.isfinite(value)}
 
 
-def expected_wire_bytes(record: OverlapRecord | Path | str) -> int:
+def expected_wire_bytes(record: OverlapRecord) -> int:
     """A safe lower bound of the payload, in bytes, that crossed the network in a record's valid repetitions.
 
     Each repetition communicates twice, once for the reference and once overlapped. On a `wire` every rank has a
     network end of its own; on other networks the ranks of a node share one. Unknown collectives count as 0 bytes.
-    Raises RecordError for a path that cannot be read.
     """
-    loaded = record if isinstance(record, OverlapRecord) else load_overlap(record)
-    header = loaded.header
+    header = record.header
     if header.network.partition(":")[0] == "wire":
         groups = [1] * header.ranks
     else:
         nodes = [place.node for place in header.placement]
         groups = [nodes.count(node) for node in sorted(set(nodes))]
     return sum(
-        2 * p.repetitions * metrics.least_crossing_bytes(p.collective, p.message_bytes, groups) for p in loaded.points
+        2 * p.repetitions * metrics.least_crossing_bytes(p.collective, p.message_bytes, groups) for p in record.points
     )
 
 
