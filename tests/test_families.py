@@ -366,7 +366,7 @@ def test_one_more_family_runs_from_end_to_end(in_the_copy: Command, project: Pat
     runs = []
     # References need three runs and a comparison two; only one of them needs every configuration.
     for words in (("--repeat", "2"), ("--repeat", "2", *basic), basic):
-        done = in_the_copy("run", *asked, *words, "--budget-seconds", "40", "--output", str(tmp_path))
+        done = in_the_copy("run", *asked, *words, "--budget-seconds", "20", "--output", str(tmp_path))
         assert done.returncode == 0, done.stdout + done.stderr
         runs.append(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
     cases = [(case["configuration"], case["result"]) for case in load_run(runs[0]).manifest["cases"]]

@@ -115,7 +115,8 @@ def test_each_library_runs_where_nothing_is_against_it(tmp_path: Path, libraries
 
 
 def test_what_a_person_lets_in_reaches_the_ranks(tmp_path: Path) -> None:
-    words = [sys.executable, str(ROOT / "campaign"), "run", *POINT, "--network", "shm", "--budget-seconds", "40"]
+    words = [sys.executable, str(ROOT / "campaign"), "run", "--collective", "ibcast", "--configuration", "basic"]
+    words += ["--comm-time", "8ms", "--comp-time", "8ms", "--network", "shm", "--budget-seconds", "10"]
     words += ["--toolchain", "mpich@5.0.2", "--env", "UCX_LOG_LEVEL", "--env", "I_MPI_NOTE=a b=$(c)"]
     done = subprocess.run(
         [*words, "--output", str(tmp_path)], capture_output=True, text=True, cwd=ROOT, check=False,
