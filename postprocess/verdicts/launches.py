@@ -43,31 +43,25 @@ def _type_of(name: str) -> Any:
     return _KINDS[_AXES[name].kind if name in _AXES else "text"]
 
 
-_SIZES_TOO: Mapping[str, tuple[str, ...]] = {
-    axis.name: tuple(
-        name
-        for family in registry.FAMILIES
-        for name in family.benchmarks
-        if any(axis.name == size.name for size in family.sizes)
-    )
-    for axis in registry.AXES
-    if any(axis.name == size.name for size in registry.SIZES)
+_SIZES_OF: Mapping[str, list[str]] = {
+    size.name: [name for family in registry.FAMILIES if size in family.sizes for name in family.benchmarks]
+    for size in registry.SIZES
 }
-"""The axes of some families whose names are sizes of others: for each the benchmarks that have it as a size."""
+"""The benchmarks that have a size, by the name of the size. Other families may have an axis of that name."""
 
 
 def with_keys(launches: pd.DataFrame, sizes: Sequence[str] = ()) -> pd.DataFrame:
-    """The launches with columns that name cases: where an axis is a size of a row's family, it has its usual value.
+    """The launches with columns that name cases: an axis that is a size of a row's family has its usual value there.
 
-    A size was found by calibration, so it names no case. sizes: the columns that keep their values.
+    Calibration found the sizes, so they name no case. sizes: the columns that keep their values nevertheless.
     """
-    usual = {one.name: one.usual for one in registry.AXES if one.name in _SIZES_TOO and one.name in launches}
     neutral = {
-        name: launches[name].mask(launches["benchmark"].isin(_SIZES_TOO[name]), value)
-        for name, value in usual.items()
-        if name not in sizes
+        one.name: launches[one.name].mask(launches["benchmark"].isin(_SIZES_OF[one.name]), one.usual)
+        for one in registry.AXES
+        if one.name in _SIZES_OF and one.name in launches and one.name not in sizes
     }
-    return launches.assign(**neutral)
+    keyed: pd.DataFrame = launches.assign(**neutral)
+    return keyed
 
 
 # Arrow's own allocator does not give memory back: comparing a million points would take half as much memory again.
