@@ -16,7 +16,10 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("records",),
         ("families.family",),
         ("families.axes",),
-        ("families.nbc_overlap", "families.mpi_impact", "families.timing_selfcheck", "families.peers"),
+        (
+            "families.nbc_overlap", "families.mpi_impact", "families.partitioned", "families.timing_selfcheck",
+            "families.peers",
+        ),
         ("families.registry",),
         ("quality", "verdicts", "report"),
     ),

@@ -19,6 +19,10 @@ the latency, and messages follow each other.
 With alpha = 0 these are equations 2 and 3. As S_part and D go to 0, T_b / T_p goes to 1 / N_part, which is equation 5.
 The formula assumes, as equation 5 does, that latencies of consecutive messages add up. A library that sends the next
 message before the last one has arrived does better than that.
+
+Beside the model stand the four metrics of Temuçin, Grant, Afsahi (2022), doi:10.1145/3545008.3545088, section 3:
+`communication_overhead`, `perceived_bandwidth`, `availability` and `early_bird_share`. They call the moment when the
+last partition is ready the join of the threads.
 """
 
 from __future__ import annotations
@@ -148,6 +152,51 @@ def delay_rate(rate: ArrayLike, partitions_per_thread: ArrayLike, sigma: ArrayLi
     """
     theta = _from_1("partitions_per_thread", partitions_per_thread)
     return _from_0("rate", rate) * (theta + _from_0("sigma", sigma) * (np.sqrt(theta) + 1) - 1)
+
+
+def communication_overhead(delay: ArrayLike, after_last: ArrayLike, reference: ArrayLike) -> Floats:
+    """Overhead of Temuçin et al.: t_part / t_pt2pt, with t_part = delay + after_last, all of one unit.
+
+    t_part is the time during which at least one partition is ready and has not arrived. It is the whole time from the
+    first partition that is ready to the completion, as long as the next partition is ready before the one before it has
+    arrived; where it is not, this is an upper bound. NaN where `reference` is not above 0.
+    """
+    return _divide(_sum(delay, after_last), reference)
+
+
+def perceived_bandwidth(message_bytes: ArrayLike, after_last_seconds: ArrayLike) -> Floats:
+    """Perceived bandwidth of Temuçin et al., in bytes per second: the whole message in the time after the last
+    partition is ready. Infinite where that time is 0."""
+    with np.errstate(divide="ignore"):
+        return _from_0("message_bytes", message_bytes) / _from_0("after_last_seconds", after_last_seconds)
+
+
+def availability(after_last: ArrayLike, reference: ArrayLike) -> Floats:
+    """Application availability of Temuçin et al., 1 - t_after_join / t_pt2pt, both of one unit.
+
+    1: all communication was hidden. 0: as long after the join as one message takes. Below 0: longer. NaN where
+    `reference` is not above 0.
+    """
+    return 1 - _divide(after_last, reference)
+
+
+def early_bird_share(delay: ArrayLike, after_last: ArrayLike) -> Floats:
+    """Early-bird communication of Temuçin et al., t_before_join / t_part, with t_part as in `communication_overhead`
+    and t_before_join = delay.
+
+    It is a share of time, not of data: a library that sends everything after the last partition is ready has the same
+    share as one that sends at once, if it takes as long. NaN where both times are 0.
+    """
+    return _divide(delay, _sum(delay, after_last))
+
+
+def _sum(one: ArrayLike, other: ArrayLike) -> Floats:
+    return np.asarray(one, dtype=np.float64) + np.asarray(other, dtype=np.float64)
+
+
+def _divide(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
+    x, y = np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
+    return np.asarray(np.divide(x, y, out=np.full(np.broadcast(x, y).shape, np.nan), where=y > 0))
 
 
 def _parts(

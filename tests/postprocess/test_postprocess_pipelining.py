@@ -168,6 +168,23 @@ def test_arguments_out_of_range_are_refused(call: Callable[[], Any], says: str) 
         call()
 
 
+def test_the_metrics_of_temucin_by_hand() -> None:
+    """A delay of 30, 10 after it, where one message takes 40: nothing gained in t_part, three quarters hidden."""
+    assert float(model.communication_overhead(30, 10, 40)) == 1
+    assert float(model.availability(10, 40)) == 0.75
+    assert float(model.early_bird_share(30, 10)) == 0.75
+    assert float(model.perceived_bandwidth(1e6, 1e-3)) == pytest.approx(1e9)
+
+
+def test_the_metrics_of_temucin_are_never_clamped() -> None:
+    assert float(model.availability(100, 40)) == -1.5
+    assert float(model.communication_overhead(0, 400, 40)) == 10
+    assert float(model.early_bird_share(0, 10)) == 0
+    assert math.isinf(float(model.perceived_bandwidth(8, 0)))
+    assert math.isnan(float(model.availability(10, 0)))
+    assert math.isnan(float(model.early_bird_share(0, 0)))
+
+
 PARTITIONS = st.integers(1, 256)
 BYTES = st.floats(1, 1e10)
 BANDWIDTHS = st.floats(1e6, 1e12)
