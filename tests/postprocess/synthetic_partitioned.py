@@ -79,8 +79,8 @@ def point(
     common = np.exp(truth.common_noise * rng.standard_normal(repetitions))
     half = np.abs(rng.normal(0, truth.own_noise, repetitions // 2))
     own = rng.permutation(np.concatenate([half, -half, np.zeros(repetitions % 2)]))
-    references = np.maximum(np.rint(1000 * reference * common), 1000).astype(int)  # picoseconds, so that rounding
-    times = np.maximum(np.rint(references / (gain * np.exp(own))), 1000).astype(int)  # to ns changes no ratio much
+    references = reference * common
+    times = [max(1, round(time)) for time in references / (gain * np.exp(own))]
     calibration = {"status": "converged", "time_ns": delay_ns, "error_relative": 0.0, "measurements": 5}
     delays = [delay_ns + (i % 3) for i in range(repetitions)]
     line = {
@@ -100,10 +100,10 @@ def point(
         "start_method": "deadline",
         "clock": {"method": "shared", "residual_ns": 30.0, "synchronisations": 2, "drift_ppm": 0.0},
         "series": {
-            "t_ns": [max(1, round(int(t) / 1000)) for t in times],
-            "t_ref_ns": [max(1, round(int(t) / 1000)) for t in references],
+            "t_ns": times,
+            "t_ref_ns": [max(1, round(time)) for time in references],
             "t_delay_ns": delays,
-            "t_after_last_ns": [max(1, round(int(t) / 1000)) for t in times],
+            "t_after_last_ns": times,
             "start_imbalance_ns": [20] * repetitions,
         },
         "warmup": {},

@@ -17,12 +17,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postprocess.families import registry
-from postprocess.families.partitioned import inside, validity
+from postprocess.families.partitioned import inside
 from postprocess.families.partitioned.charts import AGGREGATION, GAIN, TIME, charts
 from postprocess.families.partitioned.entry import PARTITIONED
 from postprocess.families.partitioned.record import load_partitioned
-from postprocess.families.partitioned.section import chart_view
-from postprocess.families.partitioned.table import COLUMNS, partitioned_table, partitioned_text, record_numbers
+from postprocess.families.partitioned.section import chart_view, partitioned_view
+from postprocess.families.partitioned.table import (
+    COLUMNS,
+    paired,
+    partitioned_table,
+    partitioned_text,
+    record_numbers,
+)
 from postprocess.records.as_json import rows_as_json
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
@@ -37,7 +43,6 @@ from tests.postprocess.synthetic_partitioned import (
     SIZES,
     Lines,
     Truth,
-    header,
     point,
     record,
     run_folder,
@@ -110,8 +115,6 @@ def test_the_interval_of_a_gain_covers_the_truth(common: float) -> None:
     for _ in range(600):
         together = np.exp(common * rng.standard_normal(15))
         reference, times = together * np.exp(0.05 * rng.standard_normal((2, 15)))
-        from postprocess.families.partitioned.table import paired  # noqa: PLC0415
-
         found = paired(2.5 * reference / times)
         held += bool(found.low <= 2.5 <= found.high)
     assert held / 600 >= 0.935
@@ -389,8 +392,6 @@ def test_parquet_keeps_the_table_and_a_run_without_records_has_none(tmp_path: Pa
 
 
 def test_a_long_table_is_cut_in_the_page_and_said(tmp_path: Path) -> None:
-    from postprocess.families.partitioned.section import partitioned_view  # noqa: PLC0415
-
     view = partitioned_view(table_of(tmp_path, record()), (), 5)
     assert view is not None
     assert (len(view.rows), view.points) == (5, 12)
@@ -401,8 +402,3 @@ def test_launches_have_what_comparisons_need(tmp_path: Path) -> None:
     run = load_run(run_folder(tmp_path / "run", [record()]))
     (columns,) = PARTITIONED.launches.columns.values()
     assert set(columns) <= set(registry.found(run, PARTITIONED).table.columns)
-
-
-def test_headers_without_the_family_are_not_asked(tmp_path: Path) -> None:
-    assert validity.SAME_DELAY == ("last", "single")
-    assert header()["benchmark"] == "partitioned"
