@@ -17,7 +17,10 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("families.family",),
         ("families.axes",),
         (
-            "families.nbc_overlap", "families.mpi_impact", "families.partitioned", "families.timing_selfcheck",
+            "families.nbc_overlap",
+            "families.mpi_impact",
+            "families.partitioned",
+            "families.timing_selfcheck",
             "families.peers",
         ),
         ("families.registry",),

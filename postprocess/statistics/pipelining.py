@@ -112,7 +112,9 @@ def small_message_gain(partitions: ArrayLike) -> Floats:
     return 1 / _from_1("partitions", partitions)
 
 
-def computation_rate(arithmetic_intensity: ArrayLike, communication_intensity: ArrayLike, clock_hz: ArrayLike) -> Floats:
+def computation_rate(
+    arithmetic_intensity: ArrayLike, communication_intensity: ArrayLike, clock_hz: ArrayLike
+) -> Floats:
     """Equation 6: mu = AI / CI / (8 F), the seconds that a core computes per byte that it sends.
 
     arithmetic_intensity: operations per byte of memory.  communication_intensity: bytes sent per byte of memory.
@@ -151,7 +153,8 @@ def delay_rate(rate: ArrayLike, partitions_per_thread: ArrayLike, sigma: ArrayLi
     rate: mu, of `computation_rate`.  sigma: of `relative_deviation`.
     """
     theta = _from_1("partitions_per_thread", partitions_per_thread)
-    return _from_0("rate", rate) * (theta + _from_0("sigma", sigma) * (np.sqrt(theta) + 1) - 1)
+    root: Floats = np.sqrt(theta)
+    return _from_0("rate", rate) * (theta + _from_0("sigma", sigma) * (root + 1) - 1)
 
 
 def communication_overhead(delay: ArrayLike, after_last: ArrayLike, reference: ArrayLike) -> Floats:
@@ -168,7 +171,8 @@ def perceived_bandwidth(message_bytes: ArrayLike, after_last_seconds: ArrayLike)
     """Perceived bandwidth of Temuçin et al., in bytes per second: the whole message in the time after the last
     partition is ready. Infinite where that time is 0."""
     with np.errstate(divide="ignore"):
-        return _from_0("message_bytes", message_bytes) / _from_0("after_last_seconds", after_last_seconds)
+        bytes_per_second = _from_0("message_bytes", message_bytes) / _from_0("after_last_seconds", after_last_seconds)
+    return np.asarray(bytes_per_second)
 
 
 def availability(after_last: ArrayLike, reference: ArrayLike) -> Floats:
@@ -199,9 +203,7 @@ def _divide(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
     return np.asarray(np.divide(x, y, out=np.full(np.broadcast(x, y).shape, np.nan), where=y > 0))
 
 
-def _parts(
-    partitions: ArrayLike, partition_bytes: ArrayLike, bytes_per_second: ArrayLike
-) -> tuple[Floats, Floats]:
+def _parts(partitions: ArrayLike, partition_bytes: ArrayLike, bytes_per_second: ArrayLike) -> tuple[Floats, Floats]:
     """The number of partitions, and the time of one partition without latency, in seconds."""
     time = _from_0("partition_bytes", partition_bytes) / _above_0("bytes_per_second", bytes_per_second)
     return _from_1("partitions", partitions), time

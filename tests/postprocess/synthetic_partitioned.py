@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from postprocess.statistics import pipelining
 from tests.postprocess import synthetic
@@ -58,6 +59,12 @@ def true_gain(truth: Truth, message_bytes: int, messages: int, delay_ratio: floa
     return float(pipelining.predicted_gain(messages if truth.early else 1, *times)) / truth.times_slower
 
 
+def _around_0(rng: np.random.Generator, deviation: float, count: int) -> NDArray[np.float64]:
+    """Normal numbers, as many below 0 as above it, in any order."""
+    half = np.abs(rng.normal(0, deviation, count // 2))
+    return rng.permutation(np.concatenate([half, -half, np.zeros(count % 2)]))
+
+
 def point(
     index: int = 0,
     truth: Truth = EARLY,
@@ -76,10 +83,8 @@ def point(
     gain = true_gain(truth, message_bytes, messages, delay_ratio, sent)
     reference = truth.latency_ns + 1e9 * message_bytes / truth.bytes_per_second
     delay_ns = round(1e9 * delay_ratio * message_bytes / sent / truth.bytes_per_second)
-    common = np.exp(truth.common_noise * rng.standard_normal(repetitions))
-    half = np.abs(rng.normal(0, truth.own_noise, repetitions // 2))
-    own = rng.permutation(np.concatenate([half, -half, np.zeros(repetitions % 2)]))
-    references = reference * common
+    common, own = (_around_0(rng, deviation, repetitions) for deviation in (truth.common_noise, truth.own_noise))
+    references = reference * np.exp(common)
     times = [max(1, round(time)) for time in references / (gain * np.exp(own))]
     calibration = {"status": "converged", "time_ns": delay_ns, "error_relative": 0.0, "measurements": 5}
     delays = [delay_ns + (i % 3) for i in range(repetitions)]

@@ -59,7 +59,9 @@ def table_of(path: Path, *records: Lines) -> pd.DataFrame:
     return partitioned_table([load_partitioned(file) for file in files])
 
 
-def row_of(path: Path, *, truth: Truth = EARLY, noise: str = "last", oversubscribed: bool = False, **changes: Any) -> Any:
+def row_of(
+    path: Path, *, truth: Truth = EARLY, noise: str = "last", oversubscribed: bool = False, **changes: Any
+) -> Any:
     """The row of a record of one point."""
     lines = record(sizes=(LARGE,), ratios=(DELAY_RATIO,), noise=noise, oversubscribed=oversubscribed)
     lines[1] = point(truth=truth, message_bytes=LARGE, **changes)
@@ -163,12 +165,17 @@ def test_without_latency_there_is_no_model_and_still_a_gain(tmp_path: Path) -> N
     assert any("no model" in flag for flag in row["flags"])
 
 
+BAD_CLOCK = {"method": "interpolated", "residual_ns": 1e5, "synchronisations": 2, "drift_ppm": 1.0}
 UNRELIABLE: list[tuple[dict[str, Any], str, bool]] = [
     ({"repetitions": 0}, "not measured", False),
     ({"repetitions": MIN_REPETITIONS - 1}, "fewer than 6 repetitions (5)", False),
     ({"data_errors": 3}, "wrong data received (3 errors)", False),
     ({"truth": replace(EARLY, own_noise=0.5)}, "of the gain wide", True),
-    ({"clock": {"method": "interpolated", "residual_ns": 1e5, "synchronisations": 2, "drift_ppm": 1.0}}, "clocks", True),
+    (
+        {"clock": {"method": "interpolated", "residual_ns": 1e5, "synchronisations": 2, "drift_ppm": 1.0}},
+        "clocks",
+        True,
+    ),
     ({"oversubscribed": True}, "oversubscribed", True),
     ({"delay_target_ns": 2}, "the delay was", True),
 ]
@@ -182,7 +189,9 @@ def test_what_may_not_be_used_says_why(tmp_path: Path, changes: dict[str, Any], 
     assert any(says in reason for reason in row["unreliable_reasons"])
 
 
-@pytest.mark.parametrize(("noise", "reliable"), [("last", False), ("single", False), ("uniform", True), ("normal", True)])
+@pytest.mark.parametrize(
+    ("noise", "reliable"), [("last", False), ("single", False), ("uniform", True), ("normal", True)]
+)
 def test_only_a_delay_that_is_always_the_same_has_a_target(tmp_path: Path, noise: str, reliable: bool) -> None:
     assert bool(row_of(tmp_path, noise=noise, delay_target_ns=10**9)["reliable"]) is reliable
 

@@ -59,9 +59,7 @@ def test_delay_rates_are_those_of_appendix_a2(rate: Callable[[int], float], thet
         (stencil_rate, 4, 8, 1.2169),
     ],
 )
-def test_gains_are_those_of_appendix_a2(
-    rate: Callable[[int], float], threads: int, theta: int, printed: float
-) -> None:
+def test_gains_are_those_of_appendix_a2(rate: Callable[[int], float], threads: int, theta: int, printed: float) -> None:
     found = model.gain_of_delay_rate(threads, theta, rate(theta), BYTES_PER_SECOND)
     assert float(found) == pytest.approx(printed, rel=TOLERANCE)
 
@@ -212,9 +210,7 @@ def test_with_latency_the_gain_is_from_equation_5_to_the_number_of_partitions(
 def test_the_gain_does_not_fall_as_the_delay_grows(
     partitions: int, size: float, bandwidth: float, delays: tuple[float, float], latency: float
 ) -> None:
-    short, long = (
-        float(model.predicted_gain(partitions, size, bandwidth, delay, latency)) for delay in sorted(delays)
-    )
+    short, long = (float(model.predicted_gain(partitions, size, bandwidth, delay, latency)) for delay in sorted(delays))
     assert short <= long * (1 + ROUNDING)
 
 
@@ -229,9 +225,7 @@ def test_times_do_not_fall_as_the_latency_grows(
     assert short <= long * (1 + ROUNDING)
 
 
-@given(
-    threads=st.integers(1, 64), theta=st.integers(1, 64), rate=st.floats(0, 1e-6), bandwidth=BANDWIDTHS
-)
+@given(threads=st.integers(1, 64), theta=st.integers(1, 64), rate=st.floats(0, 1e-6), bandwidth=BANDWIDTHS)
 def test_equation_4_is_from_1_to_the_number_of_partitions(
     threads: int, theta: int, rate: float, bandwidth: float
 ) -> None:

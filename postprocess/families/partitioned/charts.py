@@ -14,7 +14,7 @@ A mark is pale where its point is not reliable. Points without a value are left 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ from postprocess.drawing.text import duration, interval, plural, ratio
 from postprocess.families import axes
 from postprocess.families.partitioned.axes import DELAY_RATIO
 from postprocess.families.partitioned.table import approach_words, configuration_words
-from postprocess.families.partitioned.verdict import SINGLE, Found, found_of
+from postprocess.families.partitioned.verdict import SINGLE, Found, by_size, found_of
 from postprocess.statistics import pipelining
 
 TIME, AGGREGATION, GAIN = "time", "aggregation", "gain"
@@ -157,8 +157,8 @@ def _gain_series(first: Mapping[str, Any], known: pd.DataFrame) -> Iterator[Seri
     partitions = int(first["partitions_send"])
     apart = known[(known["messages"] == partitions) & np.isfinite(known["gain_model"].to_numpy(np.float64))]
     if not apart.empty:
-        by_size = [(int(size), found_of(of_size, "gain_model")) for size, of_size in apart.groupby("message_bytes")]
-        marks = tuple(Mark(size, *_numbers(found), ratio(found.value)) for size, found in by_size)
+        predicted = [(size, found_of(of_size, "gain_model")) for size, of_size in by_size(apart)]
+        marks = tuple(Mark(size, *_numbers(found), ratio(found.value)) for size, found in predicted)
         yield Series(f"model, {partitions} messages", "", MODEL, marks)
     limit = float(pipelining.gain_of_delay_rate(partitions, 1, first["delay_ratio"], 1.0))
     sizes = sorted(set(map(int, known["message_bytes"])))
@@ -173,16 +173,16 @@ def _gain_series(first: Mapping[str, Any], known: pd.DataFrame) -> Iterator[Seri
 def _time_series(shown: pd.DataFrame, known: pd.DataFrame) -> Iterator[Series]:
     """The curves of the approaches that are shown, and those of one message and of the bandwidth, of all points."""
     yield from _measured(shown, "t_ns")
-    by_size = [(int(size), of_size) for size, of_size in known.groupby("message_bytes")]
+    sizes = by_size(known)
     yield Series(
         "one message, in the same repetitions",
         SINGLE,
         REFERENCE,
-        tuple(_mark(size, of_size, "t_ref_ns") for size, of_size in by_size),
+        tuple(_mark(size, of_size, "t_ref_ns") for size, of_size in sizes),
     )
     bandwidth = float(known["bytes_per_second"].median())
     if math.isfinite(bandwidth):
-        times = [(size, 1e9 * size / bandwidth) for size, _ in by_size]
+        times = [(size, 1e9 * size / bandwidth) for size, _ in sizes]
         yield Series(
             f"by the bandwidth alone, {bandwidth / 1e9:.3g} GB/s",
             "",
@@ -194,15 +194,15 @@ def _time_series(shown: pd.DataFrame, known: pd.DataFrame) -> Iterator[Series]:
 def _measured(rows: pd.DataFrame, name: str) -> Iterator[Series]:
     order = list(axes.APPROACH.values)
 
-    def place(key: Hashable) -> tuple[int, int, int]:
-        approach, received, together = key  # type: ignore[misc]
-        return (order.index(approach) if approach in order else len(order), int(received), int(together))
+    def place(of_series: pd.DataFrame) -> tuple[int, str, int, int]:
+        first = of_series.iloc[0]
+        approach = str(first["approach"])
+        known = order.index(approach) if approach in order else len(order)
+        return known, approach, int(first["partitions_receive"]), int(first["aggregation_bytes"])
 
-    groups = {key: of_series for key, of_series in rows.groupby(_SERIES, sort=False)}
-    for key in sorted(groups, key=place):
-        of_series = groups[key]
+    for of_series in sorted((group for _, group in rows.groupby(_SERIES, sort=False)), key=place):
         first = {str(column): value for column, value in of_series.iloc[0].items()}
-        marks = tuple(_mark(int(size), of_size, name) for size, of_size in of_series.groupby("message_bytes"))
+        marks = tuple(_mark(size, of_size, name) for size, of_size in by_size(of_series))
         yield Series(approach_words(first), str(first["approach"]), MEASURED, marks)
 
 

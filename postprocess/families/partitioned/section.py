@@ -158,7 +158,9 @@ def chart_view(chart: Chart) -> ChartView:
         bottom=bottom,
         one=y(1.0) if chart.kind == GAIN else -1.0,
         x_ticks=[(x(one), size(one)) for one in shown_sizes(sizes, _MOST_LABELS)],
-        y_ticks=[(y(value), ratio(value) if chart.kind == GAIN else duration(value)) for value in _ticks(low, high, log)],
+        y_ticks=[
+            (y(value), ratio(value) if chart.kind == GAIN else duration(value)) for value in _ticks(low, high, log)
+        ],
         series=[series_view(*each) for each in zip(chart.series, shades_of(chart.series), strict=True)],
         notes=chart.notes,
     )

@@ -68,8 +68,9 @@ def partitioned_table(
     """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
     why = {name: reason for name, (_, reason) in (failed or {}).items()}
     rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
-    table: pd.DataFrame = pd.DataFrame(rows, columns=list(COLUMNS))
-    return table.astype({"valid": bool, "reliable": bool})  # an empty table needs these types, too
+    whole = pd.DataFrame(rows, columns=list(COLUMNS))
+    table: pd.DataFrame = whole.astype({"valid": bool, "reliable": bool})  # an empty table needs these types, too
+    return table
 
 
 def case_of(record: PartitionedRecord) -> dict[str, Any]:
@@ -123,9 +124,7 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
         ratios = {name: paired(values) for name, values in ratios_of(point).items()}
         reasons = [
             *failed_reasons(failed),
-            *validity.unreliable_reasons(
-                point, record.noise, ratios["gain"], oversubscribed=header.oversubscribed
-            ),
+            *validity.unreliable_reasons(point, record.noise, ratios["gain"], oversubscribed=header.oversubscribed),
         ]
         yield {
             **case,
@@ -196,12 +195,12 @@ def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def configuration_words(row: Mapping[Any, Any]) -> str:
-    """The configuration of a row with its unusual values, except the approach: ``async, cold caches, noise uniform``."""
+    """The configuration of a row and its unusual values, without the approach: ``async, cold caches``."""
     return axes.configuration_words(row, (axes.NAMED_CORES, axes.CACHE, axes.NOISE))
 
 
 def approach_words(row: Mapping[Any, Any]) -> str:
-    """The approach of a row with what else tells it apart: ``part_coarse, 2 received``, ``layer, up to 4 KiB together``."""
+    """The approach of a row and what tells it apart: ``part_coarse, 2 received``, ``layer, up to 4 KiB together``."""
     received, together = int(row["partitions_receive"]), int(row["aggregation_bytes"])
     parts = [
         str(row["approach"]),

@@ -117,8 +117,8 @@ class BreakEven:
     def words(self) -> str:
         """The break-even size for people."""
         if self.state == CROSSES:
-            bounds = f"[{size(self.low)}, {size(self.high)}]"
-            return f"pays from {size(self.value)} {bounds}" if math.isfinite(self.value) else f"pays from within {bounds}"
+            where = f"from {size(self.value)}" if math.isfinite(self.value) else "from within"
+            return f"pays {where} [{size(self.low)}, {size(self.high)}]"
         words = {
             ALWAYS: f"pays at every size from {size(self.first)}",
             NEVER: f"pays at no size up to {size(self.last)}",
@@ -156,7 +156,7 @@ def _verdict(values: Mapping[str, Any], rows: pd.DataFrame) -> Verdict:
     by_option = {option: found for option, found in _by_option(good) if option.approach != SINGLE}
     return Verdict(
         values=values,
-        choices=tuple(_choice(int(size), good) for size in sorted(set(rows["message_bytes"]))),
+        choices=tuple(_choice(message_bytes, good) for message_bytes, _ in by_size(rows)),
         break_evens=tuple(
             (option, break_even(*_gains(of_option)), _launches(of_option))
             for option, of_option in sorted(by_option.items())
@@ -167,8 +167,15 @@ def _verdict(values: Mapping[str, Any], rows: pd.DataFrame) -> Verdict:
 
 def _by_option(rows: pd.DataFrame) -> Iterator[tuple[Option, pd.DataFrame]]:
     names = ["configuration", "approach", "aggregation_bytes", "partitions_receive", "partitions_send"]
-    for (configuration, approach, together, received, sent), of_option in rows.groupby(names, sort=False):
+    for _, of_option in rows.groupby(names, sort=False):
+        configuration, approach, together, received, sent = of_option.iloc[0][names]
         yield Option(str(configuration), str(approach), int(together), int(received), int(sent)), of_option
+
+
+def by_size(rows: pd.DataFrame) -> list[tuple[int, pd.DataFrame]]:
+    """The message sizes of rows in bytes, ascending, each with its rows."""
+    sizes: list[int] = sorted(set(rows["message_bytes"].tolist()))
+    return [(one, rows[rows["message_bytes"] == one]) for one in sizes]
 
 
 def _launches(rows: pd.DataFrame) -> int:
@@ -211,8 +218,8 @@ def _choice(message_bytes: int, good: pd.DataFrame) -> Choice:
 
 
 def _gains(rows: pd.DataFrame) -> tuple[list[int], list[Found]]:
-    by_size = sorted((int(size), found_of(of_size, "gain")) for size, of_size in rows.groupby("message_bytes"))
-    return [size for size, _ in by_size], [found for _, found in by_size]
+    found = [(message_bytes, found_of(of_size, "gain")) for message_bytes, of_size in by_size(rows)]
+    return [message_bytes for message_bytes, _ in found], [gain for _, gain in found]
 
 
 def break_even(sizes: Sequence[int], gains: Sequence[Found]) -> BreakEven:
@@ -225,26 +232,28 @@ def break_even(sizes: Sequence[int], gains: Sequence[Found]) -> BreakEven:
     """
     if not sizes:
         return BreakEven(CANNOT_TELL, reason="no point is reliable")
-    ends = {"first": sizes[0], "last": sizes[-1]}
+    first, last = sizes[0], sizes[-1]
     above = [place for place, gain in enumerate(gains) if gain.low > 1]
     below = [place for place, gain in enumerate(gains) if gain.high < 1]
     if above and below and above[0] < below[-1]:
-        return BreakEven(CANNOT_TELL, **ends, reason="the gain crosses 1 more than once")
+        return BreakEven(CANNOT_TELL, first, last, reason="the gain crosses 1 more than once")
     if len(above) == len(sizes):
-        return BreakEven(ALWAYS, **ends)
+        return BreakEven(ALWAYS, first, last)
     if above and above[0] == 0:
-        return BreakEven(BELOW, **ends, high=float(sizes[0]))
+        return BreakEven(BELOW, first, last, high=float(sizes[0]))
     if below and below[-1] == len(sizes) - 1:
-        return BreakEven(NEVER, **ends)
+        return BreakEven(NEVER, first, last)
     low = _crossing(sizes, [gain.high for gain in gains], below[-1]) if below else math.nan
     high = _crossing(sizes, [gain.low for gain in gains], above[0] - 1) if above else math.nan
     if above and below:
-        return BreakEven(CROSSES, **ends, value=_only_crossing(sizes, gains, below[-1], above[0]), low=low, high=high)
+        return BreakEven(
+            CROSSES, first, last, value=_only_crossing(sizes, gains, below[-1], above[0]), low=low, high=high
+        )
     if above:
-        return BreakEven(BELOW, **ends, high=high)
+        return BreakEven(BELOW, first, last, high=high)
     if below:
-        return BreakEven(ABOVE, **ends, low=low)
-    return BreakEven(CANNOT_TELL, **ends, reason="all intervals of the gain hold 1")
+        return BreakEven(ABOVE, first, last, low=low)
+    return BreakEven(CANNOT_TELL, first, last, reason="all intervals of the gain hold 1")
 
 
 def _only_crossing(sizes: Sequence[int], gains: Sequence[Found], first: int, last: int) -> float:
