@@ -12,7 +12,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.peers import PEERS
-from postprocess.families.axes import COLLECTIVE
+from postprocess.families.axes import APPROACH, COLLECTIVE
 from postprocess.families.family import Axis, Value
 
 # The collectives that the paper measures everywhere (section 5.3), and one whose result every rank waits for.
@@ -29,6 +29,10 @@ NONBLOCKING = (
     "ineighbor_alltoall", "ineighbor_alltoallv", "ineighbor_alltoallw",
 )  # fmt: skip
 COLLECTIVES = (*NONBLOCKING, *(f"{name[1:]}_init" for name in NONBLOCKING))
+
+# The approaches of partitioned communication that a first look compares: MPI's own, and the two that need no MPI 4.
+FIRST_APPROACHES = ("part", "many", "layer")
+APPROACHES = tuple(APPROACH.values)
 
 LOADED = "CAMPAIGN_COLLECTIVES"
 """Environment variable: more collectives, comma-separated, of which ReFrame makes tests. `all` means all of them."""
@@ -120,7 +124,9 @@ class Suite:
     toolchains: tuple[str, ...] = resolving.DEFAULT_TOOLCHAINS
     benchmarks: tuple[str, ...] = ("nbc_overlap",)
     configurations: tuple[str, ...] = tuple(CONFIGURATIONS)
-    axes: Mapping[str, tuple[Value, ...]] = field(default_factory=lambda: {COLLECTIVE.name: FIVE})
+    axes: Mapping[str, tuple[Value, ...]] = field(
+        default_factory=lambda: {COLLECTIVE.name: FIVE, APPROACH.name: APPROACHES}
+    )
     leaves_out: str = ""
     grows: bool = False
 
@@ -151,7 +157,7 @@ SUITES: Mapping[str, Suite] = {
         case_seconds=12,
         limit="5m",
         configurations=("basic", "async", "dedicated", "apphelper"),
-        axes={COLLECTIVE.name: PAPERS_FOUR},
+        axes={COLLECTIVE.name: PAPERS_FOUR, APPROACH.name: FIRST_APPROACHES},
         leaves_out=COLLECTIVE.name,
     ),
     "nightly": Suite(

@@ -49,6 +49,41 @@ TEST_INTERVAL = Axis(
     "test_interval_ns", "MPI_Test", usual=0, kind="integer", unit="ns", of_basic=False,
     words=lambda interval_ns: f"MPI_Test every {duration(interval_ns)}", in_file_name="test{}ns".format,
 )  # fmt: skip
+APPROACH = Axis(
+    "approach",
+    "approach",
+    usual="part",
+    values={
+        "part": "MPI_Psend_init: one call of MPI_Pready per partition (Gillis et al. 2023)",
+        "part_parrived": "the same, and the receiving threads take each partition as MPI_Parrived announces it",
+        "part_coarse": "the same, and the receiver has a quarter of the sender's partitions",
+        "single": "one message, sent when all partitions are ready: bulk synchronisation",
+        "many": "a message per partition, each on a communicator of its own",
+        "persistent": "a message per partition, all on one communicator, with a tag each",
+        "layer": "our own partitions over persistent messages, small ones sent together",
+        "rma_single_passive": "MPI_Put into one window that stays locked, with a message at either end",
+        "rma_many_passive": "the same with a window per partition",
+        "rma_single_active": "MPI_Put into one window, between MPI_Start and MPI_Complete",
+        "rma_many_active": "the same with a window per partition",
+        "rma_fence": "MPI_Put into one window, between two calls of MPI_Win_fence",
+    },
+)
+"""How a buffer that several threads fill is sent."""
+NOISE = Axis(
+    "noise",
+    "noise",
+    usual="last",
+    values={
+        "last": "the last partition is late (Gillis et al. 2023, figure 8)",
+        "none": "all partitions are ready at once",
+        "uniform": "each partition is late by a time from a uniform distribution (Temuçin et al. 2022)",
+        "normal": "the same from a normal distribution (appendix A of Gillis et al.)",
+        "single": "one partition, another one each time, is late (Temuçin et al.)",
+    },
+    words="noise {}".format,
+    in_file_name="noise_{}".format,
+)
+"""Which partitions are ready late."""
 CORES_PER_RANK = Axis(
     "cores_per_rank", "cores per rank", usual=0, kind="integer", words=cores, in_file_name="{}cores".format
 )
@@ -74,6 +109,7 @@ series only where its value is unusual."""
 PARAMETERS: Mapping[str, tuple[Axis, ...]] = {
     "nbc_overlap": (COLLECTIVE, COMPUTATION, TEST_INTERVAL, CACHE),
     "mpi_impact": (COMPUTATION,),
+    "partitioned": (APPROACH, NOISE, CACHE),
     "peers": (COLLECTIVE, CACHE),
 }
 """The axes on which a user can choose the cases of a family, by family, in the order of words and of file names. A

@@ -13,6 +13,7 @@ from postprocess.drawing.look import Look, check
 from postprocess.families.family import Axis, Family, Found, Metric
 from postprocess.families.mpi_impact.entry import MPI_IMPACT
 from postprocess.families.nbc_overlap.entry import NBC_OVERLAP
+from postprocess.families.partitioned.entry import PARTITIONED
 from postprocess.families.peers.entry import PEERS
 from postprocess.families.timing_selfcheck.entry import TIMING_SELFCHECK
 from postprocess.records.parquet import write_table
@@ -26,6 +27,7 @@ TEMPLATES = Path(__file__).resolve().parent
 FAMILIES: tuple[Family, ...] = (
     NBC_OVERLAP,
     MPI_IMPACT,
+    PARTITIONED,
     replace(PEERS, beside=NBC_OVERLAP),
     TIMING_SELFCHECK,
 )

@@ -65,6 +65,8 @@ BY_NODE: Mapping[str, Family] = {
 }
 """The family by the name of a metric by which nodes are compared with each other."""
 NUMBERS = tuple(one.name for one in registry.AXES if one.kind == "integer" and one.of != "launch")
+FRACTIONS = tuple(one.name for one in registry.AXES if one.kind == "number" and one.of != "launch")
+"""The axes whose values are whole numbers, and those whose values may be other numbers too."""
 NOT_BY_NODE = ("system", "given_up_cores")
 """Axes that the header of a record does not have by these names."""
 
@@ -211,9 +213,10 @@ def _conditions(
         raise refuse(f"where: '{clean(foreign)}' is unknown; where takes {', '.join(names)}")
     conditions = {key: tuple(value) if isinstance(value, list) else (value,) for key, value in where.items()}
     for key, values in conditions.items():
-        kinds = (int,) if key in NUMBERS else (str,)
+        kinds: tuple[type, ...] = (int,) if key in NUMBERS else (int, float) if key in FRACTIONS else (str,)
         if not values or any(type(value) not in kinds for value in values):
-            what = "whole numbers, such as 1000000" if key in NUMBERS else "words"
+            numbers = "whole numbers, such as 1000000" if key in NUMBERS else "numbers, such as 2.5"
+            what = numbers if int in kinds else "words"
             raise refuse(f"where: {key} '{clean(where[key])}': it takes {what}")
     return conditions
 

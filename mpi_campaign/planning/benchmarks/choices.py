@@ -25,6 +25,16 @@ def _cannot_test(interval_ns: int, where: Where) -> Impossible | None:
     return Impossible(reason) if interval_ns and reason else None
 
 
+def _lacks_partitions(approach: str, where: Where) -> Impossible | None:
+    """Why an approach cannot be measured: the library has no partitioned communication, which MPI 4.0 introduced."""
+    lacking = where.programs is not None and PARTITIONED in builds.missing_functions(where.programs)
+    return Impossible(f"{where.toolchain} has no {PARTITIONED}") if lacking and approach in OF_PARTITIONS else None
+
+
+PARTITIONED = "MPI_Psend_init"
+OF_PARTITIONS = ("part", "part_parrived", "part_coarse")
+"""The approaches that call `PARTITIONED`."""
+
 _ENTRIES = (
     Choice(
         axes.COLLECTIVE,
@@ -43,6 +53,11 @@ _ENTRIES = (
         metavar="DURATION",
     ),
     Choice(axes.CACHE, several=False, about="Buffers of messages: warm or cold."),
+    Choice(
+        axes.APPROACH,
+        impossible=_lacks_partitions,
+        about="How a buffer that several threads fill is sent, such as part, many or layer; `campaign list` names all.",
+    ),
 )
 
 OWN: Mapping[str, Choice] = {entry.name: entry for entry in _ENTRIES}

@@ -7,6 +7,7 @@ from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.choice import Choice
 from mpi_campaign.planning.benchmarks.mpi_impact import MPI_IMPACT
 from mpi_campaign.planning.benchmarks.nbc_overlap import NBC_OVERLAP
+from mpi_campaign.planning.benchmarks.partitioned import PARTITIONED
 from mpi_campaign.planning.benchmarks.peers import PEERS
 from mpi_campaign.planning.benchmarks.placed import PLACED
 from postprocess.families.family import Axis, Value
@@ -14,6 +15,7 @@ from postprocess.families.family import Axis, Value
 BENCHMARKS: dict[str, Benchmark] = {
     "nbc_overlap": NBC_OVERLAP,
     "mpi_impact": MPI_IMPACT,
+    "partitioned": PARTITIONED,
     **PEERS,
 }
 USUAL_BENCHMARK = "nbc_overlap"

@@ -1,0 +1,75 @@
+"""What the processes of records of this family observed about themselves, for `Family.inside`, `wrong`, `payload`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from postprocess.drawing.text import duration
+from postprocess.families import axes
+from postprocess.families.family import Details, Spent
+from postprocess.families.partitioned.record import PartitionedRecord
+from postprocess.families.partitioned.table import case_of
+from postprocess.families.partitioned.validity import invalid_reasons
+
+
+def words(record: PartitionedRecord) -> str:
+    """The configuration of a record in words, with the values that are not usual."""
+    approach = "" if axes.APPROACH.is_usual(record.approach) else f", {record.approach}"
+    named = axes.configuration_words(case_of(record), (axes.NAMED_CORES, axes.CACHE, axes.NOISE))
+    return f"{named}{approach}, partitioned"
+
+
+def spent(record: PartitionedRecord) -> list[Spent]:
+    """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
+    end = record.footer
+    return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
+
+
+def covered(records: Sequence[PartitionedRecord]) -> Details:
+    """The approaches that the records measured."""
+    names = dict.fromkeys(record.approach for record in records)
+    return [("Approaches", ", ".join(names))] if names else []
+
+
+def timing(records: Sequence[PartitionedRecord]) -> Details:
+    """Facts about starts, clocks and discarded repetitions, over the records of one configuration."""
+    points = [point for record in records for point in record.points]
+    starts = dict.fromkeys(point.start_method for point in points)
+    methods = dict.fromkeys(point.clock.method for point in points)
+    residuals = [point.clock.residual_ns for point in points if point.clock.residual_ns is not None]
+    late, discarded = (sum(getattr(point, f"{kind}_repetitions") for point in points) for kind in ("late", "discarded"))
+    facts = [
+        ("start of a repetition", "; ".join(starts)),
+        ("clock", "; ".join("no common clock" if name == "none" else f"{name} clock" for name in methods)),
+        ("largest residual of the clocks", duration(max(residuals)) if residuals else ""),
+        ("warm-ups left out", str(sum(point.warmup_repetitions for point in points))),
+        ("late repetitions thrown away", str(late) if late else ""),
+        ("other repetitions thrown away", str(discarded) if discarded else ""),
+    ]
+    return [(name, value) for name, value in facts if value and points]
+
+
+def wrong(record: PartitionedRecord) -> Iterator[str]:
+    """A phrase if a record received wrong data, or is complete without a valid point."""
+    errors = sum(point.data_errors for point in record.points)
+    if errors:
+        yield f"{errors} wrong values were received"
+    elif record.complete and all(invalid_reasons(point) for point in record.points):
+        reasons = dict.fromkeys(reason for point in record.points for reason in invalid_reasons(point))
+        yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
+
+
+def communicated_ns(record: PartitionedRecord) -> float:
+    """The time of the references, in which only one message is under way, summed over all repetitions, in ns."""
+    return sum(float(point.t_ref_ns.sum()) for point in record.points)
+
+
+def payload_bytes(record: PartitionedRecord) -> int:
+    """A lower bound of the payload, in bytes, that crossed the network in a record's valid repetitions.
+
+    Each repetition sends the buffer twice from one rank to another one: by the approach, and as the reference. On a
+    `wire` the two ranks are always apart; on other networks they are surely so only where each has a node of its own.
+    """
+    header = record.header
+    apart = header.network.partition(":")[0] == "wire" or header.nodes == header.ranks
+    return sum(2 * point.repetitions * point.message_bytes for point in record.points) if apart else 0

@@ -1,0 +1,193 @@
+"""The records of `partitioned`: points with named fields, checked.
+
+`results/schema/partitioned-v4.schema.json` defines the fields that only this family has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from postprocess.drawing.text import clean
+from postprocess.families import axes
+from postprocess.records.fields import Fields, Nanoseconds, fail
+from postprocess.records.reading import load_record
+from postprocess.records.record import (
+    Calibration,
+    Clock,
+    Point,
+    Record,
+    RecordFile,
+    calibration_of,
+    check_family,
+)
+from postprocess.records.run import Run, Views, views_of
+
+FAMILY = "partitioned"
+SERIES = ("t_ns", "t_ref_ns", "t_delay_ns", "t_after_last_ns")
+"""The series that every point has."""
+
+
+@dataclass(frozen=True)
+class PartitionedPoint:
+    """One buffer that was sent in one way. Arrays are int64 nanoseconds, with a value per valid repetition.
+
+    message_bytes: the whole buffer.  aggregation_bytes: the most bytes of partitions in one message; 0: a message per
+    partition.  delay_ratio: the planned delay relative to the time of one partition, gamma beta.
+    t_ns: the time of the approach, from its start to the completion at the receiver, without the computation (section
+    2.1).  t_ref_ns: the same of one message after all partitions are ready, in the same repetition.
+    t_delay_ns: D, from the first partition that is ready to the last one.  t_after_last_ns: from the moment when the
+    last partition is ready to the completion at the receiver.  start_imbalance_ns: empty without a common clock.
+    delay_target_ns, work_size: the planned D, and the work that gives it.  delay_calibration: None where no work was
+    calibrated for it.
+    messages: the messages that the approach sends for one buffer.
+    latency_ns, bytes_per_second: alpha and beta of the model, measured in the same run with one message of 8 bytes and
+    with a large one; NaN where they were not measured.
+    """
+
+    index: int
+    approach: str
+    message_bytes: int
+    partitions_send: int
+    partitions_receive: int
+    aggregation_bytes: int
+    delay_ratio: float
+    start_method: str
+    repetitions: int
+    warmup_repetitions: int
+    late_repetitions: int
+    discarded_repetitions: int
+    stop_reason: str
+    interval_relative_reached: float
+    data_errors: int
+    clock: Clock
+    t_ns: Nanoseconds
+    t_ref_ns: Nanoseconds
+    t_delay_ns: Nanoseconds
+    t_after_last_ns: Nanoseconds
+    start_imbalance_ns: Nanoseconds
+    delay_target_ns: int
+    work_size: int
+    delay_calibration: Calibration | None
+    messages: int
+    latency_ns: float
+    bytes_per_second: float
+
+
+@dataclass(frozen=True)
+class PartitionedRecord(RecordFile):
+    """A record of `partitioned`. `approach`, `noise` and `cache` are the same for all its points."""
+
+    approach: str
+    noise: str
+    cache: str
+    points: tuple[PartitionedPoint, ...]
+
+
+def load_partitioned(path: Path | str) -> PartitionedRecord:
+    """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
+    return partitioned_record(load_record(path))
+
+
+def partitioned_of(run: Run) -> Views[PartitionedRecord]:
+    """The records of this family in a run."""
+    return views_of(run, FAMILY, partitioned_record)
+
+
+def partitioned_record(record: Record) -> PartitionedRecord:
+    """A record of this family from a record of any family. Raises RecordError where the record does not fit."""
+    check_family(record, FAMILY)
+    header = record.header
+    asked = {axis.name: _only(header.plan.parameters, axis.name, header.where) for axis in axes.of_records(FAMILY)}
+    return PartitionedRecord(
+        path=record.path,
+        header=header,
+        footer=record.footer,
+        incomplete=record.incomplete,
+        approach=asked[axes.APPROACH.name],
+        noise=asked[axes.NOISE.name],
+        cache=asked[axes.CACHE.name],
+        points=tuple(_point(point, asked[axes.APPROACH.name]) for point in record.points),
+    )
+
+
+def _only(asked: Mapping[str, tuple[object, ...]], name: str, where: str) -> str:
+    """The value of a parameter that must be the same in all points. Raises RecordError."""
+    values = asked.get(name, ())
+    if len(values) != 1 or not isinstance(values[0], str):
+        fail(where, f"plan.parameters.{name} is not one text")
+    return values[0]
+
+
+def _point(point: Point, approach: str) -> PartitionedPoint:
+    where, clock, n = point.where, point.clock, point.repetitions
+    if clock is None or n is None:
+        fail(where, f"{'clock' if clock is None else 'repetitions'} is null")
+    missing = next((name for name in SERIES if name not in point.series), None)
+    if missing is not None:
+        fail(where, f"series.{missing} is missing")
+    clocked = clock.method != "none"
+    if clocked != ("start_imbalance_ns" in point.series):
+        fail(where, f"series.start_imbalance_ns is {'missing' if clocked else 'there, without a clock'}")
+    for name in ("t_ns", "t_ref_ns"):
+        if point.series[name].size and not point.series[name].min() > 0:
+            fail(where, f"series.{name} has a time of 0")
+    parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
+    named = parameters.text("approach")
+    if named != approach:
+        fail(where, f"parameters.approach is {clean(named)}, planned was {clean(approach)}")
+    return PartitionedPoint(
+        index=point.index,
+        approach=named,
+        message_bytes=parameters.positive("message_bytes"),
+        partitions_send=parameters.positive("partitions_send"),
+        partitions_receive=parameters.positive("partitions_receive"),
+        aggregation_bytes=parameters.count("aggregation_bytes"),
+        delay_ratio=_from_0(parameters, "delay_ratio"),
+        start_method=point.start_method,
+        repetitions=n,
+        warmup_repetitions=point.warmup_repetitions,
+        late_repetitions=point.late_repetitions,
+        discarded_repetitions=point.discarded_repetitions,
+        stop_reason=point.stop_reason,
+        interval_relative_reached=point.interval_relative_reached,
+        data_errors=point.data_errors,
+        clock=clock,
+        t_ns=point.series["t_ns"],
+        t_ref_ns=point.series["t_ref_ns"],
+        t_delay_ns=point.series["t_delay_ns"],
+        t_after_last_ns=point.series["t_after_last_ns"],
+        start_imbalance_ns=point.series.get("start_imbalance_ns", _NONE),
+        delay_target_ns=own.count("delay_target_ns"),
+        work_size=own.count("work_size"),
+        delay_calibration=_calibration(own),
+        messages=own.positive("messages"),
+        latency_ns=_above_0_or_nan(own, "latency_ns"),
+        bytes_per_second=_above_0_or_nan(own, "bytes_per_second"),
+    )
+
+
+_NONE = np.array([], dtype=np.int64)
+
+
+def _calibration(own: Fields) -> Calibration | None:
+    none = own.value.get("delay_calibration", 0) is None
+    return None if none else calibration_of(own.inside("delay_calibration"))
+
+
+def _from_0(line: Fields, key: str) -> float:
+    value = line.number(key)
+    if value < 0:
+        fail(line.where, f"{line.name}{key} is below 0")
+    return value
+
+
+def _above_0_or_nan(line: Fields, key: str) -> float:
+    """A number above 0; NaN for null, which says that it is not known."""
+    value = line.number_or_nan(key)
+    if value <= 0:
+        fail(line.where, f"{line.name}{key} is not above 0")
+    return value

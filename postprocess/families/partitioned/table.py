@@ -1,0 +1,251 @@
+"""The table of partitioned communication: one row per point, with its gain, the model's, and its validity.
+
+All ratios are made within repetitions. Each repetition times the tested approach and, right beside it, one message
+after all partitions are ready. What disturbs both, such as another process or a slower clock of the processor, cancels
+in their ratio. So the value of a ratio is the median over the ratios of the repetitions, and its 95 % interval is that
+of a median, distribution free, from order statistics (`metrics.median_estimate`). The ratio of two medians
+(`metrics.ratio_estimate`) would take both as independent, and its interval would be too wide where they rise and fall
+together. For the same reason `gain_model` is the median of the model's prediction for each repetition, from that
+repetition's own delay and reference.
+
+    gain            t_ref / t                                          equation 1, with the reference as T_b
+    gain_model      T_b / T_p, `pipelining.predicted_gain`             equations 1 to 3 with a latency
+    gain_vs_model   gain / gain_model
+    overhead, perceived_bytes_per_second, availability, early_bird_share      `pipelining`, Temuçin et al. 2022
+
+The model takes D from t_delay, alpha from the latency of the run, and beta from the reference itself, so that the
+protocol for a message of this size is in it: beta = S / (t_ref - alpha). Where the reference is not longer than alpha,
+beta is that of the run. Its number of partitions is the number of messages that the approach sends.
+
+`validity` says what a point may be used for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from postprocess.drawing.columns import aligned, circumstances
+from postprocess.drawing.text import duration, interval, ratio, size
+from postprocess.families import axes
+from postprocess.families.partitioned import validity
+from postprocess.families.partitioned.axes import CASE, OF_POINT, OF_RECORD
+from postprocess.families.partitioned.record import PartitionedPoint, PartitionedRecord
+from postprocess.records.header import NAMED, named_cores_of, repeat_of
+from postprocess.records.run import failed_reasons
+from postprocess.statistics import pipelining
+from postprocess.statistics.metrics import Estimate, Floats, as_float, median_estimate
+
+_NS = 1e-9
+_TIMES = ("t_ns", "t_ref_ns", "t_delay_ns", "t_after_last_ns")
+RATIOS = (
+    "gain", "gain_model", "gain_vs_model",
+    "overhead", "perceived_bytes_per_second", "availability", "early_bird_share",
+)  # fmt: skip
+_ESTIMATES = (*_TIMES, *RATIOS)
+COLUMNS = (
+    *CASE, "threads", NAMED, *(one.name for one in OF_POINT),
+    *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
+    "delay_target_ns", "work_size", "messages", "latency_ns", "bytes_per_second",
+    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
+    "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
+    "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
+)  # fmt: skip
+"""The columns of `partitioned_table`, in order.
+
+Times are medians, in nanoseconds, sizes in bytes; ratios have no unit. An unknown value is NaN. `threads` is the number
+of threads of each rank that fill the buffer, as `threads_per_rank` has it too.
+"""
+
+
+def partitioned_table(
+    records: Sequence[PartitionedRecord], failed: Mapping[str, tuple[str, str]] | None = None
+) -> pd.DataFrame:
+    """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
+    why = {name: reason for name, (_, reason) in (failed or {}).items()}
+    rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
+    whole = pd.DataFrame(rows, columns=list(COLUMNS))
+    table: pd.DataFrame = whole.astype({"valid": bool, "reliable": bool})  # an empty table needs these types, too
+    return table
+
+
+def case_of(record: PartitionedRecord) -> dict[str, Any]:
+    """The columns that are the same for all points of a record."""
+    header = record.header
+    asked = axes.asked(header.plan.parameters, OF_RECORD)
+    own = {name: getattr(header, name) for name in CASE if hasattr(header, name)}
+    return {
+        **own,
+        **asked,
+        "given_up_cores": header.progress.given_up_cores,
+        "launch": repeat_of(header.metadata) or 1,
+        "threads": header.threads_per_rank,
+        NAMED: named_cores_of(header.metadata),
+    }
+
+
+def paired(values: Floats) -> Estimate:
+    """The median of a ratio that was made within each repetition, with its 95 % interval; NaN without repetitions."""
+    return median_estimate(values)
+
+
+def ratios_of(point: PartitionedPoint) -> dict[str, Floats]:
+    """The ratios of a point by the names in RATIOS, a value per repetition."""
+    t, reference, delay, after_last = (getattr(point, name).astype(np.float64) for name in _TIMES)
+    gains, predicted = pipelining.gain(reference, t), model_gains(point)
+    return {
+        "gain": gains,
+        "gain_model": predicted,
+        "gain_vs_model": gains / predicted,
+        "overhead": pipelining.communication_overhead(delay, after_last, reference),
+        "perceived_bytes_per_second": pipelining.perceived_bandwidth(point.message_bytes, _NS * after_last),
+        "availability": pipelining.availability(after_last, reference),
+        "early_bird_share": pipelining.early_bird_share(delay, after_last),
+    }
+
+
+def model_gains(point: PartitionedPoint) -> Floats:
+    """The model's gain for each repetition; NaN where the run has no latency or no bandwidth."""
+    latency, reference, delay = _NS * point.latency_ns, _NS * point.t_ref_ns, _NS * point.t_delay_ns
+    transfer = reference - latency
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bandwidth = np.where(transfer > 0, point.message_bytes / transfer, point.bytes_per_second)
+    return pipelining.predicted_gain(point.messages, point.message_bytes, bandwidth, delay, latency)
+
+
+def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
+    header, case = record.header, case_of(record)
+    for point in record.points:
+        times = {name: median_estimate(getattr(point, name)) for name in _TIMES}
+        ratios = {name: paired(values) for name, values in ratios_of(point).items()}
+        reasons = [
+            *failed_reasons(failed),
+            *validity.unreliable_reasons(point, record.noise, ratios["gain"], oversubscribed=header.oversubscribed),
+        ]
+        yield {
+            **case,
+            **{axis.name: getattr(point, axis.name) for axis in OF_POINT},
+            **{column: value for name, found in {**times, **ratios}.items() for column, value in _columns(name, found)},
+            **{name: getattr(point, name) for name in _OF_POINT},
+            "clock_method": point.clock.method,
+            "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
+            "valid": not validity.invalid_reasons(point),
+            "reliable": not reasons,
+            "unreliable_reasons": reasons,
+            "flags": validity.flags(point),
+            "oversubscribed": header.oversubscribed,
+            "shared_core": header.shared_core,
+            "complete": record.complete,
+            "record": record.name,
+        }
+
+
+_OF_POINT = (
+    "delay_target_ns", "work_size", "messages", "latency_ns", "bytes_per_second",
+    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
+    "interval_relative_reached", "start_method", "index",
+)  # fmt: skip
+
+
+def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
+    yield name, as_float(estimate.value)
+    yield f"{name}_ci95_low", as_float(estimate.low)
+    yield f"{name}_ci95_high", as_float(estimate.high)
+
+
+def usable(table: pd.DataFrame) -> pd.DataFrame:
+    """The points for a summary: the reliable ones, or all valid ones where less than half of these are reliable."""
+    enough = 2 * table["reliable"].sum() >= table["valid"].sum()
+    chosen: pd.DataFrame = table[table["reliable" if enough else "valid"]]
+    return chosen
+
+
+def geometric_mean(values: pd.Series[Any]) -> float:
+    """The geometric mean of the finite values of a column; NaN where there is none."""
+    numbers = values.to_numpy(dtype=np.float64)
+    known = numbers[np.isfinite(numbers) & (numbers > 0)]
+    return float(np.exp(np.log(known).mean())) if known.size else math.nan
+
+
+def record_numbers(record: PartitionedRecord) -> dict[str, float]:
+    """The numbers that sum up a record, for ReFrame. Numbers that are not finite are left out.
+
+    Over the `usable` points, geometric means: t_ratio_to_single, t / t_ref, which is 1 / gain; and gain_vs_model of the
+    points that have a planned delay. Counts: points, points_valid, points_reliable.
+    """
+    table = partitioned_table([record])
+    chosen = usable(table)
+    numbers = {
+        "t_ratio_to_single": geometric_mean(1 / chosen["gain"]),
+        "gain_vs_model": geometric_mean(chosen.loc[chosen["delay_ratio"] > 0, "gain_vs_model"]),
+        "points": float(len(table)),
+        "points_valid": float(table["valid"].sum()),
+        "points_reliable": float(table["reliable"].sum()),
+    }
+    return {name: value for name, value in numbers.items() if math.isfinite(value)}
+
+
+def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table of this module, as dictionaries."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def configuration_words(row: Mapping[Any, Any]) -> str:
+    """The configuration of a row and its unusual values, without the approach: ``async, cold caches``."""
+    return axes.configuration_words(row, (axes.NAMED_CORES, axes.CACHE, axes.NOISE))
+
+
+def approach_words(row: Mapping[Any, Any]) -> str:
+    """The approach of a row and what tells it apart: ``part_coarse, 2 received``, ``layer, up to 4 KiB together``."""
+    received, together = int(row["partitions_receive"]), int(row["aggregation_bytes"])
+    parts = [
+        str(row["approach"]),
+        *([f"{received} received"] if received != row["partitions_send"] else []),
+        *([f"up to {size(together)} together"] if together else []),
+    ]
+    return ", ".join(parts)
+
+
+def remarks(row: Mapping[Any, Any]) -> list[str]:
+    """The remarks on a row, each a phrase, the worst first."""
+    return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
+
+
+HEADS = (
+    "toolchain", "network", "configuration", "approach", "message", "parts", "delay", "t", "single", "gain", "95 %",
+    "model", "of model", "early bird", "messages", "reps", "remarks",
+)  # fmt: skip
+RIGHT = {4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15}
+"""The columns of HEADS that hold numbers."""
+
+
+def cells(row: Mapping[Any, Any]) -> list[str]:
+    """The texts of a row of `partitioned_table`, under HEADS."""
+    return [
+        str(row["toolchain"]),
+        str(row["network"]),
+        configuration_words(row),
+        approach_words(row),
+        size(row["message_bytes"]),
+        str(row["partitions_send"]),
+        duration(row["t_delay_ns"]),
+        duration(row["t_ns"]),
+        duration(row["t_ref_ns"]),
+        ratio(row["gain"]),
+        interval(row["gain_ci95_low"], row["gain_ci95_high"]),
+        ratio(row["gain_model"]),
+        ratio(row["gain_vs_model"]),
+        ratio(row["early_bird_share"]),
+        str(row["messages"]),
+        str(row["repetitions"]),
+        "; ".join(remarks(row)),
+    ]
+
+
+def partitioned_text(table: pd.DataFrame) -> str:
+    """One line per row of `partitioned_table`, without a final newline; empty for an empty table."""
+    return "" if table.empty else aligned(HEADS, [cells(row) for row in rows_of(table)], RIGHT)

@@ -1,0 +1,106 @@
+"""Whether a point is `valid` and `reliable`, and what else a reader should know about it (`flags`).
+
+valid       There are at least 6 valid repetitions (fewer have no interval) and no data error. The medians are right.
+reliable    Valid, the case did not fail, and
+            * the 95 % interval of the gain is at most 25 % of the gain wide;
+            * the clocks agree to within 10 % of the shorter of the two times, because both are times between ranks. If
+              their error is not known, that is a flag;
+            * the ranks are not oversubscribed: threads that share a core take turns, and delay each other by time
+              slices that are longer than most messages;
+            * where every repetition has the same delay (noise `last` and `single`), the median of the measured delay is
+              within 20 % of its target.
+flags       Worth knowing, but the gain stands:
+            * no delay was planned, and still the last partition was ready later than the first one by more than 10 % of
+              the reference: the model uses the delay that was measured;
+            * the reference is not longer than the latency, so that the model uses the bandwidth of the run;
+            * latency or bandwidth is not known, so that there is no model;
+            * most repetitions started late, or so many that measuring stopped;
+            * repetitions were started by a barrier;
+            * there was no common clock: times between ranks are then the longest of the ranks' own durations.
+
+Shared cores and cold caches have columns of their own and make no point unreliable.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from postprocess.drawing.text import duration, percent
+from postprocess.families.partitioned.record import PartitionedPoint
+from postprocess.records.fields import Nanoseconds
+from postprocess.statistics.limits import CALIBRATION_LIMIT
+from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
+
+WIDEST_INTERVAL = 0.25
+CLOCK_LIMIT = 0.10
+DELAY_LIMIT = CALIBRATION_LIMIT
+UNPLANNED_LIMIT = 0.10
+SAME_DELAY = ("last", "single")
+"""The noises with the same delay in every repetition."""
+
+
+def invalid_reasons(point: PartitionedPoint) -> list[str]:
+    """Reasons why a point's medians cannot be used at all; empty if they can."""
+    reasons = []
+    if point.stop_reason == "not_measured":
+        reasons.append("not measured")
+    elif point.repetitions < MIN_REPETITIONS:
+        reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
+    if point.data_errors:
+        reasons.append(f"wrong data received ({point.data_errors} errors)")
+    return reasons
+
+
+def unreliable_reasons(point: PartitionedPoint, noise: str, gain: Estimate, *, oversubscribed: bool) -> list[str]:
+    """Reasons why the gain of a point does not answer which approach is faster. They include `invalid_reasons`."""
+    reasons = invalid_reasons(point)
+    if point.stop_reason == "not_measured":
+        return reasons
+    width = as_float(gain.high) - as_float(gain.low)
+    relative = width / as_float(gain.value) if as_float(gain.value) > 0 else math.nan
+    if point.repetitions >= MIN_REPETITIONS and not relative <= WIDEST_INTERVAL:
+        reasons.append(f"the interval is {percent(relative)} of the gain wide, more than {percent(WIDEST_INTERVAL)}")
+    residual, shorter = point.clock.residual_ns, min(_median(point.t_ns), _median(point.t_ref_ns))
+    if residual is not None and residual > CLOCK_LIMIT * shorter:
+        reasons.append(f"clocks disagree by {duration(residual)}")
+    if oversubscribed:
+        reasons.append("oversubscribed: threads share cores")
+    delay, target = _median(point.t_delay_ns), point.delay_target_ns
+    if noise in SAME_DELAY and target and abs(delay / target - 1) > DELAY_LIMIT:
+        reasons.append(f"the delay was {duration(delay)} for a target of {duration(target)}")
+    return reasons
+
+
+def flags(point: PartitionedPoint) -> list[str]:
+    """The flags of a point."""
+    return [] if point.stop_reason == "not_measured" else list(_flags(point))
+
+
+def _flags(point: PartitionedPoint) -> Iterator[str]:
+    reference, delay = _median(point.t_ref_ns), _median(point.t_delay_ns)
+    if not point.delay_target_ns and delay > UNPLANNED_LIMIT * reference:
+        yield f"no delay was planned, and the last partition was ready {duration(delay)} after the first one"
+    if math.isnan(point.latency_ns) or math.isnan(point.bytes_per_second):
+        yield "no model: the run has no latency and no bandwidth"
+    elif reference <= point.latency_ns:
+        yield "the reference is not longer than the latency: the model uses the bandwidth of the run"
+    if point.stop_reason == "late":
+        yield (
+            f"stopped because too many repetitions started late: {point.late_repetitions} thrown away, "
+            f"{point.repetitions} kept"
+        )
+    elif point.late_repetitions > point.repetitions:
+        yield f"{point.late_repetitions} repetitions thrown away: a rank started late"
+    if point.start_method == "barrier":
+        yield "ranks started by a barrier, not by a clock"
+    if point.clock.method == "none":
+        yield "no common clock: times between ranks are the longest of the ranks' own durations"
+    elif point.clock.residual_ns is None:
+        yield "how far the clocks disagree is not known"
+
+
+def _median(times_ns: Nanoseconds) -> float:
+    return float(np.median(times_ns)) if times_ns.size else math.nan

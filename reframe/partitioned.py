@@ -1,0 +1,58 @@
+"""Sending parts of a buffer as threads finish them (Gillis et al. 2023): one test per configuration and approach.
+
+    partitioned %configuration=async %basic.approach=many %basic.noise=last
+
+Every configuration takes the work sizes of the delays from `basic` of the identical case, which is a fixture: measured
+once, whatever depends on it.
+"""
+
+from typing import Any
+
+import reframe as rfm
+from case_axes import basics_parameters, own_parameters
+from measured import MeasuredTest
+from reframe.core.builtins import fixture
+
+from mpi_campaign.launching import wire
+
+
+class Partitioned(MeasuredTest):
+    """The common part of `basic` and of the other configurations."""
+
+    benchmark = "partitioned"
+
+    def benchmark_options(self) -> list[str]:
+        options = ["--grid", self.grid]
+        if self.network.startswith("wire"):
+            options += ["--settle", f"{wire.settle_ns(self.wire_rate)}ns"]
+        if self.budget_seconds:
+            options += ["--budget-seconds", str(self.budget_seconds)]
+        return options + self.sizes_options()
+
+
+BasicsParameters: Any = basics_parameters("partitioned")
+OwnParameters: Any = own_parameters("partitioned")
+
+
+class partitioned_basic(Partitioned, BasicsParameters):
+    """`basic`: the fixture that the others take their sizes from."""
+
+    descr = "parts of a buffer sent as threads finish them, the library as it comes"
+    gives_sizes = True
+
+
+@rfm.simple_test
+class partitioned(Partitioned, OwnParameters):
+    """A configuration beside `basic`; for `basic` itself the fixture's record is what is judged."""
+
+    descr = "parts of a buffer sent as threads finish them"
+    valid_systems = ["+mpi"]
+    valid_prog_environs = ["+mpi"]
+    basic = fixture(partitioned_basic, scope="environment")
+
+    @property
+    def measured_by_fixture(self) -> bool:
+        return self.is_basic
+
+    def basic_test(self) -> MeasuredTest | None:
+        return None if self.measured_by_fixture else self.basic

@@ -1,0 +1,413 @@
+"""Records of partitioned communication: their gains against a known truth, what may be used, pictures and report."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postprocess.families import registry
+from postprocess.families.partitioned import inside
+from postprocess.families.partitioned.charts import AGGREGATION, GAIN, TIME, charts
+from postprocess.families.partitioned.entry import PARTITIONED
+from postprocess.families.partitioned.record import load_partitioned
+from postprocess.families.partitioned.section import chart_view, partitioned_view
+from postprocess.families.partitioned.table import (
+    COLUMNS,
+    paired,
+    partitioned_table,
+    partitioned_text,
+    record_numbers,
+)
+from postprocess.records.as_json import rows_as_json
+from postprocess.records.fields import RecordError
+from postprocess.records.run import load_run
+from postprocess.report.html import write_report
+from postprocess.statistics.metrics import MIN_REPETITIONS
+from tests.postprocess import synthetic
+from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
+from tests.postprocess.synthetic_partitioned import (
+    DELAY_RATIO,
+    EARLY,
+    LATE,
+    SIZES,
+    Lines,
+    Truth,
+    point,
+    record,
+    run_folder,
+    true_gain,
+)
+from tests.postprocess.test_postprocess_report import Page
+from tests.support import check_record
+
+LARGE = 1 << 24
+
+
+def table_of(path: Path, *records: Lines) -> pd.DataFrame:
+    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
+    return partitioned_table([load_partitioned(file) for file in files])
+
+
+def row_of(
+    path: Path, *, truth: Truth = EARLY, noise: str = "last", oversubscribed: bool = False, **changes: Any
+) -> Any:
+    """The row of a record of one point."""
+    lines = record(sizes=(LARGE,), ratios=(DELAY_RATIO,), noise=noise, oversubscribed=oversubscribed)
+    lines[1] = point(truth=truth, message_bytes=LARGE, **changes)
+    return table_of(path, lines).iloc[0]
+
+
+def test_a_record_is_valid_and_gives_a_row_per_point(tmp_path: Path) -> None:
+    lines = record()
+    path = synthetic.write(tmp_path / "a.jsonl", lines)
+    check_record(path)
+    table = partitioned_table([load_partitioned(path)])
+    assert tuple(table.columns) == COLUMNS
+    assert len(table) == 2 * len(SIZES)
+    assert table["valid"].all() and table["reliable"].all()
+    assert set(table["threads"]) == set(table["threads_per_rank"]) == {1}
+    assert set(zip(table["approach"], table["noise"], table["cache"], strict=True)) == {("part", "last", "warm")}
+    assert table["message_bytes"].tolist() == list(SIZES) * 2
+
+
+@pytest.mark.parametrize("truth", [EARLY, LATE, replace(EARLY, times_slower=1.3)])
+def test_gains_are_the_truths(tmp_path: Path, truth: Truth) -> None:
+    table = table_of(tmp_path, record(truth=truth))
+    for row in table.to_dict("records"):
+        expected = true_gain(truth, row["message_bytes"], row["messages"], row["delay_ratio"], row["partitions_send"])
+        assert row["gain"] == pytest.approx(expected, rel=2e-3)
+        assert row["gain_ci95_low"] <= row["gain"] <= row["gain_ci95_high"]
+        assert row["gain_ci95_high"] - row["gain_ci95_low"] < 0.03 * row["gain"]
+
+
+def test_the_gain_of_figure_8_is_reached_by_what_sends_early_and_by_nothing_else(tmp_path: Path) -> None:
+    early, late = (row_of(tmp_path, truth=truth) for truth in (EARLY, LATE))
+    assert early["gain"] == pytest.approx(8 / 3, rel=0.02)
+    assert early["gain_model"] == pytest.approx(8 / 3, rel=0.02)
+    assert early["gain_vs_model"] == pytest.approx(1, rel=0.01)
+    assert late["gain"] == pytest.approx(1, rel=0.01)
+    assert late["gain_model"] == pytest.approx(8 / 3, rel=0.02)
+    assert late["gain_vs_model"] == pytest.approx(3 / 8, rel=0.02)
+
+
+def test_noise_that_both_times_share_does_not_widen_the_gain(tmp_path: Path) -> None:
+    """A gain is made within repetitions: a machine that is slower by a half now and then changes no ratio."""
+    shaken = row_of(tmp_path, truth=replace(EARLY, common_noise=0.4))
+    assert shaken["t_ns_ci95_high"] - shaken["t_ns_ci95_low"] > 0.1 * shaken["t_ns"]
+    assert shaken["gain_ci95_high"] - shaken["gain_ci95_low"] < 0.02 * shaken["gain"]
+    assert shaken["reliable"]
+
+
+@pytest.mark.parametrize("common", [0.0, 0.3])
+def test_the_interval_of_a_gain_covers_the_truth(common: float) -> None:
+    """Of 600 synthetic points with independent noise at least 93.5 % hold the true gain."""
+    rng = np.random.default_rng(7)
+    held = 0
+    for _ in range(600):
+        together = np.exp(common * rng.standard_normal(15))
+        reference, times = together * np.exp(0.05 * rng.standard_normal((2, 15)))
+        found = paired(2.5 * reference / times)
+        held += bool(found.low <= 2.5 <= found.high)
+    assert held / 600 >= 0.935
+
+
+def test_nothing_is_clamped(tmp_path: Path) -> None:
+    row = row_of(tmp_path, truth=replace(LATE, times_slower=30), delay_ratio=0)
+    assert row["gain"] == pytest.approx(1 / 30, rel=0.01)
+    assert row["availability"] == pytest.approx(-29, rel=0.01)
+    assert row["overhead"] == pytest.approx(30, rel=0.01)
+    fast = row_of(tmp_path, truth=replace(EARLY, times_slower=0.1))
+    assert fast["gain"] > fast["partitions_send"]  # impossible, and said as it is
+
+
+def test_the_metrics_of_temucin_are_those_of_the_samples(tmp_path: Path) -> None:
+    row = row_of(tmp_path)
+    reference, delay, after = row["t_ref_ns"], row["t_delay_ns"], row["t_after_last_ns"]
+    assert row["overhead"] == pytest.approx((delay + after) / reference, rel=0.02)
+    assert row["availability"] == pytest.approx(1 - after / reference, rel=0.02)
+    assert row["early_bird_share"] == pytest.approx(delay / (delay + after), rel=0.02)
+    assert row["perceived_bytes_per_second"] == pytest.approx(1e9 * LARGE / after, rel=0.02)
+    assert row["perceived_bytes_per_second"] > 2 * EARLY.bytes_per_second  # more than the network has
+
+
+def test_the_early_bird_share_says_nothing_of_who_sends_early(tmp_path: Path) -> None:
+    """A fault of the metric: what sends everything at the end has the larger overhead, and a share of time as well."""
+    early, late = (row_of(tmp_path, truth=truth) for truth in (EARLY, LATE))
+    assert late["early_bird_share"] == pytest.approx(2.5 / 6.5, rel=0.01)
+    assert early["early_bird_share"] == pytest.approx(2.5 / 4, rel=0.01)
+
+
+def test_the_model_uses_the_bandwidth_of_the_run_where_the_reference_is_not_longer_than_the_latency(
+    tmp_path: Path,
+) -> None:
+    lines = record(sizes=(8,), ratios=(0,))
+    lines[1] = point(message_bytes=8, delay_ratio=0, latency_ns=5_000.0)
+    (row,) = table_of(tmp_path, lines).to_dict("records")
+    assert row["gain_model"] == pytest.approx(1 / 4, rel=1e-3)
+    assert any("not longer than the latency" in flag for flag in row["flags"])
+
+
+def test_without_latency_there_is_no_model_and_still_a_gain(tmp_path: Path) -> None:
+    row = row_of(tmp_path, latency_ns=None, bytes_per_second=None)
+    assert row["reliable"] and math.isfinite(row["gain"])
+    assert math.isnan(row["gain_model"]) and math.isnan(row["gain_vs_model"])
+    assert any("no model" in flag for flag in row["flags"])
+
+
+BAD_CLOCK = {"method": "interpolated", "residual_ns": 1e5, "synchronisations": 2, "drift_ppm": 1.0}
+UNRELIABLE: list[tuple[dict[str, Any], str, bool]] = [
+    ({"repetitions": 0}, "not measured", False),
+    ({"repetitions": MIN_REPETITIONS - 1}, "fewer than 6 repetitions (5)", False),
+    ({"data_errors": 3}, "wrong data received (3 errors)", False),
+    ({"truth": replace(EARLY, own_noise=0.5)}, "of the gain wide", True),
+    (
+        {"clock": {"method": "interpolated", "residual_ns": 1e5, "synchronisations": 2, "drift_ppm": 1.0}},
+        "clocks",
+        True,
+    ),
+    ({"oversubscribed": True}, "oversubscribed", True),
+    ({"delay_target_ns": 2}, "the delay was", True),
+]
+
+
+@pytest.mark.parametrize(("changes", "says", "valid"), UNRELIABLE)
+def test_what_may_not_be_used_says_why(tmp_path: Path, changes: dict[str, Any], says: str, valid: bool) -> None:
+    row = row_of(tmp_path, **changes)
+    assert bool(row["valid"]) is valid
+    assert not row["reliable"]
+    assert any(says in reason for reason in row["unreliable_reasons"])
+
+
+@pytest.mark.parametrize(
+    ("noise", "reliable"), [("last", False), ("single", False), ("uniform", True), ("normal", True)]
+)
+def test_only_a_delay_that_is_always_the_same_has_a_target(tmp_path: Path, noise: str, reliable: bool) -> None:
+    assert bool(row_of(tmp_path, noise=noise, delay_target_ns=10**9)["reliable"]) is reliable
+
+
+def test_flags_leave_a_point_reliable(tmp_path: Path) -> None:
+    lines = record(sizes=(LARGE,), ratios=(0,))
+    lines[1] = point(message_bytes=LARGE, delay_ratio=0, late_repetitions=100, start_method="barrier")
+    lines[1]["series"]["t_delay_ns"] = [10**6] * 21
+    lines[1] = synthetic.without_clock(lines[1])
+    (row,) = table_of(tmp_path, lines).to_dict("records")
+    assert row["reliable"]
+    flags = " ".join(row["flags"])
+    for words in ("no delay was planned", "started late", "by a barrier", "no common clock"):
+        assert words in flags
+
+
+def test_a_case_that_failed_is_not_reliable(tmp_path: Path) -> None:
+    path = synthetic.write(tmp_path / "records" / "a.jsonl", record())
+    table = partitioned_table([load_partitioned(path)], {"records/a.jsonl": ("a case", "rank 1 shares a core")})
+    assert not table["reliable"].any()
+    assert table["unreliable_reasons"][0][0] == "the case failed: rank 1 shares a core"
+
+
+WRONG: list[tuple[Callable[[Lines], object], str]] = [
+    (lambda lines: lines[0].update(family="mpi_impact"), "a record of mpi_impact, not of partitioned"),
+    (lambda lines: lines[0]["plan"]["parameters"].update(approach=["part", "many"]), "approach is not one text"),
+    (lambda lines: lines[0]["plan"]["parameters"].pop("noise"), "noise is not one text"),
+    (lambda lines: lines[0]["plan"]["parameters"].update(cache=[1]), "cache is not one text"),
+    (lambda lines: lines[1]["parameters"].update(approach="many"), "approach is many, planned was part"),
+    (lambda lines: lines[1]["parameters"].update(message_bytes=0), "message_bytes is not a whole number from 1"),
+    (lambda lines: lines[1]["parameters"].update(delay_ratio=-1), "delay_ratio is below 0"),
+    (lambda lines: lines[1]["series"].pop("t_after_last_ns"), "series.t_after_last_ns is missing"),
+    (lambda lines: lines[1]["series"].pop("start_imbalance_ns"), "start_imbalance_ns is missing"),
+    (lambda lines: lines[1]["series"].update(t_ns=[0] * 21), "series.t_ns has a time of 0"),
+    (lambda lines: lines[1]["own"].update(messages=0), "messages is not a whole number from 1"),
+    (lambda lines: lines[1]["own"].update(latency_ns=0.0), "latency_ns is not above 0"),
+    (lambda lines: lines[1]["own"].update(bytes_per_second=-1.0), "bytes_per_second is not above 0"),
+    (lambda lines: lines[1]["own"].update(delay_calibration=[]), "delay_calibration is not an object"),
+    (lambda lines: lines[1].update(clock=None), "clock is null"),
+    (lambda lines: lines[1].update(repetitions=None), "21 values, not 0"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "says"), WRONG)
+def test_a_wrong_record_is_one_line(tmp_path: Path, spoil: Callable[[Lines], object], says: str) -> None:
+    lines = copy.deepcopy(record())
+    spoil(lines)
+    with pytest.raises(RecordError, match=r"a\.jsonl:") as caught:
+        load_partitioned(synthetic.write(tmp_path / "a.jsonl", lines))
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+WHOLE = record(sizes=(1 << 20,))
+
+
+@SAME_FOLDER
+@given(content=st.one_of(anything_anywhere(WHOLE), damaged_bytes(WHOLE)))
+def test_any_record_is_a_table_or_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(content)
+    loads_or_says_why(lambda file: partitioned_table([load_partitioned(file)]), path)
+
+
+@pytest.mark.parametrize("approach", ["part", "part_coarse", "single", "layer", "rma_fence"])
+def test_records_of_every_approach_conform_to_the_schema(tmp_path: Path, approach: str) -> None:
+    lines = record(approach, aggregations=(0, 4096))
+    check_record(synthetic.write(tmp_path / "a.jsonl", lines))
+    unmeasured = [lines[0], point(approach=approach, repetitions=0, delay_calibration=None), *lines[-1:]]
+    unmeasured[-1]["points"] = 1
+    check_record(synthetic.write(tmp_path / "b.jsonl", unmeasured))
+
+
+def test_the_numbers_of_a_record_are_geometric_means(tmp_path: Path) -> None:
+    path = synthetic.write(tmp_path / "a.jsonl", record(truth=replace(EARLY, times_slower=1.25)))
+    loaded = load_partitioned(path)
+    numbers, table = record_numbers(loaded), partitioned_table([loaded])
+    assert numbers["t_ratio_to_single"] == pytest.approx(float(np.exp(np.log(1 / table["gain"]).mean())))
+    assert numbers["gain_vs_model"] == pytest.approx(1 / 1.25, rel=0.01)
+    assert (numbers["points"], numbers["points_valid"], numbers["points_reliable"]) == (12, 12, 12)
+    assert PARTITIONED.numbers is not None
+    assert PARTITIONED.numbers(loaded, None).doubt == ""
+    assert {PARTITIONED.unit_of(name) for name in numbers} == {"ratio", "points"}
+
+
+def test_numbers_of_mostly_unreliable_records_are_held_against_nothing(tmp_path: Path) -> None:
+    path = synthetic.write(tmp_path / "a.jsonl", record(oversubscribed=True))
+    assert PARTITIONED.numbers is not None
+    numbers = PARTITIONED.numbers(load_partitioned(path), None)
+    assert "less than half" in numbers.doubt
+    assert numbers.values["points_valid"] == 12
+
+
+def test_what_was_sent_and_what_is_wrong(tmp_path: Path) -> None:
+    lines = record(sizes=(1000,), ratios=(0,), network="wire:2gbit")
+    loaded = load_partitioned(synthetic.write(tmp_path / "a.jsonl", lines))
+    assert inside.payload_bytes(loaded) == 2 * 21 * 1000
+    shared = load_partitioned(synthetic.write(tmp_path / "b.jsonl", [{**lines[0], "network": "shm"}, *lines[1:]]))
+    assert inside.payload_bytes(shared) == 0
+    assert inside.communicated_ns(loaded) == sum(lines[1]["series"]["t_ref_ns"])
+    assert list(inside.wrong(loaded)) == []
+    lines[1]["data_errors"] = 7
+    wrong = load_partitioned(synthetic.write(tmp_path / "c.jsonl", lines))
+    assert list(inside.wrong(wrong)) == ["7 wrong values were received"]
+    lines[1] = point(message_bytes=1000, delay_ratio=0, repetitions=2)
+    few = load_partitioned(synthetic.write(tmp_path / "d.jsonl", lines))
+    assert list(inside.wrong(few)) == ["none of its 1 points is valid: fewer than 6 repetitions (2)"]
+
+
+def test_json_has_intervals_as_pairs(tmp_path: Path) -> None:
+    (row,) = rows_as_json(table_of(tmp_path, record(sizes=(LARGE,), ratios=(DELAY_RATIO,))))
+    assert json.loads(json.dumps(row)) == row
+    for name in ("gain", "gain_vs_model", "t_ns", "availability"):
+        low, high = row[f"{name}_ci95"]
+        assert low <= row[name] <= high
+        assert f"{name}_ci95_low" not in row
+
+
+def test_text_names_what_differs(tmp_path: Path) -> None:
+    coarse, layer = record("part_coarse", sizes=(LARGE,)), record("layer", sizes=(LARGE,), aggregations=(4096,))
+    text = partitioned_text(table_of(tmp_path, coarse, layer, record(noise="uniform", cache="cold", sizes=(LARGE,))))
+    for words in ("part_coarse, 1 received", "layer, up to 4 KiB together", "basic, cold caches, noise uniform"):
+        assert words in text
+    assert partitioned_text(partitioned_table([])) == ""
+
+
+def test_charts_are_those_that_the_points_have(tmp_path: Path) -> None:
+    records = [record("part"), record("many"), record("layer", aggregations=(0, 4096), ratios=(0,))]
+    by_kind = {chart.kind: chart for chart in charts(table_of(tmp_path, *records))}
+    assert list(by_kind) == [TIME, AGGREGATION, GAIN]
+    names = {kind: [series.name for series in chart.series] for kind, chart in by_kind.items()}
+    assert names[TIME][:4] == ["part", "many", "layer", "one message, in the same repetitions"]
+    assert names[AGGREGATION][:3] == ["many", "layer", "layer, up to 4 KiB together"]
+    assert names[GAIN] == ["part", "many", "model, 4 messages", "model without latency, 2.67"]
+    gains = by_kind[GAIN].series[0].marks
+    assert [mark.message_bytes for mark in gains] == list(SIZES)
+    assert gains[-1].value == pytest.approx(8 / 3, rel=0.02)
+    assert not any(chart.pale or chart.left_out for chart in by_kind.values())
+
+
+def test_charts_pale_what_is_unreliable_and_count_what_has_no_value(tmp_path: Path) -> None:
+    lines = record(ratios=(0,))
+    lines[1] = point(0, message_bytes=SIZES[0], delay_ratio=0, repetitions=0)
+    lines[2] = point(1, message_bytes=SIZES[1], delay_ratio=0, truth=replace(EARLY, own_noise=0.5))
+    (chart,) = charts(table_of(tmp_path, lines))
+    assert chart.left_out == 1
+    assert [mark.pale for mark in chart.series[0].marks] == [True, False, False, False, False]
+    assert chart.notes == [
+        "2 marks pale: not reliable, the table says why", "1 point without a value left out",
+    ]  # fmt: skip
+    view = chart_view(chart)
+    assert view.series[0].marks[0].opacity < view.series[0].marks[1].opacity
+    assert all(0 <= mark.y <= view.height and 0 <= mark.x <= view.width for mark in view.series[0].marks)
+
+
+def test_launches_of_one_case_are_one_curve(tmp_path: Path) -> None:
+    records = [record(ratios=(0,), metadata={"case": {"repeat": repeat}}) for repeat in (1, 2)]
+    table = table_of(tmp_path, *records)
+    assert sorted(set(table["launch"])) == [1, 2]
+    (chart,) = charts(table)
+    assert [len(series.marks) for series in chart.series] == [len(SIZES)] * 3
+
+
+def test_the_report_shows_pictures_verdicts_and_the_table(tmp_path: Path) -> None:
+    records = [
+        record("part", ratios=(0, DELAY_RATIO)),
+        record("many", truth=replace(EARLY, times_slower=1.5)),
+        record("layer", aggregations=(4096,), ratios=(0,), toolchain="<x>&$y$"),
+    ]
+    folder = run_folder(tmp_path / "run", records)
+    report, *pictures = write_report(folder, tmp_path / "report" / "report.html")
+    assert {picture.suffix for picture in pictures} == {".svg", ".png"}
+    assert len(pictures) == 2 * 3  # two charts of openmpi, one of <x>
+    drawn = next(picture for picture in pictures if "gain" in picture.name and picture.suffix == ".svg").read_text()
+    assert "model without latency, 2.67" in drawn
+    text = report.read_text()
+    assert "<x>" not in text
+    page = Page(text)
+    assert page.open == []
+    sections = [a["id"] for a in page.all("section") if "id" in a]
+    assert sections == ["found", "partitioned", "verified", "reading", "provenance"]
+    for expected in (
+        "Approaches part, many, layer",
+        "openmpi@5.0.11 over wire:2gbit, 2 ranks of 1 core, 4 partitions, γβ 2.5",
+        "pays from",
+        "gain = t_ref / t",
+        "Every point",
+        "openmpi@5.0.11, wire:2gbit, basic, many, partitioned",
+    ):
+        assert expected in page.text, expected
+    assert "r_overhead" not in page.text
+
+
+def test_parquet_keeps_the_table_and_a_run_without_records_has_none(tmp_path: Path) -> None:
+    run = load_run(run_folder(tmp_path / "run", [record()]))
+    written = {path.name: path for path in registry.write_tables(run)}
+    again = pd.read_parquet(written["partitioned.parquet"])
+    assert tuple(again.columns) == COLUMNS
+    assert again["gain"].tolist() == registry.found(run, PARTITIONED).table["gain"].tolist()
+    (tmp_path / "empty" / "records").mkdir(parents=True)
+    empty = load_run(tmp_path / "empty")
+    assert "partitioned.parquet" not in {path.name for path in registry.write_tables(empty)}
+    assert registry.found(empty, PARTITIONED).table.empty
+    assert PARTITIONED.text(registry.found(empty, PARTITIONED)) == ""
+    report, *pictures = write_report(tmp_path / "empty", tmp_path / "r" / "report.html")
+    assert pictures == [] and "Partitioned" not in report.read_text()
+
+
+def test_a_long_table_is_cut_in_the_page_and_said(tmp_path: Path) -> None:
+    view = partitioned_view(table_of(tmp_path, record()), (), 5)
+    assert view is not None
+    assert (len(view.rows), view.points) == (5, 12)
+
+
+def test_launches_have_what_comparisons_need(tmp_path: Path) -> None:
+    assert PARTITIONED.launches is not None
+    run = load_run(run_folder(tmp_path / "run", [record()]))
+    (columns,) = PARTITIONED.launches.columns.values()
+    assert set(columns) <= set(registry.found(run, PARTITIONED).table.columns)

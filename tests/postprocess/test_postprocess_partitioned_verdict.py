@@ -1,0 +1,209 @@
+"""Verdicts on partitioned communication: which approach, from which size, and when it cannot be told."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postprocess.families.partitioned.record import load_partitioned
+from postprocess.families.partitioned.table import partitioned_table
+from postprocess.families.partitioned.verdict import (
+    ABOVE,
+    ALWAYS,
+    BELOW,
+    CANNOT_TELL,
+    CROSSES,
+    NEVER,
+    BreakEven,
+    Found,
+    Option,
+    Verdict,
+    break_even,
+    choice_words,
+    choices_words,
+    verdict_text,
+    verdicts,
+)
+from tests.postprocess import synthetic
+from tests.postprocess.synthetic_partitioned import DELAY_RATIO, EARLY, LATE, SIZES, Lines, record
+
+SLOWER = replace(EARLY, times_slower=1.2)
+
+
+def table_of(path: Path, *records: Lines) -> pd.DataFrame:
+    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
+    return partitioned_table([load_partitioned(file) for file in files])
+
+
+def only_verdict(path: Path, *records: Lines) -> Verdict:
+    (verdict,) = verdicts(table_of(path, *records))
+    return verdict
+
+
+def delayed(approach: str = "part", **changes: object) -> Lines:
+    return record(approach, ratios=(DELAY_RATIO,), **changes)  # type: ignore[arg-type]
+
+
+def named(verdict: Verdict, message_bytes: int) -> list[str]:
+    (choice,) = [choice for choice in verdict.choices if choice.message_bytes == message_bytes]
+    return [option.words for option in choice.best]
+
+
+def test_one_message_is_best_for_small_buffers_and_early_parts_for_large_ones(tmp_path: Path) -> None:
+    verdict = only_verdict(tmp_path, delayed("part"), delayed("many", truth=SLOWER))
+    assert named(verdict, SIZES[0]) == ["single (basic)"]
+    assert named(verdict, SIZES[-1]) == ["part (basic)"]
+    largest = verdict.choices[-1]
+    assert largest.gain is not None
+    assert largest.gain.low <= largest.gain.value <= largest.gain.high
+    assert largest.gain.value == pytest.approx(8 / 3, rel=0.02)
+    (first, *_), (*_, last) = choices_words(verdict.choices)[0], choices_words(verdict.choices)[-1]
+    assert first.startswith("8 B")
+    assert last.startswith("likely part (basic), 2.6")
+
+
+def test_approaches_that_are_as_fast_cannot_be_told_apart(tmp_path: Path) -> None:
+    verdict = only_verdict(tmp_path, delayed("part"), delayed("many"))
+    assert sorted(named(verdict, SIZES[-1])) == ["many (basic)", "part (basic)"]
+    words = choice_words(verdict.choices[-1])
+    assert "times as fast as one message" in words and "not told from" in words
+
+
+def test_what_sends_everything_at_the_end_cannot_be_told_from_one_message(tmp_path: Path) -> None:
+    """The negative control: MPICH and Intel MPI send when the last partition is ready."""
+    verdict = only_verdict(tmp_path, delayed("part", truth=LATE))
+    assert all(choice.is_single for choice in verdict.choices)
+    assert choice_words(verdict.choices[-1]) == "cannot tell one message from part (basic)"
+    ((option, found, launches),) = verdict.break_evens
+    assert (option.approach, launches) == ("part", 1)
+    assert found.state == CANNOT_TELL
+    assert found.words == "cannot tell: all intervals of the gain hold 1"
+
+
+def test_a_measured_single_stands_for_itself(tmp_path: Path) -> None:
+    verdict = only_verdict(tmp_path, delayed("part", truth=replace(LATE, times_slower=2)), delayed("single"))
+    assert named(verdict, SIZES[-1]) == ["single (basic)"]
+    assert [option.approach for option, _, _ in verdict.break_evens] == ["part"]
+
+
+def test_configurations_are_compared_by_their_times(tmp_path: Path) -> None:
+    """A progress thread that makes everything 1.5 times slower has the same gain, and is not the answer."""
+    slow = replace(EARLY, bytes_per_second=EARLY.bytes_per_second / 1.5)
+    verdict = only_verdict(tmp_path, delayed(), delayed(truth=slow, configuration="async"))
+    assert named(verdict, SIZES[-1]) == ["part (basic)"]
+    assert {option.configuration for option, _, _ in verdict.break_evens} == {"basic", "async"}
+
+
+def test_scenarios_stand_apart(tmp_path: Path) -> None:
+    table = table_of(tmp_path, record(), record(noise="uniform"), record(sent=8), record(toolchain="mpich@5.0.2"))
+    assert len(verdicts(table)) == 2 * 4
+    text = verdict_text(table)
+    for words in ("mpich@5.0.2 over wire:2gbit", "8 partitions", "γβ 0", "γβ 2.5", "noise uniform"):
+        assert words in text
+
+
+def test_only_reliable_points_count(tmp_path: Path) -> None:
+    verdict = only_verdict(tmp_path, delayed(oversubscribed=True))
+    assert verdict.unreliable == (len(SIZES), len(SIZES))
+    assert not verdict.choices[-1].best
+    assert choice_words(verdict.choices[-1]) == "cannot tell: no point is reliable"
+    assert not verdict.break_evens
+    table = table_of(tmp_path, delayed(oversubscribed=True))
+    assert f"{len(SIZES)} of {len(SIZES)} points are not reliable and do not count" in verdict_text(table)
+
+
+def test_launches_are_pooled_and_make_it_sure(tmp_path: Path) -> None:
+    launches = [delayed(metadata={"case": {"repeat": repeat}}) for repeat in (1, 2)]
+    faster = [delayed("many", truth=SLOWER, metadata={"case": {"repeat": repeat}}) for repeat in (1, 2)]
+    verdict = only_verdict(tmp_path, *launches, *faster)
+    assert verdict.choices[-1].launches == 2
+    assert not choice_words(verdict.choices[-1]).startswith("likely")
+
+
+def test_an_empty_table_has_no_verdict() -> None:
+    assert verdicts(partitioned_table([])) == ()
+    assert verdict_text(partitioned_table([])) == ""
+
+
+def test_neighbours_with_one_answer_are_joined(tmp_path: Path) -> None:
+    ranges = [where for where, _ in choices_words(only_verdict(tmp_path, delayed()).choices)]
+    assert len(ranges) < len(SIZES)
+    assert ranges[0].startswith("8 B to ") and ranges[-1].endswith("16 MiB")
+
+
+def test_an_option_says_what_tells_it_apart() -> None:
+    assert Option("async", "layer", 4096, 4, 4).words == "layer, up to 4 KiB together (async)"
+    assert Option("basic", "part_coarse", 0, 2, 8).words == "part_coarse, 2 received (basic)"
+
+
+def gains(*values: float, width: float = 0.02) -> list[Found]:
+    return [Found(value, value * (1 - width), value * (1 + width), 1) for value in values]
+
+
+def sizes(count: int) -> list[int]:
+    return [1 << (10 + 2 * place) for place in range(count)]
+
+
+def test_the_break_even_size_of_a_known_curve_is_found() -> None:
+    """gain = (size / 64 KiB)^0.5 crosses 1 at 64 KiB; interpolation in logarithms is exact for it."""
+    measured = [1 << power for power in (11, 13, 15, 17, 19)]
+    found = break_even(measured, gains(*((size / (1 << 16)) ** 0.5 for size in measured), width=0.05))
+    assert found.state == CROSSES
+    assert found.value == pytest.approx(1 << 16)
+    assert found.low == pytest.approx((1 << 16) / 1.05**2)
+    assert found.high == pytest.approx((1 << 16) / 0.95**2)
+    assert found.words == "pays from 64 KiB [59.4 KiB, 70.9 KiB]" or found.words.startswith("pays from 64 KiB [5")
+
+
+def test_a_gain_that_never_crosses_says_so() -> None:
+    assert break_even(sizes(3), gains(0.5, 0.6, 0.9)) == BreakEven(NEVER, 1 << 10, 1 << 14)
+    assert break_even(sizes(3), gains(1.5, 1.6, 1.9)) == BreakEven(ALWAYS, 1 << 10, 1 << 14)
+    assert "no size up to 16 KiB" in break_even(sizes(3), gains(0.5, 0.6, 0.9)).words
+    assert "every size from 1 KiB" in break_even(sizes(3), gains(1.5, 1.6, 1.9)).words
+
+
+def test_half_an_answer_is_given_as_half_an_answer() -> None:
+    below = break_even(sizes(3), gains(1.0, 1.0, 1.9))
+    assert below.state == BELOW
+    assert (1 << 12) <= below.high <= (1 << 14)
+    assert math.isnan(below.low) and "whether below that too cannot be told" in below.words
+    above = break_even(sizes(3), gains(0.5, 1.0, 1.0))
+    assert above.state == ABOVE
+    assert (1 << 10) <= above.low <= (1 << 12)
+    assert math.isnan(above.high) and "whether above that cannot be told" in above.words
+    first = break_even(sizes(3), gains(1.5, 1.0, 1.9))
+    assert (first.state, first.high) == (BELOW, 1 << 10)
+
+
+def test_what_cannot_be_told_says_why() -> None:
+    assert break_even([], []).words == "cannot tell: no point is reliable"
+    assert break_even(sizes(2), gains(1.0, 1.01)).words == "cannot tell: all intervals of the gain hold 1"
+    assert break_even(sizes(3), gains(1.5, 0.5, 1.5)).words == "cannot tell: the gain crosses 1 more than once"
+
+
+def test_a_gain_that_wavers_around_1_has_an_interval_and_no_value() -> None:
+    found = break_even(sizes(5), gains(0.5, 1.01, 0.99, 1.01, 2.0))
+    assert found.state == CROSSES
+    assert math.isnan(found.value)
+    assert found.low < found.high
+    assert found.words.startswith("pays from within [")
+
+
+@given(
+    values=st.lists(st.floats(0.05, 20), min_size=1, max_size=8),
+    width=st.floats(0, 0.5),
+)
+def test_a_break_even_size_lies_in_its_interval_and_among_the_sizes(values: list[float], width: float) -> None:
+    found = break_even(sizes(len(values)), gains(*values, width=width))
+    known = [end for end in (found.low, found.value, found.high) if math.isfinite(end)]
+    assert known == sorted(known) or max(known) - min(known) < 1e-6 * max(known)
+    assert all(found.first * (1 - 1e-9) <= end <= found.last * (1 + 1e-9) for end in known)
+    assert found.words
+    if found.state == CROSSES:
+        assert math.isfinite(found.low) and math.isfinite(found.high)
