@@ -196,6 +196,16 @@ def test_only_a_delay_that_is_always_the_same_has_a_target(tmp_path: Path, noise
     assert bool(row_of(tmp_path, noise=noise, delay_target_ns=10**9)["reliable"]) is reliable
 
 
+def test_a_delay_that_is_off_by_less_than_matters_leaves_a_point_reliable(tmp_path: Path) -> None:
+    """Of a small message the delay is a few nanoseconds: threads are never that punctual, and no gain depends on it."""
+    for off_ns, reliable in ((100, True), (200, False)):
+        lines = record(sizes=(1 << 10,), ratios=(DELAY_RATIO,))
+        lines[1] = point(message_bytes=1 << 10)
+        lines[1]["series"]["t_delay_ns"] = [26 + off_ns] * 21  # the reference takes 1261 ns
+        (row,) = table_of(tmp_path, lines).to_dict("records")
+        assert row["reliable"] is reliable
+
+
 def test_flags_leave_a_point_reliable(tmp_path: Path) -> None:
     lines = record(sizes=(LARGE,), ratios=(0,))
     lines[1] = point(message_bytes=LARGE, delay_ratio=0, late_repetitions=100, start_method="barrier")

@@ -8,7 +8,7 @@ reliable    Valid, the case did not fail, and
             * the ranks are not oversubscribed: threads that share a core take turns, and delay each other by time
               slices that are longer than most messages;
             * where every repetition has the same delay (noise `last` and `single`), the median of the measured delay is
-              within 20 % of its target.
+              within 20 % of its target, or off by at most 10 % of the reference: a shorter time changes no gain much.
 flags       Worth knowing, but the gain stands:
             * no delay was planned, and still the last partition was ready later than the first one by more than 10 % of
               the reference: the model uses the delay that was measured;
@@ -37,7 +37,7 @@ from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
 WIDEST_INTERVAL = 0.25
 CLOCK_LIMIT = 0.10
 DELAY_LIMIT = CALIBRATION_LIMIT
-UNPLANNED_LIMIT = 0.10
+DELAY_MATTERS = 0.10
 SAME_DELAY = ("last", "single")
 """The noises with the same delay in every repetition."""
 
@@ -69,7 +69,8 @@ def unreliable_reasons(point: PartitionedPoint, noise: str, gain: Estimate, *, o
     if oversubscribed:
         reasons.append("oversubscribed: threads share cores")
     delay, target = _median(point.t_delay_ns), point.delay_target_ns
-    if noise in SAME_DELAY and target and abs(delay / target - 1) > DELAY_LIMIT:
+    allowed = max(DELAY_LIMIT * target, DELAY_MATTERS * _median(point.t_ref_ns))
+    if noise in SAME_DELAY and target and abs(delay - target) > allowed:
         reasons.append(f"the delay was {duration(delay)} for a target of {duration(target)}")
     return reasons
 
@@ -81,7 +82,7 @@ def flags(point: PartitionedPoint) -> list[str]:
 
 def _flags(point: PartitionedPoint) -> Iterator[str]:
     reference, delay = _median(point.t_ref_ns), _median(point.t_delay_ns)
-    if not point.delay_target_ns and delay > UNPLANNED_LIMIT * reference:
+    if not point.delay_target_ns and delay > DELAY_MATTERS * reference:
         yield f"no delay was planned, and the last partition was ready {duration(delay)} after the first one"
     if math.isnan(point.latency_ns) or math.isnan(point.bytes_per_second):
         yield "no model: the run has no latency and no bandwidth"
