@@ -13,7 +13,7 @@ from mpi_campaign.archive import rendering, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.planning.cases import Case
 from postprocess.families import registry
-from tests.postprocess import synthetic, synthetic_impact
+from tests.postprocess import synthetic, synthetic_impact, synthetic_partitioned
 
 COLLECTIVES = ("ibcast", "ireduce")
 
@@ -40,24 +40,36 @@ def archived(
     manifest: dict[str, Any] | None = None,
     change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] = list,
     impact: float = 0.0,
+    parts: bool = False,
     **header: Any,
 ) -> RunFolder:
     """A complete run of `launches` launches of each case of 2 x 2 points, whose times are `factor` longer.
 
     slower: further factors by toolchain.  header: changes of the records' first lines.
     change: of all lines of each record.  impact: how many times slower an idle library makes a computation; 0: not
-    measured.
+    measured.  parts: whether a buffer was sent in parts, too.
 
     A process makes each run once, and copies it afterwards.
     """
     key = (
         run, system, factor, launches, noise, toolchains, repr(slower), overhead, repr(manifest), change, impact,
-        repr(header),
+        parts, repr(header),
     )  # fmt: skip
     if key not in _made:
         first = RunFolder(Path(_FOLDER.name) / str(len(_made)), system, run)
         _made[key] = _make(
-            first, factor, launches, noise, toolchains, slower or {}, overhead, manifest or {}, change, impact, header
+            first,
+            factor,
+            launches,
+            noise,
+            toolchains,
+            slower or {},
+            overhead,
+            manifest or {},
+            change,
+            impact,
+            parts,
+            header,
         )
     folder = RunFolder(root, system, run)
     shutil.copytree(_made[key].archived, folder.archived)
@@ -76,6 +88,7 @@ def _make(
     manifest: dict[str, Any],
     change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]],
     impact: float,
+    parts: bool,
     header: dict[str, Any],
 ) -> RunFolder:
     run, system = folder.run, folder.system
@@ -112,6 +125,16 @@ def _make(
         )  # fmt: skip
         lines = synthetic_impact.synthetic(16, synthetic_impact.slowed(impact))
         synthetic_impact.write(folder.partial / "records" / f"{case.stem}.jsonl", lines)
+        record = f"records/{case.stem}.jsonl"
+        cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": "", "record": record})
+    if parts:
+        lines = synthetic_partitioned.record()
+        first = lines[0]
+        case = Case(
+            first["toolchain"], first["provider"], "openmpi-5_0_11", first["network"], first["configuration"],
+            "partitioned",
+        )  # fmt: skip
+        synthetic.write(folder.partial / "records" / f"{case.stem}.jsonl", lines)
         record = f"records/{case.stem}.jsonl"
         cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": "", "record": record})
     made["cases"] = cases

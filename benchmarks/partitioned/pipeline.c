@@ -376,7 +376,8 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     } else {
         json_put_null(line, "delay_calibration");
     }
-    json_put_integer(line, "messages", (int64_t)o->point.tested.messages);
+    json_put_integer(line, "messages",
+                     o->point.tested.messages > 0 ? (int64_t)o->point.tested.messages : partitions_of(o, p->at));
     json_put_real(line, "latency_ns", o->latency_ns);
     json_put_real(line, "bytes_per_second", o->bytes_per_second);
 }

@@ -24,8 +24,8 @@ class RecordError(ValueError):
 
 
 def fail(where: str, message: str) -> NoReturn:
-    """Raise RecordError about a place, ``file:line``."""
-    raise RecordError(f"{where}: {message}")
+    """Raise RecordError about a place, ``file:line``. Names in the message may come from outside: it is cleaned."""
+    raise RecordError(f"{where}: {clean(message)}")
 
 
 def lines_of(path: Path) -> Iterator[tuple[str, Json | None]]:

@@ -182,7 +182,8 @@ def _time_series(shown: pd.DataFrame, known: pd.DataFrame) -> Iterator[Series]:
     )
     bandwidth = float(known["bytes_per_second"].median())
     if math.isfinite(bandwidth):
-        times = [(size, 1e9 * size / bandwidth) for size, _ in sizes]
+        least = float(known["t_ref_ns"].min()) / 2  # the line would leave most of the picture empty
+        times = [(size, time) for size, _ in sizes if (time := 1e9 * size / bandwidth) >= least]
         yield Series(
             f"by the bandwidth alone, {bandwidth / 1e9:.3g} GB/s",
             "",

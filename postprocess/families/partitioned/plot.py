@@ -52,6 +52,11 @@ def colour_of(series: Series) -> str:
     return COLOURS.get(series.approach, OTHER_COLOUR)
 
 
+def marker_of(series: Series) -> str:
+    """The marker of a curve, as matplotlib names it; empty for a curve without marks."""
+    return MARKERS.get(series.approach, "o") if series.kind == MEASURED else ""
+
+
 def shades_of(series: Sequence[Series]) -> list[float]:
     """The opacity of each curve: those of one approach get the `SHADES` in turn."""
     seen: dict[str, int] = {}
@@ -103,12 +108,13 @@ def write_charts(table: pd.DataFrame, folder: Path, kinds: Sequence[str] = ("svg
 
 
 def _draw(ax: Axes, series: Series, shade: float) -> None:
-    colour, marker = colour_of(series), MARKERS.get(series.approach, "o") if series.kind == MEASURED else ""
+    colour, marker = colour_of(series), marker_of(series)
     sizes = [mark.message_bytes for mark in series.marks]
     values = [mark.value for mark in series.marks]
+    ax.plot(sizes, values, LINES[series.kind], color=colour, alpha=shade, linewidth=1.3, zorder=2)
     ax.plot(
-        sizes, values, LINES[series.kind], color=colour, alpha=shade, linewidth=1.3, label=clean(series.name),
-        marker=marker, markersize=0, zorder=2,
+        [], [], LINES[series.kind], color=colour, alpha=shade, linewidth=1.3, marker=marker, markersize=5,
+        label=clean(series.name),
     )  # fmt: skip
     if series.kind != MEASURED:
         return

@@ -11,11 +11,11 @@ import pandas as pd
 
 from postprocess.drawing.text import duration, ratio, size
 from postprocess.families.partitioned.charts import FIGURES, GAIN, MEASURED, Chart, Mark, Series, charts, shown_sizes
-from postprocess.families.partitioned.plot import PALE, colour_of, shades_of
+from postprocess.families.partitioned.plot import PALE, colour_of, marker_of, shades_of
 from postprocess.families.partitioned.table import HEADS, RIGHT, cells, rows_of
 from postprocess.families.partitioned.verdict import (
+    break_even_words,
     choices_words,
-    likely,
     scenario_words,
     unreliable_words,
     verdicts,
@@ -25,6 +25,15 @@ _LEFT, _RIGHT, _TOP, _WIDTH, _HEIGHT = 62.0, 12.0, 10.0, 620.0, 230.0
 _MOST_LABELS = 10
 DASHES = {"measured": "", "reference": "6 4", "model": "8 3 2 3", "limit": "2 4"}
 """The dashes of curves by `Series.kind`, as SVG has them."""
+SHAPES = {
+    "o": "M-3.5,0a3.5,3.5 0 1,0 7,0a3.5,3.5 0 1,0 -7,0z",
+    "s": "M-3.2,-3.2h6.4v6.4h-6.4z",
+    "^": "M0,-4.2l4.2,7.4h-8.4z",
+    "v": "M0,4.2l4.2,-7.4h-8.4z",
+    "D": "M0,-4.4l4.4,4.4l-4.4,4.4l-4.4,-4.4z",
+    "x": "M-3.4,-3.4l6.8,6.8M-3.4,3.4l6.8,-6.8",
+}
+"""The markers of `plot` as paths around the mark."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +50,13 @@ class MarkView:
 
 @dataclass(frozen=True)
 class SeriesView:
-    """A curve. `line` is the list of its places as SVG has it; `marks` are empty where only the line is drawn."""
+    """A curve. `line` is the list of its places, and `shape` that of its marks, as SVG has them.
+
+    `marks` and `shape` are empty where only the line is drawn."""
 
     name: str
     colour: str
+    shape: str
     opacity: float
     dashes: str
     line: str
@@ -115,7 +127,7 @@ def _verdicts(table: pd.DataFrame) -> Iterator[VerdictView]:
             scenario=scenario_words(verdict.values),
             choices=choices_words(verdict.choices),
             break_evens=[
-                (option.words, f"{likely(launches)}{found.words}") for option, found, launches in verdict.break_evens
+                (option.words, break_even_words(found, launches)) for option, found, launches in verdict.break_evens
             ],
             unreliable=unreliable_words(verdict),
         )
@@ -146,7 +158,8 @@ def chart_view(chart: Chart) -> ChartView:
         views = [mark_view(mark, shade) for mark in series.marks]
         line = " ".join(f"{view.x},{view.y}" for view in views)
         marks = views if series.kind == MEASURED else []
-        return SeriesView(series.name, colour_of(series), shade, DASHES[series.kind], line, marks)
+        shape = SHAPES.get(marker_of(series), "")
+        return SeriesView(series.name, colour_of(series), shape, shade, DASHES[series.kind], line, marks)
 
     return ChartView(
         title=chart.title,

@@ -9,8 +9,8 @@ reliable    Valid, the case did not fail, and
               slices that are longer than most messages.
 flags       Worth knowing, but the gain stands:
             * where every repetition has the same delay (noise `last` and `single`), the median of the measured delay is
-              more than 20 % off its target: the point stands elsewhere on the axis, and the model uses the delay that
-              was measured;
+              more than 20 % off its target, and by more than 10 % of the reference: the point stands elsewhere on the
+              axis, and the model uses the delay that was measured;
             * no delay was planned, and still the last partition was ready later than the first one by more than 10 % of
               the reference: the model uses the delay that was measured;
             * the reference is not longer than the latency, so that the model uses the bandwidth of the run;
@@ -38,7 +38,7 @@ from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
 WIDEST_INTERVAL = 0.25
 CLOCK_LIMIT = 0.10
 DELAY_LIMIT = CALIBRATION_LIMIT
-UNPLANNED_LIMIT = 0.10
+DELAY_MATTERS = 0.10
 SAME_DELAY = ("last", "single")
 """The noises with the same delay in every repetition."""
 
@@ -79,9 +79,9 @@ def flags(point: PartitionedPoint, noise: str) -> list[str]:
 
 def _flags(point: PartitionedPoint, noise: str) -> Iterator[str]:
     reference, delay, target = _median(point.t_ref_ns), _median(point.t_delay_ns), point.delay_target_ns
-    if noise in SAME_DELAY and target and abs(delay / target - 1) > DELAY_LIMIT:
+    if noise in SAME_DELAY and target and abs(delay - target) > max(DELAY_LIMIT * target, DELAY_MATTERS * reference):
         yield f"the delay was {duration(delay)} for a target of {duration(target)}"
-    if not point.delay_target_ns and delay > UNPLANNED_LIMIT * reference:
+    if not point.delay_target_ns and delay > DELAY_MATTERS * reference:
         yield f"no delay was planned, and the last partition was ready {duration(delay)} after the first one"
     if math.isnan(point.latency_ns) or math.isnan(point.bytes_per_second):
         yield "no model: the run has no latency and no bandwidth"

@@ -275,6 +275,11 @@ def likely(launches: int) -> str:
     return "likely " if launches < LEAST_LAUNCHES else ""
 
 
+def break_even_words(found: BreakEven, launches: int) -> str:
+    """The break-even size of an option in words, with how sure it is."""
+    return found.words if found.state == CANNOT_TELL else f"{likely(launches)}{found.words}"
+
+
 def choice_words(choice: Choice) -> str:
     """The answer for one size in words."""
     if not choice.best:
@@ -322,7 +327,7 @@ def verdict_text(table: pd.DataFrame) -> str:
     for verdict in verdicts(table):
         lines = [f"{scenario_words(verdict.values)}:"]
         lines += [f"  {where}: {words}" for where, words in choices_words(verdict.choices)]
-        lines += [f"  {option.words} {likely(count)}{found.words}" for option, found, count in verdict.break_evens]
+        lines += [f"  {option.words} {break_even_words(found, count)}" for option, found, count in verdict.break_evens]
         lines += [f"  {unreliable_words(verdict)}"] if verdict.unreliable[0] else []
         blocks.append("\n".join(lines))
     return "\n".join(blocks)
