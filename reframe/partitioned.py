@@ -13,6 +13,7 @@ from case_axes import basics_parameters, own_parameters
 from measured import MeasuredTest
 from reframe.core.builtins import fixture
 
+from mpi_campaign.archive import run_folders
 from mpi_campaign.launching import wire
 
 
@@ -22,7 +23,7 @@ class Partitioned(MeasuredTest):
     benchmark = "partitioned"
 
     def benchmark_options(self) -> list[str]:
-        options = ["--grid", self.grid]
+        options = ["--grid", self.grid, "--reproducer", run_folders.REPRODUCER]
         if self.network.startswith("wire"):
             options += ["--settle", f"{wire.settle_ns(self.wire_rate)}ns"]
         if self.budget_seconds:

@@ -10,7 +10,7 @@ import pytest
 from mpi_campaign.toolchains import resolving
 from postprocess.families import axes
 from postprocess.families.partitioned.record import PartitionedRecord, load_partitioned
-from tests.support import Command, check_record, launch
+from tests.support import Command, check_record, launch, succeed
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -122,16 +122,24 @@ def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> Non
 
 def test_what_a_library_says_too_early_is_found_every_time(build_for: Build, tmp_path: Path) -> None:
     """Open MPI 5.0.11: where the receiver has fewer partitions, MPI_Parrived says yes before the data are there."""
+    reproducer = tmp_path / "reproducer.c"
     for attempt in range(3):
         record = tmp_path / f"{attempt}.jsonl"
         done = launch(
             build_for(OPENMPI) / "partitioned", "--approach", "part_coarse", "--message-bytes", "1048576",
             "--partitions-per-thread", "8", "--delay-ratios", "20", "--limit-seconds", "30", "--record", str(record),
-            toolchain=OPENMPI,
+            "--reproducer", str(reproducer), toolchain=OPENMPI,
         )  # fmt: skip
         assert done.returncode == 1, done.stdout + done.stderr
         assert "when MPI_Parrived said that it had arrived" in only_line(done.stderr)
         assert load_partitioned(record).points[-1].data_errors > 0
+    # The program that was written shows it without anything of this project.
+    mpi = resolving.resolve(resolving.parse(OPENMPI), print)
+    succeed(mpi.mpicc, str(reproducer), "-o", str(tmp_path / "reproducer"))
+    shown = launch(tmp_path / "reproducer", toolchain=OPENMPI)
+    assert shown.returncode == 1, shown.stdout + shown.stderr
+    assert "MPI_Parrived said yes for partition" in shown.stdout
+    assert shown.stdout.endswith("wrong data\n")
 
 
 @pytest.mark.rare

@@ -64,6 +64,7 @@ static struct settings {
     int cache;
     const char *sizes;
     const char *save_sizes;
+    const char *reproducer;
     int64_t seed;
 } settings = {.noise_relative = 0.27, .seed = 1};
 
@@ -153,6 +154,13 @@ static void describe_options(struct option_entry *entries) {
          .target = &s->save_sizes,
          .value_name = "FILE",
          .help = "write the work of the delays (for --sizes)"},
+        {.name = "reproducer",
+         .kind = OPTION_TEXT,
+         .target = &s->reproducer,
+         .value_name = "FILE",
+         .help =
+             "where a library's partitioned communication delivers wrong data, write a small MPI program that shows "
+             "it into this file"},
         {.name = "seed",
          .kind = OPTION_INTEGER,
          .target = &s->seed,
@@ -321,7 +329,8 @@ static int measure(struct program *program, struct settings *s) {
                                        .cold = s->cache == CACHE_COLD,
                                        .seed = (uint64_t)s->seed,
                                        .sizes = s->sizes,
-                                       .save_sizes = s->save_sizes};
+                                       .save_sizes = s->save_sizes,
+                                       .reproducer = s->reproducer};
     struct pipeline pipeline = {.plan = &plan, .program = program, .bytes_per_second = 1};
     int code = PROGRAM_WRONG_USE;
     fill_axes(s, &plan, axes);

@@ -4,6 +4,7 @@
 #include "fail_mpi.h"
 #include "pattern.h"
 #include "phase.h"
+#include "reproducer.h"
 #include "topology.h"
 
 #include <inttypes.h>
@@ -280,6 +281,24 @@ static bool wrong(void *context) {
     return atomic_load(&o->faults.count) > 0;
 }
 
+/* Rank 0: writes the reproducer for the point that is being measured, where that was asked for and can be. */
+static void write_reproducer(const struct pipeline *o, const char *found) {
+    const struct channel *c = &o->point.tested;
+    char error[512] = "";
+    if (o->program->rank != 0 || o->plan->reproducer == NULL || c->approach == NULL || !c->approach->partitioned) {
+        return;
+    }
+    const struct reproducer r = {.words = c->count,
+                                 .send_partitions = c->partitions,
+                                 .receive_partitions = c->partitions_of_other_side,
+                                 .asks = c->approach->receive.ready != NULL,
+                                 .delay_ns = o->point.delay != NULL ? o->point.delay->target_ns : 0,
+                                 .found = found};
+    if (!reproducer_write(o->plan->reproducer, &r, error, sizeof error)) {
+        fail_report("%s", error);
+    }
+}
+
 static int64_t count_faults(void *context, char *text, size_t text_size) {
     struct pipeline *o = context;
     int64_t faults = atomic_load(&o->faults.count);
@@ -291,6 +310,7 @@ static int64_t count_faults(void *context, char *text, size_t text_size) {
             snprintf(text, text_size, "rank %d: %s", first, o->faults.text);
         }
         MPI_CHECK(MPI_Bcast(text, (int)text_size, MPI_CHAR, first, MPI_COMM_WORLD));
+        write_reproducer(o, text);
     }
     return faults;
 }

@@ -48,6 +48,7 @@ struct pipeline_plan {
     uint64_t seed;
     const char *sizes;      /* file to read delays from; NULL: they are searched */
     const char *save_sizes; /* file to write them to; NULL: none */
+    const char *reproducer; /* file for a program that shows wrong data of partitioned communication; NULL: none */
 };
 
 struct pipeline {

@@ -48,10 +48,14 @@ WIRE_REPORT = "wire.json"
 CASE = "case.json"
 STDOUT = "rfm_job.out"
 STDERR = "rfm_job.err"
+REPRODUCER = "reproducer.c"
+"""A program that shows a fault of an MPI library; there is one where a benchmark has found such a fault."""
 
 # Name in the stage folder -> suffix in the run folder's records/, after the case's stem.
 RECORD_FILES: Mapping[str, str] = {RECORD: ".jsonl", SIZES: ".sizes.json", WIRE_REPORT: ".wire.json"}
-LOG_FILES: Mapping[str, str] = {STDOUT: ".out", STDERR: ".err", "rfm_job.sh": ".sh"}
+LOG_FILES: Mapping[str, str] = {
+    STDOUT: ".out", STDERR: ".err", "rfm_job.sh": ".sh", REPRODUCER: ".reproducer.c",
+}  # fmt: skip
 
 
 def resume_words(folder: "RunFolder") -> str:
