@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from postprocess.families import registry
 from postprocess.families.partitioned import inside
-from postprocess.families.partitioned.charts import AGGREGATION, GAIN, TIME, charts
+from postprocess.families.partitioned.charts import AGGREGATION, GAIN, LIMIT, TIME, charts
 from postprocess.families.partitioned.entry import PARTITIONED
 from postprocess.families.partitioned.record import load_partitioned
 from postprocess.families.partitioned.section import chart_view, partitioned_view
@@ -362,7 +362,7 @@ def test_launches_of_one_case_are_one_curve(tmp_path: Path) -> None:
     table = table_of(tmp_path, *records)
     assert sorted(set(table["launch"])) == [1, 2]
     (chart,) = charts(table)
-    assert [len(series.marks) for series in chart.series] == [len(SIZES)] * 3
+    assert [len(series.marks) for series in chart.series if series.kind != LIMIT] == [len(SIZES)] * 2
 
 
 def test_the_report_shows_pictures_verdicts_and_the_table(tmp_path: Path) -> None:
