@@ -158,6 +158,7 @@ def test_a_reference_that_moved_is_seen_before_much_is_measured(built: Path, tmp
     slow_waits(built, tmp_path, *words, wanted=begun_anew_early, HANG_FILE="{sizes}")
 
 
+@pytest.mark.rare
 def test_a_reference_that_is_another_one_only_beside_a_computation_is_kept(built: Path, tmp_path: Path) -> None:
     """It takes longer where a long computation came between: the size alone takes its time, and stays."""
     words = ("--comp-times", "100ms", "--max-repetitions", "20")

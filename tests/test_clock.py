@@ -97,7 +97,9 @@ def test_a_shared_clock_is_recognised_and_not_corrected(built: Path) -> None:
     assert seen["error_after_hold_ns"] == seen["error_of_interpolation_ns"] == 0
 
 
-@pytest.mark.parametrize(("ranks", "nodes"), [pytest.param(4, 2, marks=pytest.mark.rare), (5, 5), (6, 3)])
+@pytest.mark.parametrize(
+    ("ranks", "nodes"), [pytest.param(4, 2, marks=pytest.mark.rare), pytest.param(5, 5, marks=pytest.mark.rare), (6, 3)]
+)
 def test_clocks_are_found_whatever_the_kernel_says_and_synchronised_in_log_rounds(
     built: Path, ranks: int, nodes: int
 ) -> None:

@@ -357,6 +357,7 @@ def in_the_copy(project: Path) -> Command:
 
 
 @pytest.mark.slow
+@pytest.mark.rare  # every other family runs so, too
 @pytest.mark.needs("mpi")
 def test_one_more_family_runs_from_end_to_end(in_the_copy: Command, project: Path, tmp_path: Path) -> None:
     """Its program is built, launched, judged, shown, reported, compared, and becomes a reference."""

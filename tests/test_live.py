@@ -66,7 +66,7 @@ def two_libraries(tmp_path_factory: pytest.TempPathFactory) -> subprocess.Comple
     """Both default libraries, both configurations, over the default network, into a folder with an awkward name."""
     output = tmp_path_factory.mktemp("it's an $(archive)")
     return subprocess.run(
-        [sys.executable, str(ROOT / "campaign"), "run", "--collective", "ibcast", "--budget-seconds", "46", "--output",
+        [sys.executable, str(ROOT / "campaign"), "run", "--collective", "ibcast", "--budget-seconds", "38", "--output",
          str(output)],
         capture_output=True, text=True, cwd=ROOT, check=False, env={**os.environ, **OF_A_SITE},
     )  # fmt: skip
@@ -227,7 +227,7 @@ def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(tmp_path: Path, campaign:
     looked = campaign("run", "--resume", run.name, "--output", str(tmp_path), "--dry-run")
     assert looked.returncode == 0, looked.stderr
     assert len(points(campaign, run)) >= 2
-    again = campaign("run", "--resume", run.name, "--budget-seconds", "30", "--output", str(tmp_path))
+    again = campaign("run", "--resume", run.name, "--budget-seconds", "20", "--output", str(tmp_path))
     assert again.returncode == 0, again.stdout + again.stderr
     assert run_path(again.stdout) == tmp_path / "local" / run.name
     assert len(points(campaign, run_path(again.stdout))) == 6

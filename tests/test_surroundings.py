@@ -72,7 +72,8 @@ def there() -> None:
 @pytest.mark.parametrize(
     "libraries",
     [
-        pytest.param(DEFAULT, id="default"),
+        # The environment that a launch gets is tested piece by piece in test_environ.py.
+        pytest.param(DEFAULT, id="default", marks=pytest.mark.rare),
         pytest.param(OTHER, id="others", marks=pytest.mark.rare),
     ],
 )

@@ -1,5 +1,6 @@
-# Finds out which collectives the MPI library has: by linking their symbols, never by the version that it claims. Writes mpi_forms.h for the
-# C sources, and missing_functions.txt, one MPI function per line, for checks before a launch. Open MPI 4 has the persistent forms as MPIX_.
+# Finds out which collectives and which partitioned calls the MPI library has: by linking their symbols, never by the version that it claims.
+# Writes mpi_forms.h for the C sources, and missing_functions.txt, one MPI function per line, for checks before a launch. Open MPI 4 has the
+# persistent forms as MPIX_.
 include(CheckCSourceCompiles)
 
 set(operations
@@ -81,5 +82,16 @@ foreach(function IN LISTS nonblocking persistent)
     string(APPEND missing "${function}\n")
   endif()
 endforeach()
+
+# The calls of partitioned communication: all or none.
+set(partitioned MPI_Psend_init MPI_Precv_init MPI_Pready MPI_Parrived)
+check_functions(HAS_PARTITIONED_COMMUNICATION "${partitioned}")
+if(HAS_PARTITIONED_COMMUNICATION)
+  string(APPEND forms "#define HAS_PARTITIONED true\n")
+else()
+  string(APPEND forms "#define HAS_PARTITIONED false\n")
+  list(JOIN partitioned "\n" lines)
+  string(APPEND missing "${lines}\n")
+endif()
 file(CONFIGURE OUTPUT "${build_info_directory}/mpi_forms.h" CONTENT "${forms}" @ONLY)
 file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/missing_functions.txt" CONTENT "${missing}" @ONLY)

@@ -174,6 +174,30 @@ static void test_thread_times(void) {
     compute_destroy(team);
 }
 
+/* One thread's work is its own: the other's product stays as it was. */
+static void test_run_alone(void) {
+    enum { ORDER = 24, SMALLER = 10 };
+    compute_team *team = create(COMPUTE_DGEMM);
+    size_t elements = 0;
+    compute_reserve(team, ORDER);
+    CHECK(compute_run_alone(team, 1, ORDER) > 0);
+    const double *product = compute_array(team, 0, 2, &elements);
+    const double first = product[0];
+    compute_array(team, 1, 2, &elements);
+    CHECK(elements == ORDER * ORDER);
+    compute_run(team, ORDER, NULL);
+    CHECK(wrong_products(team, ORDER) == 0);
+    const double whole = product[0];
+    CHECK(first != whole); /* it was not computed before */
+    CHECK(compute_run_alone(team, 1, SMALLER) > 0);
+    CHECK(product[0] == whole);
+    compute_array(team, 0, 2, &elements);
+    CHECK(elements == ORDER * ORDER);
+    compute_array(team, 1, 2, &elements);
+    CHECK(elements == SMALLER * SMALLER);
+    compute_destroy(team);
+}
+
 static void test_sizes(void) {
     CHECK_TEXT(compute_names()[COMPUTE_DGEMM], "dgemm");
     CHECK_TEXT(compute_names()[COMPUTE_TRIAD], "triad");
@@ -199,6 +223,7 @@ int main(void) {
     test_factors_stay();
     test_triad();
     test_thread_times();
+    test_run_alone();
     test_sizes();
     CHECK(strlen(compute_blas_description()) > 0);
     return 0;

@@ -15,6 +15,7 @@ struct parsed {
     struct option_list times;
     int64_t time;
     struct option_list numbers;
+    struct option_list reals;
     char error[256];
 };
 
@@ -58,6 +59,13 @@ static bool parse(struct parsed *p, int argc, const char **argv) {
          .maximum = 8191,
          .value_name = "LIST",
          .help = "ns"},
+        {.name = "reals",
+         .kind = OPTION_REALS,
+         .target = &p->reals,
+         .minimum = 0,
+         .maximum = 1000,
+         .value_name = "LIST",
+         .help = "xs"},
         {.name = NULL}};
     char *words[16];
     for (int i = 0; i < argc; i++) {
@@ -82,6 +90,7 @@ static void forget(struct parsed *p) {
     options_free_list(&p->several);
     options_free_list(&p->times);
     options_free_list(&p->numbers);
+    options_free_list(&p->reals);
 }
 
 #define PARSE(p, ...)                                                                                                  \
@@ -169,6 +178,12 @@ int main(void) {
     refused("--numbers", "1,8192", "'8192' is not a whole number");
     refused("--numbers", "0-3", "'0-3' is not a whole number");
     refused("--numbers", "1,99999999999999999999999999999999999999", "not a whole number");
+    CHECK(PARSE(&p, "--reals", "2.5,0,0.0000005") && p.reals.count == 3 && p.reals.values[0] == 2500000 &&
+          p.reals.values[1] == 0 && p.reals.values[2] == 1); /* millionths, rounded */
+    forget(&p);
+    refused("--reals", "1,-0.5", "'-0.5' is not a number from 0 to 1000");
+    refused("--reals", "1e4", "'1e4' is not a number from 0 to 1000");
+    refused("--reals", "1,,2", "'' is not a number");
     refused("--time", "100", "'100' is not a time; write a number with a unit");
     refused("--time", "-1us", "write a number with a unit");
     refused("--time", "1us,2us", "write a number with a unit");

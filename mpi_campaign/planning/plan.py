@@ -262,7 +262,9 @@ class Plan:
             return 0.0
         shares = sum(BENCHMARKS[case.benchmark].share for case in self.to_measure)
         least = self.grid.least_case_seconds if is_suites_budget and suite.grows else SHORTEST_CASE_SECONDS
-        return max(least, (budget - self.overhead_seconds) / shares)
+        each = max(least, (budget - self.overhead_seconds) / shares)
+        most = (BENCHMARKS[case.benchmark].most_seconds(self.grid) for case in self.to_measure)
+        return min(each, max(most)) if is_suites_budget else each
 
     def too_short(self) -> str:
         """A warning that names a long enough budget, where a case's budget is shorter than its fewest repetitions.

@@ -22,6 +22,7 @@ from postprocess.families.family import Metric
 from postprocess.statistics import effects
 from postprocess.statistics.limits import Limits
 from postprocess.statistics.metrics import Floats, work_share
+from postprocess.verdicts.launches import with_keys
 
 SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
 VERDICTS = (SLOWER, FASTER, SAME, UNKNOWN)
@@ -108,7 +109,7 @@ def compare(
         remarks.append(
             "what gives up a core computes less: its times and speed-up are those of as much work as on all cores"
         )
-    number, names = numbered(both, key)
+    number, names = numbered(with_keys(both), key)
     names["placement"] = placements(names)
     present = np.zeros((len(names), 2), dtype=bool)
     present[number, both["side"].to_numpy()] = True

@@ -32,6 +32,7 @@ from postprocess.statistics.effects import false_discovery_adjusted
 from postprocess.statistics.limits import HISTORY_RATE, Limits
 from postprocess.statistics.metrics import MIN_REPETITIONS, Floats, difference_estimate, median_estimate
 from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, numbered, placements
+from postprocess.verdicts.launches import with_keys
 
 FEWEST = MIN_REPETITIONS
 """The fewest runs on each side of a change: enough for the interval of a median. A series needs twice as many."""
@@ -130,7 +131,8 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
     for name in metrics:
         metric = METRICS[name]
         counting = launches[launches[metric.state].to_numpy(bool) & np.isfinite(launches[name].to_numpy(np.float64))]
-        key = [*KEY, *metric.same, "placement"]
+        counting = with_keys(counting, metric.same)
+        key = list(dict.fromkeys([*KEY, *metric.same, "placement"]))
         medians = counting.groupby([*key, "run", "version"], observed=True, sort=False)[name].median().reset_index()
         for case, rows in medians.groupby(key, observed=True, sort=False):
             ordered = rows.sort_values("run")

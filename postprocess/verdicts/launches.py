@@ -43,6 +43,27 @@ def _type_of(name: str) -> Any:
     return _KINDS[_AXES[name].kind if name in _AXES else "text"]
 
 
+_SIZES_OF: Mapping[str, list[str]] = {
+    size.name: [name for family in registry.FAMILIES if size in family.sizes for name in family.benchmarks]
+    for size in registry.SIZES
+}
+"""The benchmarks that have a size, by the name of the size. Other families may have an axis of that name."""
+
+
+def with_keys(launches: pd.DataFrame, sizes: Sequence[str] = ()) -> pd.DataFrame:
+    """The launches with columns that name cases: an axis that is a size of a row's family has its usual value there.
+
+    Calibration found the sizes, so they name no case. sizes: the columns that keep their values nevertheless.
+    """
+    neutral = {
+        one.name: launches[one.name].mask(launches["benchmark"].isin(_SIZES_OF[one.name]), one.usual)
+        for one in registry.AXES
+        if one.name in _SIZES_OF and one.name in launches and one.name not in sizes
+    }
+    keyed: pd.DataFrame = launches.assign(**neutral)
+    return keyed
+
+
 # Arrow's own allocator does not give memory back: comparing a million points would take half as much memory again.
 pa.set_memory_pool(pa.system_memory_pool())
 

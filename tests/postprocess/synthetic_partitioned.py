@@ -137,7 +137,7 @@ def header(approach: str = "part", noise: str = "last", cache: str = "warm", **c
     return {**first, **changes}
 
 
-_OF_PLAN = ("message_bytes", "partitions_send", "partitions_receive", "aggregation_bytes", "delay_ratio")
+_OF_PLAN = ("message_bytes", "partitions_send", "aggregation_bytes", "delay_ratio")
 
 
 def record(

@@ -128,7 +128,7 @@ static bool parse_list(const struct option_entry *entry, const char *value, cons
 static bool parse_number(const struct option_entry *entry, const char *value, const struct fault *fault) {
     char *end = NULL;
     errno = 0;
-    bool integer = entry->kind != OPTION_REAL;
+    bool integer = entry->kind != OPTION_REAL && entry->kind != OPTION_REALS;
     long long whole = integer ? strtoll(value, &end, 10) : 0;
     double number = integer ? (double)whole : strtod(value, &end);
     bool number_like = (value[0] >= '0' && value[0] <= '9') || value[0] == '-' || value[0] == '.';
@@ -139,6 +139,8 @@ static bool parse_number(const struct option_entry *entry, const char *value, co
     }
     if (entry->kind == OPTION_INTEGERS) {
         append(entry->target, whole);
+    } else if (entry->kind == OPTION_REALS) {
+        append(entry->target, (int64_t)floor(number * 1e6 + 0.5));
     } else if (integer) {
         *(int64_t *)entry->target = whole;
     } else {
@@ -177,6 +179,7 @@ static bool parse_value(const struct option_entry *entry, const char *value, con
     case OPTION_REAL:
         return parse_number(entry, value, fault);
     case OPTION_INTEGERS:
+    case OPTION_REALS:
         return parse_numbers(entry, value, fault);
     case OPTION_CHOICE: {
         int choice = find_choice(entry->choices, value, strlen(value));

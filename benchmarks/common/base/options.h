@@ -19,6 +19,7 @@ enum option_kind {
     OPTION_INTEGER,  /* target: int64_t, minimum ... maximum */
     OPTION_INTEGERS, /* a comma-separated list of integers, in any order; target: option_list */
     OPTION_REAL,     /* target: double, minimum ... maximum */
+    OPTION_REALS,    /* a comma-separated list of numbers, in any order; target: option_list of millionths */
     OPTION_CHOICE,   /* one of choices; target: int, its index */
     OPTION_CHOICES,  /* a comma-separated list of choices, may be repeated, in any order, each once; target: option_list
                       */

@@ -293,6 +293,14 @@ int64_t compute_run(compute_team *team, uint64_t work_size, const struct compute
     return slowest;
 }
 
+int64_t compute_run_alone(compute_team *team, int thread, uint64_t work_size) {
+    struct compute_worker *worker = &team->workers[thread];
+    const int64_t begin = timer_now_ns();
+    worker->elements = (size_t)team->kernel->elements(work_size, team->threads);
+    team->kernel->run(worker, work_size, 0, work_size);
+    return timer_now_ns() - begin;
+}
+
 /* Reads one double of each cache line. Returns their sum, so that the compiler cannot remove the reading. */
 static double read_lines(const double *arrays, size_t elements) {
     enum { LINE = 64 / sizeof(double) };

@@ -94,6 +94,13 @@ uint64_t compute_pieces(enum compute_kind kind, uint64_t work_size, uint64_t wan
 int64_t compute_run(compute_team *team, uint64_t work_size, const struct compute_cut *cut);
 
 /*
+ * The calling thread alone does the work once, as thread number `thread` of the team: for work that differs between
+ * threads, called in a parallel region of the caller's own. Returns its time in ns. compute_reserve must have been
+ * called for this work_size.
+ */
+int64_t compute_run_alone(compute_team *team, int thread, uint64_t work_size);
+
+/*
  * Brings the caches of all threads into the state in which a run of this size leaves them, in a small part of its time:
  * reads what the next run uses again, as far as the largest cache holds it. Call it before a run whose time must not
  * depend on what happened since the last run. All threads take part, also for a kernel that uses nothing again, so that

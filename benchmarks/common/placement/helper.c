@@ -31,7 +31,9 @@ struct helper {
     struct topology_cpus cpus;
     int64_t id; /* the kernel's */
     pthread_t thread;
+    MPI_Comm probed; /* as request; MPI_COMM_NULL: a request was handed over */
     _Alignas(128) atomic_bool done;
+    _Alignas(128) atomic_bool rests; /* the main thread wants helper_progress to end */
 };
 
 static void wait_for(sem_t *semaphore) {
@@ -61,8 +63,11 @@ static void *run(void *argument) {
             return NULL;
         }
         int complete = 0;
-        while (complete == 0) {
+        while (h->probed == MPI_COMM_NULL && complete == 0) {
             MPI_CHECK(MPI_Test(h->request, &complete, MPI_STATUS_IGNORE));
+        }
+        while (h->probed != MPI_COMM_NULL && !atomic_load_explicit(&h->rests, memory_order_relaxed)) {
+            MPI_CHECK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, h->probed, &complete, MPI_STATUS_IGNORE));
         }
         /* Release: what MPI_Test wrote, the request and all that arrived, is seen by the thread that reads true. */
         atomic_store_explicit(&h->done, true, memory_order_release);
@@ -74,7 +79,7 @@ helper *helper_create(int cpu, char *error, size_t error_size) {
     if (h == NULL) {
         fail_die("out of memory: the helper thread");
     }
-    *h = (helper){.request = NULL};
+    *h = (helper){.request = NULL, .probed = MPI_COMM_NULL};
     topology_cpus_add(&h->cpus, cpu);
     if (sem_init(&h->handed, 0, 0) != 0 || sem_init(&h->started, 0, 0) != 0) {
         fail_die("sem_init failed: %s", strerror(errno));
@@ -109,12 +114,27 @@ void helper_destroy(helper *h) {
     }
 }
 
-void helper_take(helper *h, MPI_Request *request) {
+/* Relaxed: the helper sets done, and reads the rest, only after the semaphore, which orders these stores before all
+ * that it does. */
+static void hand_over(helper *h, MPI_Request *request, MPI_Comm probed) {
     h->request = request;
-    /* Relaxed: the helper sets it only after the semaphore, which orders this store, and that of the request, before
-     * all that it does. */
+    h->probed = probed;
     atomic_store_explicit(&h->done, false, memory_order_relaxed);
+    atomic_store_explicit(&h->rests, false, memory_order_relaxed);
     post(&h->handed);
+}
+
+void helper_take(helper *h, MPI_Request *request) {
+    hand_over(h, request, MPI_COMM_NULL);
+}
+
+void helper_progress(helper *h, MPI_Comm comm) {
+    hand_over(h, NULL, comm);
+}
+
+void helper_rest(helper *h) {
+    atomic_store_explicit(&h->rests, true, memory_order_relaxed);
+    helper_wait(h);
 }
 
 void helper_wait(helper *h) {

@@ -284,6 +284,8 @@ static char *own_text(const sampler *s, const struct sampler_point *p) {
 static void put_value(json_line *line, const char *name, const struct sampler_axis *axis, size_t number) {
     if (axis->texts != NULL) {
         json_put_string(line, name, axis->texts[number]);
+    } else if (axis->millionths) {
+        json_put_real(line, name, (double)axis->numbers[number] / 1e6);
     } else {
         json_put_integer(line, name, axis->numbers[number]);
     }

@@ -49,7 +49,8 @@ struct sampler_axis {
     const int64_t *numbers;
     const char *const *texts; /* NULL: numbers */
     size_t count;
-    bool constant; /* it has one value, and stands in the plan only, not in each point */
+    bool constant;   /* it has one value, and stands in the plan only, not in each point */
+    bool millionths; /* the numbers are millionths of the values, as those of OPTION_REALS */
 };
 
 enum { SAMPLER_MOST_AXES = 8 };

@@ -47,6 +47,8 @@ static void print_parameters(const struct sampler_kind *kind, void *context, con
         const struct sampler_axis *axis = &plan->axes[i];
         if (!axis->constant && axis->texts != NULL) {
             printf("%*s ", NARROWEST, axis->texts[point->at[i]]);
+        } else if (!axis->constant && axis->millionths) {
+            printf("%*g ", NARROWEST, (double)axis->numbers[point->at[i]] / 1e6);
         } else if (!axis->constant) {
             printf("%*" PRId64 " ", NARROWEST, axis->numbers[point->at[i]]);
         }

@@ -1,5 +1,6 @@
 """What planning and launching need to know of a benchmark."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -39,6 +40,7 @@ class Benchmark:
     fewest_ranks: the smallest number of ranks that makes sense.
     points: how many points a case has on a grid; 0 where the benchmark has no map.
     least_seconds: an estimate of the time for the fewest repetitions of a case's points; 0 where it is not known.
+    most_seconds: the longest budget of a case that makes sense, where the budget is the suite's and no user's.
     impossible: why a case cannot run. Configurations and axes are asked for their own reasons first.
     """
 
@@ -52,6 +54,7 @@ class Benchmark:
     fewest_ranks: int = 2  # collectives need somebody to communicate with
     points: Callable[[Grid], int] = lambda _grid: 0
     least_seconds: Callable[[Grid], float] = lambda _grid: 0.0
+    most_seconds: Callable[[Grid], float] = lambda _grid: math.inf
     impossible: Callable[[Question], Impossible | None] = lambda _question: None
 
     def has(self, axis: str) -> bool:

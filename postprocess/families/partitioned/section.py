@@ -50,9 +50,9 @@ class MarkView:
 
 @dataclass(frozen=True)
 class SeriesView:
-    """A curve. `line` is the list of its places, `shape` the path of a mark, both as SVG has them. `marks` and `shape`
-    are empty where only the line is drawn.
-    """
+    """A curve. `line` is the list of its places, and `shape` that of its marks, as SVG has them.
+
+    `marks` and `shape` are empty where only the line is drawn."""
 
     name: str
     colour: str

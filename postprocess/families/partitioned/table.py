@@ -124,7 +124,7 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
         ratios = {name: paired(values) for name, values in ratios_of(point).items()}
         reasons = [
             *failed_reasons(failed),
-            *validity.unreliable_reasons(point, record.noise, ratios["gain"], oversubscribed=header.oversubscribed),
+            *validity.unreliable_reasons(point, ratios["gain"], oversubscribed=header.oversubscribed),
         ]
         yield {
             **case,
@@ -136,7 +136,7 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
             "valid": not validity.invalid_reasons(point),
             "reliable": not reasons,
             "unreliable_reasons": reasons,
-            "flags": validity.flags(point),
+            "flags": validity.flags(point, record.noise),
             "oversubscribed": header.oversubscribed,
             "shared_core": header.shared_core,
             "complete": record.complete,

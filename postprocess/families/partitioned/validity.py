@@ -6,10 +6,11 @@ reliable    Valid, the case did not fail, and
             * the clocks agree to within 10 % of the shorter of the two times, because both are times between ranks. If
               their error is not known, that is a flag;
             * the ranks are not oversubscribed: threads that share a core take turns, and delay each other by time
-              slices that are longer than most messages;
-            * where every repetition has the same delay (noise `last` and `single`), the median of the measured delay is
-              within 20 % of its target, or off by at most 10 % of the reference: a shorter time changes no gain much.
+              slices that are longer than most messages.
 flags       Worth knowing, but the gain stands:
+            * where every repetition has the same delay (noise `last` and `single`), the median of the measured delay is
+              more than 20 % off its target, and by more than 10 % of the reference: the point stands elsewhere on the
+              axis, and the model uses the delay that was measured;
             * no delay was planned, and still the last partition was ready later than the first one by more than 10 % of
               the reference: the model uses the delay that was measured;
             * the reference is not longer than the latency, so that the model uses the bandwidth of the run;
@@ -54,7 +55,7 @@ def invalid_reasons(point: PartitionedPoint) -> list[str]:
     return reasons
 
 
-def unreliable_reasons(point: PartitionedPoint, noise: str, gain: Estimate, *, oversubscribed: bool) -> list[str]:
+def unreliable_reasons(point: PartitionedPoint, gain: Estimate, *, oversubscribed: bool) -> list[str]:
     """Reasons why the gain of a point does not answer which approach is faster. They include `invalid_reasons`."""
     reasons = invalid_reasons(point)
     if point.stop_reason == "not_measured":
@@ -68,20 +69,18 @@ def unreliable_reasons(point: PartitionedPoint, noise: str, gain: Estimate, *, o
         reasons.append(f"clocks disagree by {duration(residual)}")
     if oversubscribed:
         reasons.append("oversubscribed: threads share cores")
-    delay, target = _median(point.t_delay_ns), point.delay_target_ns
-    allowed = max(DELAY_LIMIT * target, DELAY_MATTERS * _median(point.t_ref_ns))
-    if noise in SAME_DELAY and target and abs(delay - target) > allowed:
-        reasons.append(f"the delay was {duration(delay)} for a target of {duration(target)}")
     return reasons
 
 
-def flags(point: PartitionedPoint) -> list[str]:
+def flags(point: PartitionedPoint, noise: str) -> list[str]:
     """The flags of a point."""
-    return [] if point.stop_reason == "not_measured" else list(_flags(point))
+    return [] if point.stop_reason == "not_measured" else list(_flags(point, noise))
 
 
-def _flags(point: PartitionedPoint) -> Iterator[str]:
-    reference, delay = _median(point.t_ref_ns), _median(point.t_delay_ns)
+def _flags(point: PartitionedPoint, noise: str) -> Iterator[str]:
+    reference, delay, target = _median(point.t_ref_ns), _median(point.t_delay_ns), point.delay_target_ns
+    if noise in SAME_DELAY and target and abs(delay - target) > max(DELAY_LIMIT * target, DELAY_MATTERS * reference):
+        yield f"the delay was {duration(delay)} for a target of {duration(target)}"
     if not point.delay_target_ns and delay > DELAY_MATTERS * reference:
         yield f"no delay was planned, and the last partition was ready {duration(delay)} after the first one"
     if math.isnan(point.latency_ns) or math.isnan(point.bytes_per_second):

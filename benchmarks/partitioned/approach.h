@@ -1,0 +1,105 @@
+/*
+ * approach - the ways to send a message whose parts become ready one after the other: a table, with the MPI calls that
+ * each makes at each step on each side (Gillis 2023, section 2.3, tables 1 and 2). A new approach is a new entry.
+ *
+ * The steps of a transfer are those of figure 3: the main thread starts it; each thread makes its partitions ready (the
+ * receiver's threads consume them, where the approach lets them know what has arrived); each thread ends its own
+ * requests; when all threads are done, the main thread waits for the whole.
+ *
+ * One thing differs from the table of the paper. There a thread of `many` waits for each partition before it begins the
+ * next one. With several partitions per thread that makes overlap impossible, whatever the library does. Here a thread
+ * waits when its last partition is on its way. With one partition per thread both are the same.
+ */
+#ifndef CAMPAIGN_APPROACH_H
+#define CAMPAIGN_APPROACH_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct approach;
+
+/* One side of a transfer, and what its approach keeps between the steps. */
+struct channel {
+    const struct approach *approach;
+    MPI_Comm comm; /* of the pair, this channel's own: the sender has rank 0 in it, the receiver rank 1 */
+    bool sends;
+    int threads;
+    uint64_t *words;                 /* the message */
+    size_t count;                    /* words of the message */
+    size_t partitions;               /* of this side */
+    size_t partitions_of_other_side; /* a multiple or a divisor of the former */
+    size_t aggregation_bytes;        /* of the approaches that aggregate: most bytes of a message; 0: not aggregated */
+
+    /* Consumes the words [first, first + count), which the library says have arrived. Any thread may call it. */
+    void (*arrived)(void *context, size_t first, size_t count);
+    void *context;
+
+    /* What init makes. messages: the number of MPI messages, or of puts, that a transfer takes. */
+    size_t messages;
+    MPI_Request *requests; /* [messages], or one of a partitioned communication */
+    size_t request_count;
+    MPI_Comm *comms; /* one per thread */
+    MPI_Win *windows;
+    size_t window_count;
+    MPI_Group other_side;
+    atomic_size_t *missing; /* [messages]: partitions that are not ready yet */
+};
+
+/* The steps of one side. NULL: there is nothing to do. */
+struct approach_side {
+    void (*start)(struct channel *c);                   /* the main thread, before the other threads begin */
+    void (*ready)(struct channel *c, size_t partition); /* the thread that the partition belongs to */
+    void (*end_thread)(struct channel *c, int thread);  /* each thread, after its last partition */
+    void (*wait)(struct channel *c);                    /* the main thread, when all threads are done */
+};
+
+struct approach {
+    const char *name;
+    const char *what; /* for --list */
+    bool partitioned; /* it makes the calls of MPI_Psend_init */
+    bool regroups;    /* both sides may have different numbers of partitions */
+    size_t coarser;   /* without another wish the receiver has so many times fewer partitions; 0: the same number */
+    bool aggregates;  /* it has an aggregation size */
+    void (*init)(struct channel *c);
+    void (*close)(struct channel *c); /* before requests, windows and communicators are freed. NULL: nothing to do */
+    struct approach_side send;
+    struct approach_side receive;
+};
+
+enum {
+    APPROACH_PART,
+    APPROACH_PART_PARRIVED,
+    APPROACH_PART_COARSE,
+    APPROACH_SINGLE,
+    APPROACH_MANY,
+    APPROACH_PERSISTENT,
+    APPROACH_LAYER,
+    APPROACH_RMA_SINGLE_PASSIVE,
+    APPROACH_RMA_MANY_PASSIVE,
+    APPROACH_RMA_SINGLE_ACTIVE,
+    APPROACH_RMA_MANY_ACTIVE,
+    APPROACH_RMA_FENCE,
+    APPROACH_COUNT
+};
+extern const struct approach approach_table[APPROACH_COUNT];
+
+/* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */
+const char *const *approach_names(void);
+
+/* Returns whether the MPI library has the calls that the approach makes. */
+bool approach_available(const struct approach *approach);
+
+/* Return the first partition of a thread, and the number of partitions that each thread has on the side that sends. A
+ * receiver may have fewer partitions than threads: some threads then have none. */
+size_t approach_first_partition(const struct channel *c, int thread);
+
+/* Collective over the pair: makes the communicators, requests and windows of a channel whose other fields are set. */
+void approach_open(struct channel *c);
+
+/* Collective over the pair: frees them. Every request must have been started once and be complete. */
+void approach_close(struct channel *c);
+
+#endif

@@ -1,0 +1,387 @@
+/*
+ * partitioned - what does it bring to send a message in partitions, each as soon as it is ready?
+ *
+ * T. Gillis et al., "Quantifying the Performance Benefits of Partitioned Communication in MPI", ICPP 2023.
+ */
+#include "approach.h"
+#include "fail.h"
+#include "options.h"
+#include "pipeline.h"
+#include "program.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
+static const char *const grid_names[] = {"smoke", "nightly", "full", NULL};
+
+/* The values of each grid; pipeline.c says which of their combinations are points. */
+enum { MOST_OF_GRID = 10 };
+struct values {
+    int64_t items[MOST_OF_GRID];
+    size_t count;
+};
+static const struct {
+    struct values message_bytes;
+    struct values partitions_per_thread;
+    struct values ratio_millionths;
+    struct values aggregation_bytes;
+} grids[] = {
+    [GRID_SMOKE] = {.message_bytes = {{16384, 1048576}, 2},
+                    .partitions_per_thread = {{4}, 1},
+                    .ratio_millionths = {{0, 2500000}, 2},
+                    .aggregation_bytes = {{0}, 1}},
+    [GRID_NIGHTLY] = {.message_bytes = {{1024, 16384, 131072, 1048576, 4194304}, 5},
+                      .partitions_per_thread = {{1, 4, 32}, 3},
+                      .ratio_millionths = {{0, 2500000}, 2},
+                      .aggregation_bytes = {{0, 512, 4096, 16384}, 4}},
+    [GRID_FULL] = {.message_bytes = {{64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216}, 10},
+                   .partitions_per_thread = {{1, 4, 32}, 3},
+                   .ratio_millionths = {{0, 500000, 1000000, 2500000, 4000000}, 5},
+                   .aggregation_bytes = {{0, 512, 1024, 2048, 4096, 8192, 16384}, 7}},
+};
+
+enum { CACHE_WARM, CACHE_COLD };
+static const char *const cache_names[] = {"warm", "cold", NULL};
+
+/* MPI counts partitions and words as int, and tags of single partitions are numbers below the tags without data. */
+enum { MOST_PARTITIONS = 16384 };
+
+static struct settings {
+    bool list;
+    int approach;
+    int grid;
+    struct option_list message_bytes;
+    struct option_list partitions_per_thread;
+    int64_t receive_partitions;
+    struct option_list aggregation_bytes;
+    struct option_list delay_ratios;
+    int noise;
+    double noise_relative;
+    int cache;
+    const char *sizes;
+    const char *save_sizes;
+    int64_t seed;
+} settings = {.noise_relative = 0.27, .seed = 1};
+
+static void describe_options(struct option_entry *entries) {
+    struct settings *s = &settings;
+    const struct option_entry table[] = {
+        {.name = "approach",
+         .kind = OPTION_CHOICE,
+         .target = &s->approach,
+         .choices = approach_names(),
+         .value_name = "NAME",
+         .help = "how the message is sent, see --list; default: part"},
+        {.name = "grid",
+         .kind = OPTION_CHOICE,
+         .target = &s->grid,
+         .choices = grid_names,
+         .value_name = "NAME",
+         .help =
+             "the points to measure, those of the paper's figures; the options below replace its values, and then all "
+             "combinations are measured; default: smoke"},
+        {.name = "message-bytes",
+         .kind = OPTION_INTEGERS,
+         .target = &s->message_bytes,
+         .minimum = 8,
+         .maximum = INT_MAX,
+         .value_name = "LIST",
+         .help = "sizes of the message, bytes, each a multiple of 8 times the number of partitions"},
+        {.name = "partitions-per-thread",
+         .kind = OPTION_INTEGERS,
+         .target = &s->partitions_per_thread,
+         .minimum = 1,
+         .maximum = MOST_PARTITIONS,
+         .value_name = "LIST",
+         .help = "partitions per thread of the sender (theta)"},
+        {.name = "receive-partitions",
+         .kind = OPTION_INTEGER,
+         .target = &s->receive_partitions,
+         .minimum = 1,
+         .maximum = MOST_PARTITIONS,
+         .value_name = "N",
+         .help = "partitions of the receiver; default: as many as the sender has, or what the approach says"},
+        {.name = "aggregation-bytes",
+         .kind = OPTION_INTEGERS,
+         .target = &s->aggregation_bytes,
+         .minimum = 0,
+         .maximum = INT_MAX,
+         .value_name = "LIST",
+         .help = "of approach layer: partitions are sent together up to so many bytes; 0: each alone"},
+        {.name = "delay-ratios",
+         .kind = OPTION_REALS,
+         .target = &s->delay_ratios,
+         .minimum = 0,
+         .maximum = 1000,
+         .value_name = "LIST",
+         .help = "delays of the last partition as gamma * beta: 1 is the time that one partition takes on the network"},
+        {.name = "noise",
+         .kind = OPTION_CHOICE,
+         .target = &s->noise,
+         .choices = noise_names,
+         .value_name = "NAME",
+         .help = "which partitions are late: the last one, by the delay (default); or a computation before each "
+                 "partition, on average as long as the delay, with this noise"},
+        {.name = "noise-relative",
+         .kind = OPTION_REAL,
+         .target = &s->noise_relative,
+         .minimum = 0,
+         .maximum = 1,
+         .value_name = "S",
+         .help =
+             "standard deviation of that computation, relative to the average (sigma of appendix A); single: how much "
+             "longer one partition takes; default: 0.27"},
+        {.name = "cache",
+         .kind = OPTION_CHOICE,
+         .target = &s->cache,
+         .choices = cache_names,
+         .value_name = "NAME",
+         .help =
+             "warm: the message was just written (default); cold: before each transfer other data are read, twice the "
+             "size of the largest cache"},
+        {.name = "sizes",
+         .kind = OPTION_TEXT,
+         .target = &s->sizes,
+         .value_name = "FILE",
+         .help = "take the work of the delays from this file instead of searching it"},
+        {.name = "save-sizes",
+         .kind = OPTION_TEXT,
+         .target = &s->save_sizes,
+         .value_name = "FILE",
+         .help = "write the work of the delays (for --sizes)"},
+        {.name = "seed",
+         .kind = OPTION_INTEGER,
+         .target = &s->seed,
+         .minimum = 0,
+         .maximum = 9007199254740992.0,
+         .value_name = "N",
+         .help = "seed of the contents of messages and of the noise; default: 1"},
+        {.name = "list",
+         .kind = OPTION_FLAG,
+         .target = &s->list,
+         .help = "print the approaches, and which of them this MPI library lacks, and end"},
+        {.name = NULL},
+    };
+    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
+    memcpy(entries, table, sizeof table);
+}
+
+static void list_approaches(void) {
+    for (int i = 0; i < APPROACH_COUNT; i++) {
+        const struct approach *approach = &approach_table[i];
+        printf("%-20s %s%s\n", approach->name, approach->what,
+               approach_available(approach) ? "" : " (this MPI library has no MPI_Psend_init)");
+    }
+}
+
+/* A list that was not given gets the grid's values. Returns whether it was given. */
+static bool fill(struct option_list *list, const struct values *values) {
+    if (list->count > 0) {
+        return true;
+    }
+    list->values = fail_alloc(values->count, sizeof *list->values);
+    memcpy(list->values, values->items, values->count * sizeof *list->values);
+    list->count = values->count;
+    return false;
+}
+
+/* Returns whether all lists are the grid's. */
+static bool fill_lists(struct settings *s) {
+    const struct values alone = {{0}, 1};
+    const bool aggregates = approach_table[s->approach].aggregates;
+    bool given = fill(&s->message_bytes, &grids[s->grid].message_bytes);
+    given = fill(&s->partitions_per_thread, &grids[s->grid].partitions_per_thread) || given;
+    given = fill(&s->delay_ratios, &grids[s->grid].ratio_millionths) || given;
+    /* A grid has points with an aggregation size beside its others. */
+    const bool own_aggregation = s->aggregation_bytes.count > 0;
+    fill(&s->aggregation_bytes, aggregates && !given ? &grids[s->grid].aggregation_bytes : &alone);
+    return !given && !own_aggregation;
+}
+
+/* What the approach cannot do. One line in error. */
+static void check_approach(const struct settings *s, char *error, size_t error_size) {
+    const struct approach *approach = &approach_table[s->approach];
+    if (s->sizes != NULL && s->save_sizes != NULL) {
+        snprintf(error, error_size,
+                 "--save-sizes has nothing to save with --sizes, which searches nothing; use one of them");
+    } else if (!approach_available(approach)) {
+        snprintf(
+            error, error_size,
+            "this MPI library has no MPI_Psend_init, which approach %s needs; --list shows the approaches that it has",
+            approach->name);
+    } else if (s->receive_partitions > 0 && !approach->regroups) {
+        snprintf(
+            error, error_size,
+            "--receive-partitions: with approach %s both sides have the same partitions; leave it out, or use part, "
+            "part_parrived or layer",
+            approach->name);
+    } else if (s->aggregation_bytes.count > 0 && !approach->aggregates) {
+        snprintf(error, error_size, "--aggregation-bytes: approach %s does not aggregate; leave it out, or use layer",
+                 approach->name);
+    }
+}
+
+/* Checks that every message divides into its partitions. One line in error. */
+static void check_sizes(const struct pipeline_plan *plan, char *error, size_t error_size) {
+    for (size_t i = 0; i < plan->partition_count && error[0] == '\0'; i++) {
+        const int64_t send = plan->partitions[i];
+        const int64_t receive = pipeline_receive_partitions(plan, send);
+        const int64_t more = send > receive ? send : receive;
+        const int64_t fewer = send > receive ? receive : send;
+        if (more > MOST_PARTITIONS) {
+            snprintf(error, error_size, "%" PRId64 " partitions are too many; at most %d are possible", more,
+                     MOST_PARTITIONS);
+        } else if (more % fewer != 0) {
+            snprintf(error, error_size,
+                     "%" PRId64 " partitions cannot be received as %" PRId64
+                     ": one number must be a multiple of the other",
+                     send, receive);
+        }
+        for (size_t j = 0; j < plan->message_count && error[0] == '\0' && !plan->preset; j++) {
+            if (plan->message_bytes[j] % (8 * more) != 0) {
+                snprintf(error, error_size,
+                         "--message-bytes: %" PRId64 " bytes do not divide into %" PRId64
+                         " partitions of whole words of 8 bytes; a multiple of %" PRId64 " does",
+                         plan->message_bytes[j], more, 8 * more);
+            }
+        }
+    }
+}
+
+/* Collective: one line in error, the same on all ranks, where these ranks cannot measure it. */
+static void check_ranks(const struct program *program, const struct pipeline_plan *plan, char *error,
+                        size_t error_size) {
+    const int64_t *sizes = plan->message_bytes;
+    int64_t largest = 0;
+    program_check_crowd(program, error, error_size);
+    for (size_t i = 0; i < plan->message_count; i++) {
+        largest = sizes[i] > largest ? sizes[i] : largest;
+    }
+    if (program->ranks % 2 != 0) {
+        snprintf(error, error_size,
+                 "%d rank%s: partitioned communication is measured between pairs; start an even number", program->ranks,
+                 program->ranks == 1 ? "" : "s");
+    } else if (program->thread_level < MPI_THREAD_MULTIPLE) {
+        snprintf(error, error_size,
+                 "the MPI library provides %s, and every thread calls MPI: MPI_THREAD_MULTIPLE is needed",
+                 program_thread_level_name(program->thread_level));
+    } else if (program->memory_bytes > 0 && (uint64_t)largest > program->memory_bytes / 4) {
+        snprintf(error, error_size,
+                 "--message-bytes: %" PRId64 " bytes are more than a quarter of the rank's share of memory, %.0f MiB",
+                 largest, (double)program->memory_bytes / 1048576);
+    }
+}
+
+static void fill_axes(const struct settings *s, const struct pipeline_plan *plan, struct sampler_axis axes[AXES]) {
+    static const char *approach[1];
+    static const char *noise[1];
+    static const char *cache[1];
+    approach[0] = plan->approach->name;
+    noise[0] = noise_names[s->noise];
+    cache[0] = cache_names[s->cache];
+    axes[AXIS_MESSAGE] =
+        (struct sampler_axis){.name = "message_bytes", .numbers = plan->message_bytes, .count = plan->message_count};
+    axes[AXIS_PARTITIONS] =
+        (struct sampler_axis){.name = "partitions_send", .numbers = plan->partitions, .count = plan->partition_count};
+    axes[AXIS_AGGREGATION] = (struct sampler_axis){
+        .name = "aggregation_bytes", .numbers = plan->aggregation_bytes, .count = plan->aggregation_count};
+    axes[AXIS_DELAY] = (struct sampler_axis){
+        .name = "delay_ratio", .numbers = plan->ratio_millionths, .count = plan->ratio_count, .millionths = true};
+    axes[AXIS_APPROACH] = (struct sampler_axis){.name = "approach", .texts = approach, .count = 1, .constant = true};
+    axes[AXIS_NOISE] = (struct sampler_axis){.name = "noise", .texts = noise, .count = 1, .constant = true};
+    axes[AXIS_CACHE] = (struct sampler_axis){.name = "cache", .texts = cache, .count = 1, .constant = true};
+}
+
+/* Collective: measures what was asked for. Returns the exit code. */
+static int measure(struct program *program, struct settings *s) {
+    char impossible[PROGRAM_MOST_REASON] = "";
+    struct sampler_axis axes[AXES];
+    const bool preset = fill_lists(s);
+    int64_t *partitions = fail_alloc(s->partitions_per_thread.count, sizeof *partitions);
+    for (size_t i = 0; i < s->partitions_per_thread.count; i++) {
+        partitions[i] = s->partitions_per_thread.values[i] * program->threads;
+    }
+    const struct pipeline_plan plan = {.approach = &approach_table[s->approach],
+                                       .message_bytes = s->message_bytes.values,
+                                       .message_count = s->message_bytes.count,
+                                       .partitions = partitions,
+                                       .partition_count = s->partitions_per_thread.count,
+                                       .receive_partitions = s->receive_partitions,
+                                       .aggregation_bytes = s->aggregation_bytes.values,
+                                       .aggregation_count = s->aggregation_bytes.count,
+                                       .ratio_millionths = s->delay_ratios.values,
+                                       .ratio_count = s->delay_ratios.count,
+                                       .preset = preset,
+                                       .noise = (enum noise)s->noise,
+                                       .noise_relative = s->noise_relative,
+                                       .cold = s->cache == CACHE_COLD,
+                                       .seed = (uint64_t)s->seed,
+                                       .sizes = s->sizes,
+                                       .save_sizes = s->save_sizes};
+    struct pipeline pipeline = {.plan = &plan, .program = program, .bytes_per_second = 1};
+    int code = PROGRAM_WRONG_USE;
+    fill_axes(s, &plan, axes);
+    char error[PROGRAM_MOST_REASON] = "";
+    check_sizes(&plan, error, sizeof error);
+    if (program_all_good(error)) {
+        program_configure(program, impossible, sizeof impossible);
+        check_ranks(program, &plan, impossible, sizeof impossible);
+        code = program_measure(program, &(struct program_measurement){.context = &pipeline,
+                                                                      .plan = program_plan(program, axes, AXES),
+                                                                      .seed = s->seed,
+                                                                      .sizes_given = s->sizes != NULL,
+                                                                      .impossible = impossible});
+    }
+    free(partitions);
+    return code;
+}
+
+static int run(struct program *program) {
+    struct settings *s = &settings;
+    char error[PROGRAM_MOST_REASON] = "";
+    int code = PROGRAM_WRONG_USE;
+    if (s->list) {
+        if (program->rank == 0) {
+            list_approaches();
+        }
+        return PROGRAM_GOOD;
+    }
+    check_approach(s, error, sizeof error);
+    if (program_all_good(error)) {
+        code = measure(program, s);
+    }
+    options_free_list(&s->message_bytes);
+    options_free_list(&s->partitions_per_thread);
+    options_free_list(&s->aggregation_bytes);
+    options_free_list(&s->delay_ratios);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    const struct program_kind kind = {
+        .name = "partitioned",
+        .family = "partitioned",
+        .method = 1,
+        .thread_level = MPI_THREAD_MULTIPLE,
+        .configurations = true,
+        .repeats = true,
+        .help =
+            "usage: mpiexec -n RANKS partitioned [OPTION]...\n\n"
+            "Sends a message in partitions, each as soon as it is ready, and in the same repetition as a whole when\n"
+            "all of it is ready (Gillis et al. 2023). Rank r of the first half sends to rank r of the second half.\n\n"
+            "  t_ns      from the start to the completion at the receiver, without the computation\n"
+            "  t_ref_ns  the same for one message when all partitions are ready (approach single)\n"
+            "  gain      t_ref / t: above 1, sending early pays\n",
+        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
+        .describe = describe_options,
+        .run = run,
+        .points = &pipeline_points,
+        .begin = pipeline_begin,
+        .end = pipeline_end,
+    };
+    return program_main(&kind, argc, argv);
+}

@@ -1,0 +1,551 @@
+#include "pipeline.h"
+
+#include "fail.h"
+#include "fail_mpi.h"
+#include "pattern.h"
+#include "phase.h"
+#include "topology.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What each rank times in a repetition. Moments are local times; the begin is the start plus the computation, which is
+ * no part of a transfer. */
+enum term { START, BEGIN, END, LAST_READY, DELAY, REF_BEGIN, REF_END, TERMS };
+
+/* The message from which beta is measured: large enough for the bandwidth to prevail. */
+enum { LEAST_BANDWIDTH_BYTES = 4 << 20 };
+
+/* Bytes per second for shares of the budget where beta is not known. */
+#define GUESSED_BANDWIDTH 1e9
+
+/* Repetitions for alpha and beta. */
+enum { LATENCY_READINGS = 25, BANDWIDTH_READINGS = 7 };
+
+/* Cold caches: so many times the largest cache is read before each transfer. */
+enum { TIMES_CACHE = 2 };
+
+const char *const noise_names[NOISES + 1] = {"last", "none", "uniform", "normal", "single", NULL};
+
+int64_t pipeline_receive_partitions(const struct pipeline_plan *plan, int64_t send_partitions) {
+    const int64_t coarser = (int64_t)plan->approach->coarser;
+    if (plan->receive_partitions > 0) {
+        return plan->receive_partitions;
+    }
+    if (coarser == 0) {
+        return send_partitions;
+    }
+    return send_partitions % coarser == 0 ? send_partitions / coarser : 1;
+}
+
+/* ---- contents ---- */
+
+static void note_fault(struct pipeline *o, int64_t count, size_t word, uint64_t got, uint64_t expected, bool early) {
+    if (pthread_mutex_lock(&o->faults.lock) != 0) {
+        fail_die("pthread_mutex_lock failed");
+    }
+    if (atomic_load(&o->faults.count) == 0) {
+        const struct channel *c = o->current;
+        snprintf(o->faults.text, sizeof o->faults.text,
+                 "%s: wrong data in partition %zu of %zu (word %zu, transfer %" PRIu64 "), %s: received 0x%016" PRIx64
+                 ", expected 0x%016" PRIx64,
+                 c->approach->name, word / (c->count / c->partitions), c->partitions, word, o->transfer,
+                 early ? "when MPI_Parrived said that it had arrived" : "when the transfer was complete", got,
+                 expected);
+    }
+    atomic_fetch_add(&o->faults.count, count);
+    o->faults.early += early ? count : 0;
+    if (pthread_mutex_unlock(&o->faults.lock) != 0) {
+        fail_die("pthread_mutex_unlock failed");
+    }
+}
+
+/* Checks count words from `first` on. */
+static void check_words(struct pipeline *o, size_t first, size_t count, bool early) {
+    struct pattern_fault fault = {.count = 0};
+    const uint64_t wrong = pattern_check_words(o->words + first, count, o->plan->seed, o->number,
+                                               pattern_first(o->transfer) + first, &fault);
+    if (wrong > 0) {
+        note_fault(o, (int64_t)wrong, first + fault.position, fault.got_word, fault.expected_word, early);
+    }
+}
+
+/* What a thread does with a partition that MPI_Parrived has announced: it reads some of its words, as an application
+ * would begin to. All words are checked after the transfer. */
+static void consume(void *context, size_t first, size_t count) {
+    enum { LOOKS = 8 };
+    const size_t step = count > LOOKS ? count / LOOKS : 1;
+    for (size_t i = 0; i < count; i += step) {
+        check_words(context, first + i, 1, true);
+    }
+    check_words(context, first + count - 1, 1, true);
+}
+
+/* ---- work before partitions ---- */
+
+/* Returns a number in [0, 1) that follows from the seed, the pair, the transfer and the partition. */
+static double random_share(const struct pipeline *o, uint64_t partition) {
+    uint64_t x = o->plan->seed + 0x9E3779B97F4A7C15u * (o->transfer + 1);
+    x ^= ((uint64_t)o->number << 40) + partition;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    x ^= x >> 31;
+    return (double)(x >> 11) / 9007199254740992.0;
+}
+
+/* Returns how long the computation for a partition takes, relative to the average. */
+static double noise_factor(const struct pipeline *o, size_t partition, size_t partitions) {
+    const double sigma = o->plan->noise_relative;
+    switch (o->plan->noise) {
+    case NOISE_UNIFORM:
+        return 1 + sqrt(3) * sigma * (2 * random_share(o, partition) - 1);
+    case NOISE_NORMAL: {
+        const double u = 1 - random_share(o, 2 * partition);
+        const double v = random_share(o, 2 * partition + 1);
+        return fmax(1 + sigma * sqrt(-2 * log(u)) * cos(2 * acos(-1) * v), 0);
+    }
+    case NOISE_SINGLE:
+        return partition == (size_t)(random_share(o, partitions) * (double)partitions) ? 1 + sigma : 1;
+    case NOISE_LAST:
+        return partition + 1 == partitions;
+    case NOISE_NONE:
+    case NOISES:
+        break;
+    }
+    return 1;
+}
+
+/* Sets the work of the next transfer. */
+static void choose_work(struct pipeline *o, size_t partitions) {
+    const struct compute_kernel *kernel = &compute_kernels[o->program->computation];
+    const struct delay *delay = o->point.delay;
+    for (size_t i = 0; i < partitions; i++) {
+        const double factor = delay != NULL && delay->target_ns > 0 ? noise_factor(o, i, partitions) : 0;
+        if (factor == 1) {
+            o->work_sizes[i] = delay->calibration.size;
+        } else if (factor > 0) {
+            const double size = (double)delay->calibration.size * pow(factor, 1 / kernel->exponent);
+            const double steps = floor((size - (double)kernel->least) / (double)kernel->step + 0.5);
+            o->work_sizes[i] = kernel->least + (uint64_t)fmax(steps, 0) * kernel->step;
+        } else {
+            o->work_sizes[i] = 0;
+        }
+    }
+}
+
+/* Makes room for the largest work that noise can choose. */
+static void reserve_work(struct pipeline *o) {
+    const struct compute_kernel *kernel = &compute_kernels[o->program->computation];
+    const uint64_t size = o->point.delay != NULL ? o->point.delay->calibration.size : 0;
+    if (size > 0) {
+        const double most = o->plan->noise == NOISE_LAST ? 1 : 1 + 10 * o->plan->noise_relative;
+        compute_reserve(o->program->team,
+                        (uint64_t)ceil((double)size * pow(most, 1 / kernel->exponent)) + kernel->step);
+    }
+}
+
+/* ---- transfers ---- */
+
+static void prepare_contents(struct pipeline *o, const struct channel *c) {
+    o->transfer++;
+    if (c->sends) {
+        pattern_fill_words(o->words, c->count, o->plan->seed, o->number, pattern_first(o->transfer));
+        choose_work(o, c->partitions);
+    }
+    for (size_t i = 0; i < o->other_bytes; i += 64) {
+        o->other_data[i]++;
+    }
+    if (c->sends && o->point.delay != NULL && o->point.delay->target_ns > 0) {
+        compute_warm(o->program->team, o->point.delay->calibration.size);
+    }
+}
+
+static void run_transfer(struct pipeline *o, struct channel *c, start_line *line) {
+    const struct transfer_means means = {
+        .team = o->program->team, .work_sizes = o->work_sizes, .helper = o->program->helper, .probed = o->probed};
+    o->current = c;
+    phase_collective(c->approach->name);
+    o->times = transfer_run(c, &means, line);
+}
+
+/* Both ranks of the pair, after a transfer: the receiver learns what the sender timed, as if it had done so itself, and
+ * checks what arrived. A rank without a common clock needs it for the time of the transfer. */
+static void settle_transfer(struct pipeline *o, const struct channel *c) {
+    int64_t facts[] = {o->times.computed, o->times.last_ready - o->times.start};
+    enum { FACTS = sizeof facts / sizeof *facts, TAG = 1 };
+    phase_enter(PHASE_GATHER);
+    if (c->sends) {
+        MPI_CHECK(MPI_Send(facts, FACTS, MPI_INT64_T, 1, TAG, o->pair));
+    } else {
+        MPI_CHECK(MPI_Recv(facts, FACTS, MPI_INT64_T, 0, TAG, o->pair, MPI_STATUS_IGNORE));
+        o->times.computed = facts[0];
+        o->times.last_ready = o->times.start + facts[1];
+        phase_enter(PHASE_CHECK);
+        check_words(o, 0, c->count, false);
+    }
+}
+
+static struct channel make_channel(struct pipeline *o, const struct approach *approach, int64_t message_bytes,
+                                   int64_t send_partitions, int64_t receive_partitions, int64_t aggregation_bytes) {
+    struct channel c = {.approach = approach,
+                        .sends = o->sends,
+                        .threads = o->program->threads,
+                        .words = o->words,
+                        .count = (size_t)message_bytes / sizeof *o->words,
+                        .partitions = (size_t)(o->sends ? send_partitions : receive_partitions),
+                        .partitions_of_other_side = (size_t)(o->sends ? receive_partitions : send_partitions),
+                        .aggregation_bytes = (size_t)aggregation_bytes,
+                        .arrived = consume,
+                        .context = o};
+    MPI_CHECK(MPI_Comm_dup(o->pair, &c.comm));
+    approach_open(&c);
+    return c;
+}
+
+static void close_channel(struct channel *c) {
+    if (c->approach != NULL) {
+        MPI_Comm comm = c->comm;
+        approach_close(c);
+        MPI_CHECK(MPI_Comm_free(&comm));
+    }
+}
+
+/* The first transfer of a channel makes connections and buffers. It is apart from the others, and leaves no request
+ * that was never started. */
+static void make_first_transfer(struct pipeline *o, struct channel *c) {
+    prepare_contents(o, c);
+    MPI_CHECK(MPI_Barrier(o->pair));
+    run_transfer(o, c, NULL);
+    settle_transfer(o, c);
+}
+
+/* The reference is opened, and used once, before the approach under test: Open MPI 5.0.11 hangs where a communicator is
+ * made while its first partitioned communication is being set up. */
+static void open_point(struct pipeline *o, int64_t message_bytes, int64_t send_partitions, int64_t aggregation_bytes) {
+    const int64_t receive_partitions = pipeline_receive_partitions(o->plan, send_partitions);
+    o->point.reference =
+        make_channel(o, &approach_table[APPROACH_SINGLE], message_bytes, send_partitions, send_partitions, 0);
+    make_first_transfer(o, &o->point.reference);
+    o->point.tested =
+        make_channel(o, o->plan->approach, message_bytes, send_partitions, receive_partitions, aggregation_bytes);
+    make_first_transfer(o, &o->point.tested);
+}
+
+static void close_point(struct pipeline *o) {
+    close_channel(&o->point.tested);
+    close_channel(&o->point.reference);
+    o->point.delay = NULL;
+}
+
+/* ---- parts of a repetition ---- */
+
+static void prepare_tested(void *context) {
+    struct pipeline *o = context;
+    prepare_contents(o, &o->point.tested);
+}
+
+static void time_tested(void *context, start_line *line, struct repetition *r) {
+    struct pipeline *o = context;
+    run_transfer(o, &o->point.tested, line);
+    settle_transfer(o, &o->point.tested);
+    r->terms[START] = o->times.start;
+    r->terms[BEGIN] = o->times.start + o->times.computed;
+    r->terms[LAST_READY] = o->times.last_ready;
+    r->terms[END] = o->sends ? r->terms[BEGIN] : o->times.end;
+    r->terms[DELAY] = o->sends ? o->times.delay : 0;
+}
+
+static const struct repetition_part tested_part = {.prepare = prepare_tested, .time = time_tested};
+
+static void prepare_reference(void *context) {
+    struct pipeline *o = context;
+    prepare_contents(o, &o->point.reference);
+}
+
+static void time_reference(void *context, start_line *line, struct repetition *r) {
+    struct pipeline *o = context;
+    run_transfer(o, &o->point.reference, line);
+    settle_transfer(o, &o->point.reference);
+    r->terms[REF_BEGIN] = o->times.start + o->times.computed;
+    r->terms[REF_END] = o->sends ? r->terms[REF_BEGIN] : o->times.end;
+}
+
+static const struct repetition_part reference_part = {.prepare = prepare_reference, .time = time_reference};
+
+static bool wrong(void *context) {
+    struct pipeline *o = context;
+    return atomic_load(&o->faults.count) > 0;
+}
+
+static int64_t count_faults(void *context, char *text, size_t text_size) {
+    struct pipeline *o = context;
+    int64_t faults = atomic_load(&o->faults.count);
+    int first = faults > 0 ? o->program->rank : o->program->ranks;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    if (first < o->program->ranks) {
+        if (o->program->rank == first) {
+            snprintf(text, text_size, "rank %d: %s", first, o->faults.text);
+        }
+        MPI_CHECK(MPI_Bcast(text, (int)text_size, MPI_CHAR, first, MPI_COMM_WORLD));
+    }
+    return faults;
+}
+
+/* ---- points ---- */
+
+static int64_t message_of(const struct pipeline *o, const size_t at[SAMPLER_MOST_AXES]) {
+    return o->plan->message_bytes[at[AXIS_MESSAGE]];
+}
+
+static int64_t partitions_of(const struct pipeline *o, const size_t at[SAMPLER_MOST_AXES]) {
+    return o->plan->partitions[at[AXIS_PARTITIONS]];
+}
+
+static int64_t aggregation_of(const struct pipeline *o, const size_t at[SAMPLER_MOST_AXES]) {
+    return o->plan->aggregation_bytes[at[AXIS_AGGREGATION]];
+}
+
+static int64_t ratio_of(const struct pipeline *o, const size_t at[SAMPLER_MOST_AXES]) {
+    return o->plan->ratio_millionths[at[AXIS_DELAY]];
+}
+
+/* Points of a grid are those of the paper's figures: one partition per thread without delay (4 to 6), some with and
+ * without delay (8), many without delay and with every aggregation size (7). */
+static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
+    enum { MANY = 32 };
+    const struct pipeline *o = context;
+    const int64_t each = partitions_of(o, at) / o->program->threads;
+    if (o->plan->preset) {
+        const bool divides = message_of(o, at) % (partitions_of(o, at) * (int64_t)sizeof *o->words) == 0;
+        const bool delayed = ratio_of(o, at) > 0;
+        return divides && !(delayed && (each == 1 || each >= MANY)) && !(aggregation_of(o, at) > 0 && each < MANY);
+    }
+    return !(ratio_of(o, at) > 0 && partitions_of(o, at) == 1 && o->plan->noise == NOISE_LAST);
+}
+
+static double weight(void *context, const size_t at[SAMPLER_MOST_AXES]) {
+    const struct pipeline *o = context;
+    const double bandwidth = isnan(o->bytes_per_second) ? GUESSED_BANDWIDTH : o->bytes_per_second;
+    const double seconds = 2 * (double)message_of(o, at) / bandwidth * (1 + (double)ratio_of(o, at) / 1e6);
+    return seconds + 1e-3; /* starts, filling and checking */
+}
+
+static bool begin(void *context, struct sampler_point *p) {
+    struct pipeline *o = context;
+    p->shortest_ns = isnan(o->latency_ns) ? 0 : (int64_t)o->latency_ns;
+    close_point(o);
+    o->point.delay = delays_find(&o->delays, message_of(o, p->at), partitions_of(o, p->at), ratio_of(o, p->at));
+    if (o->point.delay != NULL && o->point.delay->target_ns > 0 && o->point.delay->calibration.size == 0) {
+        o->point.delay = NULL; /* the time was up before its work was searched */
+        return false;
+    }
+    reserve_work(o);
+    open_point(o, message_of(o, p->at), partitions_of(o, p->at), aggregation_of(o, p->at));
+    return true;
+}
+
+static void end(void *context, const struct sampler_point *p) {
+    (void)p;
+    close_point(context);
+}
+
+static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
+    const struct pipeline *o = context;
+    json_put_string(line, "approach", o->plan->approach->name);
+    json_put_integer(line, "message_bytes", message_of(o, p->at));
+    json_put_integer(line, "partitions_send", partitions_of(o, p->at));
+    json_put_integer(line, "partitions_receive", pipeline_receive_partitions(o->plan, partitions_of(o, p->at)));
+    json_put_integer(line, "aggregation_bytes", aggregation_of(o, p->at));
+    json_put_real(line, "delay_ratio", (double)ratio_of(o, p->at) / 1e6);
+}
+
+static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+    const struct pipeline *o = context;
+    const struct delay *delay =
+        delays_find(&o->delays, message_of(o, p->at), partitions_of(o, p->at), ratio_of(o, p->at));
+    const bool delayed = delay != NULL && delay->target_ns > 0;
+    (void)s;
+    json_put_integer(line, "delay_target_ns", delayed ? delay->target_ns : 0);
+    json_put_integer(line, "work_size", delayed ? (int64_t)delay->calibration.size : 0);
+    if (delayed) {
+        size_search_put(line, "delay_calibration", &delay->calibration);
+    } else {
+        json_put_null(line, "delay_calibration");
+    }
+    json_put_integer(line, "messages",
+                     o->point.tested.messages > 0 ? (int64_t)o->point.tested.messages : partitions_of(o, p->at));
+    json_put_real(line, "latency_ns", o->latency_ns);
+    json_put_real(line, "bytes_per_second", o->bytes_per_second);
+}
+
+static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
+    const struct pipeline *o = context;
+    snprintf(text, text_size, "%" PRId64 " bytes in %" PRId64 " partitions, gamma beta %g", message_of(o, p->at),
+             partitions_of(o, p->at), (double)ratio_of(o, p->at) / 1e6);
+}
+
+static const struct repetition_series series[] = {
+    {.name = "t_ns", .over = OVER_SPAN, .term = BEGIN, .end = END, .stops = true},
+    {.name = "t_ref_ns", .over = OVER_SPAN, .term = REF_BEGIN, .end = REF_END, .stops = true},
+    {.name = "t_delay_ns", .over = OVER_LARGEST, .term = DELAY},
+    {.name = "t_after_last_ns", .over = OVER_SPAN, .term = LAST_READY, .end = END},
+    {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
+};
+
+static const struct repetition_part *const parts[] = {&tested_part, &reference_part};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+const struct sampler_kind pipeline_points = {
+    .samples.repeated = {.parts = parts,
+                         .part_count = COUNT(parts),
+                         .terms = TERMS,
+                         .series = series,
+                         .series_count = COUNT(series),
+                         .wrong = wrong},
+    .has_point = has_point,
+    .weight = weight,
+    .begin = begin,
+    .end = end,
+    .faults = count_faults,
+    .parameters = put_parameters,
+    .own = put_own,
+    .name = name_point,
+    .nothing = "the work of no delay was found in time; raise --budget-seconds, or ask for fewer points",
+};
+
+/* ---- before and after the points ---- */
+
+static const struct repetition_series alone_series[] = {
+    {.name = "t_ref_ns", .over = OVER_SPAN, .term = REF_BEGIN, .end = REF_END}};
+static const struct repetition_part *const alone_parts[] = {&reference_part};
+static const struct repetition_kind reference_alone = {
+    .parts = alone_parts, .part_count = 1, .terms = TERMS, .series = alone_series, .series_count = 1, .wrong = wrong};
+
+static int by_value(const void *left, const void *right) {
+    const double a = *(const double *)left;
+    const double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Collective: returns the median time of one message of this size, ns, the same on all ranks; 0 where every start was
+ * late. */
+static double time_of_single(struct pipeline *o, int64_t message_bytes, int readings) {
+    double times[LATENCY_READINGS] = {0};
+    int count = 0;
+    o->point.reference =
+        make_channel(o, &approach_table[APPROACH_SINGLE], message_bytes, o->program->threads, o->program->threads, 0);
+    make_first_transfer(o, &o->point.reference);
+    start_begin(o->line, repetition_tolerance(0));
+    for (int attempt = 0; count < readings && attempt < 4 * readings; attempt++) {
+        struct repetition r = {{0}};
+        const struct repetition_outcome outcome =
+            repetition_run(&reference_alone, o, o->line, o->program->clock, true, &r);
+        if (!outcome.late) {
+            times[count++] = (double)outcome.times[0];
+        }
+    }
+    close_channel(&o->point.reference);
+    qsort(times, (size_t)count, sizeof *times, by_value);
+    return count > 0 ? times[count / 2] : 0;
+}
+
+static int64_t largest(const int64_t *values, size_t count, int64_t least) {
+    for (size_t i = 0; i < count; i++) {
+        least = values[i] > least ? values[i] : least;
+    }
+    return least;
+}
+
+/* Collective: alpha and beta, from messages of 8 bytes and of a large size; NAN where the ranks are disturbed so much
+ * that the large message was no slower. */
+static void measure_network(struct pipeline *o) {
+    const int64_t word = (int64_t)sizeof *o->words;
+    const int64_t large = largest(o->plan->message_bytes, o->plan->message_count, LEAST_BANDWIDTH_BYTES);
+    const double latency_ns = time_of_single(o, word, LATENCY_READINGS);
+    const double whole_ns = time_of_single(o, large, BANDWIDTH_READINGS);
+    const bool known = latency_ns > 0 && whole_ns > latency_ns;
+    o->latency_ns = known ? latency_ns : NAN;
+    o->bytes_per_second = known ? (double)(large - word) / (whole_ns - latency_ns) * 1e9 : NAN;
+}
+
+/* Collective: the delays of all points, searched or read; saved where that was asked for. */
+static bool find_delays(struct pipeline *o, char *reason, size_t reason_size) {
+    const struct pipeline_plan *plan = o->plan;
+    bool good = true;
+    for (size_t i = 0; i < plan->message_count; i++) {
+        for (size_t j = 0; j < plan->partition_count; j++) {
+            for (size_t k = 0; k < plan->ratio_count; k++) {
+                delays_add(&o->delays, plan->message_bytes[i], plan->partitions[j], plan->ratio_millionths[k]);
+            }
+        }
+    }
+    if (plan->sizes == NULL && isnan(o->bytes_per_second)) {
+        snprintf(
+            reason, reason_size,
+            "latency and bandwidth could not be measured: one large message took no longer than 8 bytes, or a rank "
+            "was late at every start; something else uses these cores, or a progress thread does");
+        good = false;
+    } else if (plan->sizes == NULL) {
+        delays_search(o->program, &o->delays, o->bytes_per_second, o->sends);
+    } else if (o->program->rank == 0) {
+        good = delays_read(plan->sizes, o->program, &o->delays, reason, reason_size);
+    }
+    if (o->program->rank == 0 && good && plan->save_sizes != NULL) {
+        good = delays_write(plan->save_sizes, o->program, &o->delays, reason, reason_size);
+    }
+    delays_share(&o->delays);
+    return program_agree(good);
+}
+
+bool pipeline_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
+    struct pipeline *o = context;
+    const int half = program->ranks / 2;
+    const int64_t large = largest(o->plan->message_bytes, o->plan->message_count, LEAST_BANDWIDTH_BYTES);
+    o->program = program;
+    o->line = sampler_start(s);
+    o->sends = program->rank < half;
+    o->number = program->rank % half;
+    o->probed = MPI_COMM_NULL;
+    if (pthread_mutex_init(&o->faults.lock, NULL) != 0) {
+        fail_die("pthread_mutex_init failed");
+    }
+    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, o->number, program->rank, &o->pair));
+    if (program->helper != NULL) {
+        MPI_CHECK(MPI_Comm_dup(MPI_COMM_SELF, &o->probed));
+    }
+    o->words = fail_alloc((size_t)large / sizeof *o->words, sizeof *o->words);
+    memset(o->words, 1, (size_t)large);
+    o->work_sizes = fail_alloc((size_t)largest(o->plan->partitions, o->plan->partition_count, program->threads),
+                               sizeof *o->work_sizes);
+    if (o->plan->cold) {
+        o->other_bytes = TIMES_CACHE * (size_t)topology_cache_share(1);
+        o->other_data = fail_alloc(o->other_bytes, 1);
+    }
+    measure_network(o);
+    return find_delays(o, reason, reason_size);
+}
+
+bool pipeline_end(struct program *program, void *context, char *reason, size_t reason_size) {
+    struct pipeline *o = context;
+    (void)program;
+    (void)reason;
+    (void)reason_size;
+    close_point(o);
+    delays_free(&o->delays);
+    free(o->words);
+    free(o->work_sizes);
+    free(o->other_data);
+    if (o->probed != MPI_COMM_NULL) {
+        MPI_CHECK(MPI_Comm_free(&o->probed));
+    }
+    MPI_CHECK(MPI_Comm_free(&o->pair));
+    if (pthread_mutex_destroy(&o->faults.lock) != 0) {
+        fail_die("pthread_mutex_destroy failed");
+    }
+    return true;
+}

@@ -1,0 +1,96 @@
+/*
+ * pipeline - what `partitioned` measures (Gillis 2023, section 2.1): a message that one rank of each pair sends to the
+ * other in partitions, by the approach under test, and in the same repetition by one message when all is ready, which
+ * is the reference.
+ *
+ * Rank r of the first half of the ranks sends to rank r of the second half. The time of a transfer runs from the common
+ * start to the completion at the receiver, without the computation of the sender.
+ */
+#ifndef CAMPAIGN_PIPELINE_H
+#define CAMPAIGN_PIPELINE_H
+
+#include "delays.h"
+#include "program.h"
+#include "sampler.h"
+#include "transfer.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Indices of the axes. The first four make the grid, the others have the same value in all points. */
+enum { AXIS_MESSAGE, AXIS_PARTITIONS, AXIS_AGGREGATION, AXIS_DELAY, AXIS_APPROACH, AXIS_NOISE, AXIS_CACHE, AXES };
+
+/* Which partitions are late. NOISE_LAST: the last one, by the delay (section 4.3). The others: a thread computes for
+ * each partition, on average as long as the delay, with the noise of appendix A and of Temucin et al. 2022: none;
+ * uniform and normal, around the average; single, where one partition takes longer. */
+enum noise { NOISE_LAST, NOISE_NONE, NOISE_UNIFORM, NOISE_NORMAL, NOISE_SINGLE, NOISES };
+extern const char *const noise_names[NOISES + 1];
+
+/* What is asked for. Lists are those of the axes. */
+struct pipeline_plan {
+    const struct approach *approach;
+    const int64_t *message_bytes;
+    size_t message_count;
+    const int64_t *partitions; /* of the sender */
+    size_t partition_count;
+    int64_t receive_partitions; /* 0: what the approach has */
+    const int64_t *aggregation_bytes;
+    size_t aggregation_count;
+    const int64_t *ratio_millionths; /* gamma * beta */
+    size_t ratio_count;
+    bool preset; /* the axes are those of a grid, whose points are the figures' and not the whole product */
+    enum noise noise;
+    double noise_relative; /* sigma: standard deviation of the computation of a partition, relative */
+    bool cold;
+    uint64_t seed;
+    const char *sizes;      /* file to read delays from; NULL: they are searched */
+    const char *save_sizes; /* file to write them to; NULL: none */
+};
+
+struct pipeline {
+    const struct pipeline_plan *plan;
+    const struct program *program;
+    start_line *line;
+    MPI_Comm pair;   /* of this rank and the one that it sends to or receives from */
+    MPI_Comm probed; /* what the helper probes; MPI_COMM_NULL: there is no helper */
+    int number;      /* of the pair */
+    bool sends;
+    uint64_t *words;      /* the message; as long as the longest one */
+    uint64_t *work_sizes; /* [most partitions]: of the next transfer */
+    char *other_data;     /* with cold caches: what is read before each transfer */
+    size_t other_bytes;
+    struct delays delays;
+    double latency_ns;       /* alpha: one message of 8 bytes; NAN: not known */
+    double bytes_per_second; /* beta, of one large message; NAN: not known */
+    struct {
+        struct channel tested;
+        struct channel reference;
+        const struct delay *delay;
+    } point; /* the point that is being measured */
+    /* The last transfer: its number, from which its contents follow, its channel and its times. */
+    uint64_t transfer;
+    const struct channel *current;
+    struct transfer_times times;
+    struct {
+        pthread_mutex_t lock;
+        _Atomic(int64_t) count; /* words that arrived wrong */
+        char text[256];         /* about the first one */
+        int64_t early;          /* as count, of those that MPI_Parrived had announced */
+    } faults;
+};
+
+/* What sampler_measure measures. The context of its hooks is a struct pipeline. */
+extern const struct sampler_kind pipeline_points;
+
+/* Returns the number of partitions on the receiving side. */
+int64_t pipeline_receive_partitions(const struct pipeline_plan *plan, int64_t send_partitions);
+
+/* The `begin` and `end` of the struct program_kind. pipeline_begin makes the pairs, measures alpha and beta, and finds
+ * or reads the delays. */
+bool pipeline_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
+bool pipeline_end(struct program *program, void *context, char *reason, size_t reason_size);
+
+#endif

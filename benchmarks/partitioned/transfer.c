@@ -1,0 +1,87 @@
+#include "transfer.h"
+
+#include "phase.h"
+#include "timer.h"
+
+#include <omp.h>
+
+/* Each thread computes for its partitions in turn, and makes each ready. */
+static void send_partitions(struct channel *c, const struct transfer_means *means, struct transfer_times *times) {
+    const struct approach_side *side = &c->approach->send;
+    int64_t computed = 0;
+    int64_t earliest = INT64_MAX; /* of this and the next: computation before a partition, on its own thread */
+    int64_t latest = 0;
+    int64_t last_ready = 0;
+    phase_enter(PHASE_COMPUTATION);
+#pragma omp parallel num_threads(c->threads) reduction(max : computed, latest, last_ready) reduction(min : earliest)
+    {
+        const int thread = omp_get_thread_num();
+        const size_t first = approach_first_partition(c, thread);
+        const size_t end = approach_first_partition(c, thread + 1);
+        int64_t own = 0;
+        for (size_t i = first; i < end; i++) {
+            if (means->work_sizes[i] > 0) {
+                own += compute_run_alone(means->team, thread, means->work_sizes[i]);
+            }
+            earliest = i == first ? own : earliest;
+            latest = own;
+            last_ready = timer_now_ns();
+            if (side->ready != NULL) {
+                side->ready(c, i);
+            }
+        }
+        computed = own;
+        if (side->end_thread != NULL) {
+            side->end_thread(c, thread);
+        }
+    }
+    times->computed = computed;
+    times->delay = latest - earliest;
+    times->last_ready = last_ready;
+}
+
+static void receive_partitions(struct channel *c) {
+    const struct approach_side *side = &c->approach->receive;
+    if (side->ready == NULL && side->end_thread == NULL) {
+        return;
+    }
+    phase_enter(PHASE_TEST);
+#pragma omp parallel num_threads(c->threads)
+    {
+        const int thread = omp_get_thread_num();
+        const size_t end = approach_first_partition(c, thread + 1);
+        for (size_t i = approach_first_partition(c, thread); side->ready != NULL && i < end; i++) {
+            side->ready(c, i);
+        }
+        if (side->end_thread != NULL) {
+            side->end_thread(c, thread);
+        }
+    }
+}
+
+struct transfer_times transfer_run(struct channel *c, const struct transfer_means *means, start_line *line) {
+    const struct approach_side *side = c->sends ? &c->approach->send : &c->approach->receive;
+    struct transfer_times times = {.start = line != NULL ? start_spin(line) : timer_now_ns()};
+    phase_enter(PHASE_CALL);
+    if (means->helper != NULL) {
+        helper_progress(means->helper, means->probed);
+    }
+    if (side->start != NULL) {
+        side->start(c);
+    }
+    if (c->sends) {
+        send_partitions(c, means, &times);
+    } else {
+        receive_partitions(c);
+    }
+    phase_enter(PHASE_WAIT);
+    if (side->wait != NULL) {
+        side->wait(c);
+    }
+    times.end = timer_now_ns();
+    if (means->helper != NULL) {
+        phase_enter(PHASE_HELPER);
+        helper_rest(means->helper);
+    }
+    return times;
+}
