@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.toolchains import builds, resolving
+from postprocess.families import axes
 from postprocess.families.nbc_overlap.record import load_overlap
 from tests.support import build_benchmarks, check_record, launch
 
@@ -182,12 +184,18 @@ def test_a_sizes_file_cannot_take_a_message_away(built: Path, tmp_path: Path) ->
 
 
 def test_a_library_that_lacks_a_collective(tmp_path: Path) -> None:
-    """Its header declares two functions by names that no library has."""
+    """Its header declares three functions by names that no library has."""
     lacking = {"MPI_Bcast_init", "MPI_Ialltoallw"}
+    partitioned = {
+        "MPI_Psend_init",
+        "MPI_Precv_init",
+        "MPI_Pready",
+        "MPI_Parrived",
+    }  # none is of use without the others
     toolchain = resolving.DEFAULT_TOOLCHAINS[1]
-    elsewhere = " ".join(f"-D{function}={function}_elsewhere" for function in sorted(lacking))
+    elsewhere = " ".join(f"-D{function}={function}_elsewhere" for function in sorted(lacking | {"MPI_Psend_init"}))
     build = build_benchmarks(tmp_path, toolchain, f"-DCMAKE_C_FLAGS={elsewhere}", "-DCAMPAIGN_TESTS=OFF")
-    assert builds.missing_functions(build) == lacking
+    assert builds.missing_functions(build) == lacking | partitioned
     listed = launch(build / "nbc_overlap", "--list", toolchain=toolchain).stdout.splitlines()
     assert [line.split()[0] for line in listed] == list(suites.COLLECTIVES)
     assert {line.split()[-1] for line in listed if "this MPI library has no" in line} == lacking
@@ -195,6 +203,13 @@ def test_a_library_that_lacks_a_collective(tmp_path: Path) -> None:
     assert done.returncode == 2
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("nbc_overlap:")]
     assert "this MPI library has no MPI_Bcast_init" in line
+    listed = launch(build / "partitioned", "--list", toolchain=toolchain).stdout.splitlines()
+    assert [line.split()[0] for line in listed] == list(axes.APPROACH.values)
+    lacks = [line.split()[0] for line in listed if "this MPI library has no MPI_Psend_init" in line]
+    assert lacks == list(choices.OF_PARTITIONS)
+    done = launch(build / "partitioned", "--approach", "part", toolchain=toolchain)
+    assert done.returncode == 2
+    assert "this MPI library has no MPI_Psend_init, which approach part needs" in done.stderr
 
 
 def test_every_collective_is_an_mpi_function() -> None:

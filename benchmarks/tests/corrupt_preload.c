@@ -1,6 +1,6 @@
 /*
  * A fault for tests: LD_PRELOAD this, and one byte of what a rank received is flipped when a collective has completed,
- * nonblocking or persistent, in MPI_Wait or in MPI_Test.
+ * nonblocking or persistent, or a persistent receive, in MPI_Wait, MPI_Waitall or MPI_Test.
  *
  * CORRUPT_RANK (default 1; -1: every rank), CORRUPT_WAIT (default 1: the rank's first completion; 0: each),
  * CORRUPT_BYTE (default 0: the first byte of the receive buffer), CORRUPT_ELEMENTS (default 1: that byte only; n: a
@@ -93,6 +93,13 @@ static MPI_Comm barrier_comm(MPI_Comm comm) {
 FORMS(barrier, Barrier, NULL, (MPI_Comm comm), (barrier_comm(comm)))
 NONBLOCKING_COLLECTIVES(FORMS)
 
+int MPI_Recv_init(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                  MPI_Request *request) {
+    const int code = PMPI_Recv_init(buffer, count, type, source, tag, comm, request);
+    remember(*request, buffer);
+    return code;
+}
+
 int MPI_Start(MPI_Request *request) {
     const struct known *found = recall(*request);
     received = found != NULL ? found->receive : NULL;
@@ -124,6 +131,12 @@ static void corrupt(void) {
 
 int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     const int code = PMPI_Wait(request, status);
+    corrupt();
+    return code;
+}
+
+int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses) {
+    const int code = PMPI_Waitall(count, requests, statuses);
     corrupt();
     return code;
 }

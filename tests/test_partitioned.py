@@ -1,0 +1,225 @@
+"""`partitioned`: every approach under real MPI libraries, whole and broken on purpose; a run of it over the wire."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mpi_campaign.toolchains import resolving
+from postprocess.families import axes
+from postprocess.families.partitioned.record import PartitionedRecord, load_partitioned
+from tests.support import Command, check_record, launch
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+
+OPENMPI, MPICH = resolving.DEFAULT_TOOLCHAINS
+BRIEF = ("--budget-seconds", "2", "--max-repetitions", "12", "--interval", "0.5", "--quiet")
+Build = Callable[[str], Path]
+
+
+def only_line(stderr: str) -> str:
+    (line,) = [line for line in stderr.splitlines() if line.startswith("partitioned: ")]
+    return line
+
+
+def measured(folder: Path, path: Path, toolchain: str, *words: str) -> PartitionedRecord:
+    done = launch(folder / "partitioned", *words, *BRIEF, "--record", str(path), toolchain=toolchain)
+    assert done.returncode == 0, done.stdout + done.stderr
+    check_record(path)
+    return load_partitioned(path)
+
+
+USUAL = {OPENMPI: ("part_parrived", "many", "rma_single_active"), MPICH: tuple(axes.APPROACH.values)}
+
+
+@pytest.mark.parametrize(
+    ("toolchain", "approach"),
+    [
+        pytest.param(toolchain, approach, marks=() if approach in USUAL[toolchain] else pytest.mark.rare)
+        for toolchain in (MPICH, OPENMPI)
+        for approach in axes.APPROACH.values
+        if (toolchain, approach) != (OPENMPI, "part_coarse")  # that one is wrong: see below
+    ],
+)
+def test_every_approach_sends_the_right_data(build_for: Build, tmp_path: Path, toolchain: str, approach: str) -> None:
+    found = measured(
+        build_for(toolchain), tmp_path / "record.jsonl", toolchain, "--approach", approach,
+        "--message-bytes", "1024,65536", "--partitions-per-thread", "1,8", "--delay-ratios", "0,2",
+    )  # fmt: skip
+    assert found.approach == approach
+    # One partition has nobody to be later than.
+    points = {(point.message_bytes, point.partitions_send, point.delay_ratio) for point in found.points}
+    assert points == {(size, *rest) for size in (1024, 65536) for rest in ((1, 0), (8, 0), (8, 2))}
+    for point in found.points:
+        assert point.data_errors == 0
+        assert point.repetitions >= 9
+        assert point.t_ns.min() > 0
+        assert point.latency_ns > 0
+        assert (point.delay_target_ns > 0) is (point.delay_ratio > 0)
+        assert bool(np.median(point.t_delay_ns) > 0) is (point.delay_ratio > 0)
+        received = max(point.partitions_send // 2, 1) if approach == "part_coarse" else point.partitions_send
+        assert point.partitions_receive == received
+        assert point.messages == (1 if approach == "single" else point.partitions_send)
+
+
+def test_partitions_are_sent_together_up_to_a_size(built: Path, tmp_path: Path) -> None:
+    """Section 3.2.1: each partition of both sides is in one message, and messages grow up to the aggregation size."""
+    found = measured(
+        built, tmp_path / "record.jsonl", MPICH, "--approach", "layer", "--message-bytes", "8192",
+        "--partitions-per-thread", "16", "--receive-partitions", "8", "--aggregation-bytes", "0,1024,3000,5000,100000",
+        "--delay-ratios", "0",
+    )  # fmt: skip
+    assert {point.aggregation_bytes: point.messages for point in found.points} == {
+        0: 8, 1024: 8, 3000: 4, 5000: 2, 100000: 1,
+    }  # fmt: skip
+
+
+def test_sizes_are_taken_over(built: Path, tmp_path: Path) -> None:
+    grid = ("--message-bytes", "65536", "--partitions-per-thread", "4", "--delay-ratios", "1,3")
+    sizes = str(tmp_path / "sizes.json")
+    first = measured(built, tmp_path / "1.jsonl", MPICH, *grid, "--save-sizes", sizes)
+    second = measured(built, tmp_path / "2.jsonl", MPICH, *grid, "--sizes", sizes)
+    for before, after in zip(first.points, second.points, strict=True):
+        assert before.work_size == after.work_size > 0
+        assert before.delay_target_ns == after.delay_target_ns
+    assert second.header.plan.sizes_given
+    done = launch(built / "partitioned", *grid[:-1], "7", "--sizes", sizes, toolchain=MPICH)
+    assert done.returncode != 0
+    assert "has no delay for 65536 bytes in 4 partitions with gamma * beta = 7" in only_line(done.stderr)
+
+
+@pytest.mark.parametrize("noise", list(axes.NOISE.values))
+@pytest.mark.parametrize("cache", ["warm", pytest.param("cold", marks=pytest.mark.rare)])
+def test_noise_decides_which_partitions_are_late(built: Path, tmp_path: Path, noise: str, cache: str) -> None:
+    found = measured(
+        built, tmp_path / "record.jsonl", MPICH, "--approach", "many", "--noise", noise, "--cache", cache,
+        "--message-bytes", "262144", "--partitions-per-thread", "4", "--delay-ratios", "2", "--noise-relative", "0.5",
+    )  # fmt: skip
+    assert (found.noise, found.cache) == (noise, cache)
+    (point,) = found.points
+    # From the first partition to the last one: one delay, or the computation of three partitions.
+    relative = float(np.median(point.t_delay_ns)) / point.delay_target_ns
+    assert 0.5 < relative < 2 if noise == "last" else 1.5 < relative < 6
+
+
+def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    done = launch(
+        built / "partitioned", "--approach", "single", "--message-bytes", "4096", "--record", str(record),
+        env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": "70", "CORRUPT_BYTE": "800"},
+        toolchain=MPICH,
+    )  # fmt: skip
+    assert done.returncode == 1
+    line = only_line(done.stderr)
+    assert "rank 1: single: wrong data in partition" in line
+    assert "word 100" in line
+    assert "when the transfer was complete" in line
+    check_record(record)
+    assert load_partitioned(record).points[-1].data_errors == 1
+
+
+def test_what_a_library_says_too_early_is_found_every_time(build_for: Build, tmp_path: Path) -> None:
+    """Open MPI 5.0.11: where the receiver has fewer partitions, MPI_Parrived says yes before the data are there."""
+    for attempt in range(3):
+        record = tmp_path / f"{attempt}.jsonl"
+        done = launch(
+            build_for(OPENMPI) / "partitioned", "--approach", "part_coarse", "--message-bytes", "1048576",
+            "--partitions-per-thread", "8", "--delay-ratios", "20", "--limit-seconds", "30", "--record", str(record),
+            toolchain=OPENMPI,
+        )  # fmt: skip
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert "when MPI_Parrived said that it had arrived" in only_line(done.stderr)
+        assert load_partitioned(record).points[-1].data_errors > 0
+
+
+@pytest.mark.rare
+def test_a_hang_of_the_library_is_ended_and_named(build_for: Build, tmp_path: Path) -> None:
+    """Open MPI 5.0.11 hangs where the receiver has more partitions and asks for each."""
+    record = tmp_path / "record.jsonl"
+    done = launch(
+        build_for(OPENMPI) / "partitioned", "--approach", "part_parrived", "--message-bytes", "65536",
+        "--partitions-per-thread", "2", "--receive-partitions", "8", "--delay-ratios", "0", "--limit-seconds", "8",
+        "--record", str(record), toolchain=OPENMPI, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "hangs in MPI_Test of part_parrived" in done.stderr
+    assert "hangs" in load_partitioned(record).incomplete
+
+
+@pytest.mark.parametrize(
+    ("ranks", "words", "says"),
+    [
+        (1, (), "1 rank: partitioned communication is measured between pairs; start an even number"),
+        (3, (), "3 ranks: partitioned communication is measured between pairs; start an even number"),
+        (2, ("--message-bytes", "100"), "100 bytes do not divide into 4 partitions"),
+        (2, ("--message-bytes", "16"), "16 bytes do not divide into 4 partitions"),
+        (2, ("--message-bytes", "2147483648"), "'2147483648' is not a whole number from 8 to 2147483647"),
+        (2, ("--delay-ratios", "-0.5"), "'-0.5' is not a number from 0 to 1000"),
+        (2, ("--receive-partitions", "3"), "4 partitions cannot be received as 3"),
+        (
+            2,
+            ("--approach", "many", "--receive-partitions", "2"),
+            "with approach many both sides have the same partitions",
+        ),
+        (2, ("--approach", "part", "--aggregation-bytes", "512"), "approach part does not aggregate"),
+        (2, ("--approach", "smoke-signals"), "unknown 'smoke-signals'; choose from part, part_parrived"),
+        (2, ("--sizes", "a", "--save-sizes", "b"), "use one of them"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
+    done = launch(built / "partitioned", *words, ranks=ranks, toolchain=MPICH)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert says in only_line(done.stderr)
+
+
+def test_a_thread_level_that_is_too_low_is_refused(built: Path) -> None:
+    env = {"LD_PRELOAD": str(built / "level_preload.so")}
+    done = launch(built / "partitioned", env=env, toolchain=MPICH)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "MPI_THREAD_MULTIPLE is needed" in only_line(done.stderr)
+
+
+FIELDS = {
+    "toolchain", "configuration", "approach", "message_bytes", "threads", "partitions_send", "partitions_receive",
+    "delay_ratio", "t_ns", "gain", "gain_ci95", "gain_model", "valid", "reliable",
+}  # fmt: skip
+
+
+@pytest.mark.needs("wire")
+@pytest.mark.timeout(600)
+def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) -> None:
+    """Over a wire, a progress thread lets partitions travel while the last one is computed; nobody else does."""
+    done = campaign(
+        "run", "--benchmark", "partitioned", "--approach", "many", "--toolchain", OPENMPI, "--configuration", "basic",
+        "--configuration", "async", "--network", "wire", "--output", str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
+    rows = json.loads(campaign("show", str(run), "--benchmark", "partitioned", "--json").stdout)
+    assert len(rows) == 8
+    for row in rows:
+        assert set(row) >= FIELDS
+        assert len(row["gain_ci95"]) == 2
+        assert row["valid"]
+    gains = {
+        row["configuration"]: row["gain"]
+        for row in rows
+        if (row["message_bytes"], row["delay_ratio"]) == (1048576, 2.5)
+    }
+    assert gains["async"] > 1.5 * gains["basic"]  # 4 and 1 where nothing disturbs
+    works: dict[tuple[int, float], set[int]] = {}
+    for row in rows:
+        works.setdefault((row["message_bytes"], row["delay_ratio"]), set()).add(row["work_size"])
+    assert all(len(sizes) == 1 for sizes in works.values())
+    assert campaign("results", "verify", str(run)).returncode == 0
+    report = Path(
+        next(line for line in done.stdout.splitlines() if line.startswith("report: ")).removeprefix("report: ")
+    )
+    assert "many" in report.read_text()
+    compared = campaign("compare", "basic", "async", "--metric", "t_ns", "--json", "--output", str(tmp_path))
+    assert compared.returncode == 0, compared.stderr
+    cases = json.loads(compared.stdout)["cases"]
+    assert {(case["message_bytes"], case["delay_ratio"]) for case in cases} == works.keys()
+    assert {(case["approach"], case["verdict"]) for case in cases} == {("many", "cannot tell")}  # one launch each
