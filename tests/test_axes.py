@@ -55,7 +55,7 @@ def followed(folder: Path, entry: str, *words: str) -> dict[str, Any]:
 
 def known_everywhere(found: dict[str, Any], name: str, key: str, asked: list[str], values: list[Any]) -> None:
     """What is the same of every axis; the first of the values is the usual one."""
-    option = f"--{key.removesuffix('s')}"
+    option = f"--{key.removesuffix('es' if key.endswith('ches') else 's')}"
     of_overlap = found["help"].partition("Options of nbc_overlap:")[2]
     assert f"  {option} " in of_overlap
     assert option in found["refusal"] or "there is no" in found["refusal"]
@@ -91,7 +91,7 @@ def test_an_axis_with_listed_values_is_a_parameter_of_basic(tmp_path: Path) -> N
 
 def test_an_axis_that_basic_does_not_differ_in_is_a_parameter_of_the_test(tmp_path: Path) -> None:
     found = followed(tmp_path, BATCH, "batch_calls", "8", "1")
-    known_everywhere(found, "batch_calls", "batchs", ["8", "1"], [1, 8])
+    known_everywhere(found, "batch_calls", "batches", ["8", "1"], [1, 8])
     assert "--batch n o n e: a whole number" in found["refusal"]
     assert found["listed"] is None
     overlap = [stem for stem in found["stems"] if "nbc_overlap" in stem]

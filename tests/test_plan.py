@@ -145,6 +145,38 @@ def test_a_collective_that_a_library_lacks_is_skipped_when_its_build_has_told(
         planned(OPENMPI, configurations=("basic",), collectives=("bcast_init",))
 
 
+def test_approaches_that_need_partitions_are_skipped_where_the_library_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builds, "STATE", tmp_path)
+    asked: dict[str, Any] = {"benchmarks": ("partitioned",), "configurations": ("basic",), "suite": "nightly"}
+    everything = planned(OPENMPI, **asked)
+    assert [case.parameters["approach"] for case in everything.cases] == list(axes.APPROACH.values)
+    assert not everything.skipped
+    folder = builds.folder(OPENMPI.environment, OPENMPI.mpicc)
+    folder.mkdir(parents=True)
+    (folder / "missing_functions.txt").write_text("MPI_Psend_init\n")
+    found = planned(OPENMPI, **asked)
+    assert set(found.skipped.values()) == {"openmpi@5.0.11 has no MPI_Psend_init"}
+    skipped = [case.parameters["approach"] for case in found.cases if case.stem in found.skipped]
+    assert skipped == ["part", "part_parrived", "part_coarse"]
+
+
+def test_a_buffer_in_parts_is_measured_on_request_and_at_first_by_three_approaches() -> None:
+    assert not any("partitioned" in suite.benchmarks for suite in suites.SUITES.values())
+    found = planned(MPICH, benchmarks=("partitioned",), configurations=("async",), noises=("uniform",))
+    assert [case.stem for case in found.cases] == [
+        f"mpich-5_0_2.shm.async.partitioned.{name}noise_uniform" for name in ("", "many.", "layer.")
+    ]
+    assert found.cases[1].label == "mpich@5.0.2 shm async partitioned (many, noise uniform)"
+    basics = [case.basic for case in found.cases]
+    assert [basic.parameters["approach"] for basic in basics if basic is not None] == ["part", "many", "layer"]
+    with pytest.raises(CampaignError, match="partitioned runs in basic, async, dedicated, apphelper only"):
+        planned(MPICH, benchmarks=("partitioned",), configurations=("basic_reduced",))
+    with pytest.raises(CampaignError, match="--approach is nothing to nbc_overlap: add --benchmark partitioned"):
+        plan.check(Options.of(benchmarks=("nbc_overlap",), approaches=("many",)))
+
+
 @pytest.mark.parametrize("network", ["shm", "wire:2gbit"])
 @pytest.mark.parametrize("cores", [2, 4, 16])
 @pytest.mark.parametrize(("suite", "minutes"), [("smoke", 5), ("nightly", 60)])

@@ -27,7 +27,7 @@ KEY = STATE / "public-copies.key"
 KEY_BYTES = 32
 IDENTITY = (
     "toolchain", "provider", "environment", "network", "configuration", "benchmark", "collective", "computation",
-    "cache",
+    "cache", "approach", "noise",
 )  # fmt: skip
 """The fields that tell cases apart and match them in comparisons."""
 SESSION_LOG = "logs/reframe.log"

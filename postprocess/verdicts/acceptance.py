@@ -296,7 +296,7 @@ def _judged(
     value, low, high = (take(_bound(reliable, one.metric, end)) for end in ("", "_ci95_low", "_ci95_high"))
     evidence = [f"{len(reliable)} of {len(chosen)} points are reliable and count"]
     worst = reliable.loc[reliable[one.metric].idxmax() if one.at_most is not None else reliable[one.metric].idxmin()]
-    evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst)}")
+    evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst, FAMILY_OF[one.metric])}")
     return _result(one, value, low, high, evidence)
 
 
@@ -342,8 +342,9 @@ def _missing(where: Mapping[str, tuple[Any, ...]], combinations: Iterable[tuple[
     return ", ".join(f"{key} {clean(value)}" for key, value in zip(where, lacking, strict=True))
 
 
-def _point_words(row: pd.Series[Any]) -> str:
-    names = ("toolchain", "network", "configuration", "collective", "comm_target_ns", "comp_target_ns")
+def _point_words(row: pd.Series[Any], family: Family) -> str:
+    points = (axis.name for axis in family.axes if axis.of == "point")
+    names = ("toolchain", "network", "configuration", "collective", "approach", *points)
     return ", ".join(f"{name} {row[name]}" for name in names if name in row and row[name] != "")
 
 

@@ -15,6 +15,8 @@ from postprocess.families.mpi_impact.record import load_impact
 from postprocess.families.mpi_impact.table import impact_table
 from postprocess.families.nbc_overlap.points import points_of
 from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap, overlaps_of
+from postprocess.families.partitioned.record import load_partitioned
+from postprocess.families.partitioned.table import partitioned_table
 from postprocess.records.run import load_run
 from postprocess.verdicts.acceptance import (
     FAIL,
@@ -27,7 +29,7 @@ from postprocess.verdicts.acceptance import (
     read_criteria,
 )
 from postprocess.verdicts.verdict_page import acceptance_answer
-from tests.postprocess import synthetic, synthetic_impact
+from tests.postprocess import synthetic, synthetic_impact, synthetic_partitioned
 
 
 def criteria(tmp_path: Path, text: str) -> Criteria:
@@ -197,6 +199,17 @@ def test_nodes_that_must_be_there_are_missed(tmp_path: Path) -> None:
     assert "4 nodes were compared, not 64" in weak.evidence
 
 
+def test_the_gain_of_a_buffer_in_parts_is_held_against_its_bound(tmp_path: Path) -> None:
+    path = synthetic.write(tmp_path / "r.jsonl", synthetic_partitioned.record())
+    table = partitioned_table([load_partitioned(path)])
+    where = f"where: {{approach: part, delay_ratio: {synthetic_partitioned.DELAY_RATIO}, message_bytes: 16777216}}"
+    for bound, verdict in (("at_least: 2.5", PASS), ("at_least: 2.7", FAIL)):
+        found = one(tmp_path, "metric: gain", where, bound)
+        (result,) = judge(found, {"partitioned": table}, [])
+        assert result.verdict == verdict
+        assert "approach part, message_bytes 16777216" in " ".join(result.evidence)
+
+
 def test_the_impact_of_an_idle_library_is_held_against_its_bound(tmp_path: Path) -> None:
     path = synthetic_impact.write(tmp_path / "r.jsonl", synthetic_impact.synthetic(16, synthetic_impact.slowed(1.1)))
     table = impact_table([load_impact(path)])
@@ -284,6 +297,7 @@ def test_accepted_only_if_every_criterion_passes(run: Path, tmp_path: Path) -> N
         ("criteria: [{metric: t_measured_ns, at_most: 1}]", "metric 't_measured_ns': one of"),
         ("criteria: [{metric: r_comm, at_most: 1, where: {comm_target_ns: 1e6}}]", "it takes whole numbers"),
         ("criteria: [{metric: r_comm, at_most: 1, where: {collective: []}}]", "it takes words"),
+        ("criteria: [{metric: gain, at_least: 1, where: {delay_ratio: much}}]", "it takes numbers, such as 2.5"),
         (f"criteria: [{{metric: r_comm, at_most: {'9' * 400}}}]", "is no bound"),
         ("title: 2026-02-30\ncriteria: [{metric: r_comm, at_most: 1}]", "is no YAML"),
         ('title: "\\ud800"\ncriteria: [{metric: r_comm, at_most: 1}]', "is no YAML"),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from postprocess.families import registry
 from postprocess.families.partitioned import inside
-from postprocess.families.partitioned.charts import AGGREGATION, GAIN, TIME, charts
+from postprocess.families.partitioned.charts import AGGREGATION, GAIN, LIMIT, TIME, charts
 from postprocess.families.partitioned.entry import PARTITIONED
 from postprocess.families.partitioned.record import load_partitioned
 from postprocess.families.partitioned.section import chart_view, partitioned_view
@@ -299,12 +299,22 @@ def test_numbers_of_mostly_unreliable_records_are_held_against_nothing(tmp_path:
     assert numbers.values["points_valid"] == 12
 
 
+OF_FAMILY = ("family", "benchmark", "plan")
+
+
 def test_what_was_sent_and_what_is_wrong(tmp_path: Path) -> None:
     lines = record(sizes=(1000,), ratios=(0,), network="wire:2gbit")
     loaded = load_partitioned(synthetic.write(tmp_path / "a.jsonl", lines))
     assert inside.payload_bytes(loaded) == 2 * 21 * 1000
     shared = load_partitioned(synthetic.write(tmp_path / "b.jsonl", [{**lines[0], "network": "shm"}, *lines[1:]]))
     assert inside.payload_bytes(shared) == 0
+    several = [{**synthetic.header(ranks=4), **{name: lines[0][name] for name in OF_FAMILY}}, *lines[1:]]
+    for rank in (2, 3):
+        several[0]["placement"][rank]["node"] = 1
+    nodes = load_partitioned(
+        synthetic.write(tmp_path / "e.jsonl", [{**several[0], "network": "native"}, *several[1:-1]])
+    )
+    assert inside.payload_bytes(nodes) == 2 * 2 * 21 * 1000  # two pairs
     assert inside.communicated_ns(loaded) == sum(lines[1]["series"]["t_ref_ns"])
     assert list(inside.wrong(loaded)) == []
     lines[1]["data_errors"] = 7
@@ -366,7 +376,7 @@ def test_launches_of_one_case_are_one_curve(tmp_path: Path) -> None:
     table = table_of(tmp_path, *records)
     assert sorted(set(table["launch"])) == [1, 2]
     (chart,) = charts(table)
-    assert [len(series.marks) for series in chart.series] == [len(SIZES)] * 3
+    assert [len(series.marks) for series in chart.series if series.kind != LIMIT] == [len(SIZES)] * 2
 
 
 def test_the_report_shows_pictures_verdicts_and_the_table(tmp_path: Path) -> None:

@@ -86,9 +86,9 @@ class Choice:
 
     @property
     def plural(self) -> str:
-        """The name of several values: `test_intervals`."""
+        """The name of several values: `test_intervals`, `approaches`."""
         name = self.word.replace("-", "_")
-        return name if name.endswith("s") else f"{name}s"
+        return name if name.endswith("s") else f"{name}{'es' if name.endswith('ch') else 's'}"
 
     @property
     def key(self) -> str:

@@ -67,9 +67,12 @@ def communicated_ns(record: PartitionedRecord) -> float:
 def payload_bytes(record: PartitionedRecord) -> int:
     """A lower bound of the payload, in bytes, that crossed the network in a record's valid repetitions.
 
-    Each repetition sends the buffer twice from one rank to another one: by the approach, and as the reference. On a
-    `wire` the two ranks are always apart; on other networks they are surely so only where each has a node of its own.
+    Each rank of the first half sends to the rank of the same number in the second half. In each repetition it sends the
+    buffer twice: by the approach, and as the reference. On a `wire` the ranks of a pair are always apart, on other
+    networks where they are of different nodes.
     """
-    header = record.header
-    apart = header.network.partition(":")[0] == "wire" or header.nodes == header.ranks
-    return sum(2 * point.repetitions * point.message_bytes for point in record.points) if apart else 0
+    header, half = record.header, record.header.ranks // 2
+    on_wire = header.network.partition(":")[0] == "wire"
+    nodes = [place.node for place in header.placement]
+    crossing = half if on_wire else sum(a != b for a, b in zip(nodes[:half], nodes[half : 2 * half], strict=True))
+    return sum(2 * point.repetitions * point.message_bytes * crossing for point in record.points)
