@@ -333,7 +333,8 @@ def test_one_more_family_is_compared_on_its_own_axes(one_more: dict[str, Any]) -
     assert [(case["barriers"], case["verdict"]) for case in one_more["cases"]] == [(1, "slower"), (2, "slower")]
     assert {case["collective"] for case in one_more["cases"]} == {""}
     assert {case["barriers"] for case in one_more["others"]} == {0}
-    assert {"bars", "comm", "comp"} <= set(one_more["text"].split())
+    assert "bars" in one_more["text"].split()
+    assert not {"comm", "comp"} & set(one_more["text"].split())  # no case has a value on these
     assert "2 barriers" in one_more["text"]
 
 

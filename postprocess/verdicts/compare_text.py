@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean, duration, ratio
 from postprocess.families import registry
 from postprocess.families.axes import configuration_words
+from postprocess.families.family import Axis
 from postprocess.records.as_json import rows_as_json
 from postprocess.verdicts.compare import (
     FASTER,
@@ -162,15 +164,16 @@ def _maps_text(comparison: Comparison) -> str:
 
 def _changes_text(comparison: Comparison, *, every: bool) -> str:
     rows = comparison.rows if every else comparison.rows[comparison.rows["verdict"].isin([SLOWER, FASTER])]
-    heads = ["verdict", "toolchain", "network", "configuration", "collective", *(one.head for one in POINT_AXES)]
+    axes = axes_in_use(rows)
+    heads = ["verdict", "toolchain", "network", "configuration", "collective", *(one.head for one in axes)]
     heads += ["metric", "A", "B", "B against A", "95 %", comparison.units, "rate", "why not"]
-    behind = 5 + len(POINT_AXES)
+    behind = 5 + len(axes)
     right = {*range(5, behind), *range(behind + 1, behind + 4), behind + 6}
     lines = [
         [
             row["verdict"],
             *names_of(row),
-            *target_words(row),
+            *target_words(row, axes),
             METRICS[row["metric"]].title,
             *(value_words(row["metric"], row[f"value_{side}"]) for side in "ab"),
             effect_words(row["metric"], row["effect"]),
@@ -204,9 +207,14 @@ def value_words(metric: str, value: float) -> str:
     return duration(value) if metric.endswith("_ns") else ratio(value)
 
 
-def target_words(row: Mapping[Any, Any]) -> list[str]:
-    """A case's value on each of POINT_AXES, such as its communication time; empty where it has none."""
-    return ["" if one.is_usual(row[one.name]) else one.words(row[one.name]) for one in POINT_AXES]
+def axes_in_use(cases: pd.DataFrame) -> tuple[Axis, ...]:
+    """Those of POINT_AXES on which some case has a value: each family has others."""
+    return tuple(one for one in POINT_AXES if one.name in cases and (cases[one.name] != one.usual).any())
+
+
+def target_words(row: Mapping[Any, Any], axes: Sequence[Axis] = POINT_AXES) -> list[str]:
+    """A case's value on each of these axes, such as its communication time; empty where it has none."""
+    return ["" if one.is_usual(row[one.name]) else one.words(row[one.name]) for one in axes]
 
 
 def effect_words(metric: str, effect: float) -> str:
@@ -311,12 +319,13 @@ def comparisons_markdown(pairs: Pairs, *, every: bool = False) -> str:
 
 def comparison_markdown(comparison: Comparison, sides: Sequence[str], *, every: bool = False) -> str:
     """Markdown for a pull request: the answer, then a table of the cases that changed, or of every case."""
-    heads = ["verdict", "case", *(one.head for one in POINT_AXES), "metric", "A", "B", "B against A", "95 %"]
     changed = comparison.rows if every else comparison.rows[comparison.rows["verdict"].isin([SLOWER, FASTER])]
+    axes = axes_in_use(changed)
+    heads = ["verdict", "case", *(one.head for one in axes), "metric", "A", "B", "B against A", "95 %"]
     cells = [
         [
             " ".join(filter(None, names_of(row))),
-            *target_words(row),
+            *target_words(row, axes),
             METRICS[row["metric"]].title,
             *(value_words(row["metric"], row[f"value_{side}"]) for side in "ab"),
             effect_words(row["metric"], row["effect"]),

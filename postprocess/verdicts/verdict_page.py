@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from postprocess.drawing import page
 from postprocess.families import registry
@@ -20,8 +21,8 @@ from postprocess.verdicts.acceptance import FAIL, NOT_TESTED, PASS, Criteria, Re
 from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLOWER, UNKNOWN, Comparison, group_columns, numbered
 from postprocess.verdicts.compare_text import (
     MATRIX_KEY,
-    POINT_AXES,
     Pairs,
+    axes_in_use,
     cell_words,
     effect_words,
     interval_words,
@@ -217,7 +218,8 @@ def _pair_view(comparison: Comparison, sides: Sequence[str], filters: _Filters, 
     answer, *remarks = compare_text.summary(comparison, sides).splitlines()
     if len(shown) < len(rows):
         remarks.append(f"the table has {len(shown)} of {len(rows)} comparisons; all are in --json")
-    table = [_comparison_row(row, filters, comparison) for row in shown.to_dict("records")]
+    axes = axes_in_use(shown)
+    table = [_comparison_row(row, filters, comparison, axes) for row in shown.to_dict("records")]
     grids, maps = _grids(comparison, filters, most_drawn)
     if len(grids) < maps:
         remarks.append(f"of {maps} maps the {len(grids)} with most changes are drawn")
@@ -227,7 +229,7 @@ def _pair_view(comparison: Comparison, sides: Sequence[str], filters: _Filters, 
         answer=answer,
         remarks=[line.strip() for line in remarks] + compare_text.missing_lines(comparison, sides),
         table_title=f"All comparisons{f' of {sides[1]} against {sides[0]}' * (share > 1)}",
-        heads=["verdict", "toolchain", "network", "configuration", "collective", *(one.title for one in POINT_AXES),
+        heads=["verdict", "toolchain", "network", "configuration", "collective", *(one.title for one in axes),
                "metric", "A", "B", "B against A", "95 %", comparison.units, "why it cannot be told", "interval"],
         rows=table,
         nothing="Nothing was compared.",
@@ -244,13 +246,13 @@ def _case_filters(filters: _Filters, row: Mapping[Any, Any], verdict: str = "") 
     )
 
 
-def _comparison_row(row: Mapping[Any, Any], filters: _Filters, comparison: Comparison) -> Row:
+def _comparison_row(row: Mapping[Any, Any], filters: _Filters, comparison: Comparison, axes: Sequence[Axis]) -> Row:
     reason = row["reason"]
     if row["verdict"] == UNKNOWN and not reason:
         reason = f"{comparison.units} differ too much"
     cells = [
         *names_of(row),
-        *target_words(row),
+        *target_words(row, axes),
         METRICS[row["metric"]].title,
         *(value_words(row["metric"], row[f"value_{side}"]) for side in "ab"),
         effect_words(row["metric"], row["effect"]),
@@ -343,11 +345,12 @@ def history_view(
     changed: dict[tuple[str, ...], list[Change]] = defaultdict(list)
     for change, _, _ in changes:
         changed[change.key].append(change)
+    axes = axes_in_use(pd.DataFrame([dict(change.case) for change, _, _ in changes]))
     for change, state, explained in changes[-MOST_ROWS:]:
         row = {**change.case, "metric": change.metric}
         cells = [
             state, change.name, change.run, *names_of(row),
-            *target_words(change.case),
+            *target_words(change.case, axes),
             METRICS[change.metric].title, value_words(change.metric, change.value_before),
             value_words(change.metric, change.value_after), effect_words(change.metric, change.effect),
             f"[{effect_words(change.metric, change.low)}, {effect_words(change.metric, change.high)}]",
@@ -372,7 +375,7 @@ def history_view(
         answer=answer,
         table_title="All changes",
         heads=["change", "state", "name", "since", "toolchain", "network", "configuration", "collective",
-               *(one.title for one in POINT_AXES), "metric", "before", "since then", "change", "95 %", "runs",
+               *(one.title for one in axes), "metric", "before", "since then", "change", "95 %", "runs",
                "what else changed"],
         rows=rows,
         nothing="No change was found.",

@@ -25,6 +25,9 @@ from tests.postprocess.test_postprocess_report import Page
 SIDES = ("before", "after")
 
 
+USUAL_VALUES = {axis.name: axis.usual for axis in registry.AXES if axis.usual is not None}
+
+
 def launches(
     factor: float = 1.0, count: int = 6, cases: int = 12, seed: int = 1, spread: float = 0.005, **columns: Any
 ) -> pd.DataFrame:
@@ -33,8 +36,8 @@ def launches(
     rows = []
     for launch in range(1, count + 1):
         for case in range(cases):
-            row: dict[str, Any] = dict.fromkeys(KEY, "x") | {
-                "ranks": 2, "nodes": 1, "threads_per_rank": 1, "given_up_cores": 0, "test_interval_ns": 0,
+            row: dict[str, Any] = dict.fromkeys(KEY, "x") | USUAL_VALUES | dict.fromkeys(METRICS, math.nan) | {
+                "benchmark": "nbc_overlap", "ranks": 2, "nodes": 1, "threads_per_rank": 1, "given_up_cores": 0,
                 "cache": "warm", "computation": "dgemm", "configuration": "basic", "collective": "ibcast",
                 "comm_target_ns": 1_000_000 * (case + 1), "comp_target_ns": 1_000_000, "launch": launch,
                 "message_bytes": 1000 * (case + 1), "work_size": 100,
@@ -42,7 +45,6 @@ def launches(
             own = factor * np.exp(spread * rng.standard_normal(3))
             row |= dict(zip(("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns"), 1e7 * (case + 1) * own, strict=True))
             row |= {"r_overhead": 0.5 + spread * rng.standard_normal()}
-            row |= {"r_overhead_vs_basic": math.nan, "speedup_vs_basic": math.nan, "r_mpi_impact": math.nan}
             row |= {"valid": True, "reliable": True, "complete": True, "oversubscribed": False, "run": "r"}
             rows.append(row | columns)
     table: pd.DataFrame = pd.DataFrame(rows)
@@ -274,8 +276,23 @@ def test_limits_that_are_none_are_refused(limits: dict[str, float]) -> None:
 
 
 def test_what_is_usual_is_there() -> None:
-    some: dict[str, Any] = {"r_overhead_vs_basic": 0.5, "r_mpi_impact": 1.1}
+    some: dict[str, Any] = {"r_overhead_vs_basic": 0.5, "r_mpi_impact": 1.1, "t_ns": 1e6, "gain": 2.0}
     assert set(compare(launches(**some), launches(seed=2, **some)).rows["metric"]) == {*USUAL}
+
+
+def test_a_size_names_no_case_where_it_was_calibrated_and_does_where_it_was_asked_for() -> None:
+    """`message_bytes` is a size of nbc_overlap and an axis of partitioned."""
+    before, after = launches(), launches(seed=2).assign(message_bytes=lambda table: table["message_bytes"] + 8)
+    found = compare(before, after, metrics=["r_overhead"])
+    assert len(found.rows) == 12
+    assert set(found.rows["message_bytes"]) == {0}
+    assert set(compare(before, after, metrics=["t_comm_ref_ns"]).rows["reason"]) == {
+        "A and B have messages of other sizes: each was calibrated by itself (--sizes-of RUN)"
+    }
+    asked = [launches(seed=seed, t_ns=1e6 + seed).assign(benchmark="partitioned", comm_target_ns=0) for seed in (1, 2)]
+    before, after = asked
+    found = compare(before, after, metrics=["t_ns"])
+    assert sorted(found.rows["message_bytes"]) == [1000 * number for number in range(1, 13)]
 
 
 def test_what_an_idle_library_costs_is_compared_too(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from postprocess.families import registry
 from postprocess.statistics.metrics import Floats
 from postprocess.verdicts.compare import FASTER, KEY, SLOWER
 from postprocess.verdicts.history import (
@@ -31,13 +32,9 @@ def nights(
         truth[begin:] = level
     values = truth * np.exp(noise * rng.standard_normal(count))
     runs = tuple(f"2026{1 + i // 28:02d}{1 + i % 28:02d}T000000Z-{i:06x}" for i in range(count))
-    case = dict.fromkeys(KEY, "x") | {
-        "comm_target_ns": seed,
-        "comp_target_ns": 5,
-        "test_interval_ns": 0,
-        "cache": "warm",
-        "oversubscribed": False,
-    }
+    usual = {axis.name: axis.usual for axis in registry.AXES if axis.usual is not None}
+    own = {"comm_target_ns": seed, "comp_target_ns": 5, "oversubscribed": False}
+    case = dict.fromkeys(KEY, "x") | usual | own
     return Series(case, metric, runs, values, (), ("x",) * count)
 
 

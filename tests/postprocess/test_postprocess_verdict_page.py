@@ -10,6 +10,7 @@ from selenium import webdriver
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 
+from postprocess.families import registry
 from postprocess.families.nbc_overlap.points import points_of
 from postprocess.families.nbc_overlap.record import overlaps_of
 from postprocess.records.run import load_run
@@ -24,7 +25,8 @@ from tests.postprocess.test_postprocess_history import nights
 from tests.postprocess.test_postprocess_report import hostile_run
 
 pytestmark = [pytest.mark.needs("browser")]
-PLACE = {"comm_target_ns": 1, "comp_target_ns": 5, "test_interval_ns": 0, "oversubscribed": False}
+NUMBERS = {axis.name: axis.usual for axis in registry.AXES if axis.kind != "text"}
+PLACE = NUMBERS | {"comm_target_ns": 1, "comp_target_ns": 5, "oversubscribed": False}
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028 & \x1b[31m"
 FACTS = [(HOSTILE, HOSTILE)]
 PAGES = [
