@@ -100,6 +100,15 @@ def test_configurations_are_compared_by_their_times(tmp_path: Path) -> None:
     assert {option.configuration for option, _, _ in verdict.break_evens} == {"basic", "async"}
 
 
+def test_a_launch_in_which_all_was_fast_is_no_better_approach(tmp_path: Path) -> None:
+    """Times of different launches are not compared: `part` gains nothing, in a launch on a network twice as fast."""
+    lucky = replace(LATE, times_slower=1.1, bytes_per_second=2 * LATE.bytes_per_second)
+    verdict = only_verdict(
+        tmp_path, delayed("part", truth=lucky), delayed("many", truth=replace(LATE, times_slower=1.2))
+    )
+    assert named(verdict, SIZES[-1]) == ["single (basic)"]
+
+
 def test_scenarios_stand_apart(tmp_path: Path) -> None:
     table = table_of(tmp_path, record(), record(noise="uniform"), record(sent=8), record(toolchain="mpich@5.0.2"))
     assert len(verdicts(table)) == 2 * 4

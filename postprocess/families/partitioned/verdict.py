@@ -3,11 +3,13 @@
 A scenario is what a program gives: library, network, ranks and cores, noise, caches, partitions and planned delay. What
 a program can choose is an `Option`: an approach, in a configuration of the library. Only reliable points count.
 
-Which option. Within a scenario and a size, options are compared by their times, because the time to solution is what a
-user waits for (Gillis et al. 2023, section 2.1). The fastest is the one with the smallest time. An option whose
-interval begins below the end of the fastest one's interval cannot be told from it. One message after all partitions are
-ready (`single`) is always among the options: where no case measured it as an approach, the references of the other
-cases of its configuration serve.
+Which option. Within a scenario and a size, the fastest option is the one with the shortest time, because the time to
+solution is what a user waits for (Gillis et al. 2023, section 2.1). Launches differ from each other, so times of
+different launches are not compared. In one configuration options are compared by their gains, each over the reference
+beside it in its own repetitions. Between configurations, the time of an option is the configuration's reference, over
+all its launches, divided by the option's gain. One message after all partitions are ready (`single`) is always among
+the options, with a gain of 1. An option whose interval begins below the end of the fastest one's interval cannot be
+told from it. Between options of one configuration that is the interval of the gain, else the interval of the time.
 
 From which size. The gain of an option over its own reference crosses 1 at the break-even size (`break_even`).
 
@@ -78,7 +80,7 @@ class Choice:
     """The answer for one size.
 
     best: the fastest option, and those that cannot be told from it, the fastest first; empty without reliable points.
-    gain: that of the fastest option over one message in the same repetitions; None for `single`.
+    gain: that of the fastest option over one message in its configuration; None for `single`.
     launches: the smallest number of launches of an option that was compared.
     """
 
@@ -188,10 +190,10 @@ def found_of(rows: pd.DataFrame, name: str) -> Found:
     return Found(float(np.median(values)), float(lows.min()), float(highs.max()), _launches(rows))
 
 
-def _references(rows: pd.DataFrame) -> Found:
-    """The time of one message, from the references of other approaches' records.
+def _reference(rows: pd.DataFrame) -> Found:
+    """The time of one message in a configuration, from the references of all its launches.
 
-    With enough records its interval is that of the median over them, else one that holds all of theirs.
+    With enough launches its interval is that of the median over them, else one that holds all of theirs.
     """
     if _launches(rows) < MIN_REPETITIONS:
         return found_of(rows, "t_ref_ns")
@@ -199,22 +201,50 @@ def _references(rows: pd.DataFrame) -> Found:
     return Found(as_float(found.value), as_float(found.low), as_float(found.high), _launches(rows))
 
 
+@dataclass(frozen=True)
+class _Speed:
+    """How fast an option is: its gain, and the reference of its configuration."""
+
+    gain: Found
+    reference: Found
+
+    @property
+    def time_ns(self) -> float:
+        return self.reference.value / self.gain.value
+
+    @property
+    def earliest_ns(self) -> float:
+        return self.reference.low / self.gain.high
+
+    @property
+    def latest_ns(self) -> float:
+        return self.reference.high / self.gain.low
+
+
 def _choice(message_bytes: int, good: pd.DataFrame) -> Choice:
     rows = good[good["message_bytes"] == message_bytes]
-    times, gains = {}, {}
-    for option, of_option in _by_option(rows):
-        times[option] = found_of(of_option, "t_ns")
-        gains[option] = found_of(of_option, "gain")
-    measured = {option.configuration for option in times if option.approach == SINGLE}
-    for (configuration, sent), others in rows.groupby(["configuration", "partitions_send"], sort=False):
-        if configuration not in measured:
-            times[Option(str(configuration), SINGLE, 0, int(sent), int(sent))] = _references(others)
-    if not times:
+    speeds: dict[Option, _Speed] = {}
+    for (configuration, sent), of_configuration in rows.groupby(["configuration", "partitions_send"], sort=False):
+        reference = _reference(of_configuration)
+        alone = Option(str(configuration), SINGLE, 0, int(sent), int(sent))
+        speeds[alone] = _Speed(Found(1, 1, 1, reference.launches), reference)
+        for option, of_option in _by_option(of_configuration):
+            if option.approach != SINGLE:
+                speeds[option] = _Speed(found_of(of_option, "gain"), reference)
+    if not speeds:
         return Choice(message_bytes, (), None, 0)
-    fastest, *others_in_order = sorted(times, key=lambda option: times[option].value)
-    best = (fastest, *(option for option in others_in_order if times[option].low <= times[fastest].high))
-    gain = gains[fastest] if fastest.approach != SINGLE else None
-    return Choice(message_bytes, best, gain, min(found.launches for found in times.values()))
+    fastest, *others_in_order = sorted(speeds, key=lambda option: speeds[option].time_ns)
+    best = (fastest, *(option for option in others_in_order if not _is_slower(option, fastest, speeds)))
+    gain = speeds[fastest].gain if fastest.approach != SINGLE else None
+    return Choice(message_bytes, best, gain, min(found.gain.launches for found in speeds.values()))
+
+
+def _is_slower(option: Option, fastest: Option, speeds: Mapping[Option, _Speed]) -> bool:
+    """Whether an option is surely slower than the fastest one."""
+    one, other = speeds[option], speeds[fastest]
+    if option.configuration == fastest.configuration:
+        return one.gain.high < other.gain.low
+    return one.earliest_ns > other.latest_ns
 
 
 def _gains(rows: pd.DataFrame) -> tuple[list[int], list[Found]]:
@@ -291,7 +321,7 @@ def choice_words(choice: Choice) -> str:
         names = ", ".join(option.words for option in choice.best if option.approach != SINGLE)
         return f"cannot tell one message from {names}"
     gain = choice.gain
-    times = f", {ratio(gain.value)} {interval(gain.low, gain.high)} times as fast as one message" if gain else ""
+    times = f", {ratio(gain.value)} {interval(gain.low, gain.high)} times as fast as one message there" if gain else ""
     beside = f"; not told from {', '.join(option.words for option in others)}" if others else ""
     return f"{likely(choice.launches)}{fastest.words}{times}{beside}"
 
