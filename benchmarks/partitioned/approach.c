@@ -71,29 +71,41 @@ static void make_persistent(struct channel *c, size_t number, MPI_Comm comm, siz
 
 /* ---- partitioned communication ---- */
 
+/* Requests of partitioned communication: one, or one per neighbour. Neighbouring partitions belong to the same request.
+ */
+static size_t partitions_of_request(const struct channel *c) {
+    return c->partitions / c->request_count;
+}
+
 #if HAS_PARTITIONED
 static void part_init(struct channel *c) {
-    const int partitions = (int)c->partitions;
+    const size_t requests = c->approach->neighbours ? c->neighbours : 1;
     const MPI_Count words = (MPI_Count)partition_words(c);
-    make_requests(c, 1);
+    make_requests(c, requests);
     c->messages = c->partitions;
-    if (c->sends) {
-        MPI_CHECK(MPI_Psend_init(c->words, partitions, words, MPI_UINT64_T, RECEIVER, 0, c->comm, MPI_INFO_NULL,
-                                 c->requests));
-    } else {
-        MPI_CHECK(
-            MPI_Precv_init(c->words, partitions, words, MPI_UINT64_T, SENDER, 0, c->comm, MPI_INFO_NULL, c->requests));
+    const int partitions = (int)partitions_of_request(c);
+    for (size_t i = 0; i < requests; i++) {
+        uint64_t *begin = partition_begin(c, i * (size_t)partitions);
+        if (c->sends) {
+            MPI_CHECK(MPI_Psend_init(begin, partitions, words, MPI_UINT64_T, RECEIVER, (int)i, c->comm, MPI_INFO_NULL,
+                                     &c->requests[i]));
+        } else {
+            MPI_CHECK(MPI_Precv_init(begin, partitions, words, MPI_UINT64_T, SENDER, (int)i, c->comm, MPI_INFO_NULL,
+                                     &c->requests[i]));
+        }
     }
 }
 
 static void part_ready(struct channel *c, size_t partition) {
-    MPI_CHECK(MPI_Pready((int)partition, c->requests[0]));
+    const size_t each = partitions_of_request(c);
+    MPI_CHECK(MPI_Pready((int)(partition % each), c->requests[partition / each]));
 }
 
 static void part_consume(struct channel *c, size_t partition) {
+    const size_t each = partitions_of_request(c);
     int there = 0;
     while (there == 0) {
-        MPI_CHECK(MPI_Parrived(c->requests[0], (int)partition, &there));
+        MPI_CHECK(MPI_Parrived(c->requests[partition / each], (int)(partition % each), &there));
     }
     c->arrived(c->context, partition * partition_words(c), partition_words(c));
 }
@@ -105,6 +117,10 @@ static void part_init(struct channel *c) {
 #define part_ready NULL
 #define part_consume NULL
 #endif
+
+static void start_together(struct channel *c) {
+    MPI_CHECK(MPI_Startall((int)c->request_count, c->requests));
+}
 
 /* ---- one message ---- */
 
@@ -360,6 +376,20 @@ const struct approach approach_table[APPROACH_COUNT] = {
                               .init = part_init,
                               .send = {.start = start_all, .ready = part_ready, .wait = wait_all},
                               .receive = {.start = start_all, .ready = part_consume, .wait = wait_all}},
+    [APPROACH_PART_NEIGHBOURS] = {.name = "part_neighbours",
+                                  .what = "part with a request for each of several neighbours, started one by one",
+                                  .partitioned = true,
+                                  .neighbours = true,
+                                  .init = part_init,
+                                  .send = {.start = start_all, .ready = part_ready, .wait = wait_all},
+                                  .receive = {.start = start_all, .wait = wait_all}},
+    [APPROACH_PART_STARTALL] = {.name = "part_startall",
+                                .what = "the same, started by one MPI_Startall",
+                                .partitioned = true,
+                                .neighbours = true,
+                                .init = part_init,
+                                .send = {.start = start_together, .ready = part_ready, .wait = wait_all},
+                                .receive = {.start = start_together, .wait = wait_all}},
     [APPROACH_SINGLE] = {.name = "single",
                          .what = "one message when all partitions are ready: the reference",
                          .init = single_init,

@@ -31,7 +31,8 @@ struct channel {
     size_t count;                    /* words of the message */
     size_t partitions;               /* of this side */
     size_t partitions_of_other_side; /* a multiple or a divisor of the former */
-    size_t aggregation_bytes;        /* of the approaches that aggregate: most bytes of a message; 0: not aggregated */
+    size_t neighbours;        /* of the approaches that have several requests: how many; each has as many partitions */
+    size_t aggregation_bytes; /* of the approaches that aggregate: most bytes of a message; 0: not aggregated */
 
     /* Consumes the words [first, first + count), which the library says have arrived. Any thread may call it. */
     void (*arrived)(void *context, size_t first, size_t count);
@@ -62,6 +63,7 @@ struct approach {
     bool partitioned; /* it makes the calls of MPI_Psend_init */
     bool regroups;    /* both sides may have different numbers of partitions */
     size_t coarser;   /* without another wish the receiver has so many times fewer partitions; 0: the same number */
+    bool neighbours;  /* the message is spread over several requests, as those to the neighbours of a grid */
     bool aggregates;  /* it has an aggregation size */
     void (*init)(struct channel *c);
     void (*close)(struct channel *c); /* before requests, windows and communicators are freed. NULL: nothing to do */
@@ -73,6 +75,8 @@ enum {
     APPROACH_PART,
     APPROACH_PART_PARRIVED,
     APPROACH_PART_COARSE,
+    APPROACH_PART_NEIGHBOURS,
+    APPROACH_PART_STARTALL,
     APPROACH_SINGLE,
     APPROACH_MANY,
     APPROACH_PERSISTENT,

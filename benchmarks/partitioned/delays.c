@@ -97,17 +97,20 @@ static uint64_t largest_size(const struct program *program) {
     return most > kernel->least ? most : kernel->least;
 }
 
-void delays_search(const struct program *program, struct delays *delays, double bytes_per_second, bool computes) {
-    const struct compute_kernel *kernel = &compute_kernels[program->computation];
-    const uint64_t most = largest_size(program);
-    struct job job = {.program = program, .computes = computes};
-    double guess = (double)kernel->least;
-    const struct delay *before = NULL;
+void delays_aim(struct delays *delays, double bytes_per_second) {
     for (size_t i = 0; i < delays->count; i++) {
         struct delay *item = &delays->items[i];
         item->target_ns =
             delays_target_ns(item->message_bytes, item->partitions, item->ratio_millionths, bytes_per_second);
     }
+}
+
+void delays_search(const struct program *program, struct delays *delays, bool computes) {
+    const struct compute_kernel *kernel = &compute_kernels[program->computation];
+    const uint64_t most = largest_size(program);
+    struct job job = {.program = program, .computes = computes};
+    double guess = (double)kernel->least;
+    const struct delay *before = NULL;
     qsort(delays->items, delays->count, sizeof *delays->items, by_target);
     for (size_t i = 0; i < delays->count; i++) {
         struct delay *item = &delays->items[i];

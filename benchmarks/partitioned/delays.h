@@ -39,8 +39,11 @@ const struct delay *delays_find(const struct delays *delays, int64_t message_byt
                                 int64_t ratio_millionths);
 void delays_free(struct delays *delays);
 
-/* Collective: searches the work of every delay, for this bandwidth. computes: whether this rank computes later. */
-void delays_search(const struct program *program, struct delays *delays, double bytes_per_second, bool computes);
+/* Sets the target of every delay, for this bandwidth. */
+void delays_aim(struct delays *delays, double bytes_per_second);
+
+/* Collective: searches the work of every delay. computes: whether this rank computes later. */
+void delays_search(const struct program *program, struct delays *delays, bool computes);
 
 /* Rank 0: read the work of every delay from a sizes file, and write it. Return false and one line in error on a fault.
  */

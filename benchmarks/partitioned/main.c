@@ -47,8 +47,16 @@ static const struct {
 enum { CACHE_WARM, CACHE_COLD };
 static const char *const cache_names[] = {"warm", "cold", NULL};
 
+enum { METHOD_CAMPAIGN, METHOD_PAPER };
+static const char *const method_names[] = {"campaign", "paper", NULL};
+
+/* The method of the paper's section 4. */
+enum { PAPER_REPETITIONS = 150 };
+
 /* MPI counts partitions and words as int, and tags of single partitions are numbers below the tags without data. */
 enum { MOST_PARTITIONS = 16384 };
+
+enum { USUAL_NEIGHBOURS = 2 };
 
 static struct settings {
     bool list;
@@ -57,11 +65,13 @@ static struct settings {
     struct option_list message_bytes;
     struct option_list partitions_per_thread;
     int64_t receive_partitions;
+    int64_t neighbours;
     struct option_list aggregation_bytes;
     struct option_list delay_ratios;
     int noise;
     double noise_relative;
     int cache;
+    int method;
     const char *sizes;
     const char *save_sizes;
     const char *reproducer;
@@ -106,6 +116,15 @@ static void describe_options(struct option_entry *entries) {
          .maximum = MOST_PARTITIONS,
          .value_name = "N",
          .help = "partitions of the receiver; default: as many as the sender has, or what the approach says"},
+        {.name = "neighbours",
+         .kind = OPTION_INTEGER,
+         .target = &s->neighbours,
+         .minimum = 1,
+         .maximum = 1024,
+         .value_name = "N",
+         .help =
+             "of approaches part_neighbours and part_startall: requests that the message is spread over; a grid has 2, "
+             "4 or 6; default: 2"},
         {.name = "aggregation-bytes",
          .kind = OPTION_INTEGERS,
          .target = &s->aggregation_bytes,
@@ -144,6 +163,15 @@ static void describe_options(struct option_entry *entries) {
          .help =
              "warm: the message was just written (default); cold: before each transfer other data are read, twice the "
              "size of the largest cache"},
+        {.name = "method",
+         .kind = OPTION_CHOICE,
+         .target = &s->method,
+         .choices = method_names,
+         .value_name = "NAME",
+         .help =
+             "campaign: as --interval and its like say, and a delay is a fixed amount of work (default); paper: 150 "
+             "repetitions, again while half the 90 % interval of a mean exceeds 5 % of it, and a delay is a time that "
+             "a thread waits for"},
         {.name = "sizes",
          .kind = OPTION_TEXT,
          .target = &s->sizes,
@@ -227,6 +255,10 @@ static void check_approach(const struct settings *s, char *error, size_t error_s
             "--receive-partitions: with approach %s both sides have the same partitions; leave it out, or use part, "
             "part_parrived or layer",
             approach->name);
+    } else if (s->neighbours > 0 && !approach->neighbours) {
+        snprintf(error, error_size,
+                 "--neighbours: approach %s has one request; leave it out, or use part_neighbours or part_startall",
+                 approach->name);
     } else if (s->aggregation_bytes.count > 0 && !approach->aggregates) {
         snprintf(error, error_size, "--aggregation-bytes: approach %s does not aggregate; leave it out, or use layer",
                  approach->name);
@@ -248,6 +280,12 @@ static void check_sizes(const struct pipeline_plan *plan, char *error, size_t er
                      "%" PRId64 " partitions cannot be received as %" PRId64
                      ": one number must be a multiple of the other",
                      send, receive);
+        }
+        if (error[0] == '\0' && plan->approach->neighbours && !plan->preset && send % plan->neighbours != 0) {
+            snprintf(error, error_size,
+                     "%" PRId64 " partitions cannot be spread over %" PRId64
+                     " neighbours; --partitions-per-thread takes a multiple",
+                     send, plan->neighbours);
         }
         for (size_t j = 0; j < plan->message_count && error[0] == '\0' && !plan->preset; j++) {
             if (plan->message_bytes[j] % (8 * more) != 0) {
@@ -288,9 +326,11 @@ static void fill_axes(const struct settings *s, const struct pipeline_plan *plan
     static const char *approach[1];
     static const char *noise[1];
     static const char *cache[1];
+    static const char *method[1];
     approach[0] = plan->approach->name;
     noise[0] = noise_names[s->noise];
     cache[0] = cache_names[s->cache];
+    method[0] = method_names[s->method];
     axes[AXIS_MESSAGE] =
         (struct sampler_axis){.name = "message_bytes", .numbers = plan->message_bytes, .count = plan->message_count};
     axes[AXIS_PARTITIONS] =
@@ -302,6 +342,7 @@ static void fill_axes(const struct settings *s, const struct pipeline_plan *plan
     axes[AXIS_APPROACH] = (struct sampler_axis){.name = "approach", .texts = approach, .count = 1, .constant = true};
     axes[AXIS_NOISE] = (struct sampler_axis){.name = "noise", .texts = noise, .count = 1, .constant = true};
     axes[AXIS_CACHE] = (struct sampler_axis){.name = "cache", .texts = cache, .count = 1, .constant = true};
+    axes[AXIS_METHOD] = (struct sampler_axis){.name = "method", .texts = method, .count = 1, .constant = true};
 }
 
 /* Collective: measures what was asked for. Returns the exit code. */
@@ -319,6 +360,7 @@ static int measure(struct program *program, struct settings *s) {
                                        .partitions = partitions,
                                        .partition_count = s->partitions_per_thread.count,
                                        .receive_partitions = s->receive_partitions,
+                                       .neighbours = s->neighbours > 0 ? s->neighbours : USUAL_NEIGHBOURS,
                                        .aggregation_bytes = s->aggregation_bytes.values,
                                        .aggregation_count = s->aggregation_bytes.count,
                                        .ratio_millionths = s->delay_ratios.values,
@@ -327,6 +369,7 @@ static int measure(struct program *program, struct settings *s) {
                                        .noise = (enum noise)s->noise,
                                        .noise_relative = s->noise_relative,
                                        .cold = s->cache == CACHE_COLD,
+                                       .paper = s->method == METHOD_PAPER,
                                        .seed = (uint64_t)s->seed,
                                        .sizes = s->sizes,
                                        .save_sizes = s->save_sizes,
@@ -339,11 +382,18 @@ static int measure(struct program *program, struct settings *s) {
     if (program_all_good(error)) {
         program_configure(program, impossible, sizeof impossible);
         check_ranks(program, &plan, impossible, sizeof impossible);
-        code = program_measure(program, &(struct program_measurement){.context = &pipeline,
-                                                                      .plan = program_plan(program, axes, AXES),
-                                                                      .seed = s->seed,
-                                                                      .sizes_given = s->sizes != NULL,
-                                                                      .impossible = impossible});
+        struct program_measurement measurement = {.context = &pipeline,
+                                                  .plan = program_plan(program, axes, AXES),
+                                                  .seed = s->seed,
+                                                  .sizes_given = s->sizes != NULL,
+                                                  .impossible = impossible};
+        if (plan.paper) {
+            measurement.plan.rule.interval_relative = 0;
+            measurement.plan.rule.warmup_relative = 1e9; /* the warm-up is the first transfer of a point */
+            measurement.plan.rule.min_repetitions = PAPER_REPETITIONS;
+            measurement.plan.rule.max_repetitions = PAPER_REPETITIONS;
+        }
+        code = program_measure(program, &measurement);
     }
     free(partitions);
     return code;

@@ -17,6 +17,9 @@
  * no part of a transfer. */
 enum term { START, BEGIN, END, LAST_READY, DELAY, REF_BEGIN, REF_END, TERMS };
 
+/* Indices of the first series. */
+enum { T, T_REF };
+
 /* The message from which beta is measured: large enough for the bandwidth to prevail. */
 enum { LEAST_BANDWIDTH_BYTES = 4 << 20 };
 
@@ -125,7 +128,9 @@ static void choose_work(struct pipeline *o, size_t partitions) {
     const struct delay *delay = o->point.delay;
     for (size_t i = 0; i < partitions; i++) {
         const double factor = delay != NULL && delay->target_ns > 0 ? noise_factor(o, i, partitions) : 0;
-        if (factor == 1) {
+        if (o->plan->paper) {
+            o->work_sizes[i] = factor > 0 ? (uint64_t)(factor * (double)delay->target_ns) : 0;
+        } else if (factor == 1) {
             o->work_sizes[i] = delay->calibration.size;
         } else if (factor > 0) {
             const double size = (double)delay->calibration.size * pow(factor, 1 / kernel->exponent);
@@ -159,14 +164,17 @@ static void prepare_contents(struct pipeline *o, const struct channel *c) {
     for (size_t i = 0; i < o->other_bytes; i += 64) {
         o->other_data[i]++;
     }
-    if (c->sends && o->point.delay != NULL && o->point.delay->target_ns > 0) {
+    if (c->sends && o->point.delay != NULL && o->point.delay->calibration.size > 0) {
         compute_warm(o->program->team, o->point.delay->calibration.size);
     }
 }
 
 static void run_transfer(struct pipeline *o, struct channel *c, start_line *line) {
-    const struct transfer_means means = {
-        .team = o->program->team, .work_sizes = o->work_sizes, .helper = o->program->helper, .probed = o->probed};
+    const struct transfer_means means = {.team = o->program->team,
+                                         .work_sizes = o->work_sizes,
+                                         .spins = o->plan->paper,
+                                         .helper = o->program->helper,
+                                         .probed = o->probed};
     o->current = c;
     phase_collective(c->approach->name);
     o->times = transfer_run(c, &means, line);
@@ -198,6 +206,7 @@ static struct channel make_channel(struct pipeline *o, const struct approach *ap
                         .count = (size_t)message_bytes / sizeof *o->words,
                         .partitions = (size_t)(o->sends ? send_partitions : receive_partitions),
                         .partitions_of_other_side = (size_t)(o->sends ? receive_partitions : send_partitions),
+                        .neighbours = (size_t)o->plan->neighbours,
                         .aggregation_bytes = (size_t)aggregation_bytes,
                         .arrived = consume,
                         .context = o};
@@ -340,7 +349,9 @@ static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     const struct pipeline *o = context;
     const int64_t each = partitions_of(o, at) / o->program->threads;
     if (o->plan->preset) {
-        const bool divides = message_of(o, at) % (partitions_of(o, at) * (int64_t)sizeof *o->words) == 0;
+        const int64_t requests = o->plan->approach->neighbours ? o->plan->neighbours : 1;
+        const bool divides = message_of(o, at) % (partitions_of(o, at) * (int64_t)sizeof *o->words) == 0 &&
+                             partitions_of(o, at) % requests == 0;
         const bool delayed = ratio_of(o, at) > 0;
         return divides && !(delayed && (each == 1 || each >= MANY)) && !(aggregation_of(o, at) > 0 && each < MANY);
     }
@@ -359,13 +370,30 @@ static bool begin(void *context, struct sampler_point *p) {
     p->shortest_ns = isnan(o->latency_ns) ? 0 : (int64_t)o->latency_ns;
     close_point(o);
     o->point.delay = delays_find(&o->delays, message_of(o, p->at), partitions_of(o, p->at), ratio_of(o, p->at));
-    if (o->point.delay != NULL && o->point.delay->target_ns > 0 && o->point.delay->calibration.size == 0) {
+    if (o->point.delay != NULL && o->point.delay->target_ns > 0 && o->point.delay->calibration.size == 0 &&
+        !o->plan->paper) {
         o->point.delay = NULL; /* the time was up before its work was searched */
         return false;
     }
     reserve_work(o);
     open_point(o, message_of(o, p->at), partitions_of(o, p->at), aggregation_of(o, p->at));
     return true;
+}
+
+/* Section 4: all repetitions are made again while half the interval of a mean is more than 5 % of it, at most 50 times.
+ */
+static enum sampler_review review(void *context, struct sampler_point *p, const sampler *s) {
+    enum { MOST_AGAIN = 50 };
+    const struct pipeline *o = context;
+    int again = 0;
+    if (o->plan->paper && o->program->rank == 0 && p->beginnings <= MOST_AGAIN) {
+        for (size_t i = T; i <= T_REF; i++) {
+            const struct stats_mean mean = samples_mean(sampler_samples(s), i);
+            again = again != 0 || mean.half_width > 0.05 * mean.mean;
+        }
+    }
+    MPI_CHECK(MPI_Bcast(&again, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    return again != 0 ? SAMPLER_BEGIN_AGAIN : SAMPLER_ACCEPT;
 }
 
 static void end(void *context, const struct sampler_point *p) {
@@ -388,10 +416,11 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     const struct delay *delay =
         delays_find(&o->delays, message_of(o, p->at), partitions_of(o, p->at), ratio_of(o, p->at));
     const bool delayed = delay != NULL && delay->target_ns > 0;
+    const bool worked = delayed && delay->calibration.size > 0;
     (void)s;
     json_put_integer(line, "delay_target_ns", delayed ? delay->target_ns : 0);
-    json_put_integer(line, "work_size", delayed ? (int64_t)delay->calibration.size : 0);
-    if (delayed) {
+    json_put_integer(line, "work_size", worked ? (int64_t)delay->calibration.size : 0);
+    if (worked) {
         size_search_put(line, "delay_calibration", &delay->calibration);
     } else {
         json_put_null(line, "delay_calibration");
@@ -409,8 +438,8 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 }
 
 static const struct repetition_series series[] = {
-    {.name = "t_ns", .over = OVER_SPAN, .term = BEGIN, .end = END, .stops = true},
-    {.name = "t_ref_ns", .over = OVER_SPAN, .term = REF_BEGIN, .end = REF_END, .stops = true},
+    [T] = {.name = "t_ns", .over = OVER_SPAN, .term = BEGIN, .end = END, .stops = true},
+    [T_REF] = {.name = "t_ref_ns", .over = OVER_SPAN, .term = REF_BEGIN, .end = REF_END, .stops = true},
     {.name = "t_delay_ns", .over = OVER_LARGEST, .term = DELAY},
     {.name = "t_after_last_ns", .over = OVER_SPAN, .term = LAST_READY, .end = END},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
@@ -430,6 +459,7 @@ const struct sampler_kind pipeline_points = {
     .has_point = has_point,
     .weight = weight,
     .begin = begin,
+    .review = review,
     .end = end,
     .faults = count_faults,
     .parameters = put_parameters,
@@ -511,7 +541,10 @@ static bool find_delays(struct pipeline *o, char *reason, size_t reason_size) {
             "was late at every start; something else uses these cores, or a progress thread does");
         good = false;
     } else if (plan->sizes == NULL) {
-        delays_search(o->program, &o->delays, o->bytes_per_second, o->sends);
+        delays_aim(&o->delays, o->bytes_per_second);
+        if (!plan->paper) {
+            delays_search(o->program, &o->delays, o->sends);
+        }
     } else if (o->program->rank == 0) {
         good = delays_read(plan->sizes, o->program, &o->delays, reason, reason_size);
     }

@@ -21,7 +21,17 @@
 #include <stdint.h>
 
 /* Indices of the axes. The first four make the grid, the others have the same value in all points. */
-enum { AXIS_MESSAGE, AXIS_PARTITIONS, AXIS_AGGREGATION, AXIS_DELAY, AXIS_APPROACH, AXIS_NOISE, AXIS_CACHE, AXES };
+enum {
+    AXIS_MESSAGE,
+    AXIS_PARTITIONS,
+    AXIS_AGGREGATION,
+    AXIS_DELAY,
+    AXIS_APPROACH,
+    AXIS_NOISE,
+    AXIS_CACHE,
+    AXIS_METHOD,
+    AXES
+};
 
 /* Which partitions are late. NOISE_LAST: the last one, by the delay (section 4.3). The others: a thread computes for
  * each partition, on average as long as the delay, with the noise of appendix A and of Temucin et al. 2022: none;
@@ -37,6 +47,7 @@ struct pipeline_plan {
     const int64_t *partitions; /* of the sender */
     size_t partition_count;
     int64_t receive_partitions; /* 0: what the approach has */
+    int64_t neighbours;         /* requests of the approaches that have several */
     const int64_t *aggregation_bytes;
     size_t aggregation_count;
     const int64_t *ratio_millionths; /* gamma * beta */
@@ -45,6 +56,7 @@ struct pipeline_plan {
     enum noise noise;
     double noise_relative; /* sigma: standard deviation of the computation of a partition, relative */
     bool cold;
+    bool paper; /* the method of section 4: a fixed number of repetitions, the mean, and a delay by the clock */
     uint64_t seed;
     const char *sizes;      /* file to read delays from; NULL: they are searched */
     const char *save_sizes; /* file to write them to; NULL: none */

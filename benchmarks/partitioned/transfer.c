@@ -5,6 +5,19 @@
 
 #include <omp.h>
 
+/* Computes for a partition. Returns the time that it took, ns. */
+static int64_t compute(const struct transfer_means *means, int thread, uint64_t size) {
+    if (!means->spins) {
+        return compute_run_alone(means->team, thread, size);
+    }
+    const int64_t begin = timer_now_ns();
+    int64_t now = begin;
+    while (now - begin < (int64_t)size) {
+        now = timer_now_ns();
+    }
+    return now - begin;
+}
+
 /* Each thread computes for its partitions in turn, and makes each ready. */
 static void send_partitions(struct channel *c, const struct transfer_means *means, struct transfer_times *times) {
     const struct approach_side *side = &c->approach->send;
@@ -21,7 +34,7 @@ static void send_partitions(struct channel *c, const struct transfer_means *mean
         int64_t own = 0;
         for (size_t i = first; i < end; i++) {
             if (means->work_sizes[i] > 0) {
-                own += compute_run_alone(means->team, thread, means->work_sizes[i]);
+                own += compute(means, thread, means->work_sizes[i]);
             }
             earliest = i == first ? own : earliest;
             latest = own;

@@ -3,8 +3,8 @@
  * Gillis 2023 has it, and times it.
  *
  * Each thread of the sender takes its partitions in order. It computes for a partition, then makes it ready. The
- * computation is a fixed amount of work, never until a clock runs out. Its time is measured and given beside the
- * others, because the time of a transfer is without it (section 2.1).
+ * computation is a fixed amount of work, and not until a clock runs out, unless `spins` asks for the paper's delay. Its
+ * time is measured and given beside the others, because the time of a transfer is without it (section 2.1).
  */
 #ifndef CAMPAIGN_TRANSFER_H
 #define CAMPAIGN_TRANSFER_H
@@ -14,12 +14,14 @@
 #include "helper.h"
 #include "start.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What a rank computes, and who makes progress meanwhile. */
 struct transfer_means {
     compute_team *team;
     const uint64_t *work_sizes; /* sender, [partitions]: work before each partition; 0: it is ready at once */
+    bool spins;                 /* the sizes are nanoseconds, until which a thread reads the clock */
     helper *helper;             /* NULL: there is none */
     MPI_Comm probed;            /* the helper's own communicator */
 };

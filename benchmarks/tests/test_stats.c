@@ -180,8 +180,32 @@ static void test_coverage(void) {
     }
 }
 
+/* Half the width of the 90 % interval of a mean, by the tables of Student's distribution. */
+static void test_means(void) {
+    static const struct {
+        size_t count;
+        double quantile; /* of count - 1 degrees of freedom */
+    } known[] = {{6, 2.015048}, {10, 1.833113}, {30, 1.699127}, {150, 1.655145}};
+    int64_t values[150];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const size_t n = known[i].count;
+        double squares = 0;
+        for (size_t j = 0; j < n; j++) {
+            values[j] = 1000 + (j % 2 == 0 ? 30 : -30);
+            squares += 900;
+        }
+        const struct stats_mean found = stats_mean_of(values, n);
+        const double expected = known[i].quantile * sqrt(squares / (double)(n - 1) / (double)n);
+        CHECK(found.mean == 1000);
+        CHECK(fabs(found.half_width / expected - 1) < 1e-4);
+    }
+    CHECK(isnan(stats_mean_of(values, 0).mean));
+    CHECK(stats_mean_of(values, 2).mean == 1000 && isnan(stats_mean_of(values, 2).half_width));
+}
+
 int main(void) {
     test_medians();
+    test_means();
     test_interval_ranks();
     test_series();
     test_settled();

@@ -19,6 +19,7 @@ from mpi_campaign.archive.aliases import Originals, Replacer, found_in, namer, s
 from mpi_campaign.archive.provenance import SPACK_FOLDER, SYSTEM_FOLDER
 from mpi_campaign.archive.run_folders import LOG_FILES, MANIFEST, PUBLIC, RunFolder
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.planning.benchmarks.registry import AXES
 from postprocess.drawing.text import clean, short
 from postprocess.records.storage import PACKED, PLAIN, packed, read_record, record_name
 
@@ -26,8 +27,8 @@ KEY = STATE / "public-copies.key"
 """The file with the clone's secret key of aliases: a host has the same alias in all copies that the clone makes."""
 KEY_BYTES = 32
 IDENTITY = (
-    "toolchain", "provider", "environment", "network", "configuration", "benchmark", "collective", "computation",
-    "cache", "approach", "noise",
+    "toolchain", "provider", "environment", "network", "configuration", "benchmark",
+    *(name for name, axis in AXES.items() if axis.kind == "text"),
 )  # fmt: skip
 """The fields that tell cases apart and match them in comparisons."""
 SESSION_LOG = "logs/reframe.log"

@@ -57,6 +57,8 @@ APPROACH = Axis(
         "part": "MPI_Psend_init: one call of MPI_Pready per partition (Gillis et al. 2023)",
         "part_parrived": "the same, and the receiving threads take each partition as MPI_Parrived announces it",
         "part_coarse": "the same, and the receiver has half of the sender's partitions",
+        "part_neighbours": "part with a request for each of two neighbours, started one by one",
+        "part_startall": "the same, started by one MPI_Startall",
         "single": "one message, sent when all partitions are ready: bulk synchronisation",
         "many": "a message per partition, on a communicator per thread",
         "persistent": "a message per partition, all on one communicator, with a tag each",
@@ -84,6 +86,17 @@ NOISE = Axis(
     in_file_name="noise_{}".format,
 )
 """Which partitions are ready late."""
+METHOD = Axis(
+    "method",
+    "method",
+    usual="campaign",
+    values={
+        "campaign": "repetitions until the intervals are narrow; a delay is a fixed amount of work",
+        "paper": "150 repetitions and their mean; a delay is a time that a thread waits for (Gillis et al. 2023)",
+    },
+    words="method of the {}".format,
+)
+"""How partitioned communication is measured."""
 CORES_PER_RANK = Axis(
     "cores_per_rank", "cores per rank", usual=0, kind="integer", words=cores, in_file_name="{}cores".format
 )
@@ -109,7 +122,7 @@ series only where its value is unusual."""
 PARAMETERS: Mapping[str, tuple[Axis, ...]] = {
     "nbc_overlap": (COLLECTIVE, COMPUTATION, TEST_INTERVAL, CACHE),
     "mpi_impact": (COMPUTATION,),
-    "partitioned": (APPROACH, NOISE, CACHE),
+    "partitioned": (APPROACH, NOISE, CACHE, METHOD),
     "peers": (COLLECTIVE, CACHE),
 }
 """The axes on which a user can choose the cases of a family, by family, in the order of words and of file names. A

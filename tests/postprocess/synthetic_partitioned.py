@@ -132,7 +132,9 @@ def header(approach: str = "part", noise: str = "last", cache: str = "warm", **c
         family="partitioned", benchmark="partitioned", command_line=["partitioned", "--approach", approach],
         thread_level_required="multiple",
     )  # fmt: skip
-    first["plan"]["parameters"] = {"approach": [approach], "noise": [noise], "cache": [cache]}
+    first["plan"]["parameters"] = {
+        "approach": [approach], "noise": [noise], "cache": [cache], "method": ["campaign"],
+    }  # fmt: skip
     assert set(changes) <= set(first)
     return {**first, **changes}
 

@@ -187,6 +187,11 @@ int64_t samples_median(const samples *s, size_t series) {
     return median_between(s->times[series], warmup_of(s), s->count);
 }
 
+struct stats_mean samples_mean(const samples *s, size_t series) {
+    const size_t warmup = warmup_of(s);
+    return stats_mean_of(s->times[series] + warmup, s->count - warmup);
+}
+
 struct series_drift samples_drift(const samples *s, size_t series) {
     if (s->count == 0) {
         return (struct series_drift){NAN, NAN};

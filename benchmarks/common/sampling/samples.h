@@ -13,6 +13,7 @@
 #include "record.h"
 #include "repetition.h"
 #include "series.h"
+#include "stats.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,9 +74,10 @@ size_t samples_count(const samples *s);
 /* Rank 0: looks at the repetitions so far. */
 struct samples_look samples_look_at(const samples *s);
 
-/* Rank 0: of one series without its warm-up, the median in ns; the drift; and whether the whole 95 % interval of the
- * median is more than `share` (relative) above or below the time from_ns. */
+/* Rank 0: of one series without its warm-up, the median in ns; the mean; the drift; and whether the whole 95 % interval
+ * of the median is more than `share` (relative) above or below the time from_ns. */
 int64_t samples_median(const samples *s, size_t series);
+struct stats_mean samples_mean(const samples *s, size_t series);
 struct series_drift samples_drift(const samples *s, size_t series);
 bool samples_moved(const samples *s, size_t series, double from_ns, double share);
 

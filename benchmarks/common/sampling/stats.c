@@ -132,3 +132,32 @@ int64_t stats_median_of(int64_t *values, size_t count) {
     }
     return middle_of(values, count);
 }
+
+/* Returns the 95 % quantile of Student's distribution: the expansion around the normal quantile of Abramowitz and
+ * Stegun 1964, 26.7.5, right to 4 digits from 5 degrees of freedom on. */
+static double student_quantile(double freedom) {
+    const double z = 1.6448536269514722;
+    const double z2 = z * z;
+    const double g1 = z * (z2 + 1) / 4;
+    const double g2 = z * ((5 * z2 + 16) * z2 + 3) / 96;
+    const double g3 = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
+    const double g4 = z * ((((79 * z2 + 776) * z2 + 1482) * z2 - 1920) * z2 - 945) / 92160;
+    return z + (g1 + (g2 + (g3 + g4 / freedom) / freedom) / freedom) / freedom;
+}
+
+struct stats_mean stats_mean_of(const int64_t *values, size_t count) {
+    const double n = (double)count;
+    double sum = 0;
+    double squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += (double)values[i];
+    }
+    const double mean = sum / n;
+    for (size_t i = 0; i < count; i++) {
+        squares += ((double)values[i] - mean) * ((double)values[i] - mean);
+    }
+    if (count < STATS_FEWEST_FOR_INTERVAL) {
+        return (struct stats_mean){count > 0 ? mean : NAN, NAN};
+    }
+    return (struct stats_mean){mean, student_quantile(n - 1) * sqrt(squares / (n - 1) / n)};
+}

@@ -54,6 +54,14 @@ bool stats_settled(const stats_values *values, double asked_relative);
 /* Returns the rank k (1-based) of the interval for count values, as above; 0 where no interval exists. */
 size_t stats_interval_rank(size_t count);
 
+/* The mean, and half the width of its 90 % interval by Student's distribution with count - 1 degrees of freedom: for
+ * methods that ask for it. half_width is NAN below STATS_FEWEST_FOR_INTERVAL values, mean where there is none. */
+struct stats_mean {
+    double mean;
+    double half_width;
+};
+struct stats_mean stats_mean_of(const int64_t *values, size_t count);
+
 /* Returns the median of an array, with the same rounding. Sorts the array in place. */
 int64_t stats_median_of(int64_t *values, size_t count);
 

@@ -32,7 +32,7 @@ def _lacks_partitions(approach: str, where: Where) -> Impossible | None:
 
 
 PARTITIONED = "MPI_Psend_init"
-OF_PARTITIONS = ("part", "part_parrived", "part_coarse")
+OF_PARTITIONS = ("part", "part_parrived", "part_coarse", "part_neighbours", "part_startall")
 """The approaches that call `PARTITIONED`."""
 
 _ENTRIES = (
@@ -53,6 +53,7 @@ _ENTRIES = (
         metavar="DURATION",
     ),
     Choice(axes.CACHE, several=False, about="Buffers of messages: warm or cold."),
+    Choice(axes.METHOD, several=False, about="How partitioned communication is measured: campaign or paper."),
     Choice(
         axes.APPROACH,
         impossible=_lacks_partitions,

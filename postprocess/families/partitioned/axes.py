@@ -30,7 +30,7 @@ OF_POINT = (MESSAGE_BYTES, PARTITIONS_SEND, PARTITIONS_RECEIVE, AGGREGATION, DEL
 AXES = axes.with_parameters(
     FAMILY,
     axes.TOOLCHAIN, axes.PROVIDER, axes.CONFIGURATION, axes.NETWORK, axes.RANKS, axes.NODES, axes.THREADS,
-    axes.GIVEN_UP, axes.APPROACH, axes.NOISE, axes.CACHE, axes.LAUNCH, *OF_POINT,
+    axes.GIVEN_UP, axes.APPROACH, axes.NOISE, axes.CACHE, axes.METHOD, axes.LAUNCH, *OF_POINT,
 )  # fmt: skip
 OF_RECORD = axes.of_records(FAMILY)
 """The parameters that are the same for all points of a record, apart from the placement."""

@@ -37,7 +37,7 @@ without latency, or the time by the bandwidth alone."""
 
 _GROUP = [
     "toolchain", "provider", "network", "configuration", "ranks", "nodes", "threads_per_rank", "given_up_cores",
-    axes.NAMED_CORES.name, "noise", "cache", "partitions_send", "delay_ratio",
+    axes.NAMED_CORES.name, "noise", "cache", "method", "partitions_send", "delay_ratio",
 ]  # fmt: skip
 _SERIES = ["approach", "partitions_receive", "aggregation_bytes"]
 

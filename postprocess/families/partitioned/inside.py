@@ -15,7 +15,7 @@ from postprocess.families.partitioned.validity import invalid_reasons
 def words(record: PartitionedRecord) -> str:
     """The configuration of a record in words, with the values that are not usual."""
     approach = "" if axes.APPROACH.is_usual(record.approach) else f", {record.approach}"
-    named = axes.configuration_words(case_of(record), (axes.NAMED_CORES, axes.CACHE, axes.NOISE))
+    named = axes.configuration_words(case_of(record), (axes.NAMED_CORES, axes.CACHE, axes.NOISE, axes.METHOD))
     return f"{named}{approach}, partitioned"
 
 

@@ -23,6 +23,8 @@ COLOURS: Mapping[str, str] = {
     "part": "#0072b2",
     "part_parrived": "#0072b2",
     "part_coarse": "#0072b2",
+    "part_neighbours": "#0072b2",
+    "part_startall": "#0072b2",
     "single": "#000000",
     "many": "#d55e00",
     "persistent": "#e69f00",
@@ -35,7 +37,8 @@ COLOURS: Mapping[str, str] = {
 }
 OTHER_COLOUR = "#777777"
 MARKERS: Mapping[str, str] = {
-    "part": "o", "part_parrived": "s", "part_coarse": "^", "single": "x", "many": "D", "persistent": "v", "layer": "o",
+    "part": "o", "part_parrived": "s", "part_coarse": "^", "part_neighbours": "D",
+    "part_startall": "v", "single": "x", "many": "D", "persistent": "v", "layer": "o",
     "rma_single_passive": "o", "rma_many_passive": "s", "rma_single_active": "o", "rma_many_active": "s",
     "rma_fence": "^",
 }  # fmt: skip

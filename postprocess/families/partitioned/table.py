@@ -38,7 +38,7 @@ from postprocess.families.partitioned.record import PartitionedPoint, Partitione
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import pipelining
-from postprocess.statistics.metrics import Estimate, Floats, as_float, median_estimate
+from postprocess.statistics.metrics import Estimate, Floats, as_float, mean_estimate, median_estimate
 
 _NS = 1e-9
 _TIMES = ("t_ns", "t_ref_ns", "t_delay_ns", "t_after_last_ns")
@@ -50,6 +50,7 @@ _ESTIMATES = (*_TIMES, *RATIOS)
 COLUMNS = (
     *CASE, "threads", NAMED, *(one.name for one in OF_POINT),
     *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
+    "t_mean_ns", "t_mean_ci90_low_ns", "t_mean_ci90_high_ns",
     "delay_target_ns", "work_size", "messages", "latency_ns", "bytes_per_second",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
@@ -130,6 +131,7 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
             **case,
             **{axis.name: getattr(point, axis.name) for axis in OF_POINT},
             **{column: value for name, found in {**times, **ratios}.items() for column, value in _columns(name, found)},
+            **_mean_columns(point),
             **{name: getattr(point, name) for name in _OF_POINT},
             "clock_method": point.clock.method,
             "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
@@ -149,6 +151,13 @@ _OF_POINT = (
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "index",
 )  # fmt: skip
+
+
+def _mean_columns(point: PartitionedPoint) -> dict[str, float]:
+    """The mean time with its 90 % interval, as the paper reports it."""
+    mean = mean_estimate(point.t_ns)
+    parts = {"t_mean_ns": mean.value, "t_mean_ci90_low_ns": mean.low, "t_mean_ci90_high_ns": mean.high}
+    return {name: as_float(value) for name, value in parts.items()}
 
 
 def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
@@ -196,7 +205,7 @@ def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def configuration_words(row: Mapping[Any, Any]) -> str:
     """The configuration of a row and its unusual values, without the approach: ``async, cold caches``."""
-    return axes.configuration_words(row, (axes.NAMED_CORES, axes.CACHE, axes.NOISE))
+    return axes.configuration_words(row, (axes.NAMED_CORES, axes.CACHE, axes.NOISE, axes.METHOD))
 
 
 def approach_words(row: Mapping[Any, Any]) -> str:

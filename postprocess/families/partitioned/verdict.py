@@ -37,8 +37,8 @@ from postprocess.statistics.metrics import MIN_REPETITIONS, as_float, median_est
 SINGLE = "single"
 LEAST_LAUNCHES = 2
 SCENARIO = (
-    "toolchain", "provider", "network", "ranks", "nodes", "cores_per_rank", "noise", "cache", "partitions_send",
-    "delay_ratio",
+    "toolchain", "provider", "network", "ranks", "nodes", "cores_per_rank", "noise", "cache", "method",
+    "partitions_send", "delay_ratio",
 )  # fmt: skip
 """The columns that name a scenario. `cores_per_rank` counts cores that a rank gives up, too."""
 
@@ -348,7 +348,7 @@ def scenario_words(values: Mapping[str, Any]) -> str:
         plural(int(values["partitions_send"]), "partition"),
         DELAY_RATIO.words(values["delay_ratio"]),
     ]
-    return ", ".join(parts) + axes.unusual_words(values, (axes.CACHE, axes.NOISE))
+    return ", ".join(parts) + axes.unusual_words(values, (axes.CACHE, axes.NOISE, axes.METHOD))
 
 
 def verdict_text(table: pd.DataFrame) -> str:
