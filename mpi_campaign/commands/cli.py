@@ -671,7 +671,7 @@ def figures(out: Path | None, toolchain: str | None, *, quick: bool) -> int:
 @click.option("--rate", help="Of each node's link in each direction, e.g. 2gbit. Default: not limited.")
 @click.option("--slurm", "with_slurm", is_flag=True, help="Slurm on the nodes, in a partition `cpu`.")
 @click.argument("words", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
-def cluster(count: int, rate: str | None, words: tuple[str, ...], *, with_slurm: bool) -> int:
+def cluster(count: int, rate: str | None, words: tuple[str, ...], *, with_slurm: bool) -> None:
     """A cluster in a box for as long as COMMAND, by default your shell, runs.
 
     Its nodes are namespaces of this machine, with networks, host names, clocks, /dev/shm, /tmp and /run of their own.
@@ -679,7 +679,7 @@ def cluster(count: int, rate: str | None, words: tuple[str, ...], *, with_slurm:
     """
     from mpi_campaign.launching import cluster as box  # noqa: PLC0415
 
-    return box.run(box.layout(count, rate), words, with_slurm=with_slurm)
+    box.become(count, rate, words, with_slurm=with_slurm)
 
 
 @campaign.command(context_settings={"ignore_unknown_options": True})
