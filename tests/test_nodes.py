@@ -225,10 +225,10 @@ def test_the_exit_code_is_the_commands() -> None:
 
 @pytest.mark.needs("nodes")
 def test_more_nodes_than_two() -> None:
-    done = on_nodes(
-        "sh", "-c", f"for n in 0 1 2 3 4; do {QUOTED_AGENT} node$n hostname; done", options=("--count", "5")
-    )
-    assert done.stdout.split() == ["node0", "node1", "node2", "node3", "node4"], done.stderr
+    look = shlex.quote("hostname; grep monotonic /proc/self/timens_offsets")
+    done = on_nodes("sh", "-c", f"for n in 0 1 2 3 4; do {QUOTED_AGENT} node$n {look}; done", options=("--count", "5"))
+    expected = [word for n in range(5) for word in (f"node{n}", "monotonic", str(100 * n), "0")]
+    assert done.stdout.split() == expected, done.stderr
 
 
 @pytest.mark.needs("nodes")

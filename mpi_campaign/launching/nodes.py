@@ -378,12 +378,19 @@ def _carried() -> dict[str, int]:
 # --- the first process of the nodes' process namespace
 
 
-def _new_clock(outside: Mapping[str, int], ahead_seconds: float) -> None:
-    """Set the CLOCK_MONOTONIC of processes that are forked from now on: this process's, plus `ahead_seconds`."""
+def _clock_offset_ns(outside: Mapping[str, int]) -> int:
+    """How far CLOCK_MONOTONIC is ahead of the kernel's; not 0 where a container has an offset.
+
+    After `_new_clock` the file has the offset of the new clock.
+    """
     if "time" not in outside:
-        raise NodesError("this kernel has no time namespaces: --clock-offset-seconds 0 does without")
-    fields = TIME_OFFSETS.read_text().split()  # the offset is not 0 where a container has one
-    base_ns = int(fields[1]) * 10**9 + int(fields[2])
+        raise NodesError("this kernel has no time namespaces: nodes cannot have clocks of their own")
+    fields = TIME_OFFSETS.read_text().split()
+    return int(fields[1]) * 10**9 + int(fields[2])
+
+
+def _new_clock(outside: Mapping[str, int], base_ns: int, ahead_seconds: float) -> None:
+    """Set the CLOCK_MONOTONIC of processes that are forked from now on: `base_ns`, plus `ahead_seconds`."""
     _leave(node_agent.CLONE_NEWTIME, ["time_for_children"], {"time_for_children": outside["time"]})
     seconds, nanoseconds = divmod(base_ns + round(ahead_seconds * 1e9), 10**9)
     try:
@@ -453,9 +460,10 @@ class _Inside:
         switch = _Helper(lambda: _switch(outside, layout.rate))
         switch.step()
         holders = []
+        base_ns = _clock_offset_ns(outside) if layout.own_clocks else 0
         for number, processors in enumerate(layout.processors()):
             if layout.own_clocks:
-                _new_clock(outside, number * layout.clock_offset_seconds)
+                _new_clock(outside, base_ns, number * layout.clock_offset_seconds)
             holders.append(_Helper(lambda n=number, p=processors: _node(n, layout, outside, p)))  # type: ignore[misc]
         networks = [int(holder.step()) for holder in holders]
         switch.step(json.dumps([holder.pid for holder in holders]))
