@@ -12,7 +12,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.systems import allocation
 from mpi_campaign.systems.allocation import MOST_HOSTS, Host, allocation_of, expand
 from mpi_campaign.this_machine.findings import GOOD, NOTE
-from tests.support import MPI, Command
+from tests.support import Command, refused
 
 NAMES = st.from_regex(r"[a-z][a-z0-9]{0,5}(-[a-z]{1,3})?\.", fullmatch=True)  # ends in no digit: ranges follow
 HOSTS = st.from_regex(r"[a-z][a-z0-9.-]{0,12}", fullmatch=True)
@@ -201,8 +201,9 @@ def test_the_doctor_tells(inside: Command, monkeypatch: pytest.MonkeyPatch) -> N
     assert [one["seen"] for one in found if one["subject"] == "allocation"] == [TOLD]
 
 
-@pytest.mark.needs("mpi")
-@pytest.mark.slow
-def test_a_run_tells_at_its_start(campaign: Command) -> None:
-    done = campaign("run", "--dry-run", "--toolchain", MPI, "--configuration", "basic", env=JOB)
-    assert f"allocation: {TOLD}" in done.stdout, done.stderr
+def test_a_run_tells_at_its_start(inside: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in JOB.items():
+        monkeypatch.setenv(name, value)
+    done = inside("run", "--toolchain", "openmpi@4.1=/nonexistent")  # it ends where the toolchain is looked for
+    assert f"allocation: {TOLD}" in done.stdout
+    refused(done, "/nonexistent")

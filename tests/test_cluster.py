@@ -7,21 +7,24 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from mpi_campaign import ROOT
+from mpi_campaign.children import environ
 from mpi_campaign.launching import nodes, slurm
+from mpi_campaign.processes import guard
 from mpi_campaign.toolchains import resolving
 from tests.support import Command, as_another_user, refused, succeed
 from tests.test_nodes import PROGRAM, machine_state
 
 CAMPAIGN = str(ROOT / "campaign")
 JOB_SECONDS = 60
-OUTSIDE = {name: value for name, value in os.environ.items() if not slurm.is_of_a_job(name)}
+OUTSIDE = {name: value for name, value in os.environ.items() if not environ.is_of_batch_system(name)}
 
 # Runs on node0: for each line of standard input, a command for sh, it answers with a line of JSON.
 SERVE = """
@@ -113,18 +116,20 @@ def test_each_node_has_folders_and_a_clock_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("nodes")
-def test_links_are_limited_and_the_shell_is_the_usual_command(tmp_path: Path) -> None:
+def test_the_shell_runs_on_limited_links_and_in_no_other_allocation(tmp_path: Path) -> None:
     look = (
         "from pyroute2 import IPRoute; n = IPRoute(); i = n.link_lookup(ifname='e0')[0]; "
         "print([m.get_attr('TCA_KIND') for m in n.get_qdiscs(index=i)])"
     )
+    there = shlex.quote(shlex.join([sys.executable, "-c", look]))
     shell = tmp_path / "shell"
-    shell.write_text(
-        f'#!/bin/sh\n"$MPI_CAMPAIGN_NODE_AGENT" node1 {shlex.quote(shlex.join([sys.executable, "-c", look]))}\n'
-    )
+    shell.write_text(f'#!/bin/sh\n"$MPI_CAMPAIGN_NODE_AGENT" node1 {there}; env\n')
     shell.chmod(0o755)
-    assert "tbf" in in_folder(tmp_path, "--nodes", "1", "--rate", "1gbit", SHELL=str(shell)).stdout
-    assert "tbf" not in in_folder(tmp_path, "--nodes", "1", SHELL=str(shell)).stdout
+    around = {"SHELL": str(shell), "SLURM_JOB_ID": "12", "PBS_NODEFILE": "/nodes"}
+    limited = in_folder(tmp_path, "--nodes", "1", "--rate", "1gbit", **around).stdout
+    assert "'tbf'" in limited
+    assert not {"SLURM_JOB_ID", "PBS_NODEFILE", "TMPDIR"} & {line.partition("=")[0] for line in limited.splitlines()}
+    assert "'tbf'" not in in_folder(tmp_path, "--nodes", "1", **around).stdout
 
 
 @pytest.mark.parametrize(
@@ -280,17 +285,20 @@ def test_an_ordinary_user_gets_slurm_too() -> None:
 # --- the end
 
 
-def processes_elsewhere() -> set[tuple[int, int]]:
-    """The processes that are in other process namespaces than this one, each with that namespace's inode."""
+def namespaces(pids: Iterable[int]) -> dict[int, int]:
+    """The process namespaces of those of these processes that are in another one than this process."""
     own = Path("/proc/self/ns/pid").stat().st_ino
-    found = set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                found.add((int(entry.name), (entry / "ns/pid").stat().st_ino))
-            except OSError:
-                continue
-    return {(pid, inode) for pid, inode in found if inode != own}
+    found = {}
+    for pid in pids:
+        with suppress(OSError):  # it ended meanwhile
+            found[pid] = Path(f"/proc/{pid}/ns/pid").stat().st_ino
+    return {pid: inode for pid, inode in found.items() if inode != own}
+
+
+def living_in(inode: int) -> list[int]:
+    """All processes in a process namespace."""
+    pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return [pid for pid, found in namespaces(pids).items() if found == inode]
 
 
 def files_of_slurm() -> set[Path]:
@@ -317,20 +325,23 @@ def files_of_slurm() -> set[Path]:
     ],
 )
 def test_nothing_is_left(end: str, code: int, tmp_path: Path) -> None:
-    before = machine_state(), files_of_slurm(), processes_elsewhere()
+    before = machine_state(), files_of_slurm()
     script = "srun --nodes=1 sleep 300 & while ! squeue -h -t running | grep -q .; do sleep 0.1; done; echo up; "
-    script += "exit 7" if end == "command" else "exec sleep 300"
+    script += "while ! test -e end; do sleep 0.1; done; exit 7" if end == "command" else "exec sleep 300"
     words = [CAMPAIGN, "cluster", "--nodes", "1", "--slurm", "--", "sh", "-c", script]
     with subprocess.Popen(words, cwd=tmp_path, env=OUTSIDE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
-        started = processes_elsewhere() - before[2]
-        if end != "command":
-            assert len(started) >= 10  # four daemons, two steps, three that hold nodes, the first one
+        started = namespaces(guard.descendants(process.pid))
+        (inode,) = set(started.values())
+        assert len(started) >= 10  # four daemons, two steps, three that hold nodes, the first one
+        if end == "command":
+            (tmp_path / "end").touch()
+        else:
             process.send_signal(signal.Signals[end])
         assert process.wait(timeout=20) == code
         deadline = time.monotonic() + 10
-        while started & processes_elsewhere() and time.monotonic() < deadline:
+        while living_in(inode) and time.monotonic() < deadline:
             time.sleep(0.05)
-    assert not started & processes_elsewhere()
-    assert (machine_state(), files_of_slurm()) == before[:2]
+    assert not living_in(inode)
+    assert (machine_state(), files_of_slurm()) == before

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mpi_campaign import ROOT
+from mpi_campaign.children import environ
 from mpi_campaign.errors import EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
 from mpi_campaign.launching import nodes, slurm
 from mpi_campaign.launching.nodes import Caller, Layout, NodesError
@@ -50,11 +51,11 @@ def run(of: Layout, words: Sequence[str], *, with_slurm: bool) -> int:
     It changes the calling process, which should do nothing else. Raises CampaignError where this machine lacks
     something.
     """
+    for name in filter(environ.is_of_batch_system, list(os.environ)):
+        del os.environ[name]  # they are of other nodes than these
     caller = Caller(NAME, EXIT_WRONG_USE)
     if with_slurm:
         daemons = slurm.find()
-        for name in [name for name in os.environ if slurm.is_of_a_job(name)]:
-            del os.environ[name]  # of another Slurm: its commands would ask that one
         os.environ["SLURM_CONF"] = str(slurm.SETTINGS)
         caller = Caller(NAME, EXIT_WRONG_USE, lambda made: slurm.start(daemons, of, made))
     try:

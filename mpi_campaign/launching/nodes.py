@@ -384,7 +384,7 @@ def _clock_offset_ns(outside: Mapping[str, int]) -> int:
     After `_new_clock` the file has the offset of the new clock.
     """
     if "time" not in outside:
-        raise NodesError("this kernel has no time namespaces: nodes cannot have clocks of their own")
+        raise NodesError("this kernel has no time namespaces: only `nodes --clock-offset-seconds 0` works")
     fields = TIME_OFFSETS.read_text().split()
     return int(fields[1]) * 10**9 + int(fields[2])
 

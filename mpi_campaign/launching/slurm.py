@@ -37,13 +37,6 @@ START_SECONDS = 20.0
 ASKING_SECONDS = 5.0
 POLL_SECONDS = 0.1
 
-OF_A_JOB = ("SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "SALLOC_", "SINFO_", "SQUEUE_", "SCONTROL_")
-
-
-def is_of_a_job(name: str) -> bool:
-    """Whether a variable steers Slurm's commands, or describes a job of Slurm."""
-    return name.startswith(OF_A_JOB)
-
 
 def lacking() -> list[str]:
     """The programs of Slurm and MUNGE that are not installed."""
