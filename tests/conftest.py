@@ -19,6 +19,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.__main__ import answer
 from mpi_campaign.commands.testing import PARTS, RARE_TOO
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.launching import slurm
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains.spack import tool
 from tests.support import MPI, Command, another_python, as_another_user, build_benchmarks
@@ -39,6 +40,11 @@ def _git() -> str | None:
 
 def _mpi() -> str | None:
     return None if machine.cores().physical >= 2 else "two ranks need two cores"
+
+
+def _slurm() -> str | None:
+    missing = ", ".join(slurm.lacking())
+    return f"not installed: {missing} (Debian, Ubuntu: {slurm.PACKAGES})" if missing else machine.nodes_refusal()
 
 
 def _spack() -> str | None:
@@ -94,6 +100,7 @@ WHY_NOT: dict[str, Callable[[], str | None]] = {
     "mount": _mount,
     "mpi": _mpi,
     "nodes": machine.nodes_refusal,
+    "slurm": _slurm,
     "spack": _spack,
     "system-mpi": _system_mpi,
     "user-namespaces": _user_namespaces,
@@ -102,7 +109,7 @@ WHY_NOT: dict[str, Callable[[], str | None]] = {
 assert set(WHY_NOT) == set(PARTS)
 
 # Tests that need one of these launch ranks on all cores, so that nothing else may run beside them.
-ALONE = {"mpi", "nodes", "system-mpi", "wire"}
+ALONE = {"mpi", "nodes", "slurm", "system-mpi", "wire"}
 TURNS = ROOT / ".campaign" / "tests.lock"
 
 

@@ -37,7 +37,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("launching",),
         ("toolchains.spack",),
         ("toolchains",),
-        ("systems.known_systems",),
+        ("systems.known_systems", "systems.allocation"),
         ("planning",),
         ("systems", "archive", "doctor"),
         ("running", "verdicts", "site"),

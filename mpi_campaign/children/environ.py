@@ -45,6 +45,7 @@ _BATCH_JOB = (
     "SLURM_*", "SLURMD_*", "PBS_*", "LSB_*", "LSF_*", "LS_*", "SGE_*", "PE_*", "OAR_*", "FLUX_*", "COBALT_*",
     "JOB_ID", "JOB_NAME", "NSLOTS", "NHOSTS", "NQUEUES", "TASK_ID", "ENVIRONMENT", "ARC", "HOSTNAME",
 )  # fmt: skip
+_BATCH_DEFAULTS = ("SBATCH_*", "SRUN_*", "SALLOC_*", "SINFO_*", "SQUEUE_*", "SCONTROL_*")
 _OURS = ("MPI_CAMPAIGN_*", "CC", "SPACK_ROOT")
 
 LAUNCH, JOB, BUILD, NETWORK, SPACK, SESSION, TESTS = PURPOSES = (
@@ -220,6 +221,11 @@ def script(purpose: str, kept: Iterable[str], variables: Mapping[str, str]) -> l
 def steers(name: str) -> bool:
     """Whether a variable would change a launch or a build."""
     return _among(name, _STEERS) and not _among(name, _STEERS_NOTHING)
+
+
+def is_of_batch_system(name: str) -> bool:
+    """Whether a variable describes a job of a batch system, or is a default of its commands."""
+    return _among(name, (*_BATCH_JOB, *_BATCH_DEFAULTS))
 
 
 def steers_builds(name: str) -> bool:

@@ -666,6 +666,22 @@ def figures(out: Path | None, toolchain: str | None, *, quick: bool) -> int:
     return measuring_precision.Run(plan, spec, out, ["./campaign", *sys.argv[1:]])()
 
 
+@campaign.command()
+@click.option("--nodes", "count", type=int, required=True, help="Nodes beside the head node: 1 to 64.")
+@click.option("--rate", help="Of each node's link in each direction, e.g. 2gbit. Default: not limited.")
+@click.option("--slurm", "with_slurm", is_flag=True, help="Slurm on the nodes, in a partition `cpu`.")
+@click.argument("words", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+def cluster(count: int, rate: str | None, words: tuple[str, ...], *, with_slurm: bool) -> None:
+    """A cluster in a box for as long as COMMAND, by default your shell, runs.
+
+    Its nodes are namespaces of this machine, with networks, host names, clocks, /dev/shm, /tmp and /run of their own.
+    COMMAND runs on the head node, node0; its exit code is the command's. docs/cluster.md says what this cannot show.
+    """
+    from mpi_campaign.launching import cluster as box  # noqa: PLC0415
+
+    box.become(count, rate, words, with_slurm=with_slurm)
+
+
 @campaign.command(context_settings={"ignore_unknown_options": True})
 @click.option("--quick", is_flag=True, help="Leave out what launches MPI or a browser.")
 @click.option("--all", "rare", is_flag=True, help="Also what is slow and rarely fails: for a nightly run.")

@@ -16,6 +16,7 @@ from mpi_campaign.doctor.selfcheck import Measured, Selfcheck
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning import plan
 from mpi_campaign.processes.progress import duration
+from mpi_campaign.systems import allocation
 from mpi_campaign.this_machine import findings, host, machine
 from mpi_campaign.this_machine.findings import GOOD, LACKING, NOTE, Finding, finding
 from mpi_campaign.toolchains import resolving
@@ -188,6 +189,7 @@ def _needs() -> Iterator[Finding]:
     yield from _clone()
     yield from _compiler()
     yield from _cores()
+    yield from filter(None, [allocation.finding()])
     yield from _wire()
     yield from _disk()
 

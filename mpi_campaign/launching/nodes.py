@@ -7,6 +7,7 @@ Each node has a host name (node0, node1, ...), a network interface e0, a /dev/sh
 where there are enough, processor cores of its own. A bridge joins the interfaces; no route leads outside. The command
 runs on node0. An MPI launcher reaches the other nodes through AGENT instead of ssh; libraries.launches.across_nodes has
 the options. The nodes share the file system: files have the same paths as outside. TMPDIR is a folder of each node.
+`mpi_campaign.launching.cluster` makes the same nodes with a head node, and with a /tmp and a /run of each node.
 
 The command works as root, and for any user where the kernel allows unprivileged user namespaces. It needs neither `ip`
 nor `tc`. It changes nothing of the machine: before every change it checks that the namespace is not the caller's.
@@ -75,6 +76,10 @@ INTERFACE = "e0"
 NETWORK = "10.213.0"
 SHARED_MEMORY = Path("/dev/shm")
 NODE_TMPDIR = SHARED_MEMORY / "tmp"  # launchers' session folders, which are called by host name and process number
+# Where there is a head node, each node has these folders of its own, with these options of their mounts; and all nodes
+# have the common folder, which is in memory and ends with them.
+OWN_FOLDERS = {Path("/tmp"): "mode=1777", Path("/run"): "mode=755"}
+COMMON_FOLDER = Path("/run/cluster")
 TIME_OFFSETS = Path("/proc/self/timens_offsets")
 
 
@@ -88,16 +93,24 @@ class Layout:
 
     count: number of nodes.  rate: of each node's link, such as 10gbit; None: not limited.
     clock_offset_seconds: node k's CLOCK_MONOTONIC is k times that ahead of the machine's; 0: nodes have no clocks of
-    their own.  Raises ValueError with the legal values.
+    their own.  head: whether node0 is a head node, beside `count` others; it may use all processors. Then each node has
+    the folders OWN_FOLDERS of its own, and all have COMMON_FOLDER.  shared: folders that all nodes see nevertheless, as
+    absolute paths without links.  Raises ValueError with the legal values.
     """
 
     count: int = 2
     rate: str | None = None
     clock_offset_seconds: float = 100.0
+    head: bool = False
+    shared: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 2 <= self.count <= MOST_NODES:
-            raise ValueError(f"{self.count} nodes: 2 to {MOST_NODES} can be made")
+        fewest = 1 if self.head else 2
+        if not fewest <= self.count <= MOST_NODES:
+            raise ValueError(f"{self.count} nodes: {fewest} to {MOST_NODES} can be made")
+        for folder in OWN_FOLDERS if self.head else ():
+            if folder in self.shared:
+                raise ValueError(f"{folder} is a folder of each node: start in another folder")
         if not (math.isfinite(self.clock_offset_seconds) and 0 <= self.clock_offset_seconds <= LARGEST_OFFSET_SECONDS):
             raise ValueError(f"a clock offset of {self.clock_offset_seconds:g} s: 0 to {LARGEST_OFFSET_SECONDS} s")
         if self.rate is not None:
@@ -109,7 +122,19 @@ class Layout:
 
     @property
     def hosts(self) -> list[str]:
-        return [f"node{number}" for number in range(self.count)]
+        """The names of all nodes, the head node's among them."""
+        return [f"node{number}" for number in range(self.count + self.head)]
+
+    @property
+    def computing_hosts(self) -> list[str]:
+        """The names of all nodes but the head node."""
+        return self.hosts[self.head :]
+
+    def processors(self) -> list[set[int]]:
+        """The processors of each of the hosts."""
+        cores = machine.cores_of_process()
+        head = [{cpu for core in cores for cpu in core}] if self.head else []
+        return head + shares(cores, self.count)
 
     def command(self, words: Sequence[str], report: Path | None = None) -> list[str]:
         """The command that runs these words on node0. It works in the clone, and where PYTHONPATH has the clone."""
@@ -289,8 +314,22 @@ def _node(number: int, layout: Layout, outside: Mapping[str, int], processors: s
         yield json.dumps(_carried())
 
 
+def _own_folders(shared: Sequence[Path]) -> None:
+    """Mount an empty folder on each of OWN_FOLDERS. The folders `shared` stay visible there."""
+    kept = {path: os.open(path, os.O_PATH | os.O_DIRECTORY) for path in sorted(set(shared))}
+    for folder, mode in OWN_FOLDERS.items():
+        _mount(folder.name, folder, "tmpfs", MS_NOSUID | MS_NODEV, mode)
+    for path, descriptor in kept.items():
+        if not path.is_dir():
+            path.mkdir(parents=True)
+            _mount(f"/proc/self/fd/{descriptor}", path, None, MS_BIND | MS_REC)
+        os.close(descriptor)
+
+
 def _own_files(layout: Layout) -> None:
     """Mount an /etc/hosts with all nodes, a /dev/shm, and a /proc of the nodes' process namespace."""
+    if layout.head:
+        _own_folders([*layout.shared, COMMON_FOLDER])
     flags = MS_NOSUID | MS_NODEV
     _mount("hosts", SHARED_MEMORY, "tmpfs", flags, "size=1m")
     hosts = SHARED_MEMORY / "hosts"
@@ -339,18 +378,41 @@ def _carried() -> dict[str, int]:
 # --- the first process of the nodes' process namespace
 
 
-def _new_clock(outside: Mapping[str, int], ahead_seconds: float) -> None:
-    """Set the CLOCK_MONOTONIC of processes that are forked from now on: this process's, plus `ahead_seconds`."""
+def _clock_offset_ns(outside: Mapping[str, int]) -> int:
+    """How far CLOCK_MONOTONIC is ahead of the kernel's; not 0 where a container has an offset.
+
+    After `_new_clock` the file has the offset of the new clock.
+    """
     if "time" not in outside:
-        raise NodesError("this kernel has no time namespaces: --clock-offset-seconds 0 does without")
-    fields = TIME_OFFSETS.read_text().split()  # the offset is not 0 where a container has one
-    base_ns = int(fields[1]) * 10**9 + int(fields[2])
+        raise NodesError("this kernel has no time namespaces: only `nodes --clock-offset-seconds 0` works")
+    fields = TIME_OFFSETS.read_text().split()
+    return int(fields[1]) * 10**9 + int(fields[2])
+
+
+def _new_clock(outside: Mapping[str, int], base_ns: int, ahead_seconds: float) -> None:
+    """Set the CLOCK_MONOTONIC of processes that are forked from now on: `base_ns`, plus `ahead_seconds`."""
     _leave(node_agent.CLONE_NEWTIME, ["time_for_children"], {"time_for_children": outside["time"]})
     seconds, nanoseconds = divmod(base_ns + round(ahead_seconds * 1e9), 10**9)
     try:
         TIME_OFFSETS.write_text(f"monotonic {seconds} {nanoseconds}\n")
     except OSError as error:
         raise NodesError(f"a clock cannot be set {ahead_seconds:g} s ahead: {error.strerror}") from error
+
+
+@dataclass(frozen=True)
+class Caller:
+    """For whom nodes are made.
+
+    name: it begins every message.  exit_no_nodes: the exit code where nodes cannot be made.  prepare: is called in the
+    first process with all nodes, before the command starts; what it starts ends with the nodes. It raises NodesError.
+    """
+
+    name: str = "nodes"
+    exit_no_nodes: int = EXIT_NO_NODES
+    prepare: Callable[[Sequence[Node]], None] = lambda _nodes: None
+
+    def complain(self, message: str) -> None:
+        print(f"{self.name}: {message}", file=sys.stderr, flush=True)
 
 
 class _Inside:
@@ -360,12 +422,18 @@ class _Inside:
     """
 
     def __init__(
-        self, layout: Layout, outside: Mapping[str, int], report: Path | None, blocked: set[int | signal.Signals]
+        self,
+        layout: Layout,
+        outside: Mapping[str, int],
+        report: Path | None,
+        blocked: set[int | signal.Signals],
+        caller: Caller,
     ) -> None:
         self._layout = layout
         self._blocked = blocked
         self._outside = outside
         self._report = report
+        self._caller = caller
         self._helpers: list[_Helper] = []
         self._command: int | None = None
 
@@ -374,8 +442,9 @@ class _Inside:
             raise NodesError("the new process namespace is the old one: nothing was changed")
         signals.handle(self._stop)
         nodes = self._make()
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._blocked)  # only now: the processes that hold nodes stay deaf
+        self._caller.prepare(nodes)
         self._command = self._start(words, nodes)
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._blocked)
         status = self._wait()
         if self._report:
             self._write(self._report)
@@ -383,12 +452,18 @@ class _Inside:
 
     def _make(self) -> list[Node]:
         layout, outside = self._layout, self._outside
+        if layout.head:
+            _leave(node_agent.CLONE_NEWNS, ["mnt"], outside)
+            _mount("none", Path("/"), None, MS_REC | MS_PRIVATE)
+            _own_folders(layout.shared)
+            COMMON_FOLDER.mkdir()
         switch = _Helper(lambda: _switch(outside, layout.rate))
         switch.step()
         holders = []
-        for number, processors in enumerate(shares(machine.cores_of_process(), layout.count)):
+        base_ns = _clock_offset_ns(outside) if layout.own_clocks else 0
+        for number, processors in enumerate(layout.processors()):
             if layout.own_clocks:
-                _new_clock(outside, number * layout.clock_offset_seconds)
+                _new_clock(outside, base_ns, number * layout.clock_offset_seconds)
             holders.append(_Helper(lambda n=number, p=processors: _node(n, layout, outside, p)))  # type: ignore[misc]
         networks = [int(holder.step()) for holder in holders]
         switch.step(json.dumps([holder.pid for holder in holders]))
@@ -407,15 +482,19 @@ class _Inside:
         try:
             os.environ[node_agent.NODES_VARIABLE] = ",".join(map(str, nodes))
             os.environ["MPI_CAMPAIGN_NODES_PYTHON"] = sys.executable
+            os.environ["MPI_CAMPAIGN_NODE_AGENT"] = str(AGENT)
             os.environ["TMPDIR"] = str(NODE_TMPDIR)
+            if self._layout.head:
+                del os.environ["TMPDIR"]  # /tmp is each node's own
             node_agent.enter(nodes[0])
             signals.handle(signal.SIG_DFL)
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it
             signal.pthread_sigmask(signal.SIG_SETMASK, self._blocked)
             os.execvp(words[0], list(words))
         except OSError as error:
-            print(f"nodes: {words[0]}: {error.strerror}", file=sys.stderr, flush=True)
+            self._caller.complain(f"{words[0]}: {error.strerror}")
         except node_agent.AgentError as error:
-            print(f"nodes: {error}", file=sys.stderr, flush=True)
+            self._caller.complain(str(error))
         finally:
             os._exit(EXIT_NO_COMMAND)
 
@@ -455,22 +534,24 @@ def _first_process(
     outside: Mapping[str, int],
     report: Path | None,
     blocked: set[int | signal.Signals],
+    caller: Caller,
 ) -> int:
     try:
-        return _Inside(layout, outside, report, blocked).run(words)
+        return _Inside(layout, outside, report, blocked, caller).run(words)
     except (NodesError, WireError) as error:
-        print(f"nodes: {error}", file=sys.stderr, flush=True)
+        caller.complain(str(error))
     except OSError as error:
-        print(f"nodes: {error.filename or 'the system'}: {error.strerror}", file=sys.stderr, flush=True)
-    return EXIT_NO_NODES
+        caller.complain(f"{error.filename or 'the system'}: {error.strerror}")
+    return caller.exit_no_nodes
 
 
-def run(layout: Layout, words: Sequence[str], report: Path | None = None) -> int:
+def run(layout: Layout, words: Sequence[str], report: Path | None = None, caller: Caller | None = None) -> int:
     """Run the command on node0. Returns its exit code, or 128 + the number of the signal that ended it.
 
     It changes the calling process, so that a process should do nothing else. Raises NodesError where the machine does
     not allow nodes.
     """
+    caller = caller or Caller()
     _die_with_parent(signals.for_orphans())  # the kernel means the thread that started this process
     outside = _namespaces()
     try:
@@ -483,12 +564,12 @@ def run(layout: Layout, words: Sequence[str], report: Path | None = None) -> int
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signals.ENDING)  # until a handler can pass them on
     first = os.fork()
     if first == 0:
-        code = EXIT_NO_NODES
+        code = caller.exit_no_nodes
         try:
             os.close(ours)
             _die_with_parent(signal.SIGKILL)
             if not select.select([alive], [], [], 0)[0]:  # readable: the parent died before the kernel was asked
-                code = _first_process(layout, words, outside, report, blocked)
+                code = _first_process(layout, words, outside, report, blocked, caller)
         finally:
             os._exit(code)
     signals.handle(lambda received, _frame: os.kill(first, received))

@@ -37,7 +37,7 @@ from mpi_campaign.running import reframe_session, same_sizes
 from mpi_campaign.running.case_results import build_error, results
 from mpi_campaign.running.reframe_session import Outcome, Session
 from mpi_campaign.running.session_progress import Watch
-from mpi_campaign.systems import known_systems
+from mpi_campaign.systems import allocation, known_systems
 from mpi_campaign.this_machine import host, machine
 from mpi_campaign.toolchains import builds, peers, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
@@ -77,6 +77,9 @@ class Campaign:
             f"{machine.cpu_model()}, {machine.cores().physical} cores; {plural(ranks, 'rank')} x {threads} "
             f"computing threads; {compiler}"
         )
+        allocated = allocation.finding()
+        if allocated:
+            self._say(f"{allocated.subject}: {allocated.seen}")
         limited = _limits(placed)
         for note in limited:
             self._say(note)

@@ -1,0 +1,86 @@
+"""A cluster in a box for as long as a command runs: a head node and a few others, all namespaces of this machine.
+
+    python -m mpi_campaign.launching.cluster --nodes 4 [--rate 2gbit] [--slurm] -- COMMAND...
+
+The command runs on the head node, node0. Each node has, beside what `nodes` gives it, a /tmp and a /run of its own; the
+folder in which the command starts and this clone stay visible on all of them. `./campaign cluster` checks what is asked
+for and becomes this program: only a process of one thread may enter a user namespace. docs/cluster.md is the page for
+people.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from mpi_campaign import ROOT
+from mpi_campaign.children import environ
+from mpi_campaign.errors import EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
+from mpi_campaign.launching import nodes, slurm
+from mpi_campaign.launching.nodes import Caller, Layout, NodesError
+
+USUAL_SHELL = "/bin/sh"
+NAME = "campaign"  # begins messages
+
+
+def layout(count: int, rate: str | None) -> Layout:
+    """The nodes of a cluster that is started in the current folder. Raises CampaignError with the legal values."""
+    try:
+        return Layout(count, rate, head=True, shared=(Path.cwd(), ROOT.resolve()))
+    except ValueError as error:
+        raise CampaignError(str(error)) from error
+
+
+def become(count: int, rate: str | None, words: Sequence[str], *, with_slurm: bool) -> None:
+    """Replace this process by a cluster in which a command runs, by default the user's shell.
+
+    Raises CampaignError where the cluster is none that can be made, or where Slurm is not installed.
+    """
+    layout(count, rate)
+    if with_slurm:
+        slurm.find()
+    options = ["--nodes", str(count), *(["--rate", rate] if rate else []), *(["--slurm"] if with_slurm else [])]
+    words = words or [os.environ.get("SHELL") or USUAL_SHELL]
+    os.execv(sys.executable, [sys.executable, "-m", "mpi_campaign.launching.cluster", *options, "--", *words])
+
+
+def run(of: Layout, words: Sequence[str], *, with_slurm: bool) -> int:
+    """Run a command on the head node. Returns its exit code.
+
+    It changes the calling process, which should do nothing else. Raises CampaignError where this machine lacks
+    something.
+    """
+    for name in filter(environ.is_of_batch_system, list(os.environ)):
+        del os.environ[name]  # they are of other nodes than these
+    caller = Caller(NAME, EXIT_WRONG_USE)
+    if with_slurm:
+        daemons = slurm.find()
+        os.environ["SLURM_CONF"] = str(slurm.SETTINGS)
+        caller = Caller(NAME, EXIT_WRONG_USE, lambda made: slurm.start(daemons, of, made))
+    try:
+        return nodes.run(of, words, caller=caller)
+    except NodesError as error:
+        raise CampaignError(str(error)) from error
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command, from command-line arguments. Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="cluster", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--nodes", type=int, required=True)
+    parser.add_argument("--rate")
+    parser.add_argument("--slurm", action="store_true")
+    split = arguments.index("--")
+    options = parser.parse_args(arguments[:split])
+    try:
+        return run(layout(options.nodes, options.rate), arguments[split + 1 :], with_slurm=options.slurm)
+    except CampaignError as error:
+        print(f"{NAME}: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print(f"{NAME}: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
