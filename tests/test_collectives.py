@@ -110,6 +110,7 @@ def test_each_wrong_element_on_each_rank_is_found(
 WRONG_BY_ITSELF = {"intel@2021.18.1": {"gather_init", "allgather_init", "scatter_init"}}
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("toolchain", ["openmpi@4.1.8", "intel@2021.18.1"])
 def test_other_libraries_are_held_to_the_same(build_for: Build, toolchain: str) -> None:
     """Open MPI 4 has the persistent forms by the name MPIX_."""

@@ -18,7 +18,8 @@ from postprocess.families.timing_selfcheck.record import KINDS, load_selfcheck
 from tests.test_doctor import finding_of
 from tests.test_guard import gone
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.timeout(600)]
+# test_doctor.py has the doctor with programs that are made up, test_selfcheck.py the program, test_host.py the command.
+pytestmark = [pytest.mark.slow, pytest.mark.rare, pytest.mark.needs("mpi"), pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

@@ -215,7 +215,7 @@ def test_imb_on_mpich_beside_ours(tmp_path: Path, campaign: Command) -> None:
     resolved(INTEL)
     done, run, manifest = run_of(
         tmp_path, "--benchmark", "nbc_overlap", "--benchmark", "imb_nbc", "--collective", "ibcast",
-        "--configuration", "basic", "--configuration", "async", "--toolchain", "mpich@5.0.2", "--budget-seconds", "34",
+        "--configuration", "basic", "--configuration", "async", "--toolchain", "mpich@5.0.2", "--budget-seconds", "24",
         "--comm-time", "8ms", "--comp-time", "8ms",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -61,10 +61,10 @@ def measured(
     return headers
 
 
-@pytest.fixture(scope="module", autouse=True)
-def there() -> None:
+@pytest.fixture(autouse=True)
+def there(request: pytest.FixtureRequest) -> None:
     """Fetched beforehand: what is against a run here is not against its network."""
-    for name in (*DEFAULT, *OTHER):
+    for name in request.node.callspec.params["libraries"] if hasattr(request.node, "callspec") else DEFAULT:
         resolving.resolve(resolving.parse(name), print)
 
 
