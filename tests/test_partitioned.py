@@ -253,6 +253,7 @@ def test_a_hang_of_the_library_is_ended_and_named(
             "with approach many both sides have the same partitions",
         ),
         (2, ("--approach", "part", "--aggregation-bytes", "512"), "approach part does not aggregate"),
+        (2, ("--approach", "part_neighbours", "--neighbours", "3"), "no message of the grid divides"),
         (2, ("--approach", "smoke-signals"), "unknown 'smoke-signals'; choose from part, part_parrived"),
         (2, ("--sizes", "a", "--save-sizes", "b"), "use one of them"),
     ],

@@ -45,6 +45,13 @@ int64_t pipeline_receive_partitions(const struct pipeline_plan *plan, int64_t se
     return send_partitions % coarser == 0 ? send_partitions / coarser : 1;
 }
 
+bool pipeline_divides(const struct pipeline_plan *plan, int64_t message_bytes, int64_t send_partitions) {
+    const int64_t received = pipeline_receive_partitions(plan, send_partitions);
+    const int64_t more = send_partitions > received ? send_partitions : received;
+    const int64_t requests = plan->approach->neighbours ? plan->neighbours : 1;
+    return message_bytes % (more * (int64_t)sizeof(uint64_t)) == 0 && send_partitions % requests == 0;
+}
+
 /* ---- contents ---- */
 
 static void note_fault(struct pipeline *o, int64_t count, size_t word, uint64_t got, uint64_t expected, bool early) {
@@ -350,11 +357,7 @@ static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     const struct pipeline *o = context;
     const int64_t each = partitions_of(o, at) / o->program->threads;
     if (o->plan->preset) {
-        const int64_t requests = o->plan->approach->neighbours ? o->plan->neighbours : 1;
-        const int64_t received = pipeline_receive_partitions(o->plan, partitions_of(o, at));
-        const int64_t more = partitions_of(o, at) > received ? partitions_of(o, at) : received;
-        const bool divides = message_of(o, at) % (more * (int64_t)sizeof *o->words) == 0 &&
-                             partitions_of(o, at) % requests == 0;
+        const bool divides = pipeline_divides(o->plan, message_of(o, at), partitions_of(o, at));
         const bool delayed = ratio_of(o, at) > 0;
         return divides && !(delayed && (each == 1 || each >= MANY)) && !(aggregation_of(o, at) > 0 && each < MANY);
     }
