@@ -322,9 +322,8 @@ def choice_words(choice: Choice, *, of_several: bool = False) -> str:
         return f"cannot tell one message from {names}"
     gain = choice.gain
     where = f"at {size(choice.message_bytes)} " if of_several else ""
-    times = (
-        f", {where}{ratio(gain.value)} {interval(gain.low, gain.high)} times as fast as one message there" if gain else ""
-    )
+    found = f"{ratio(gain.value)} {interval(gain.low, gain.high)}" if gain else ""
+    times = f", {where}{found} times as fast as one message there" if gain else ""
     beside = f"; not told from {', '.join(option.words for option in others)}" if others else ""
     return f"{likely(choice.launches)}{fastest.words}{times}{beside}"
 
