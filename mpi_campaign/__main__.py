@@ -4,12 +4,16 @@ import errno
 import signal
 import sys
 
-import click
+try:
+    import click
 
-from mpi_campaign.commands.cli import campaign
-from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
-from mpi_campaign.processes import signals, streams
-from postprocess.drawing.text import clean
+    from mpi_campaign.commands.cli import campaign
+    from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
+    from mpi_campaign.processes import signals, streams
+    from postprocess.drawing.text import clean
+except KeyboardInterrupt:  # loading takes a second, longer on a busy machine
+    sys.stderr.write("campaign: interrupted\n")
+    sys.exit(130)
 
 NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -91,6 +91,53 @@ def test_sizes_are_taken_over(built: Path, tmp_path: Path) -> None:
     assert "has no delay for 65536 bytes in 4 partitions with gamma * beta = 7" in only_line(done.stderr)
 
 
+def test_the_sizes_of_the_method_of_the_paper_are_taken_over(built: Path, tmp_path: Path) -> None:
+    """Its delays are times by the clock: the file has targets, and no work."""
+    words = ("--approach", "many", "--method", "paper", "--message-bytes", "65536", "--delay-ratios", "2")
+    sizes = str(tmp_path / "sizes.json")
+    (first,) = measured(built, tmp_path / "1.jsonl", MPICH, *words, "--save-sizes", sizes).points
+    (second,) = measured(built, tmp_path / "2.jsonl", MPICH, *words, "--sizes", sizes).points
+    assert first.delay_target_ns == second.delay_target_ns > 0
+    assert np.median(second.t_delay_ns) >= second.delay_target_ns
+
+
+def test_a_delay_whose_work_was_not_searched_is_not_measured(built: Path, tmp_path: Path) -> None:
+    """The time was up before its search began. The smallest work is no answer: the point would stand elsewhere."""
+    words = ("--approach", "many", "--message-bytes", "65536", "--delay-ratios", "0,2")
+    sizes = tmp_path / "sizes.json"
+    measured(built, tmp_path / "1.jsonl", MPICH, *words, "--save-sizes", str(sizes))
+    written = json.loads(sizes.read_text())
+    for delay in written["delays"]:
+        delay.update(work_size=0, time_ns=0)
+    sizes.write_text(json.dumps(written))
+    none, late = measured(built, tmp_path / "2.jsonl", MPICH, *words, "--sizes", str(sizes)).points
+    assert (none.delay_ratio, none.stop_reason == "not_measured") == (0, False)
+    assert (late.delay_ratio, late.stop_reason, late.repetitions) == (2, "not_measured", 0)
+    done = launch(
+        built / "partitioned", *words, "--save-sizes", str(sizes), "--budget-seconds", "0.01", toolchain=MPICH
+    )  # fmt: skip
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert {delay["work_size"] for delay in json.loads(sizes.read_text())["delays"]} == {0}
+
+
+def test_a_grid_searches_the_delays_of_its_points_alone(built: Path, tmp_path: Path) -> None:
+    """`nightly` delays 4 partitions per thread, and not 1 or 32."""
+    sizes = tmp_path / "sizes.json"
+    measured(
+        built, tmp_path / "record.jsonl", MPICH, "--approach", "many", "--grid", "nightly", "--save-sizes", str(sizes)
+    )
+    delayed = [one for one in json.loads(sizes.read_text())["delays"] if one["delay_ratio_millionths"] > 0]
+    assert {one["partitions"] for one in delayed} == {4}
+
+
+def test_a_grid_leaves_out_messages_that_do_not_divide_into_the_partitions_of_the_receiver(
+    built: Path, tmp_path: Path
+) -> None:
+    words = ("--approach", "layer", "--receive-partitions", "16384")
+    found = measured(built, tmp_path / "record.jsonl", MPICH, *words)
+    assert {point.message_bytes for point in found.points} == {1048576}  # and not 16384
+
+
 @pytest.mark.parametrize("noise", list(axes.NOISE.values))
 @pytest.mark.parametrize("cache", ["warm", pytest.param("cold", marks=pytest.mark.rare)])
 def test_noise_decides_which_partitions_are_late(built: Path, tmp_path: Path, noise: str, cache: str) -> None:
@@ -206,6 +253,7 @@ def test_a_hang_of_the_library_is_ended_and_named(
             "with approach many both sides have the same partitions",
         ),
         (2, ("--approach", "part", "--aggregation-bytes", "512"), "approach part does not aggregate"),
+        (2, ("--approach", "part_neighbours", "--neighbours", "3"), "no message of the grid divides"),
         (2, ("--approach", "smoke-signals"), "unknown 'smoke-signals'; choose from part, part_parrived"),
         (2, ("--sizes", "a", "--save-sizes", "b"), "use one of them"),
     ],

@@ -135,3 +135,17 @@ def test_the_executable_hands_on_what_is_ignored(ignored: tuple[int, ...]) -> No
         [sys.executable, "-c", look], capture_output=True, text=True, check=False, preexec_fn=ignoring(*ignored)
     )
     assert done.stdout == f"{[int(one) for one in ignored]}\n", done.stderr
+
+
+def test_an_interrupt_while_the_command_is_loaded_is_one_line() -> None:
+    """Loading takes a second. Here the interrupt comes when `click` is imported."""
+    interrupted = (
+        "import runpy, sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'click': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "runpy.run_module('mpi_campaign', run_name='__main__')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", interrupted], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "campaign: interrupted\n")

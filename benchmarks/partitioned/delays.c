@@ -135,6 +135,9 @@ void delays_search(const struct program *program, struct delays *delays, bool co
                                                     .max_measurements = MOST_MEASUREMENTS,
                                                     .go_on = has_time};
         item->calibration = size_search_mpi_run(MPI_COMM_WORLD, &request, measure_size, &job);
+        if (item->calibration.status == SIZE_NOT_SEARCHED) {
+            item->calibration.size = 0; /* the time was up: the search has the smallest size then, which is no answer */
+        }
         before = item;
     }
 }
@@ -200,7 +203,7 @@ static bool take_delay(const json_value *entries, struct delay *item) {
             ratio == (uint64_t)item->ratio_millionths) {
             item->target_ns = (int64_t)target;
             item->calibration = (struct size_search_result){
-                .status = SIZE_GIVEN,
+                .status = size > 0 ? SIZE_GIVEN : SIZE_NOT_SEARCHED,
                 .size = size,
                 .time_ns = (double)time,
                 .error_relative = target > 0 ? ((double)time - (double)target) / (double)target : 0};
@@ -233,7 +236,7 @@ static void take_file(const json_value *file, const struct program *program, str
                      "it has no delay for %" PRId64 " bytes in %" PRId64 " partitions with gamma * beta = %g",
                      item->message_bytes, item->partitions, (double)item->ratio_millionths / 1e6);
         } else if (item->calibration.size > largest_size(program) ||
-                   (item->target_ns > 0 && item->calibration.size < kernel->least)) {
+                   (item->calibration.size > 0 && item->calibration.size < kernel->least)) {
             snprintf(error, error_size, "a %s of size %" PRIu64 " cannot be computed here", kernel->name,
                      item->calibration.size);
         }

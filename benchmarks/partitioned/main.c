@@ -298,6 +298,21 @@ static void check_sizes(const struct pipeline_plan *plan, char *error, size_t er
     }
 }
 
+/* Checks that a grid has a point with these partitions: it leaves out those that do not divide. One line in error. */
+static void check_grid(const struct pipeline_plan *plan, char *error, size_t error_size) {
+    bool any = !plan->preset || error[0] != '\0';
+    for (size_t i = 0; i < plan->partition_count; i++) {
+        for (size_t j = 0; j < plan->message_count; j++) {
+            any = any || pipeline_divides(plan, plan->message_bytes[j], plan->partitions[i]);
+        }
+    }
+    if (!any) {
+        snprintf(error, error_size,
+                 "no message of the grid divides into these partitions; set --message-bytes and "
+                 "--partitions-per-thread, or leave out --neighbours and --receive-partitions");
+    }
+}
+
 /* Collective: one line in error, the same on all ranks, where these ranks cannot measure it. */
 static void check_ranks(const struct program *program, const struct pipeline_plan *plan, char *error,
                         size_t error_size) {
@@ -379,6 +394,7 @@ static int measure(struct program *program, struct settings *s) {
     fill_axes(s, &plan, axes);
     char error[PROGRAM_MOST_REASON] = "";
     check_sizes(&plan, error, sizeof error);
+    check_grid(&plan, error, sizeof error);
     if (program_all_good(error)) {
         program_configure(program, impossible, sizeof impossible);
         check_ranks(program, &plan, impossible, sizeof impossible);

@@ -45,6 +45,13 @@ int64_t pipeline_receive_partitions(const struct pipeline_plan *plan, int64_t se
     return send_partitions % coarser == 0 ? send_partitions / coarser : 1;
 }
 
+bool pipeline_divides(const struct pipeline_plan *plan, int64_t message_bytes, int64_t send_partitions) {
+    const int64_t received = pipeline_receive_partitions(plan, send_partitions);
+    const int64_t more = send_partitions > received ? send_partitions : received;
+    const int64_t requests = plan->approach->neighbours ? plan->neighbours : 1;
+    return message_bytes % (more * (int64_t)sizeof(uint64_t)) == 0 && send_partitions % requests == 0;
+}
+
 /* ---- contents ---- */
 
 static void note_fault(struct pipeline *o, int64_t count, size_t word, uint64_t got, uint64_t expected, bool early) {
@@ -53,10 +60,11 @@ static void note_fault(struct pipeline *o, int64_t count, size_t word, uint64_t 
     }
     if (atomic_load(&o->faults.count) == 0) {
         const struct channel *c = o->current;
+        const size_t partition = word * c->partitions / c->count; /* words may be fewer than partitions */
         snprintf(o->faults.text, sizeof o->faults.text,
                  "%s: wrong data in partition %zu of %zu (word %zu, transfer %" PRIu64 "), %s: received 0x%016" PRIx64
                  ", expected 0x%016" PRIx64,
-                 c->approach->name, word / (c->count / c->partitions), c->partitions, word, o->transfer,
+                 c->approach->name, partition, c->partitions, word, o->transfer,
                  early ? "when MPI_Parrived said that it had arrived" : "when the transfer was complete", got,
                  expected);
     }
@@ -349,9 +357,7 @@ static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     const struct pipeline *o = context;
     const int64_t each = partitions_of(o, at) / o->program->threads;
     if (o->plan->preset) {
-        const int64_t requests = o->plan->approach->neighbours ? o->plan->neighbours : 1;
-        const bool divides = message_of(o, at) % (partitions_of(o, at) * (int64_t)sizeof *o->words) == 0 &&
-                             partitions_of(o, at) % requests == 0;
+        const bool divides = pipeline_divides(o->plan, message_of(o, at), partitions_of(o, at));
         const bool delayed = ratio_of(o, at) > 0;
         return divides && !(delayed && (each == 1 || each >= MANY)) && !(aggregation_of(o, at) > 0 && each < MANY);
     }
@@ -523,6 +529,17 @@ static void measure_network(struct pipeline *o) {
     o->bytes_per_second = known ? (double)(large - word) / (whole_ns - latency_ns) * 1e9 : NAN;
 }
 
+/* Whether there is a point with these places on the axes, whatever it aggregates: no other delay is worth a search. */
+static bool has_any_point(struct pipeline *o, size_t message, size_t partitions, size_t delay) {
+    bool any = false;
+    for (size_t i = 0; i < o->plan->aggregation_count; i++) {
+        const size_t at[SAMPLER_MOST_AXES] = {
+            [AXIS_MESSAGE] = message, [AXIS_PARTITIONS] = partitions, [AXIS_AGGREGATION] = i, [AXIS_DELAY] = delay};
+        any = any || has_point(o, at);
+    }
+    return any;
+}
+
 /* Collective: the delays of all points, searched or read; saved where that was asked for. */
 static bool find_delays(struct pipeline *o, char *reason, size_t reason_size) {
     const struct pipeline_plan *plan = o->plan;
@@ -530,7 +547,9 @@ static bool find_delays(struct pipeline *o, char *reason, size_t reason_size) {
     for (size_t i = 0; i < plan->message_count; i++) {
         for (size_t j = 0; j < plan->partition_count; j++) {
             for (size_t k = 0; k < plan->ratio_count; k++) {
-                delays_add(&o->delays, plan->message_bytes[i], plan->partitions[j], plan->ratio_millionths[k]);
+                if (has_any_point(o, i, j, k)) {
+                    delays_add(&o->delays, plan->message_bytes[i], plan->partitions[j], plan->ratio_millionths[k]);
+                }
             }
         }
     }

@@ -98,6 +98,10 @@ struct pipeline {
 /* What sampler_measure measures. The context of its hooks is a struct pipeline. */
 extern const struct sampler_kind pipeline_points;
 
+/* Returns whether a message divides into whole words for the partitions of both sides, and these into the requests of
+ * the approach. */
+bool pipeline_divides(const struct pipeline_plan *plan, int64_t message_bytes, int64_t send_partitions);
+
 /* Returns the number of partitions on the receiving side. */
 int64_t pipeline_receive_partitions(const struct pipeline_plan *plan, int64_t send_partitions);
 

@@ -65,7 +65,7 @@ def test_one_message_is_best_for_small_buffers_and_early_parts_for_large_ones(tm
     assert largest.gain.value == pytest.approx(8 / 3, rel=0.02)
     (first, *_), (*_, last) = choices_words(verdict.choices)[0], choices_words(verdict.choices)[-1]
     assert first.startswith("8 B")
-    assert last.startswith("likely part (basic), 2.6")
+    assert last.startswith("likely part (basic), at 16 MiB 2.6")
 
 
 def test_approaches_that_are_as_fast_cannot_be_told_apart(tmp_path: Path) -> None:
@@ -144,6 +144,15 @@ def test_neighbours_with_one_answer_are_joined(tmp_path: Path) -> None:
     ranges = [where for where, _ in choices_words(only_verdict(tmp_path, delayed()).choices)]
     assert len(ranges) < len(SIZES)
     assert ranges[0].startswith("8 B to ") and ranges[-1].endswith("16 MiB")
+
+
+def test_of_joined_sizes_the_gain_says_its_size(tmp_path: Path) -> None:
+    """Gains of neighbours differ, though the answer is the same."""
+    verdict = only_verdict(tmp_path, delayed())
+    where, words = choices_words(verdict.choices)[-1]
+    assert " to 16 MiB" in where
+    assert words.startswith("likely part (basic), at 16 MiB 2.6")
+    assert " at " not in choice_words(verdict.choices[-1])
 
 
 def test_an_option_says_what_tells_it_apart() -> None:

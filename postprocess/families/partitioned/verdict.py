@@ -310,8 +310,8 @@ def break_even_words(found: BreakEven, launches: int) -> str:
     return found.words if found.state == CANNOT_TELL else f"{likely(launches)}{found.words}"
 
 
-def choice_words(choice: Choice) -> str:
-    """The answer for one size in words."""
+def choice_words(choice: Choice, *, of_several: bool = False) -> str:
+    """The answer for one size in words. of_several: it stands for several sizes, and its gain is of this one."""
     if not choice.best:
         return "cannot tell: no point is reliable"
     fastest, *others = choice.best
@@ -321,7 +321,9 @@ def choice_words(choice: Choice) -> str:
         names = ", ".join(option.words for option in choice.best if option.approach != SINGLE)
         return f"cannot tell one message from {names}"
     gain = choice.gain
-    times = f", {ratio(gain.value)} {interval(gain.low, gain.high)} times as fast as one message there" if gain else ""
+    where = f"at {size(choice.message_bytes)} " if of_several else ""
+    found = f"{ratio(gain.value)} {interval(gain.low, gain.high)}" if gain else ""
+    times = f", {where}{found} times as fast as one message there" if gain else ""
     beside = f"; not told from {', '.join(option.words for option in others)}" if others else ""
     return f"{likely(choice.launches)}{fastest.words}{times}{beside}"
 
@@ -329,14 +331,14 @@ def choice_words(choice: Choice) -> str:
 def choices_words(choices: Sequence[Choice]) -> list[tuple[str, str]]:
     """The answers of a scenario: a range of sizes and the answer for it. Neighbours with the same answer are joined.
 
-    Of joined sizes the answer is that of the largest one.
+    Of joined sizes the answer is that of the largest one, which is named beside its gain.
     """
     joined = []
     for _, same in groupby(choices, key=lambda choice: (choice.is_single, frozenset(choice.best))):
         of_range = list(same)
         first, last = of_range[0].message_bytes, of_range[-1].message_bytes
         where = size(first) if first == last else f"{size(first)} to {size(last)}"
-        joined.append((where, choice_words(of_range[-1])))
+        joined.append((where, choice_words(of_range[-1], of_several=first != last)))
     return joined
 
 
