@@ -1,23 +1,26 @@
 """What a blocking collective costs the CPU (Hoefler et al. 2006): one test per configuration and collective.
 
-    cpu_overhead %configuration=async %basic.operation=bcast
+    cpu_overhead %configuration=async %operation=bcast
 
-`basic` is a fixture: measured once, whatever is compared with it.
+No case takes anything from `basic`: each searches the number of calls of its batches itself.
 """
 
 from typing import Any
 
 import reframe as rfm
-from case_axes import basics_parameters, own_parameters
+from case_axes import own_parameters
 from measured import MeasuredTest
-from reframe.core.builtins import fixture
 
 from mpi_campaign.launching import wire
 
+Parameters: Any = own_parameters("cpu_overhead")
 
-class CpuOverhead(MeasuredTest):
-    """The common part of `basic` and of the other configurations."""
 
+@rfm.simple_test
+class cpu_overhead(MeasuredTest, Parameters):
+    descr = "CPU time of blocking collectives"
+    valid_systems = ["+mpi"]
+    valid_prog_environs = ["+mpi"]
     benchmark = "cpu_overhead"
 
     def benchmark_options(self) -> list[str]:
@@ -27,31 +30,3 @@ class CpuOverhead(MeasuredTest):
         if self.budget_seconds:
             options += ["--budget-seconds", str(self.budget_seconds)]
         return options
-
-
-BasicsParameters: Any = basics_parameters("cpu_overhead")
-OwnParameters: Any = own_parameters("cpu_overhead")
-
-
-class cpu_overhead_basic(CpuOverhead, BasicsParameters):
-    """`basic`: the fixture that progress threads of other configurations are compared with."""
-
-    descr = "CPU time of blocking collectives, the library as it comes"
-    gives_sizes = True
-
-
-@rfm.simple_test
-class cpu_overhead(CpuOverhead, OwnParameters):
-    """A configuration beside `basic`; for `basic` itself the fixture's record is what is judged."""
-
-    descr = "CPU time of blocking collectives"
-    valid_systems = ["+mpi"]
-    valid_prog_environs = ["+mpi"]
-    basic = fixture(cpu_overhead_basic, scope="environment")
-
-    @property
-    def measured_by_fixture(self) -> bool:
-        return self.is_basic
-
-    def basic_test(self) -> MeasuredTest | None:
-        return None if self.measured_by_fixture else self.basic

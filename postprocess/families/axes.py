@@ -101,6 +101,7 @@ OPERATION = Axis(
     "operation",
     "operation",
     usual="",  # empty for a benchmark without blocking collectives
+    of_basic=False,  # no case takes sizes from `basic`
     values={
         "barrier": "MPI_Barrier",
         "bcast": "MPI_Bcast",

@@ -19,7 +19,5 @@ CPU_OVERHEAD = Benchmark(
     test="cpu_overhead",
     choices=choices.of_family("cpu_overhead"),
     configurations=("basic", "async", "dedicated"),
-    basic_of="cpu_overhead",
-    fixture="cpu_overhead_basic",
     most_seconds=_most_seconds,
 )
