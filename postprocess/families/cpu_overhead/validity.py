@@ -11,7 +11,7 @@ reliable    Valid, the case did not fail, and
               and the idle share is above 5 % all the same, other processes had the CPU meanwhile.
 flags       Worth knowing, but the shares stand:
             * other threads of the process used more than 5 % of the wall time, such as a progress thread;
-            * the process was preempted more often than it waited;
+            * the process was preempted more often than it waited, and its idle share is above 5 %;
             * ranks were started by a barrier, or without a common clock, or most repetitions began late.
 """
 
@@ -81,7 +81,8 @@ def _flags(point: CpuPoint) -> Iterator[str]:
     others = _median(cpu_share(point.t_cpu_ns - point.t_thread_cpu_ns, point.t_wall_ns))
     if others > OTHER_THREADS_LIMIT:
         yield f"other threads of the process used {percent(others)} of the time on a CPU"
-    if _median(point.involuntary_switches) > _median(point.voluntary_switches) > 0:
+    idle = _median(idle_share(point.t_cpu_ns, point.t_wall_ns))
+    if idle > TAKEN_LIMIT and _median(point.involuntary_switches) > _median(point.voluntary_switches) > 0:
         yield "preempted more often than it waited: others had the CPU for a part of the idle time"
     if point.stop_reason == "late":
         yield f"stopped because too many repetitions started late: {point.late_repetitions} thrown away"
