@@ -56,8 +56,8 @@ def test_every_collective_is_measured_in_batches_that_the_clock_resolves(
 
 
 def test_a_library_that_polls_is_never_idle_and_one_that_sleeps_is(built: Path, tmp_path: Path) -> None:
-    """MPICH polls; with MPIR_CVAR_ENABLE_HEAVY_YIELD=1 it sleeps between its polls."""
-    words = ("--collective", "barrier")
+    """MPICH polls; with MPIR_CVAR_ENABLE_HEAVY_YIELD=1 it sleeps between its polls for messages."""
+    words = ("--collective", "alltoall", "--message-bytes", "1024")
     polls = measured(built, tmp_path / "polls.jsonl", MPICH, *words)
     sleeps = measured(built, tmp_path / "sleeps.jsonl", MPICH, *words, env={"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"})
     first, second = cpu_table([polls, sleeps]).to_dict("records")
@@ -66,7 +66,6 @@ def test_a_library_that_polls_is_never_idle_and_one_that_sleeps_is(built: Path, 
     assert first["cpu_share"] > 0.95 or not first["reliable"]
     assert second["voluntary_switches"] > 0
     assert second["idle_share"] > 0.3
-    assert second["t_wall_ns"] > first["t_wall_ns"]
 
 
 def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> None:
