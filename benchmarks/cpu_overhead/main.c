@@ -1,7 +1,7 @@
 /*
  * cpu_overhead - what does a blocking collective cost the CPU?
  *
- * T. Hoefler et al., "A Case for Non-Blocking Collective Operations", ISPA 2006 workshops, section 3.
+ * T. Hoefler et al., "A Case for Non-Blocking Collective Operations", 2006, section 3.
  */
 #include "batches.h"
 #include "cpu_time.h"
