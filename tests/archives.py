@@ -13,7 +13,7 @@ from mpi_campaign.archive import rendering, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.planning.cases import Case
 from postprocess.families import registry
-from tests.postprocess import synthetic, synthetic_impact, synthetic_partitioned
+from tests.postprocess import synthetic, synthetic_cpu_overhead, synthetic_impact, synthetic_partitioned
 
 COLLECTIVES = ("ibcast", "ireduce")
 
@@ -41,19 +41,20 @@ def archived(
     change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] = list,
     impact: float = 0.0,
     parts: bool = False,
+    cpu: bool = False,
     **header: Any,
 ) -> RunFolder:
     """A complete run of `launches` launches of each case of 2 x 2 points, whose times are `factor` longer.
 
     slower: further factors by toolchain.  header: changes of the records' first lines.
     change: of all lines of each record.  impact: how many times slower an idle library makes a computation; 0: not
-    measured.  parts: whether a buffer was sent in parts, too.
+    measured.  parts: whether a buffer was sent in parts, too.  cpu: whether blocking collectives were measured, too.
 
     A process makes each run once, and copies it afterwards.
     """
     key = (
         run, system, factor, launches, noise, toolchains, repr(slower), overhead, repr(manifest), change, impact,
-        parts, repr(header),
+        parts, cpu, repr(header),
     )  # fmt: skip
     if key not in _made:
         first = RunFolder(Path(_FOLDER.name) / str(len(_made)), system, run)
@@ -69,6 +70,7 @@ def archived(
             change,
             impact,
             parts,
+            cpu,
             header,
         )
     folder = RunFolder(root, system, run)
@@ -89,6 +91,7 @@ def _make(
     change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]],
     impact: float,
     parts: bool,
+    cpu: bool,
     header: dict[str, Any],
 ) -> RunFolder:
     run, system = folder.run, folder.system
@@ -133,6 +136,16 @@ def _make(
         case = Case(
             first["toolchain"], first["provider"], "openmpi-5_0_11", first["network"], first["configuration"],
             "partitioned",
+        )  # fmt: skip
+        synthetic.write(folder.partial / "records" / f"{case.stem}.jsonl", lines)
+        record = f"records/{case.stem}.jsonl"
+        cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": "", "record": record})
+    if cpu:
+        lines = synthetic_cpu_overhead.record()
+        first = lines[0]
+        case = Case(
+            first["toolchain"], first["provider"], "openmpi-5_0_11", first["network"], first["configuration"],
+            "cpu_overhead", {"operation": "bcast"},
         )  # fmt: skip
         synthetic.write(folder.partial / "records" / f"{case.stem}.jsonl", lines)
         record = f"records/{case.stem}.jsonl"

@@ -20,6 +20,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
             "families.nbc_overlap",
             "families.mpi_impact",
             "families.partitioned",
+            "families.cpu_overhead",
             "families.timing_selfcheck",
             "families.peers",
         ),

@@ -178,6 +178,26 @@ def test_a_buffer_in_parts_is_measured_on_request_and_at_first_by_three_approach
         plan.check(Options.of(benchmarks=("nbc_overlap",), approaches=("many",)))
 
 
+def test_blocking_collectives_are_measured_on_request_each_in_a_case() -> None:
+    assert not any("cpu_overhead" in suite.benchmarks for suite in suites.SUITES.values())
+    found = planned(MPICH, benchmarks=("cpu_overhead",), configurations=("basic",))
+    assert [case.stem for case in found.cases] == [
+        f"mpich-5_0_2.shm.basic.cpu_overhead.{name}" for name in ("barrier", "bcast", "alltoall", "allreduce")
+    ]
+    assert found.cases[1].label == "mpich@5.0.2 shm basic cpu_overhead bcast"
+    nightly = planned(MPICH, benchmarks=("cpu_overhead",), configurations=("async",), suite="nightly")
+    assert [case.parameters["operation"] for case in nightly.cases] == list(axes.OPERATION.values)
+    assert all(case.basic is None for case in nightly.cases)
+    (choice,) = choices.of_family("cpu_overhead")
+    assert choice.words("scan") == ["--collective", "scan"]
+    with pytest.raises(CampaignError, match="cpu_overhead runs in basic, async, dedicated only"):
+        planned(MPICH, benchmarks=("cpu_overhead",), configurations=("apphelper",))
+    with pytest.raises(CampaignError, match="--operation is nothing to nbc_overlap: add --benchmark cpu_overhead"):
+        plan.check(Options.of(benchmarks=("nbc_overlap",), operations=("bcast",)))
+    with pytest.raises(CampaignError, match="there is no operation 'ibcast'; there are: barrier, bcast"):
+        planned(MPICH, benchmarks=("cpu_overhead",), operations=("ibcast",))
+
+
 @pytest.mark.parametrize("network", ["shm", "wire:2gbit"])
 @pytest.mark.parametrize("cores", [2, 4, 16])
 @pytest.mark.parametrize(("suite", "minutes"), [("smoke", 5), ("nightly", 60)])

@@ -1,6 +1,6 @@
 /*
  * A fault for tests: LD_PRELOAD this, and one byte of what a rank received is flipped when a collective has completed,
- * nonblocking or persistent, or a persistent receive, in MPI_Wait, MPI_Waitall or MPI_Test.
+ * nonblocking or persistent, or a persistent receive, in MPI_Wait, MPI_Waitall or MPI_Test; or a blocking MPI_Alltoall.
  *
  * CORRUPT_RANK (default 1; -1: every rank), CORRUPT_WAIT (default 1: the rank's first completion; 0: each),
  * CORRUPT_BYTE (default 0: the first byte of the receive buffer), CORRUPT_ELEMENTS (default 1: that byte only; n: a
@@ -146,5 +146,14 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
     if (*flag != 0) {
         corrupt();
     }
+    return code;
+}
+
+/* The only blocking collective that no program calls for its own purposes. */
+int MPI_Alltoall(const void *send, int count, MPI_Datatype type, void *receive, int receive_count,
+                 MPI_Datatype receive_type, MPI_Comm comm) {
+    const int code = PMPI_Alltoall(send, count, type, receive, receive_count, receive_type, comm);
+    received = receive;
+    corrupt();
     return code;
 }

@@ -12,7 +12,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.peers import PEERS
-from postprocess.families.axes import APPROACH, COLLECTIVE
+from postprocess.families.axes import APPROACH, COLLECTIVE, OPERATION
 from postprocess.families.family import Axis, Value
 
 # The collectives that the paper measures everywhere (section 5.3), and one whose result every rank waits for.
@@ -33,6 +33,9 @@ COLLECTIVES = (*NONBLOCKING, *(f"{name[1:]}_init" for name in NONBLOCKING))
 # The approaches of partitioned communication that a first look compares: MPI's own, and the two that need no MPI 4.
 FIRST_APPROACHES = ("part", "many", "layer")
 APPROACHES = tuple(APPROACH.values)
+# The blocking collectives of a first look: the three that Hoefler et al. 2006 model, and the one that is idle longest.
+FIRST_OPERATIONS = ("barrier", "bcast", "alltoall", "allreduce")
+OPERATIONS = tuple(OPERATION.values)
 
 LOADED = "CAMPAIGN_COLLECTIVES"
 """Environment variable: more collectives, comma-separated, of which ReFrame makes tests. `all` means all of them."""
@@ -125,7 +128,7 @@ class Suite:
     benchmarks: tuple[str, ...] = ("nbc_overlap",)
     configurations: tuple[str, ...] = tuple(CONFIGURATIONS)
     axes: Mapping[str, tuple[Value, ...]] = field(
-        default_factory=lambda: {COLLECTIVE.name: FIVE, APPROACH.name: APPROACHES}
+        default_factory=lambda: {COLLECTIVE.name: FIVE, APPROACH.name: APPROACHES, OPERATION.name: OPERATIONS}
     )
     leaves_out: str = ""
     grows: bool = False
@@ -157,7 +160,7 @@ SUITES: Mapping[str, Suite] = {
         case_seconds=12,
         limit="5m",
         configurations=("basic", "async", "dedicated", "apphelper"),
-        axes={COLLECTIVE.name: PAPERS_FOUR, APPROACH.name: FIRST_APPROACHES},
+        axes={COLLECTIVE.name: PAPERS_FOUR, APPROACH.name: FIRST_APPROACHES, OPERATION.name: FIRST_OPERATIONS},
         leaves_out=COLLECTIVE.name,
     ),
     "nightly": Suite(

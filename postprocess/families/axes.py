@@ -97,6 +97,24 @@ METHOD = Axis(
     words="method of the {}".format,
 )
 """How partitioned communication is measured."""
+OPERATION = Axis(
+    "operation",
+    "operation",
+    usual="",  # empty for a benchmark without blocking collectives
+    of_basic=False,  # no case takes sizes from `basic`
+    values={
+        "barrier": "MPI_Barrier",
+        "bcast": "MPI_Bcast",
+        "gather": "MPI_Gather",
+        "scatter": "MPI_Scatter",
+        "allgather": "MPI_Allgather",
+        "alltoall": "MPI_Alltoall",
+        "reduce": "MPI_Reduce",
+        "allreduce": "MPI_Allreduce",
+        "scan": "MPI_Scan",
+    },
+)
+"""The blocking collective. `COLLECTIVE` has the nonblocking and persistent ones, which other programs measure."""
 CORES_PER_RANK = Axis(
     "cores_per_rank", "cores per rank", usual=0, kind="integer", words=cores, in_file_name="{}cores".format
 )
@@ -123,6 +141,7 @@ PARAMETERS: Mapping[str, tuple[Axis, ...]] = {
     "nbc_overlap": (COLLECTIVE, COMPUTATION, TEST_INTERVAL, CACHE),
     "mpi_impact": (COMPUTATION,),
     "partitioned": (APPROACH, NOISE, CACHE, METHOD),
+    "cpu_overhead": (OPERATION,),
     "peers": (COLLECTIVE, CACHE),
 }
 """The axes on which a user can choose the cases of a family, by family, in the order of words and of file names. A

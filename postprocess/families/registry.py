@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from postprocess.drawing.look import Look, check
+from postprocess.families.cpu_overhead.entry import CPU_OVERHEAD
 from postprocess.families.family import Axis, Family, Found, Metric
 from postprocess.families.mpi_impact.entry import MPI_IMPACT
 from postprocess.families.nbc_overlap.entry import NBC_OVERLAP
@@ -28,6 +29,7 @@ FAMILIES: tuple[Family, ...] = (
     NBC_OVERLAP,
     MPI_IMPACT,
     PARTITIONED,
+    CPU_OVERHEAD,
     replace(PEERS, beside=NBC_OVERLAP),
     TIMING_SELFCHECK,
 )

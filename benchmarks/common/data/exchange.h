@@ -29,7 +29,8 @@ void exchange_prepare(exchange *x, const struct collective *collective, uint64_t
 /* Returns the number of sets of buffers for the size that was prepared last. */
 size_t exchange_sets(const exchange *x);
 
-/* The timed calls: the nonblocking call or MPI_Start of the persistent request, and the wait for it. */
+/* The timed calls: the nonblocking call or MPI_Start of the persistent request, and the wait for it. A collective whose
+ * `start` is a blocking call is complete when exchange_call returns: it may be called again, and is not waited for. */
 void exchange_call(exchange *x);
 void exchange_wait(exchange *x);
 

@@ -59,6 +59,11 @@ _ENTRIES = (
         impossible=_lacks_partitions,
         about="How a buffer that several threads fill is sent, such as part, many or layer; `campaign list` names all.",
     ),
+    Choice(
+        axes.OPERATION,
+        told=lambda _option, operation: ("--collective", operation),
+        about="The blocking collective whose CPU time is measured, such as bcast; `campaign list` names all.",
+    ),
 )
 
 OWN: Mapping[str, Choice] = {entry.name: entry for entry in _ENTRIES}

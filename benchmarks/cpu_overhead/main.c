@@ -1,0 +1,234 @@
+/*
+ * cpu_overhead - what does a blocking collective cost the CPU?
+ *
+ * T. Hoefler et al., "A Case for Non-Blocking Collective Operations", 2006, section 3.
+ */
+#include "batches.h"
+#include "cpu_time.h"
+#include "fail.h"
+#include "fail_mpi.h"
+#include "json.h"
+#include "options.h"
+#include "program.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
+static const char *const grid_names[] = {"smoke", "nightly", "full", NULL};
+
+enum { MOST_OF_GRID = 20 };
+struct values {
+    int64_t items[MOST_OF_GRID];
+    size_t count;
+};
+/* Sizes of messages, bytes. */
+static const struct values grids[] = {
+    [GRID_SMOKE] = {{8, 1024, 16384, 262144}, 4},
+    [GRID_NIGHTLY] = {{8, 64, 512, 4096, 32768, 262144, 1048576}, 7},
+    [GRID_FULL] = {{8,    16,    32,    64,    128,    256,    512,    1024,    2048,    4096,
+                    8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304},
+                   20},
+};
+
+static struct settings {
+    bool list;
+    struct option_list operations;
+    struct option_list message_bytes;
+    int grid;
+    int64_t seed;
+} settings = {.seed = 1};
+
+static void describe_options(struct option_entry *entries) {
+    struct settings *s = &settings;
+    const struct option_entry table[] = {
+        {.name = "collective",
+         .kind = OPTION_CHOICES,
+         .target = &s->operations,
+         .choices = operation_names(),
+         .value_name = "LIST",
+         .help = "collectives to measure, comma-separated, may be repeated, see --list; default: all"},
+        {.name = "grid",
+         .kind = OPTION_CHOICE,
+         .target = &s->grid,
+         .choices = grid_names,
+         .value_name = "NAME",
+         .help = "the sizes of messages, as far as the ranks have memory for them; --message-bytes replaces them; "
+                 "default: smoke"},
+        {.name = "message-bytes",
+         .kind = OPTION_INTEGERS,
+         .target = &s->message_bytes,
+         .minimum = COLLECTIVE_ELEMENT,
+         .maximum = INT_MAX,
+         .value_name = "LIST",
+         .help = "sizes of messages, bytes, multiples of 8: the buffer, or the block of one rank; a barrier has none"},
+        {.name = "seed",
+         .kind = OPTION_INTEGER,
+         .target = &s->seed,
+         .minimum = 0,
+         .maximum = 9007199254740992.0,
+         .value_name = "N",
+         .help = "seed of the contents of messages; default: 1"},
+        {.name = "list", .kind = OPTION_FLAG, .target = &s->list, .help = "print the collectives, and end"},
+        {.name = NULL},
+    };
+    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
+    memcpy(entries, table, sizeof table);
+}
+
+/* Lists that were not given get all collectives and the grid's sizes. Returns whether the sizes are the grid's. */
+static bool fill_lists(struct settings *s) {
+    const struct values *grid = &grids[s->grid];
+    const bool preset = s->message_bytes.count == 0;
+    if (s->operations.count == 0) {
+        s->operations.values = fail_alloc(OPERATION_COUNT, sizeof *s->operations.values);
+        s->operations.count = OPERATION_COUNT;
+        for (int i = 0; i < OPERATION_COUNT; i++) {
+            s->operations.values[i] = i;
+        }
+    }
+    if (preset) {
+        s->message_bytes.values = fail_alloc(grid->count, sizeof *grid->items);
+        memcpy(s->message_bytes.values, grid->items, grid->count * sizeof *grid->items);
+        s->message_bytes.count = grid->count;
+    }
+    return preset;
+}
+
+/* One line in error. */
+static void check_sizes(const struct settings *s, char *error, size_t error_size) {
+    for (size_t i = 0; i < s->message_bytes.count && error[0] == '\0'; i++) {
+        if (s->message_bytes.values[i] % COLLECTIVE_ELEMENT != 0) {
+            snprintf(error, error_size, "--message-bytes: %" PRId64 " bytes are no whole words of %d bytes",
+                     s->message_bytes.values[i], COLLECTIVE_ELEMENT);
+        }
+    }
+}
+
+/* One line in error, the same on all ranks, where these ranks cannot measure it. */
+static void check_ranks(const struct program *program, const struct batches *o, char *error, size_t error_size) {
+    program_check_crowd(program, error, error_size);
+    if (program->ranks < 2) {
+        snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more",
+                 program->ranks);
+    } else if (program->ranks > PATTERN_MAX_SUM_RANKS) {
+        snprintf(error, error_size, "%d ranks: the sums of more than %d are not exact, so that they cannot be checked",
+                 program->ranks, PATTERN_MAX_SUM_RANKS);
+    } else if (program->configuration->source == PROGRESS_APPLICATION) {
+        snprintf(error, error_size,
+                 "configuration %s: a blocking collective has no request for the helper; use basic, async or dedicated",
+                 program->configuration->name);
+    }
+    for (size_t i = 0; i < o->collective_count && !o->preset && error[0] == '\0'; i++) {
+        const struct collective *collective = &o->collectives[i];
+        const uint64_t most = batches_most_bytes(program, collective);
+        for (size_t j = 0; j < o->message_count && collective_has_message(collective); j++) {
+            if ((uint64_t)o->message_bytes[j] > most) {
+                snprintf(error, error_size,
+                         "--message-bytes: %" PRId64 " bytes are too many for %s on %d ranks: at most %" PRIu64
+                         " fit into half of a rank's share of memory and into MPI's counts",
+                         o->message_bytes[j], collective->name, program->ranks, most / 8 * 8);
+            }
+        }
+    }
+}
+
+/* Collective: returns the largest step of the CPU clocks over ranks, ns. */
+static int64_t cpu_clock_step_ns(void) {
+    int64_t step = cpu_time_step_ns();
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &step, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
+    return step;
+}
+
+/* Returns the header's own object. Free with free(). */
+static char *own_text(int64_t step_ns, int64_t target_ns) {
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
+    json_put_integer(line, "cpu_clock_step_ns", step_ns);
+    json_put_integer(line, "batch_target_ns", target_ns);
+    json_close_object(line);
+    return json_line_take(line);
+}
+
+/* Collective: measures what was asked for. Returns the exit code. */
+static int measure(struct program *program, const struct settings *s, bool preset) {
+    char impossible[PROGRAM_MOST_REASON] = "";
+    const char *names[OPERATION_COUNT];
+    struct batches batches = {.program = program,
+                              .collective_count = s->operations.count,
+                              .message_bytes = s->message_bytes.values,
+                              .message_count = s->message_bytes.count,
+                              .preset = preset,
+                              .seed = (uint64_t)s->seed};
+    for (size_t i = 0; i < s->operations.count; i++) {
+        const struct operation *operation = &operation_table[s->operations.values[i]];
+        names[i] = operation->name;
+        batches.collectives[i] = operation_collective(operation);
+    }
+    const struct sampler_axis axes[AXES] = {
+        [AXIS_OPERATION] = {.name = "operation", .texts = names, .count = s->operations.count},
+        [AXIS_MESSAGE] = {
+            .name = "message_bytes", .numbers = s->message_bytes.values, .count = s->message_bytes.count}};
+    const int64_t step_ns = cpu_clock_step_ns();
+    batches.target_ns = batches_target_ns(step_ns);
+    program_configure(program, impossible, sizeof impossible);
+    if (impossible[0] == '\0') {
+        check_ranks(program, &batches, impossible, sizeof impossible);
+    }
+    char *own = own_text(step_ns, batches.target_ns);
+    const int code = program_measure(program, &(struct program_measurement){.context = &batches,
+                                                                            .plan = program_plan(program, axes, AXES),
+                                                                            .seed = s->seed,
+                                                                            .sizes_given = RECORD_UNKNOWN,
+                                                                            .own = own,
+                                                                            .impossible = impossible});
+    free(own);
+    return code;
+}
+
+static int run(struct program *program) {
+    struct settings *s = &settings;
+    char error[PROGRAM_MOST_REASON] = "";
+    int code = PROGRAM_WRONG_USE;
+    if (s->list) {
+        for (int i = 0; i < OPERATION_COUNT && program->rank == 0; i++) {
+            printf("%s\n", operation_table[i].name);
+        }
+        return PROGRAM_GOOD;
+    }
+    check_sizes(s, error, sizeof error);
+    if (program_all_good(error)) {
+        const bool preset = fill_lists(s);
+        code = measure(program, s, preset);
+    }
+    options_free_list(&s->operations);
+    options_free_list(&s->message_bytes);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    const struct program_kind kind = {
+        .name = "cpu_overhead",
+        .family = "cpu_overhead",
+        .method = 1,
+        .configurations = true,
+        .repeats = true,
+        .help =
+            "usage: mpiexec -n RANKS cpu_overhead [OPTION]...\n\n"
+            "Measures what a blocking collective costs the CPU (Hoefler et al. 2006, section 3): batches of calls are\n"
+            "timed by the clock and by the CPU time of the process. The table and the record have whole batches.\n\n"
+            "  t_wall_ns  from the first rank's start to the last rank's end\n"
+            "  t_cpu_ns   CPU time of the process, on the rank where it is largest\n"
+            "  cpu_share  t_cpu / t_wall: 1 where the library polls; the rest is idle\n",
+        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
+        .describe = describe_options,
+        .run = run,
+        .points = &batches_points,
+        .begin = batches_begin,
+        .end = batches_end,
+    };
+    return program_main(&kind, argc, argv);
+}

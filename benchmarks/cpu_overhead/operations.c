@@ -1,0 +1,62 @@
+#include "operations.h"
+
+#include "fail.h"
+
+#define WORD MPI_UINT64_T
+
+/* MPI takes one pointer for both roles of a broadcast; at the root it only reads. */
+static void *bcast_buffer(const struct collective_call *c) {
+    union {
+        const void *constant;
+        void *plain;
+    } sent = {c->send};
+    return c->rank == 0 ? sent.plain : c->receive;
+}
+
+#define CALL(name, ...)                                                                                                \
+    static int call_##name(const struct collective_call *c, MPI_Request *request) {                                    \
+        (void)request;                                                                                                 \
+        return __VA_ARGS__;                                                                                            \
+    }
+
+CALL(barrier, MPI_Barrier(c->comm))
+CALL(bcast, MPI_Bcast(bcast_buffer(c), c->count, WORD, 0, c->comm))
+CALL(gather, MPI_Gather(c->send, c->count, WORD, c->receive, c->count, WORD, 0, c->comm))
+CALL(scatter, MPI_Scatter(c->send, c->count, WORD, c->receive, c->count, WORD, 0, c->comm))
+CALL(allgather, MPI_Allgather(c->send, c->count, WORD, c->receive, c->count, WORD, c->comm))
+CALL(alltoall, MPI_Alltoall(c->send, c->count, WORD, c->receive, c->count, WORD, c->comm))
+CALL(reduce, MPI_Reduce(c->send, c->receive, c->count, MPI_DOUBLE, MPI_SUM, 0, c->comm))
+CALL(allreduce, MPI_Allreduce(c->send, c->receive, c->count, MPI_DOUBLE, MPI_SUM, c->comm))
+CALL(scan, MPI_Scan(c->send, c->receive, c->count, MPI_DOUBLE, MPI_SUM, c->comm))
+
+const struct operation operation_table[OPERATION_COUNT] = {
+    {.name = "barrier", .mpi_name = "MPI_Barrier", .nonblocking = "ibarrier", .call = call_barrier},
+    {.name = "bcast", .mpi_name = "MPI_Bcast", .nonblocking = "ibcast", .call = call_bcast},
+    {.name = "gather", .mpi_name = "MPI_Gather", .nonblocking = "igather", .call = call_gather},
+    {.name = "scatter", .mpi_name = "MPI_Scatter", .nonblocking = "iscatter", .call = call_scatter},
+    {.name = "allgather", .mpi_name = "MPI_Allgather", .nonblocking = "iallgather", .call = call_allgather},
+    {.name = "alltoall", .mpi_name = "MPI_Alltoall", .nonblocking = "ialltoall", .call = call_alltoall},
+    {.name = "reduce", .mpi_name = "MPI_Reduce", .nonblocking = "ireduce", .call = call_reduce},
+    {.name = "allreduce", .mpi_name = "MPI_Allreduce", .nonblocking = "iallreduce", .call = call_allreduce},
+    {.name = "scan", .mpi_name = "MPI_Scan", .nonblocking = "iscan", .call = call_scan},
+};
+
+const char *const *operation_names(void) {
+    static const char *names[OPERATION_COUNT + 1]; /* the last stays NULL */
+    for (size_t i = 0; i < OPERATION_COUNT; i++) {
+        names[i] = operation_table[i].name;
+    }
+    return names;
+}
+
+struct collective operation_collective(const struct operation *operation) {
+    const int index = collective_find(operation->nonblocking);
+    if (index < 0) {
+        fail_die("there is no collective %s", operation->nonblocking);
+    }
+    return (struct collective){.name = operation->name,
+                               .mpi_name = operation->mpi_name,
+                               .message = collective_table[index].message,
+                               .start = operation->call,
+                               .available = true};
+}

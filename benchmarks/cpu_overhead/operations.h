@@ -1,0 +1,29 @@
+/*
+ * operations - the table of the blocking collectives that are measured. A new one is a new entry.
+ *
+ * Which data go where, and what message_bytes means, is the same as for the nonblocking form (collectives.h).
+ */
+#ifndef CAMPAIGN_OPERATIONS_H
+#define CAMPAIGN_OPERATIONS_H
+
+#include "collectives.h"
+
+struct operation {
+    const char *name; /* as the MPI function has it: bcast */
+    const char *mpi_name;
+    const char *nonblocking; /* the entry of collective_table that has the same message */
+    /* Makes the call, and returns MPI's error code. The request is left as it is. */
+    int (*call)(const struct collective_call *call, MPI_Request *request);
+};
+
+enum { OPERATION_COUNT = 9 };
+extern const struct operation operation_table[OPERATION_COUNT];
+
+/* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */
+const char *const *operation_names(void);
+
+/* Returns the operation as a collective of exchange.h: exchange_call makes the whole call, and there is nothing to wait
+ * for. */
+struct collective operation_collective(const struct operation *operation);
+
+#endif

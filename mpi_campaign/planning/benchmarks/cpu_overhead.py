@@ -1,0 +1,23 @@
+"""What a blocking collective costs the CPU."""
+
+import math
+
+from mpi_campaign.planning.benchmarks import choices
+from mpi_campaign.planning.benchmarks.benchmark import Benchmark
+from mpi_campaign.planning.suites import Grid
+
+SMOKE_CASE_SECONDS = 4.0
+"""Enough for the few sizes of the smoke grid."""
+
+
+def _most_seconds(grid: Grid) -> float:
+    return SMOKE_CASE_SECONDS if grid.name == "smoke" else math.inf
+
+
+CPU_OVERHEAD = Benchmark(
+    "what a blocking collective costs the CPU (Hoefler et al. 2006, section 3)",
+    test="cpu_overhead",
+    choices=choices.of_family("cpu_overhead"),
+    configurations=("basic", "async", "dedicated"),
+    most_seconds=_most_seconds,
+)

@@ -1,0 +1,1 @@
+"""What a blocking collective costs the CPU (Hoefler et al. 2006, section 3)."""

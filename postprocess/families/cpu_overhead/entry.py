@@ -1,0 +1,108 @@
+"""The family `cpu_overhead`: what a blocking collective costs the CPU (Hoefler et al. 2006)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from postprocess.families.cpu_overhead import inside
+from postprocess.families.cpu_overhead.axes import AXES
+from postprocess.families.cpu_overhead.record import FAMILY, CpuRecord, cpu_record
+from postprocess.families.cpu_overhead.table import COLUMNS, cpu_table, cpu_text, record_numbers
+from postprocess.families.family import (
+    STATE,
+    Bound,
+    Family,
+    Found,
+    Inside,
+    Launches,
+    Metric,
+    Numbers,
+    Page,
+    Section,
+    TableFile,
+)  # fmt: skip
+from postprocess.records.run import Run, failed_records
+from postprocess.statistics.limits import LEAST_RATIO
+
+TITLE = "CPU time of blocking collectives"
+FILE = "cpu_overhead.parquet"
+LEAST_RELIABLE = 0.5
+"""The least share of a record's valid points that must be reliable for its numbers to be compared with references."""
+METRICS = (
+    Metric("t_wall_ns", "time of a blocking collective", ratio=True, usual=True),
+    Metric("cpu_share", "CPU share of a blocking collective", ratio=False, state="reliable", usual=True),
+)
+BOUNDS = (
+    Bound("t_wall_ns", absolute=False, margin=LEAST_RATIO),
+    Bound("t_cpu_ns", absolute=False, margin=LEAST_RATIO),
+)
+"""What a regression shows in. t_wall: a call takes longer. t_cpu: a call costs more CPU time, because it takes longer
+and polls, or because it polls where it slept before. The share alone would fall when a call only waits longer."""
+_TEMPLATES = f"{FAMILY}/templates"
+
+
+def _table(run: Run, records: Sequence[CpuRecord]) -> pd.DataFrame:
+    return cpu_table(records, failed_records(run.manifest))
+
+
+def _text(found: Found) -> str:
+    return cpu_text(found.table)
+
+
+def _view(page: Page, found: Found) -> Any:
+    from postprocess.families.cpu_overhead.section import cpu_view  # noqa: PLC0415 - it takes a second to load
+
+    return page.once(FAMILY, lambda: cpu_view(found.table, page.links.get(FAMILY, ()), page.room.whole))
+
+
+def _pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]]:
+    from postprocess.families.cpu_overhead.plot import write_charts  # noqa: PLC0415 - likewise
+
+    drawn = write_charts(found.table, folder, page.look.kinds)
+    return {FAMILY: drawn} if drawn else {}
+
+
+def _numbers(record: CpuRecord, _basic: CpuRecord | None) -> Numbers:
+    values = record_numbers(record)
+    enough = values.get("points_reliable", 0.0) >= LEAST_RELIABLE * values.get("points_valid", float("inf"))
+    return Numbers(values, doubt="" if enough else "less than half of its points are reliable")
+
+
+def _unit_of(name: str) -> str:
+    return "points" if name.startswith("points") else "ns" if name.endswith("_ns") else "ratio"
+
+
+CPU_OVERHEAD = Family(
+    name=FAMILY,
+    title="CPU time of blocking collectives",
+    benchmarks=(FAMILY,),
+    view=cpu_record,
+    table=_table,
+    columns=COLUMNS,
+    axes=AXES,
+    metrics=METRICS,
+    files=(TableFile(FILE),),
+    launches=Launches(
+        columns={FILE: (*(one.name for one in AXES), *(one.name for one in METRICS), *STATE)},
+        of_files=lambda _run, tables: tables[0],
+        of_table=lambda table: table,
+    ),
+    text=_text,
+    short_text=_text,
+    nothing="no blocking collective was measured",
+    sections=(
+        Section("cpu-overhead", TITLE, 34, f"{_TEMPLATES}/section.html", _view, pictures=_pictures),
+        Section("cpu-overhead-reading", TITLE, 34, f"{_TEMPLATES}/reading.html", _view, "reading"),
+    ),
+    inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
+    numbers=_numbers,
+    unit_of=_unit_of,
+    bounds=BOUNDS,
+    wrong=inside.wrong,
+    communicated_ns=inside.communicated_ns,
+    payload=inside.payload_bytes,
+)

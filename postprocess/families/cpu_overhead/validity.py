@@ -1,0 +1,100 @@
+"""Whether a point is `valid` and `reliable`, and what else a reader should know about it (`flags`).
+
+valid       There are at least 6 valid repetitions (fewer have no interval) and no data error. The times are right.
+reliable    Valid, the case did not fail, and
+            * the 95 % interval of the CPU share is at most 0.10 wide;
+            * the CPU clocks resolve 1 % of the time of a batch;
+            * the clocks of the ranks agree to within 1 % of it, because it is a time between ranks;
+            * the ranks are not oversubscribed: ranks that share a core take turns, and the time of the others would
+              count as idle;
+            * nobody else took the CPU: where the process never gave it up (no voluntary context switch in the median),
+              and the idle share is above 5 % all the same, other processes had the CPU meanwhile.
+flags       Worth knowing, but the shares stand:
+            * other threads of the process used more than 5 % of the wall time, such as a progress thread;
+            * the process was preempted more often than it waited, and its idle share is above 5 %;
+            * ranks were started by a barrier, or without a common clock, or most repetitions began late.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from postprocess.drawing.text import duration, percent
+from postprocess.families.cpu_overhead.record import CpuPoint
+from postprocess.statistics.cpu_use import cpu_share, idle_share
+from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, Floats, as_float
+
+WIDEST_INTERVAL = 0.10
+RESOLUTION_LIMIT = 0.01
+CLOCK_LIMIT = 0.01
+TAKEN_LIMIT = 0.05
+OTHER_THREADS_LIMIT = 0.05
+
+
+def invalid_reasons(point: CpuPoint) -> list[str]:
+    """Reasons why a point's medians cannot be used at all; empty if they can."""
+    reasons = []
+    if point.stop_reason == "not_measured":
+        reasons.append("not measured")
+    elif point.repetitions < MIN_REPETITIONS:
+        reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
+    if point.data_errors:
+        reasons.append(f"wrong data received ({point.data_errors} errors)")
+    return reasons
+
+
+def unreliable_reasons(point: CpuPoint, share: Estimate, cpu_clock_step_ns: int, *, oversubscribed: bool) -> list[str]:
+    """Reasons why the CPU share of a point is not that of its collective. They include `invalid_reasons`.
+
+    share: the estimate of `cpu_share`.
+    """
+    reasons = invalid_reasons(point)
+    if not point.repetitions:
+        return reasons
+    width, wall = as_float(share.high) - as_float(share.low), _median(point.t_wall_ns)
+    if point.repetitions >= MIN_REPETITIONS and not width <= WIDEST_INTERVAL:
+        reasons.append(f"the interval of the CPU share is {width:.2f} wide, more than {WIDEST_INTERVAL:.2f}")
+    if cpu_clock_step_ns > RESOLUTION_LIMIT * wall:
+        reasons.append(
+            f"the CPU clock advances in steps of {duration(cpu_clock_step_ns)}, a batch takes {duration(wall)}"
+        )
+    residual = point.clock.residual_ns
+    if residual is not None and residual > CLOCK_LIMIT * wall:
+        reasons.append(f"clocks disagree by {duration(residual)}")
+    if oversubscribed:
+        reasons.append("oversubscribed: ranks share cores")
+    idle = _median(idle_share(point.t_cpu_ns, point.t_wall_ns))
+    if _median(point.voluntary_switches) == 0 and idle > TAKEN_LIMIT:
+        reasons.append(f"others had the CPU for {percent(idle)} of the time: the process never gave it up itself")
+    return reasons
+
+
+def flags(point: CpuPoint) -> list[str]:
+    """The flags of a point."""
+    return list(_flags(point)) if point.repetitions else []
+
+
+def _flags(point: CpuPoint) -> Iterator[str]:
+    others = _median(cpu_share(point.t_cpu_ns - point.t_thread_cpu_ns, point.t_wall_ns))
+    if others > OTHER_THREADS_LIMIT:
+        yield f"other threads of the process used {percent(others)} of the time on a CPU"
+    idle = _median(idle_share(point.t_cpu_ns, point.t_wall_ns))
+    if idle > TAKEN_LIMIT and _median(point.involuntary_switches) > _median(point.voluntary_switches) > 0:
+        yield "preempted more often than it waited: others had the CPU for a part of the idle time"
+    if point.stop_reason == "late":
+        yield f"stopped because too many repetitions started late: {point.late_repetitions} thrown away"
+    elif point.late_repetitions > point.repetitions:
+        yield f"{point.late_repetitions} repetitions thrown away: a rank started late"
+    if point.start_method == "barrier":
+        yield "ranks started by a barrier, not by a clock"
+    if point.clock.method == "none":
+        yield "no common clock: the wall time is the longest of the ranks' own"
+    elif point.clock.residual_ns is None:
+        yield "how far the clocks disagree is not known"
+
+
+def _median(values: Floats | np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> float:
+    return float(np.median(values)) if values.size else math.nan

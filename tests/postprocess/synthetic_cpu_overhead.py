@@ -1,0 +1,123 @@
+"""Records of cpu_overhead that no machine wrote, with a known truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tests.postprocess import synthetic
+
+Lines: TypeAlias = list[dict[str, Any]]
+
+SIZES = (8, 1024, 262144)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What a library does.
+
+    cpu_share, thread_share: CPU time of the process, and of the calling thread, relative to the wall time.
+    noise: relative deviation of a repetition, the same for all of its times.
+    share_noise: deviation of the CPU share of a repetition.
+    voluntary, involuntary: context switches of a batch.
+    """
+
+    cpu_share: float = 1.0
+    thread_share: float = 1.0
+    latency_ns: float = 900.0
+    bytes_per_second: float = 5e9
+    noise: float = 0.05
+    share_noise: float = 0.0
+    voluntary: int = 0
+    involuntary: int = 1
+
+
+POLLS = Truth()
+SLEEPS = Truth(cpu_share=0.3, thread_share=0.3, share_noise=0.01, voluntary=40)
+HELPED = Truth(cpu_share=2.0)
+"""A library with a progress thread that polls beside the caller."""
+
+
+def true_time_ns(truth: Truth, message_bytes: int) -> float:
+    """The time of one call."""
+    return truth.latency_ns + 1e9 * message_bytes / truth.bytes_per_second
+
+
+def _around_0(rng: np.random.Generator, deviation: float, count: int) -> Any:
+    """Normal numbers, as many below 0 as above it, in any order."""
+    half = np.abs(rng.normal(0, deviation, count // 2))
+    return rng.permutation(np.concatenate([half, -half, np.zeros(count % 2)]))
+
+
+def point(
+    index: int = 0,
+    truth: Truth = POLLS,
+    operation: str = "bcast",
+    message_bytes: int = 1024,
+    repetitions: int = 21,
+    ranks: int = 2,
+    **changes: Any,
+) -> dict[str, Any]:
+    """A point whose median time and share are the truth's."""
+    rng = np.random.default_rng([index, message_bytes])
+    call_ns = true_time_ns(truth, message_bytes)
+    calls = max(1, round(11e6 / call_ns))
+    wall = calls * call_ns * np.exp(_around_0(rng, truth.noise, repetitions))
+    share = truth.cpu_share + _around_0(rng, truth.share_noise, repetitions)
+    series = {
+        "t_wall_ns": wall,
+        "t_cpu_ns": wall * share,
+        "t_thread_cpu_ns": wall * truth.thread_share,
+        "voluntary_switches": np.full(repetitions, truth.voluntary),
+        "involuntary_switches": np.full(repetitions, truth.involuntary),
+        "start_imbalance_ns": np.full(repetitions, 20),
+    }
+    medians = {name: int(np.median(series[name])) if repetitions else 0 for name in list(series)[:3]}
+    line = {
+        "type": "point",
+        "index": index,
+        "parameters": {"operation": operation, "message_bytes": message_bytes},
+        "repetitions": repetitions,
+        "warmup_repetitions": 1,
+        "late_repetitions": 0,
+        "discarded_repetitions": 0,
+        "stop_reason": "interval" if repetitions else "not_measured",
+        "interval_relative_reached": 0.02 if repetitions >= 6 else None,
+        "data_errors": 0,
+        "start_method": "deadline",
+        "clock": {"method": "shared", "residual_ns": 30.0, "synchronisations": 2, "drift_ppm": 0.0},
+        "series": {name: [round(float(value)) for value in values] for name, values in series.items()},
+        "warmup": {"t_wall_ns": [round(1.2 * calls * call_ns)]},
+        "spreads": {},
+        "rank_medians": {name: [value] * ranks for name, value in medians.items()},
+        "own": {"calls": calls},
+    }
+    return synthetic.changed(line, **changes)
+
+
+def header(operations: Sequence[str] = ("bcast",), sizes: Sequence[int] = SIZES, **changes: Any) -> dict[str, Any]:
+    """The first line."""
+    first = synthetic.header(
+        family="cpu_overhead", benchmark="cpu_overhead", command_line=["cpu_overhead", "--collective", *operations],
+    )  # fmt: skip
+    first["plan"]["parameters"] = {"operation": list(operations), "message_bytes": list(sizes)}
+    first["own"] = {"cpu_clock_step_ns": 500, "batch_target_ns": 10_000_000}
+    assert set(changes) <= set(first)
+    return {**first, **changes}
+
+
+def record(
+    truth: Truth = POLLS,
+    operations: Sequence[str] = ("bcast",),
+    sizes: Sequence[int] = SIZES,
+    **header_changes: Any,
+) -> Lines:
+    """The lines of a complete record: a point for each collective and size; a barrier has one."""
+    cells = [(one, size) for one in operations for size in (sizes if one != "barrier" else (0,))]
+    first = header(operations, sizes, **header_changes)
+    points = [point(i, truth, one, size, ranks=first["ranks"]) for i, (one, size) in enumerate(cells)]
+    first["plan"]["points"] = len(points)
+    return [first, *points, synthetic.footer(len(points), first["ranks"])]

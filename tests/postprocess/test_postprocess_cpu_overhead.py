@@ -1,0 +1,248 @@
+"""Records of blocking collectives: their shares against a known truth, what may be used, pictures and report."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postprocess.families import axes, registry
+from postprocess.families.cpu_overhead import inside
+from postprocess.families.cpu_overhead.charts import SHARE, TIME, charts
+from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
+from postprocess.families.cpu_overhead.plot import write_charts
+from postprocess.families.cpu_overhead.record import load_cpu_overhead
+from postprocess.families.cpu_overhead.section import chart_view, cpu_view
+from postprocess.families.cpu_overhead.table import COLUMNS, cpu_table, cpu_text, record_numbers
+from postprocess.records.fields import RecordError
+from postprocess.records.run import load_run
+from postprocess.report.html import write_report
+from postprocess.statistics import cpu_use
+from tests.postprocess import synthetic
+from tests.postprocess.synthetic_cpu_overhead import (
+    HELPED,
+    POLLS,
+    SIZES,
+    SLEEPS,
+    Lines,
+    Truth,
+    point,
+    record,
+    true_time_ns,
+)
+from tests.support import check_record
+
+ALL = tuple(axes.OPERATION.values)
+
+
+def table_of(path: Path, *records: Lines) -> pd.DataFrame:
+    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
+    return cpu_table([load_cpu_overhead(file) for file in files])
+
+
+def row_of(path: Path, truth: Truth = POLLS, *, header: dict[str, Any] | None = None, **changes: Any) -> Any:
+    """The row of a record of one point."""
+    lines = record(truth, sizes=(1024,), **(header or {}))
+    lines[1] = point(truth=truth, **changes)
+    return table_of(path, lines).iloc[0]
+
+
+def test_a_record_is_valid_and_gives_a_row_per_point(tmp_path: Path) -> None:
+    path = synthetic.write(tmp_path / "a.jsonl", record(operations=ALL))
+    check_record(path)
+    table = cpu_table([load_cpu_overhead(path)])
+    assert tuple(table.columns) == COLUMNS
+    assert len(table) == 1 + 8 * len(SIZES)
+    assert table["valid"].all() and table["reliable"].all()
+    assert list(dict.fromkeys(table["operation"])) == list(ALL)
+    assert len(cpu_text(table).splitlines()) == len(table) + 1
+
+
+@pytest.mark.parametrize("truth", [POLLS, SLEEPS, HELPED])
+def test_times_and_shares_are_the_truths(tmp_path: Path, truth: Truth) -> None:
+    for row in table_of(tmp_path, record(truth)).to_dict("records"):
+        time_ns = true_time_ns(truth, row["message_bytes"])
+        assert row["t_wall_ns"] == pytest.approx(time_ns, rel=1e-3)
+        assert row["cpu_share"] == pytest.approx(truth.cpu_share, abs=1e-3)
+        assert row["idle_share"] == pytest.approx(1 - truth.cpu_share, abs=1e-3)
+        assert row["thread_cpu_share"] == pytest.approx(truth.thread_share, abs=1e-3)
+        assert row["idle_ns"] == pytest.approx((1 - truth.cpu_share) * time_ns, abs=0.03 * time_ns)
+        assert row["cpu_all_ranks_ns"] == pytest.approx(2 * truth.cpu_share * time_ns, rel=0.03)
+        assert row["cpu_share_ci95_low"] <= row["cpu_share"] <= row["cpu_share_ci95_high"]
+        assert row["reliable"]
+
+
+def test_a_process_with_a_progress_thread_is_idle_for_less_than_nothing_and_says_so(tmp_path: Path) -> None:
+    row = row_of(tmp_path, HELPED)
+    assert row["idle_share"] == pytest.approx(-1, abs=1e-3)
+    assert row["flags"] == ["other threads of the process used 100 % of the time on a CPU"]
+
+
+def test_noise_that_both_times_share_does_not_widen_the_share(tmp_path: Path) -> None:
+    row = row_of(tmp_path, replace(SLEEPS, noise=0.4, share_noise=0.001))
+    assert row["t_wall_ns_ci95_high"] - row["t_wall_ns_ci95_low"] > 0.1 * row["t_wall_ns"]
+    assert row["cpu_share_ci95_high"] - row["cpu_share_ci95_low"] < 0.01
+
+
+@pytest.mark.parametrize(
+    ("truth", "header", "changes", "reason"),
+    [
+        (replace(SLEEPS, share_noise=0.1), {}, {}, "the interval of the CPU share is"),
+        (replace(SLEEPS, voluntary=0), {}, {}, "others had the CPU for 70 % of the time"),
+        (POLLS, {"oversubscribed": True}, {}, "oversubscribed: ranks share cores"),
+        (POLLS, {"own": {"cpu_clock_step_ns": 4_000_000, "batch_target_ns": 10_000_000}}, {}, "the CPU clock advances"),
+        (POLLS, {}, {"repetitions": 5}, "fewer than 6 repetitions (5)"),
+        (POLLS, {}, {"data_errors": 3}, "wrong data received (3 errors)"),
+        (POLLS, {}, {"repetitions": 0}, "not measured"),
+        (
+            POLLS,
+            {},
+            {"clock": {"method": "shared", "residual_ns": 1e6, "synchronisations": 2, "drift_ppm": 0.0}},
+            "clocks disagree by",
+        ),
+    ],
+)
+def test_what_is_not_reliable_says_why(
+    tmp_path: Path, truth: Truth, header: dict[str, Any], changes: dict[str, Any], reason: str
+) -> None:
+    row = row_of(tmp_path, truth, header=header, **changes)
+    assert not row["reliable"]
+    assert row["unreliable_reasons"][0].startswith(reason)
+    assert row["valid"] is np.True_ or not any(word in reason for word in ("interval", "others", "clock"))
+
+
+@given(st.floats(0, 1e12), st.floats(1, 1e12))
+def test_what_is_idle_and_what_is_used_are_the_whole(cpu: float, wall: float) -> None:
+    share, idle = float(cpu_use.cpu_share(cpu, wall)), float(cpu_use.idle_share(cpu, wall))
+    assert share + idle == pytest.approx(1, abs=1e-9 * max(1.0, share))
+    assert float(cpu_use.idle_time(cpu, wall)) == pytest.approx(idle * wall, abs=1e-6 * max(cpu, wall))
+
+
+def test_a_share_of_no_time_is_not_known() -> None:
+    assert np.isnan(cpu_use.cpu_share([1.0, 0.0], [0.0, 0.0])).all()
+
+
+def test_the_numbers_for_references_are_geometric_means(tmp_path: Path) -> None:
+    path = synthetic.write(tmp_path / "a.jsonl", record(SLEEPS))
+    numbers = record_numbers(load_cpu_overhead(path))
+    times = [true_time_ns(SLEEPS, size) for size in SIZES]
+    mean = math.exp(sum(map(math.log, times)) / len(times))
+    assert numbers["t_wall_ns"] == pytest.approx(mean, rel=0.01)
+    assert numbers["t_cpu_ns"] == pytest.approx(0.3 * mean, rel=0.03)
+    assert numbers["cpu_share"] == pytest.approx(0.3, abs=1e-3)
+    assert (numbers["points"], numbers["points_reliable"]) == (3, 3)
+    assert {bound.metric for bound in BOUNDS} <= set(numbers)
+    assert CPU_OVERHEAD.numbers is not None
+    assert CPU_OVERHEAD.numbers(load_cpu_overhead(path), None).doubt == ""
+    shared = synthetic.write(tmp_path / "b.jsonl", record(SLEEPS, oversubscribed=True))
+    assert CPU_OVERHEAD.numbers(load_cpu_overhead(shared), None).doubt
+
+
+@pytest.mark.parametrize(
+    ("operation", "blocks"),
+    [
+        ("barrier", 0), ("bcast", 3), ("gather", 3), ("scatter", 3), ("allgather", 12), ("alltoall", 12),
+        ("reduce", 3), ("allreduce", 6), ("scan", 3),
+    ],
+)  # fmt: skip
+def test_the_payload_is_the_least_that_any_algorithm_moves(tmp_path: Path, operation: str, blocks: int) -> None:
+    """Over a wire each rank is alone; within one node nothing crosses; two nodes of two ranks exchange their blocks."""
+    lines = record(operations=(operation,), sizes=(1024,), ranks=4, placement=synthetic.header(4)["placement"])
+    found = load_cpu_overhead(synthetic.write(tmp_path / "a.jsonl", lines))
+    (one,) = found.points
+    assert inside.payload_bytes(found) == blocks * one.message_bytes * one.calls * one.repetitions
+    inner = replace(found, header=replace(found.header, network="shm"))
+    assert inside.payload_bytes(inner) == 0
+    lines[0]["network"] = "native"
+    for place in lines[0]["placement"]:
+        place["node"] = place["rank"] // 2
+    lines[0]["nodes"] = 2
+    two = load_cpu_overhead(synthetic.write(tmp_path / "b.jsonl", lines))
+    between = {"barrier": 0, "bcast": 1, "gather": 2, "scatter": 2, "allgather": 4, "alltoall": 8, "allreduce": 2}
+    expected = between.get(operation, 1) * one.message_bytes * one.calls * one.repetitions
+    assert inside.payload_bytes(two) == expected
+
+
+def test_wrong_data_and_nothing_valid_are_faults(tmp_path: Path) -> None:
+    lines = record()
+    lines[1]["data_errors"] = 2
+    assert list(inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "a.jsonl", lines)))) == [
+        "2 wrong values were received"
+    ]
+    lines = record(sizes=(8,))
+    lines[1] = point(repetitions=3)
+    (fault,) = inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "b.jsonl", lines)))
+    assert fault == "none of its 1 points is valid: fewer than 6 repetitions (3)"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda line: line["series"].pop("t_cpu_ns"), "series.t_cpu_ns is missing"),
+        (lambda line: line["series"].pop("start_imbalance_ns"), "start_imbalance_ns does not fit the clock"),
+        (lambda line: line["series"]["t_wall_ns"].__setitem__(0, 0), "series.t_wall_ns has a time of 0"),
+        (lambda line: line["rank_medians"].pop("t_cpu_ns"), "rank_medians.t_cpu_ns is missing"),
+        (lambda line: line["own"].pop("calls"), "calls"),
+    ],
+)
+def test_a_record_that_does_not_fit_is_refused(tmp_path: Path, change: Any, says: str) -> None:
+    lines = copy.deepcopy(record())
+    change(lines[1])
+    with pytest.raises(RecordError, match=says):
+        load_cpu_overhead(synthetic.write(tmp_path / "a.jsonl", lines))
+
+
+def test_charts_show_shares_and_times_by_size(tmp_path: Path) -> None:
+    table = table_of(tmp_path, record(SLEEPS, operations=("barrier", "bcast", "alltoall")))
+    share, time = charts(table)
+    assert (share.kind, time.kind) == (SHARE, TIME)
+    assert [series.operation for series in share.series] == ["barrier", "bcast", "alltoall"]
+    assert [series.level for series in share.series] == [True, False, False]
+    assert share.sizes == list(SIZES)
+    assert [mark.value for mark in share.series[1].marks] == pytest.approx([0.7] * 3, abs=1e-3)
+    assert not share.notes
+    view = chart_view(time)
+    heights = [mark.y for mark in view.series[1].marks]
+    assert heights == sorted(heights, reverse=True)  # longer messages, longer idle
+    assert chart_view(share).zero > 0
+
+
+def test_idle_times_that_are_not_above_0_are_left_out_and_counted(tmp_path: Path) -> None:
+    table = table_of(tmp_path, record(HELPED))
+    (share,) = charts(table)
+    assert share.low < -1
+    mixed = table_of(tmp_path, record(HELPED, sizes=(8,)), record(SLEEPS, sizes=(64,)))
+    _, time = charts(mixed)
+    assert time.notes == ["1 point at or below 0, or not measured, left out"]
+
+
+def test_what_is_not_reliable_is_pale_and_said(tmp_path: Path) -> None:
+    table = table_of(tmp_path, record(SLEEPS, oversubscribed=True))
+    share, _ = charts(table)
+    assert share.notes == ["3 marks pale: not reliable, the table says why"]
+    assert cpu_view(table.head(0), (), 10) is None
+
+
+def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    synthetic.write(folder / "records" / "0.jsonl", record(SLEEPS, operations=("barrier", "bcast")))
+    run = load_run(folder)
+    found = registry.found(run, CPU_OVERHEAD)
+    assert len(found.table) == 4
+    written = write_charts(found.table, tmp_path / "pictures", ("svg",))
+    assert len(written) == 2
+    assert all(path.stat().st_size > 1000 for path in written)
+    page = tmp_path / "report.html"
+    write_report(run, page)
+    text = page.read_text()
+    assert "<h2>CPU time of blocking collectives</h2>" in text
+    assert "as figure 3 of Hoefler et al. 2006" in text
+    assert text.count("bcast: 0.70") >= 3

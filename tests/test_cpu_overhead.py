@@ -1,0 +1,142 @@
+"""`cpu_overhead` under real MPI libraries: whole, with a library that sleeps, and broken on purpose; a run of it."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mpi_campaign.toolchains import resolving
+from postprocess.families import axes
+from postprocess.families.cpu_overhead.record import CpuRecord, load_cpu_overhead
+from postprocess.families.cpu_overhead.table import cpu_table
+from tests.support import Command, check_record, launch
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+
+OPENMPI, MPICH = resolving.DEFAULT_TOOLCHAINS
+BRIEF = ("--budget-seconds", "3", "--max-repetitions", "9", "--interval", "0.5")
+Build = Callable[[str], Path]
+OPERATIONS = tuple(axes.OPERATION.values)
+
+
+def only_line(stderr: str) -> str:
+    (line,) = [line for line in stderr.splitlines() if line.startswith("cpu_overhead: ")]
+    return line
+
+
+def measured(folder: Path, path: Path, toolchain: str, *words: str, **given: dict[str, str]) -> CpuRecord:
+    env = given.get("env", {})
+    done = launch(folder / "cpu_overhead", *words, *BRIEF, "--record", str(path), toolchain=toolchain, env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    check_record(path)
+    return load_cpu_overhead(path)
+
+
+@pytest.mark.parametrize("toolchain", [MPICH, OPENMPI])
+def test_every_collective_is_measured_in_batches_that_the_clock_resolves(
+    build_for: Build, tmp_path: Path, toolchain: str
+) -> None:
+    found = measured(build_for(toolchain), tmp_path / "record.jsonl", toolchain, "--message-bytes", "8,65536")
+    assert {(one.operation, one.message_bytes) for one in found.points} == {
+        ("barrier", 0),
+        *((name, size) for name in OPERATIONS if name != "barrier" for size in (8, 65536)),
+    }
+    assert found.batch_target_ns >= max(10_000_000, min(200 * found.cpu_clock_step_ns, 1_000_000_000))
+    for one in found.points:
+        assert one.data_errors == 0
+        assert one.repetitions >= 9
+        # A machine that was busy while the calls were counted made them few.
+        assert np.median(one.t_wall_ns) > 0.2 * found.batch_target_ns
+        assert one.calls > 1
+        assert (one.t_thread_cpu_ns <= one.t_cpu_ns + 1_000_000).all()
+        assert np.median(one.t_cpu_ns) > 0
+
+
+def test_a_library_that_polls_is_never_idle_and_one_that_sleeps_is(built: Path, tmp_path: Path) -> None:
+    """MPICH polls; with MPIR_CVAR_ENABLE_HEAVY_YIELD=1 it sleeps between its polls for messages."""
+    words = ("--collective", "alltoall", "--message-bytes", "1024")
+    polls = measured(built, tmp_path / "polls.jsonl", MPICH, *words)
+    sleeps = measured(built, tmp_path / "sleeps.jsonl", MPICH, *words, env={"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"})
+    first, second = cpu_table([polls, sleeps]).to_dict("records")
+    assert first["voluntary_switches"] == 0
+    # What the process did not give up itself, others took: it is not called idle.
+    assert first["cpu_share"] > 0.95 or not first["reliable"]
+    assert second["voluntary_switches"] > 0
+    assert second["idle_share"] > 0.3
+
+
+def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    done = launch(
+        built / "cpu_overhead", "--collective", "alltoall", "--message-bytes", "1024", "--record", str(record), *BRIEF,
+        env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": "0", "CORRUPT_BYTE": "800"},
+        toolchain=MPICH,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    line = only_line(done.stderr)
+    assert "rank 1 received wrong data from MPI_Alltoall" in line
+    assert "the first at position 100 of 256" in line
+    check_record(record)
+    assert load_cpu_overhead(record).points[-1].data_errors > 0
+
+
+@pytest.mark.parametrize(
+    ("ranks", "words", "says"),
+    [
+        (1, (), "1 rank: a collective needs at least 2"),
+        (2, ("--message-bytes", "100"), "100 bytes are no whole words of 8 bytes"),
+        (2, ("--message-bytes", "0"), "'0' is not a whole number from 8 to 2147483647"),
+        (2, ("--collective", "ibcast"), "unknown 'ibcast'; choose from barrier, bcast"),
+        (
+            8,
+            ("--collective", "alltoall", "--message-bytes", "2147483640"),
+            "bytes are too many for alltoall on 8 ranks",
+        ),
+    ],
+)
+def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
+    done = launch(built / "cpu_overhead", *words, ranks=ranks, toolchain=MPICH)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert says in only_line(done.stderr)
+
+
+def test_a_helper_has_nothing_to_help_with(built: Path) -> None:
+    done = launch(built / "cpu_overhead", "--configuration", "apphelper", toolchain=MPICH)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "a blocking collective has no request for the helper" in only_line(done.stderr)
+
+
+def test_the_table_for_people_has_the_medians_of_the_record(built: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    words = ("--collective", "allreduce", "--message-bytes", "1024", "--record", str(record))
+    done = launch(built / "cpu_overhead", *words, *BRIEF, toolchain=MPICH)
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if re.match(r" +allreduce ", line)]
+    (point,) = load_cpu_overhead(record).points
+    shown = list(map(int, line.split()[1:4]))
+    assert shown == [1024, int(np.median(point.t_wall_ns)), int(np.median(point.t_cpu_ns))]
+
+
+def test_the_list_has_the_values_of_the_axis(built: Path) -> None:
+    assert launch(built / "cpu_overhead", "--list", toolchain=MPICH).stdout.split() == list(OPERATIONS)
+
+
+@pytest.mark.rare  # every other family runs so, too
+@pytest.mark.timeout(600)
+def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) -> None:
+    done = campaign(
+        "run", "--benchmark", "cpu_overhead", "--operation", "bcast", "--toolchain", MPICH, "--configuration", "basic",
+        "--configuration", "async", "--network", "shm", "--output", str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
+    rows = json.loads(campaign("show", str(run), "--benchmark", "cpu_overhead", "--json").stdout)
+    assert {(row["configuration"], row["operation"]) for row in rows} == {("basic", "bcast"), ("async", "bcast")}
+    assert all(row["valid"] and len(row["cpu_share_ci95"]) == 2 for row in rows)
+    assert campaign("results", "verify", str(run)).returncode == 0
+    compared = campaign("compare", "basic", "async", "--metric", "t_wall_ns", "--json", "--output", str(tmp_path))
+    assert compared.returncode == 0, compared.stderr
+    assert {case["operation"] for case in json.loads(compared.stdout)["cases"]} == {"bcast"}
