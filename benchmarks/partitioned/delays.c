@@ -25,6 +25,9 @@ enum { MOST_MEASUREMENTS = 8, READINGS = 5 };
 /* Most of the budget that the search may take. */
 static const double most_of_budget = 0.3;
 
+/* A size that is farther off its target when the time is up, relative, is not used: the point would stand elsewhere. */
+static const double most_error = 0.2;
+
 int64_t delays_target_ns(int64_t message_bytes, int64_t partitions, int64_t ratio_millionths, double bytes_per_second) {
     const double partition_bytes = (double)message_bytes / (double)partitions;
     return (int64_t)llround((double)ratio_millionths / 1e6 * partition_bytes / bytes_per_second * 1e9);
@@ -60,6 +63,7 @@ void delays_free(struct delays *delays) {
 struct job {
     const struct program *program;
     bool computes;
+    int64_t began; /* the search */
 };
 
 /* Collective: returns the time of one thread on the slowest rank that computes, the shortest of a few readings, because
@@ -78,9 +82,15 @@ static double measure_size(void *context, uint64_t size) {
 }
 
 static bool has_time(void *context) {
-    const struct program *program = ((const struct job *)context)->program;
-    const double budget = program->settings.budget_seconds;
-    return budget == 0 || (double)(timer_now_ns() - program->began) / 1e9 < most_of_budget * budget;
+    const struct job *job = context;
+    const double budget = job->program->settings.budget_seconds;
+    return budget == 0 || (double)(timer_now_ns() - job->began) / 1e9 < most_of_budget * budget;
+}
+
+/* Returns whether a search ended for want of time, with nothing or far from its target. */
+static bool was_too_short(const struct size_search_result *found, struct job *job) {
+    const bool is_far = found->status == SIZE_OFF_TARGET && fabs(found->error_relative) > most_error;
+    return found->status == SIZE_NOT_SEARCHED || (is_far && !has_time(job));
 }
 
 static int by_target(const void *left, const void *right) {
@@ -108,7 +118,7 @@ void delays_aim(struct delays *delays, double bytes_per_second) {
 void delays_search(const struct program *program, struct delays *delays, bool computes) {
     const struct compute_kernel *kernel = &compute_kernels[program->computation];
     const uint64_t most = largest_size(program);
-    struct job job = {.program = program, .computes = computes};
+    struct job job = {.program = program, .computes = computes, .began = timer_now_ns()};
     double guess = (double)kernel->least;
     const struct delay *before = NULL;
     qsort(delays->items, delays->count, sizeof *delays->items, by_target);
@@ -135,8 +145,8 @@ void delays_search(const struct program *program, struct delays *delays, bool co
                                                     .max_measurements = MOST_MEASUREMENTS,
                                                     .go_on = has_time};
         item->calibration = size_search_mpi_run(MPI_COMM_WORLD, &request, measure_size, &job);
-        if (item->calibration.status == SIZE_NOT_SEARCHED) {
-            item->calibration.size = 0; /* the time was up: the search has the smallest size then, which is no answer */
+        if (was_too_short(&item->calibration, &job)) {
+            item->calibration = (struct size_search_result){.status = SIZE_NOT_SEARCHED};
         }
         before = item;
     }

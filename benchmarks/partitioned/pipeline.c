@@ -5,6 +5,7 @@
 #include "pattern.h"
 #include "phase.h"
 #include "reproducer.h"
+#include "timer.h"
 #include "topology.h"
 
 #include <inttypes.h>
@@ -386,13 +387,19 @@ static bool begin(void *context, struct sampler_point *p) {
     return true;
 }
 
+/* Rank 0: returns whether the point's share of the budget is long enough for its repetitions to be made again. */
+static bool has_time_again(const struct sampler_point *p) {
+    const int64_t now = timer_now_ns();
+    return p->deadline_ns == 0 || now + (now - p->begin_ns) <= p->deadline_ns;
+}
+
 /* Section 4: all repetitions are made again while half the interval of a mean is more than 5 % of it, at most 50 times.
- */
+ * Not where there is no time for it: what was measured would be lost. */
 static enum sampler_review review(void *context, struct sampler_point *p, const sampler *s) {
     enum { MOST_AGAIN = 50 };
     const struct pipeline *o = context;
     int again = 0;
-    if (o->plan->paper && o->program->rank == 0 && p->beginnings <= MOST_AGAIN) {
+    if (o->plan->paper && o->program->rank == 0 && p->beginnings <= MOST_AGAIN && has_time_again(p)) {
         for (size_t i = T; i <= T_REF; i++) {
             const struct stats_mean mean = samples_mean(sampler_samples(s), i);
             again = again != 0 || mean.half_width > 0.05 * mean.mean;
