@@ -410,6 +410,7 @@ static int measure(struct program *program, struct settings *s) {
             measurement.plan.rule.max_repetitions = PAPER_REPETITIONS;
         }
         code = program_measure(program, &measurement);
+        delays_free(&pipeline.delays); /* also where it was refused before it began */
     }
     free(partitions);
     return code;
@@ -455,6 +456,7 @@ int main(int argc, char **argv) {
         .describe = describe_options,
         .run = run,
         .points = &pipeline_points,
+        .check = pipeline_check,
         .begin = pipeline_begin,
         .end = pipeline_end,
     };

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What each rank times in a repetition. Moments are local times; the begin is the start plus the computation, which is
- * no part of a transfer. */
-enum term { START, BEGIN, END, LAST_READY, DELAY, REF_BEGIN, REF_END, TERMS };
+/* What each rank times in a repetition. START is a local time. The others are durations, which the receiver of a pair
+ * knows: without the computation, which is no part of a transfer. A sender has 0. */
+enum term { START, TIME, AFTER_LAST, DELAY, REF_TIME, TERMS };
 
 /* Indices of the first series. */
 enum { T, T_REF };
@@ -29,6 +29,9 @@ enum { LEAST_BANDWIDTH_BYTES = 4 << 20 };
 
 /* Repetitions for alpha and beta. */
 enum { LATENCY_READINGS = 25, BANDWIDTH_READINGS = 7 };
+
+/* Transfers that look for wrong data: how many, and how late their last partition is. */
+enum { PROVOKING_TRANSFERS = 5, PROVOKING_NS = 1000000 };
 
 /* Cold caches: so many times the largest cache is read before each transfer. */
 enum { TIMES_CACHE = 2 };
@@ -135,7 +138,10 @@ static double noise_factor(const struct pipeline *o, size_t partition, size_t pa
 static void choose_work(struct pipeline *o, size_t partitions) {
     const struct compute_kernel *kernel = &compute_kernels[o->program->computation];
     const struct delay *delay = o->point.delay;
-    for (size_t i = 0; i < partitions; i++) {
+    for (size_t i = 0; o->provokes && i < partitions; i++) {
+        o->work_sizes[i] = i + 1 == partitions ? PROVOKING_NS : 0;
+    }
+    for (size_t i = 0; !o->provokes && i < partitions; i++) {
         const double factor = delay != NULL && delay->target_ns > 0 ? noise_factor(o, i, partitions) : 0;
         if (o->plan->paper) {
             o->work_sizes[i] = factor > 0 ? (uint64_t)(factor * (double)delay->target_ns) : 0;
@@ -181,7 +187,7 @@ static void prepare_contents(struct pipeline *o, const struct channel *c) {
 static void run_transfer(struct pipeline *o, struct channel *c, start_line *line) {
     const struct transfer_means means = {.team = o->program->team,
                                          .work_sizes = o->work_sizes,
-                                         .spins = o->plan->paper,
+                                         .spins = o->plan->paper || o->provokes,
                                          .helper = o->program->helper,
                                          .probed = o->probed};
     o->current = c;
@@ -189,18 +195,29 @@ static void run_transfer(struct pipeline *o, struct channel *c, start_line *line
     o->times = transfer_run(c, &means, line);
 }
 
-/* Both ranks of the pair, after a transfer: the receiver learns what the sender timed, as if it had done so itself, and
- * checks what arrived. A rank without a common clock needs it for the time of the transfer. */
+/* Returns a local time on the clock that all ranks share; 0 where there is none. */
+static int64_t global_time(const struct pipeline *o, int64_t local) {
+    const clock_model *clock = o->program->clock;
+    const bool shared = clock != NULL && clock_quality_of(clock).method != CLOCK_NONE;
+    return shared ? clock_to_global(clock, local) : 0;
+}
+
+/* Both ranks of the pair, after a transfer: the receiver learns what the sender timed, on its own clock, and checks
+ * what arrived. A transfer starts when the first of both starts. */
 static void settle_transfer(struct pipeline *o, const struct channel *c) {
-    int64_t facts[] = {o->times.computed, o->times.last_ready - o->times.start};
+    struct transfer_times *times = &o->times;
+    int64_t facts[] = {times->computed, times->last_ready - times->start, times->delay, global_time(o, times->start)};
     enum { FACTS = sizeof facts / sizeof *facts, TAG = 1 };
     phase_enter(PHASE_GATHER);
     if (c->sends) {
         MPI_CHECK(MPI_Send(facts, FACTS, MPI_INT64_T, 1, TAG, o->pair));
     } else {
         MPI_CHECK(MPI_Recv(facts, FACTS, MPI_INT64_T, 0, TAG, o->pair, MPI_STATUS_IGNORE));
-        o->times.computed = facts[0];
-        o->times.last_ready = o->times.start + facts[1];
+        const int64_t senders_start = times->start + (facts[3] - global_time(o, times->start));
+        times->computed = facts[0];
+        times->last_ready = senders_start + facts[1];
+        times->delay = facts[2];
+        times->start = senders_start < times->start ? senders_start : times->start;
         phase_enter(PHASE_CHECK);
         check_words(o, 0, c->count, false);
     }
@@ -241,6 +258,16 @@ static void make_first_transfer(struct pipeline *o, struct channel *c) {
     settle_transfer(o, c);
 }
 
+/* Transfers of partitioned communication whose last partition is very late, so that a library that announces a
+ * partition, or completes, too early is found at every point and not by chance. */
+static void provoke_faults(struct pipeline *o, struct channel *c) {
+    o->provokes = true;
+    for (int i = 0; i < PROVOKING_TRANSFERS; i++) {
+        make_first_transfer(o, c);
+    }
+    o->provokes = false;
+}
+
 /* The reference is opened, and used once, before the approach under test: Open MPI 5.0.11 hangs where a communicator is
  * made while its first partitioned communication is being set up. */
 static void open_point(struct pipeline *o, int64_t message_bytes, int64_t send_partitions, int64_t aggregation_bytes) {
@@ -251,6 +278,9 @@ static void open_point(struct pipeline *o, int64_t message_bytes, int64_t send_p
     o->point.tested =
         make_channel(o, o->plan->approach, message_bytes, send_partitions, receive_partitions, aggregation_bytes);
     make_first_transfer(o, &o->point.tested);
+    if (o->plan->approach->partitioned) {
+        provoke_faults(o, &o->point.tested);
+    }
 }
 
 static void close_point(struct pipeline *o) {
@@ -266,15 +296,19 @@ static void prepare_tested(void *context) {
     prepare_contents(o, &o->point.tested);
 }
 
+/* Returns the time of the last transfer (section 2.1), ns; 0 on a sender. */
+static int64_t transfer_time(const struct pipeline *o) {
+    return o->sends ? 0 : o->times.end - o->times.start - o->times.computed;
+}
+
 static void time_tested(void *context, start_line *line, struct repetition *r) {
     struct pipeline *o = context;
     run_transfer(o, &o->point.tested, line);
-    settle_transfer(o, &o->point.tested);
     r->terms[START] = o->times.start;
-    r->terms[BEGIN] = o->times.start + o->times.computed;
-    r->terms[LAST_READY] = o->times.last_ready;
-    r->terms[END] = o->sends ? r->terms[BEGIN] : o->times.end;
-    r->terms[DELAY] = o->sends ? o->times.delay : 0;
+    settle_transfer(o, &o->point.tested);
+    r->terms[TIME] = transfer_time(o);
+    r->terms[AFTER_LAST] = o->sends ? 0 : o->times.end - o->times.last_ready;
+    r->terms[DELAY] = o->times.delay;
 }
 
 static const struct repetition_part tested_part = {.prepare = prepare_tested, .time = time_tested};
@@ -288,8 +322,7 @@ static void time_reference(void *context, start_line *line, struct repetition *r
     struct pipeline *o = context;
     run_transfer(o, &o->point.reference, line);
     settle_transfer(o, &o->point.reference);
-    r->terms[REF_BEGIN] = o->times.start + o->times.computed;
-    r->terms[REF_END] = o->sends ? r->terms[REF_BEGIN] : o->times.end;
+    r->terms[REF_TIME] = transfer_time(o);
 }
 
 static const struct repetition_part reference_part = {.prepare = prepare_reference, .time = time_reference};
@@ -303,14 +336,16 @@ static bool wrong(void *context) {
 static void write_reproducer(const struct pipeline *o, const char *found) {
     const struct channel *c = &o->point.tested;
     char error[512] = "";
-    if (o->program->rank != 0 || o->plan->reproducer == NULL || c->approach == NULL || !c->approach->partitioned) {
-        return;
+    if (o->program->rank != 0 || o->plan->reproducer == NULL || c->approach == NULL || !c->approach->partitioned ||
+        c->approach->neighbours) {
+        return; /* the program has one request */
     }
+    const int64_t delay_ns = o->point.delay != NULL ? o->point.delay->target_ns : 0;
     const struct reproducer r = {.words = c->count,
                                  .send_partitions = c->partitions,
                                  .receive_partitions = c->partitions_of_other_side,
                                  .asks = c->approach->receive.ready != NULL,
-                                 .delay_ns = o->point.delay != NULL ? o->point.delay->target_ns : 0,
+                                 .delay_ns = delay_ns > PROVOKING_NS ? delay_ns : PROVOKING_NS,
                                  .found = found};
     if (!reproducer_write(o->plan->reproducer, &r, error, sizeof error)) {
         fail_report("%s", error);
@@ -450,11 +485,12 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
              partitions_of(o, p->at), (double)ratio_of(o, p->at) / 1e6);
 }
 
+/* Of the pair whose transfer took longest. */
 static const struct repetition_series series[] = {
-    [T] = {.name = "t_ns", .over = OVER_SPAN, .term = BEGIN, .end = END, .stops = true},
-    [T_REF] = {.name = "t_ref_ns", .over = OVER_SPAN, .term = REF_BEGIN, .end = REF_END, .stops = true},
+    [T] = {.name = "t_ns", .over = OVER_LARGEST, .term = TIME, .stops = true},
+    [T_REF] = {.name = "t_ref_ns", .over = OVER_LARGEST, .term = REF_TIME, .stops = true},
     {.name = "t_delay_ns", .over = OVER_LARGEST, .term = DELAY},
-    {.name = "t_after_last_ns", .over = OVER_SPAN, .term = LAST_READY, .end = END},
+    {.name = "t_after_last_ns", .over = OVER_LARGEST, .term = AFTER_LAST},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
 };
 
@@ -483,8 +519,7 @@ const struct sampler_kind pipeline_points = {
 
 /* ---- before and after the points ---- */
 
-static const struct repetition_series alone_series[] = {
-    {.name = "t_ref_ns", .over = OVER_SPAN, .term = REF_BEGIN, .end = REF_END}};
+static const struct repetition_series alone_series[] = {{.name = "t_ref_ns", .over = OVER_LARGEST, .term = REF_TIME}};
 static const struct repetition_part *const alone_parts[] = {&reference_part};
 static const struct repetition_kind reference_alone = {
     .parts = alone_parts, .part_count = 1, .terms = TERMS, .series = alone_series, .series_count = 1, .wrong = wrong};
@@ -547,10 +582,9 @@ static bool has_any_point(struct pipeline *o, size_t message, size_t partitions,
     return any;
 }
 
-/* Collective: the delays of all points, searched or read; saved where that was asked for. */
-static bool find_delays(struct pipeline *o, char *reason, size_t reason_size) {
+void pipeline_check(struct program *program, void *context, char *error, size_t error_size) {
+    struct pipeline *o = context;
     const struct pipeline_plan *plan = o->plan;
-    bool good = true;
     for (size_t i = 0; i < plan->message_count; i++) {
         for (size_t j = 0; j < plan->partition_count; j++) {
             for (size_t k = 0; k < plan->ratio_count; k++) {
@@ -560,6 +594,15 @@ static bool find_delays(struct pipeline *o, char *reason, size_t reason_size) {
             }
         }
     }
+    if (program->rank == 0 && error[0] == '\0' && plan->sizes != NULL) {
+        delays_read(plan->sizes, program, &o->delays, error, error_size);
+    }
+}
+
+/* Collective: the delays of all points, searched where they were not read; saved where that was asked for. */
+static bool find_delays(struct pipeline *o, char *reason, size_t reason_size) {
+    const struct pipeline_plan *plan = o->plan;
+    bool good = true;
     if (plan->sizes == NULL && isnan(o->bytes_per_second)) {
         snprintf(
             reason, reason_size,
@@ -571,8 +614,6 @@ static bool find_delays(struct pipeline *o, char *reason, size_t reason_size) {
         if (!plan->paper) {
             delays_search(o->program, &o->delays, o->sends);
         }
-    } else if (o->program->rank == 0) {
-        good = delays_read(plan->sizes, o->program, &o->delays, reason, reason_size);
     }
     if (o->program->rank == 0 && good && plan->save_sizes != NULL) {
         good = delays_write(plan->save_sizes, o->program, &o->delays, reason, reason_size);

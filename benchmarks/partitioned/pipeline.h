@@ -85,6 +85,7 @@ struct pipeline {
     } point; /* the point that is being measured */
     /* The last transfer: its number, from which its contents follow, its channel and its times. */
     uint64_t transfer;
+    bool provokes; /* the transfers are made to find wrong data, and not timed */
     const struct channel *current;
     struct transfer_times times;
     struct {
@@ -105,8 +106,9 @@ bool pipeline_divides(const struct pipeline_plan *plan, int64_t message_bytes, i
 /* Returns the number of partitions on the receiving side. */
 int64_t pipeline_receive_partitions(const struct pipeline_plan *plan, int64_t send_partitions);
 
-/* The `begin` and `end` of the struct program_kind. pipeline_begin makes the pairs, measures alpha and beta, and finds
- * or reads the delays. */
+/* The `check`, `begin` and `end` of the struct program_kind. pipeline_check reads the delays where there is a sizes
+ * file. pipeline_begin makes the pairs, measures alpha and beta, and searches the delays that were not read. */
+void pipeline_check(struct program *program, void *context, char *error, size_t error_size);
 bool pipeline_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
 bool pipeline_end(struct program *program, void *context, char *reason, size_t reason_size);
 
