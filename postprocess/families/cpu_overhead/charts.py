@@ -23,7 +23,7 @@ from postprocess.families import axes
 from postprocess.families.cpu_overhead.table import configuration_words
 
 SHARE, TIME = "idle_share", "idle_ns"
-FIGURES = {SHARE: "figure 1, from above", TIME: "figure 3"}
+FIGURES = {SHARE: "figure 1 (there the CPU share)", TIME: "figure 3"}
 """The kinds of charts, each the column that it shows, with the figures of the paper that have the same curves."""
 _GROUP = [
     "toolchain", "provider", "network", "configuration", "ranks", "nodes", "threads_per_rank", "given_up_cores",

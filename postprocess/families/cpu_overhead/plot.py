@@ -51,6 +51,8 @@ def chart_figure(chart: Chart) -> Figure:
         else:
             ax.set_yscale("log")
             ax.yaxis.set_major_formatter(lambda value, _place: duration(value))
+            ax.yaxis.set_minor_formatter(lambda value, _place: duration(value))
+            ax.tick_params(axis="y", which="minor", labelsize="small")
         for series in chart.series:
             _draw(ax, series)
         ax.set_xticks(chart.sizes, [size(one) for one in chart.sizes], rotation=45, fontsize="small")

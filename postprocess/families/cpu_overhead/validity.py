@@ -7,11 +7,11 @@ reliable    Valid, the case did not fail, and
             * the clocks of the ranks agree to within 1 % of it, because it is a time between ranks;
             * the ranks are not oversubscribed: ranks that share a core take turns, and the time of the others would
               count as idle;
-            * nobody else took the CPU: where the process never gave it up (no voluntary context switch in the median),
-              and the idle share is above 5 % all the same, other processes had the CPU meanwhile.
+            * nobody else took the CPU: where the idle share is above 5 %, the process waited more often than it was
+              preempted (medians of its voluntary and involuntary context switches). A process that never waits has no
+              idle time of its own: other processes had the CPU.
 flags       Worth knowing, but the shares stand:
             * other threads of the process used more than 5 % of the wall time, such as a progress thread;
-            * the process was preempted more often than it waited, and its idle share is above 5 %;
             * ranks were started by a barrier, or without a common clock, or most repetitions began late.
 """
 
@@ -67,8 +67,10 @@ def unreliable_reasons(point: CpuPoint, share: Estimate, cpu_clock_step_ns: int,
     if oversubscribed:
         reasons.append("oversubscribed: ranks share cores")
     idle = _median(idle_share(point.t_cpu_ns, point.t_wall_ns))
-    if _median(point.voluntary_switches) == 0 and idle > TAKEN_LIMIT:
-        reasons.append(f"others had the CPU for {percent(idle)} of the time: the process never gave it up itself")
+    waits, preempted = _median(point.voluntary_switches), _median(point.involuntary_switches)
+    if idle > TAKEN_LIMIT and waits <= preempted:
+        counts = f"in a batch the process waited {waits:.0f} times and was preempted {preempted:.0f} times"
+        reasons.append(f"idle for {percent(idle)} of the time, but others had the CPU: {counts}")
     return reasons
 
 
@@ -81,9 +83,6 @@ def _flags(point: CpuPoint) -> Iterator[str]:
     others = _median(cpu_share(point.t_cpu_ns - point.t_thread_cpu_ns, point.t_wall_ns))
     if others > OTHER_THREADS_LIMIT:
         yield f"other threads of the process used {percent(others)} of the time on a CPU"
-    idle = _median(idle_share(point.t_cpu_ns, point.t_wall_ns))
-    if idle > TAKEN_LIMIT and _median(point.involuntary_switches) > _median(point.voluntary_switches) > 0:
-        yield "preempted more often than it waited: others had the CPU for a part of the idle time"
     if point.stop_reason == "late":
         yield f"stopped because too many repetitions started late: {point.late_repetitions} thrown away"
     elif point.late_repetitions > point.repetitions:
