@@ -14,12 +14,13 @@ from mpi_campaign.archive import provenance, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
 from postprocess.drawing.look import PLAIN, Look
+from postprocess.drawing.text import clean
 from postprocess.families import registry
 from postprocess.families.family import Family, Found
 from postprocess.records.as_json import rows_as_json
 from postprocess.records.fields import RecordError
 from postprocess.records.header import Header
-from postprocess.records.run import Run, load_run
+from postprocess.records.run import Run, cases_of, load_run
 from postprocess.records.run_words import run_name
 from postprocess.report.html import write_report as render
 
@@ -37,6 +38,14 @@ def problems(folder: RunFolder, run: Run) -> tuple[str, ...]:
     changed = bool(run.manifest) and run_folders.differs(run_folders.read_manifest(folder))
     edited = [f"{run_folders.MANIFEST}: {run_folders.DIFFERS}"] if changed else []
     return (*edited, *run.problems, *registry.problems(run))
+
+
+def failures(run: Run) -> tuple[str, ...]:
+    """A line about each case that failed: tables show what its record has, and nothing where it has no point."""
+    failed = (case for case in cases_of(run.manifest) if case.get("result") == "fail")
+    return tuple(
+        clean(f"{case.get('case') or 'a case'} failed: {case.get('reason') or 'no reason was given'}") for case in failed
+    )
 
 
 def moved(run: Run, folder: RunFolder) -> Run:

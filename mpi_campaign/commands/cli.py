@@ -251,7 +251,7 @@ def show(run: str, output: Path, *, as_json: bool, **asked: Any) -> int:
         print(tell(loaded, rendering.family_named(benchmark, loaded), benchmark))
     else:
         print(rendering.as_json(loaded) if as_json else rendering.full_table(loaded))
-    for problem in rendering.problems(folder, loaded):
+    for problem in (*rendering.problems(folder, loaded), *rendering.failures(loaded)):
         print(f"campaign: {problem}", file=sys.stderr)
     return EXIT_GOOD
 
