@@ -19,7 +19,7 @@ from mpi_campaign.children import environ
 from mpi_campaign.launching import nodes, slurm
 from mpi_campaign.processes import guard
 from mpi_campaign.toolchains import resolving
-from tests.support import Command, as_another_user, refused, succeed
+from tests.support import Command, as_another_user, refused, running, succeed
 from tests.test_nodes import PROGRAM, machine_state
 
 CAMPAIGN = str(ROOT / "campaign")
@@ -296,9 +296,9 @@ def namespaces(pids: Iterable[int]) -> dict[int, int]:
 
 
 def living_in(inode: int) -> list[int]:
-    """All processes in a process namespace."""
+    """All processes in a process namespace. One that is over and waits for its parent to ask is not among them."""
     pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    return [pid for pid, found in namespaces(pids).items() if found == inode]
+    return [pid for pid, found in namespaces(pids).items() if found == inode and running(pid)]
 
 
 def files_of_slurm() -> set[Path]:

@@ -71,13 +71,13 @@ static void make_persistent(struct channel *c, size_t number, MPI_Comm comm, siz
 
 /* ---- partitioned communication ---- */
 
+#if HAS_PARTITIONED
 /* Requests of partitioned communication: one, or one per neighbour. Neighbouring partitions belong to the same request.
  */
 static size_t partitions_of_request(const struct channel *c) {
     return c->partitions / c->request_count;
 }
 
-#if HAS_PARTITIONED
 static void part_init(struct channel *c) {
     const size_t requests = c->approach->neighbours ? c->neighbours : 1;
     const MPI_Count words = (MPI_Count)partition_words(c);

@@ -44,7 +44,8 @@ def failures(run: Run) -> tuple[str, ...]:
     """A line about each case that failed: tables show what its record has, and nothing where it has no point."""
     failed = (case for case in cases_of(run.manifest) if case.get("result") == "fail")
     return tuple(
-        clean(f"{case.get('case') or 'a case'} failed: {case.get('reason') or 'no reason was given'}") for case in failed
+        clean(f"{case.get('case') or 'a case'} failed: {case.get('reason') or 'no reason was given'}")
+        for case in failed
     )
 
 

@@ -88,11 +88,12 @@ def compare(
 
     The launch is the unit. Where a side has several runs, the run is the unit, because launches of one run share the
     conditions of that run.
+    a, b: with the columns of KEY. Both may lack axes that their families do not have.
     differ: those columns of KEY in which the sides differ by intent.  metrics: names of METRICS.
     Raises KeyError for an unknown metric.
     """
     limits = limits or Limits()
-    key = [name for name in KEY if name not in differ]
+    key = [name for name in KEY if name not in differ and name in a]
     of_metrics = {word for name in metrics for word in (name, METRICS[name].state, *METRICS[name].same)}
     needed = [name for name in a if name in {*KEY, RUN, *of_metrics}]
     both = pd.concat([a[needed].assign(side=0), b[needed].assign(side=1)], ignore_index=True)

@@ -582,7 +582,10 @@ def test_no_series_of_a_real_record_may_be_of_another_unit(tmp_path: Path) -> No
             synthetic.text([LINES_3[0], {**LINES_3[1], "repetitions": 5}]),
             "r.jsonl:2: samples.start_imbalance_ns has 11 values",
         ),
-        (synthetic.text([{**LINES[0], "family": "tea"}]), "r.jsonl:1: family is 'tea', none of mpi_impact, nbc_"),
+        (
+            synthetic.text([{**LINES[0], "family": "tea"}]),
+            "r.jsonl:1: family is 'tea', none of cpu_overhead, mpi_impact, nbc_",
+        ),
         (synthetic.text([{**LINES[0], "family": "peers"}]), "r.jsonl:1: a record of peers, not of nbc_overlap"),
         (synthetic.text([LINES[0], synthetic.changed(LINES[1], parameters={})]), "r.jsonl:2: parameters.collective is"),
         (
