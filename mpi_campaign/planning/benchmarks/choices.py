@@ -3,14 +3,16 @@
 An axis without an entry works too, with the defaults.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.choice import Choice, Where
 from mpi_campaign.toolchains import builds
 from postprocess.families import axes
+from postprocess.families.family import Axis, Value
 
 
 def _lacks_function(collective: str, where: Where) -> Impossible | None:
@@ -35,6 +37,26 @@ PARTITIONED = "MPI_Psend_init"
 OF_PARTITIONS = ("part", "part_parrived", "part_coarse", "part_neighbours", "part_startall")
 """The approaches that call `PARTITIONED`."""
 
+
+def _loaded(axis: Axis, usual: Sequence[Value], variable: str) -> Callable[[str], tuple[str, ...]]:
+    """The function of `Choice.tests` for an axis with many values: the usual ones, and those that the text names.
+
+    ReFrame takes seconds to load hundreds of tests, in every session.
+    """
+
+    def tests(text: str) -> tuple[str, ...]:
+        names = set(axis.values if text == "all" else filter(None, text.split(",")))
+        unknown = sorted(names - set(axis.values))
+        if unknown:
+            raise CampaignError(f"{variable}: unknown {unknown[0]!r}; choose from all, {', '.join(axis.values)}")
+        return tuple(name for name in axis.values if name in names or name in usual)
+
+    return tests
+
+
+APPROACHES, NOISES = "CAMPAIGN_APPROACHES", "CAMPAIGN_NOISES"
+"""Environment variables: more values, comma-separated or `all`, of which ReFrame makes tests."""
+
 _ENTRIES = (
     Choice(
         axes.COLLECTIVE,
@@ -54,8 +76,11 @@ _ENTRIES = (
     ),
     Choice(axes.CACHE, several=False, about="Buffers of messages: warm or cold."),
     Choice(axes.METHOD, several=False, about="How partitioned communication is measured: campaign or paper."),
+    Choice(axes.NOISE, tests=_loaded(axes.NOISE, ("last",), NOISES), variable=NOISES),
     Choice(
         axes.APPROACH,
+        tests=_loaded(axes.APPROACH, suites.APPROACHES, APPROACHES),
+        variable=APPROACHES,
         impossible=_lacks_partitions,
         about="How a buffer that several threads fill is sent, such as part, many or layer; `campaign list` names all.",
     ),
