@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postprocess.families import registry
-from postprocess.families.mpi_impact.record import impacts_of, load_impact
+from postprocess.families.mpi_impact.record import load_impact
 from postprocess.families.mpi_impact.table import impact_table
 from postprocess.families.nbc_overlap.points import points_table
-from postprocess.families.nbc_overlap.record import Reference, load_overlap, overlaps_of
-from postprocess.families.peers.record import load_peer_record, peer_records_of
+from postprocess.families.nbc_overlap.record import Reference, load_overlap
+from postprocess.families.peers.record import load_peer_record
 from postprocess.families.timing_selfcheck.record import load_selfcheck
 from postprocess.records.envelope import families
 from postprocess.records.fields import RecordError
@@ -227,7 +227,7 @@ def test_the_archive_that_is_kept_beside_the_code_is_whole() -> None:
     assert runs
     for folder in runs:
         run = load_run(folder)
-        views = (overlaps_of(run), impacts_of(run), peer_records_of(run))
+        views = [registry.read(run, family) for family in registry.FAMILIES]
         assert (*run.problems, *(problem for view in views for problem in view.problems)) == ()
         assert sum(len(view.records) for view in views) == len(run.records)
         assert run.manifest["status"] == "complete"
