@@ -151,8 +151,9 @@ def test_a_collective_of_no_suite_has_tests_where_it_is_named(listed: str, tmp_p
 def test_a_run_names_the_collectives_of_no_suite_in_its_command_line() -> None:
     def words(*collectives: str) -> list[str]:
         return command(
-            settings=Path("settings.py"), folder=Path("folder"), partition="local:shm", tests="^nbc_overlap",
-            environments=["e"], mode="smoke", policy="serial", loading=loading({"collective": collectives}),
+            settings=Path("settings.py"), folder=Path("folder"), partition="local:shm", files=["nbc_overlap"],
+            tests="^nbc_overlap", environments=["e"], mode="smoke", policy="serial",
+            loading=loading({"collective": collectives}),
         )  # fmt: skip
 
     assert words("ibcast", "iscan") == ["env", "CAMPAIGN_COLLECTIVES=iscan", *words("ibcast")]

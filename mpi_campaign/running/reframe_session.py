@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -77,6 +77,7 @@ def command(
     settings: Path,
     folder: Path,
     partition: str,
+    files: Iterable[str],
     tests: str,
     environments: list[str],
     mode: str,
@@ -87,7 +88,8 @@ def command(
 ) -> list[str]:
     """The ReFrame command line of a session. It also works when a person types it.
 
-    folder: where the session stages, writes its report and its JUnit file.  tests: pattern of display names.
+    folder: where the session stages, writes its report and its JUnit file.  files: names of the files of reframe/ that
+    have the tests; ReFrame takes more than a second to load all of them.  tests: pattern of display names.
     policy: serial for everything that is timed.  parameters: values that replace those of a test's parameter.
     loading: environment variables that ReFrame needs to make the tests.
     """
@@ -97,8 +99,7 @@ def command(
         str(ROOT / ".venv" / "bin" / "reframe"),
         "-C",
         str(settings),
-        "-c",
-        str(ROOT / "reframe"),
+        *(word for name in files for word in ("-c", str(ROOT / "reframe" / f"{name}.py"))),
         f"--system={partition}",
         f"--mode={mode}",
         f"--name={tests}",

@@ -186,6 +186,7 @@ class Campaign:
         plan: Plan,
         environments: Iterable[str],
         *,
+        files: Iterable[str],
         tests: str,
         policy: str,
         **given: dict[str, str],
@@ -195,6 +196,7 @@ class Campaign:
             settings=known_systems.SYSTEMS / self.options.system / "settings.py",
             folder=folder.session,
             partition=f"{self.options.system}:{known_systems.load(self.options.system).partition(plan.network).name}",
+            files=files,
             tests=tests,
             environments=list(environments),
             mode=self.options.suite,
@@ -210,7 +212,12 @@ class Campaign:
         prints why, since our own build is good without it.
         """
         environments = dict.fromkeys(case.environment for case in plan.to_measure)
-        words = [*self._session(folder, plan, environments, tests="^build_benchmarks", policy="async"), "--run"]
+        words = [
+            *self._session(
+                folder, plan, environments, files=["build_benchmarks"], tests="^build_benchmarks", policy="async"
+            ),
+            "--run",
+        ]
         by_spack = [(toolchain.toolchain, toolchain.spack) for toolchain in resolved if toolchain.spack is not None]
         before = {name: installed.failed(build) for name, build in by_spack}
         session = reframe_session.run(words, watch.on_event, watch.on_tick)
@@ -250,7 +257,7 @@ class Campaign:
         ) in BY_SESSION.items():  # an axis with a single value per run is always set, even to its usual value
             if not choice.several or turn.axes[name] != choice.usual:
                 variables[name] = str(turn.axes[name])
-        tests, parameters = [], {}
+        files, tests, parameters = [], [], {}
         for name, benchmark in benchmarks_of(self.options).items():
             to_measure = [
                 case
@@ -274,11 +281,13 @@ class Campaign:
                     axes[choice.name] = values
                 elif values != [choice.usual]:  # any value is legal: ReFrame makes tests of those asked for
                     parameters[f"{benchmark.test}.{choice.name}"] = ",".join(map(str, values))
+            files.append(benchmark.file)
             tests.append(reframe_session.pattern(benchmark.test, axes))
         return self._session(
             folder,
             plan,
             turn.environments,
+            files=dict.fromkeys(files),
             tests="|".join(tests),
             policy="serial",
             variables=variables,

@@ -30,6 +30,7 @@ class Benchmark:
     """One benchmark.
 
     test: name of the ReFrame test of reframe/ that launches it.
+    tests_file: name of the file that has this test, where it is another name.
     choices: the axes in which its cases differ, beside the configuration. Other axes have their usual values.
     configurations: the configurations in which it can run.
     basic_of: the benchmark whose `basic` is measured first, because the cases take their sizes and references from
@@ -53,9 +54,15 @@ class Benchmark:
     share: float = 1.0
     fewest_ranks: int = 2  # collectives need somebody to communicate with
     points: Callable[[Grid], int] = lambda _grid: 0
+    tests_file: str = ""
     least_seconds: Callable[[Grid], float] = lambda _grid: 0.0
     most_seconds: Callable[[Grid], float] = lambda _grid: math.inf
     impossible: Callable[[Question], Impossible | None] = lambda _question: None
+
+    @property
+    def file(self) -> str:
+        """The name of the file of reframe/ that has its test."""
+        return self.tests_file or self.test
 
     def has(self, axis: str) -> bool:
         return any(choice.name == axis for choice in self.choices)

@@ -27,6 +27,7 @@ PEERS: Mapping[str, Benchmark] = {
     name: Benchmark(
         peer.title,
         test=name,
+        tests_file="peers",
         choices=choices.of_family("peers"),
         configurations=("basic", "async"),
         basic_of="nbc_overlap",
