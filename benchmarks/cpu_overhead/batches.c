@@ -2,6 +2,7 @@
 
 #include "cpu_time.h"
 #include "fail_mpi.h"
+#include "group.h"
 #include "phase.h"
 #include "timer.h"
 
@@ -142,15 +143,9 @@ static bool begin(void *context, struct sampler_point *p) {
 static int64_t count_faults(void *context, char *text, size_t text_size) {
     const struct batches *o = context;
     int64_t faults = (int64_t)exchange_faults(o->exchange);
-    int first = faults > 0 ? o->program->rank : o->program->ranks;
+    snprintf(text, text_size, "%s", faults > 0 ? exchange_fault_text(o->exchange) : "");
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-    if (first < o->program->ranks) {
-        if (o->program->rank == first) {
-            snprintf(text, text_size, "%s", exchange_fault_text(o->exchange));
-        }
-        MPI_CHECK(MPI_Bcast(text, (int)text_size, MPI_CHAR, first, MPI_COMM_WORLD));
-    }
+    group_share_error(text, text_size);
     return faults;
 }
 

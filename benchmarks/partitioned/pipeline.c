@@ -2,6 +2,7 @@
 
 #include "fail.h"
 #include "fail_mpi.h"
+#include "group.h"
 #include "pattern.h"
 #include "phase.h"
 #include "reproducer.h"
@@ -355,14 +356,12 @@ static void write_reproducer(const struct pipeline *o, const char *found) {
 static int64_t count_faults(void *context, char *text, size_t text_size) {
     struct pipeline *o = context;
     int64_t faults = atomic_load(&o->faults.count);
-    int first = faults > 0 ? o->program->rank : o->program->ranks;
+    text[0] = '\0';
+    if (faults > 0) {
+        snprintf(text, text_size, "rank %d: %s", o->program->rank, o->faults.text);
+    }
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-    if (first < o->program->ranks) {
-        if (o->program->rank == first) {
-            snprintf(text, text_size, "rank %d: %s", first, o->faults.text);
-        }
-        MPI_CHECK(MPI_Bcast(text, (int)text_size, MPI_CHAR, first, MPI_COMM_WORLD));
+    if (!group_share_error(text, text_size)) {
         write_reproducer(o, text);
     }
     return faults;

@@ -126,6 +126,16 @@ class Numbers:
     doubt: str = ""
 
 
+LEAST_RELIABLE = 0.5
+"""The least share of a record's valid points that must be reliable for its numbers to be compared with references."""
+
+
+def doubt_about(values: Mapping[str, float]) -> str:
+    """`Numbers.doubt` of a record whose numbers have `points_valid` and `points_reliable`."""
+    enough = values.get("points_reliable", 0.0) >= LEAST_RELIABLE * values.get("points_valid", float("inf"))
+    return "" if enough else "less than half of its points are reliable"
+
+
 @dataclass(frozen=True)
 class Found:
     """The results of one family in a run: the records that can be read, and the table made from them."""

@@ -24,14 +24,13 @@ from postprocess.families.family import (
     Page,
     Section,
     TableFile,
+    doubt_about,
 )  # fmt: skip
 from postprocess.records.run import Run, failed_records
 from postprocess.statistics.limits import LEAST_RATIO
 
 TITLE = "CPU time of blocking collectives"
 FILE = "cpu_overhead.parquet"
-LEAST_RELIABLE = 0.5
-"""The least share of a record's valid points that must be reliable for its numbers to be compared with references."""
 METRICS = (
     Metric("t_wall_ns", "time of a blocking collective", ratio=True, usual=True),
     Metric("cpu_share", "CPU share of a blocking collective", ratio=False, state="reliable", usual=True),
@@ -68,8 +67,7 @@ def _pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]
 
 def _numbers(record: CpuRecord, _basic: CpuRecord | None) -> Numbers:
     values = record_numbers(record)
-    enough = values.get("points_reliable", 0.0) >= LEAST_RELIABLE * values.get("points_valid", float("inf"))
-    return Numbers(values, doubt="" if enough else "less than half of its points are reliable")
+    return Numbers(values, doubt=doubt_about(values))
 
 
 def _unit_of(name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from postprocess.families.axes import NAMED_BY
-from postprocess.families.family import Bound, ByNode, Family, Found, Inside, Numbers, Section, TableFile
+from postprocess.families.family import Bound, ByNode, Family, Found, Inside, Numbers, Section, TableFile, doubt_about
 from postprocess.families.nbc_overlap import inside
 from postprocess.families.nbc_overlap.axes import AXES, SIZES
 from postprocess.families.nbc_overlap.launches import LAUNCHES, METRICS
@@ -28,9 +28,6 @@ from postprocess.families.nbc_overlap.tables import (
 )
 from postprocess.statistics.limits import LEAST_DIFFERENCE, LEAST_RATIO
 
-LEAST_RELIABLE = 0.5
-"""The least share of a record's valid points that must be reliable for its numbers to be compared with references."""
-
 
 def _text(found: Found) -> str:
     """The table of points, the diagnoses of the maps, and the table of break-even points."""
@@ -49,9 +46,7 @@ def _parts(*texts: str) -> str:
 
 def _numbers(record: OverlapRecord, basic: OverlapRecord | None) -> Numbers:
     values = record_metrics(record, basic)
-    enough = values.get("points_reliable", 0.0) >= LEAST_RELIABLE * values.get("points_valid", float("inf"))
-    doubt = "" if enough else "less than half of its points are reliable"
-    return Numbers(values, message_sizes(record), doubt)
+    return Numbers(values, message_sizes(record), doubt_about(values))
 
 
 def _unit_of(name: str) -> str:

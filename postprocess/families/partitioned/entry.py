@@ -20,6 +20,7 @@ from postprocess.families.family import (
     Page,
     Section,
     TableFile,
+    doubt_about,
 )  # fmt: skip
 from postprocess.families.partitioned import inside
 from postprocess.families.partitioned.axes import AXES
@@ -36,8 +37,6 @@ from postprocess.statistics.limits import LEAST_RATIO
 
 TITLE = "Partitioned communication"
 FILE = "partitioned.parquet"
-LEAST_RELIABLE = 0.5
-"""The least share of a record's valid points that must be reliable for its numbers to be compared with references."""
 METRICS = (
     Metric("t_ns", "time of a buffer in parts", ratio=True, usual=True),
     Metric("gain", "gain over one message", ratio=True, better="larger", state="reliable", usual=True),
@@ -72,9 +71,7 @@ def _pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]
 
 def _numbers(record: PartitionedRecord, _basic: PartitionedRecord | None) -> Numbers:
     values = record_numbers(record)
-    enough = values.get("points_reliable", 0.0) >= LEAST_RELIABLE * values.get("points_valid", float("inf"))
-    doubt = "" if enough else "less than half of its points are reliable"
-    return Numbers(values, doubt=doubt)
+    return Numbers(values, doubt=doubt_about(values))
 
 
 def _unit_of(name: str) -> str:

@@ -24,7 +24,6 @@ from postprocess.records.record import (
     calibration_of,
     check_family,
 )
-from postprocess.records.run import Run, Views, views_of
 
 FAMILY = "partitioned"
 SERIES = ("t_ns", "t_ref_ns", "t_delay_ns", "t_after_last_ns")
@@ -90,11 +89,6 @@ class PartitionedRecord(RecordFile):
 def load_partitioned(path: Path | str) -> PartitionedRecord:
     """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
     return partitioned_record(load_record(path))
-
-
-def partitioned_of(run: Run) -> Views[PartitionedRecord]:
-    """The records of this family in a run."""
-    return views_of(run, FAMILY, partitioned_record)
 
 
 def partitioned_record(record: Record) -> PartitionedRecord:
