@@ -1,9 +1,12 @@
-"""Plain tables for the terminal, and the remarks that the tables of several families share."""
+"""Tables of points for the terminal and for the report, and the remarks that those of several families share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import pandas as pd
 
 from postprocess.drawing.text import clean
 
@@ -28,3 +31,42 @@ def aligned(heads: Sequence[str], lines: Sequence[Sequence[str]], right: set[int
         ).rstrip()
         for row in rows
     )
+
+
+def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table, as dictionaries."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How a table of points is written.
+
+    heads: the heads of its columns.  right: the numbers of those that hold numbers.  cells: the texts of a row.
+    """
+
+    heads: Sequence[str]
+    right: frozenset[int]
+    cells: Callable[[Mapping[Any, Any]], Sequence[str]]
+
+    def text(self, table: pd.DataFrame) -> str:
+        """One line per row, without a final newline; empty for an empty table."""
+        return "" if table.empty else aligned(self.heads, [self.cells(row) for row in rows_of(table)], set(self.right))
+
+    def view(self, table: pd.DataFrame, most_rows: int) -> PointsView:
+        """The table as the template `curves.html` shows it, with at most so many rows."""
+        heads = [(head, number in self.right) for number, head in enumerate(self.heads)]
+        return PointsView(heads, [self.cells(row) for row in rows_of(table.head(most_rows))], len(table))
+
+
+@dataclass(frozen=True)
+class PointsView:
+    """A table of points in a page.
+
+    heads: the heads, and whether their columns hold numbers.  rows: at most as many as the page has room for.
+    count: how many points there are.
+    """
+
+    heads: Sequence[tuple[str, bool]]
+    rows: Sequence[Sequence[str]]
+    count: int

@@ -14,14 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postprocess.drawing.curve_plot import write_charts
+from postprocess.drawing.curve_view import chart_view
+from postprocess.drawing.curves import DASHED, SOLID
 from postprocess.families import axes, registry
 from postprocess.families.cpu_overhead import inside
 from postprocess.families.cpu_overhead.charts import SHARE, TIME, charts
 from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
-from postprocess.families.cpu_overhead.plot import write_charts
 from postprocess.families.cpu_overhead.record import load_cpu_overhead
-from postprocess.families.cpu_overhead.section import chart_view, cpu_view
-from postprocess.families.cpu_overhead.table import COLUMNS, cpu_table, cpu_text, record_numbers
+from postprocess.families.cpu_overhead.section import cpu_view
+from postprocess.families.cpu_overhead.table import COLUMNS, SHOWN, cpu_table, record_numbers
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
 from postprocess.report.html import write_report
@@ -63,7 +65,7 @@ def test_a_record_is_valid_and_gives_a_row_per_point(tmp_path: Path) -> None:
     assert len(table) == 1 + 8 * len(SIZES)
     assert table["valid"].all() and table["reliable"].all()
     assert list(dict.fromkeys(table["operation"])) == list(ALL)
-    assert len(cpu_text(table).splitlines()) == len(table) + 1
+    assert len(SHOWN.text(table).splitlines()) == len(table) + 1
 
 
 @pytest.mark.parametrize("truth", [POLLS, SLEEPS, HELPED])
@@ -205,15 +207,15 @@ def test_charts_show_shares_and_times_by_size(tmp_path: Path) -> None:
     table = table_of(tmp_path, record(SLEEPS, operations=("barrier", "bcast", "alltoall")))
     share, time = charts(table)
     assert (share.kind, time.kind) == (SHARE, TIME)
-    assert [series.operation for series in share.series] == ["barrier", "bcast", "alltoall"]
-    assert [series.level for series in share.series] == [True, False, False]
-    assert share.sizes == list(SIZES)
-    assert [mark.value for mark in share.series[1].marks] == pytest.approx([0.7] * 3, abs=1e-3)
+    assert [curve.name for curve in share.curves] == ["barrier", "bcast", "alltoall"]
+    assert [curve.style.line for curve in share.curves] == [DASHED, SOLID, SOLID]
+    assert share.places == list(SIZES)
+    assert [mark.value for mark in share.curves[1].marks] == pytest.approx([0.7] * 3, abs=1e-3)
     assert not share.notes
     view = chart_view(time)
-    heights = [mark.y for mark in view.series[1].marks]
+    heights = [mark.y for mark in view.curves[1].marks]
     assert heights == sorted(heights, reverse=True)  # longer messages, longer idle
-    assert chart_view(share).zero > 0
+    assert chart_view(share).level > 0
 
 
 def test_idle_times_that_are_not_above_0_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -238,7 +240,7 @@ def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
     run = load_run(folder)
     found = registry.found(run, CPU_OVERHEAD)
     assert len(found.table) == 4
-    written = write_charts(found.table, tmp_path / "pictures", ("svg",))
+    written = write_charts(charts(found.table), tmp_path / "pictures", "cpu", ("svg",))
     assert len(written) == 2
     assert all(path.stat().st_size > 1000 for path in written)
     page = tmp_path / "report.html"

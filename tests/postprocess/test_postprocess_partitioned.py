@@ -16,17 +16,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postprocess.drawing.curve_view import chart_view
+from postprocess.drawing.curves import DOTTED
 from postprocess.families import registry
 from postprocess.families.partitioned import inside
-from postprocess.families.partitioned.charts import AGGREGATION, GAIN, LIMIT, TIME, charts
+from postprocess.families.partitioned.charts import AGGREGATION, GAIN, TIME, charts
 from postprocess.families.partitioned.entry import PARTITIONED
 from postprocess.families.partitioned.record import load_partitioned
-from postprocess.families.partitioned.section import chart_view, partitioned_view
+from postprocess.families.partitioned.section import partitioned_view
 from postprocess.families.partitioned.table import (
     COLUMNS,
+    SHOWN,
     paired,
     partitioned_table,
-    partitioned_text,
     record_numbers,
 )
 from postprocess.records.as_json import rows_as_json
@@ -336,24 +338,24 @@ def test_json_has_intervals_as_pairs(tmp_path: Path) -> None:
 
 def test_text_names_what_differs(tmp_path: Path) -> None:
     coarse, layer = record("part_coarse", sizes=(LARGE,)), record("layer", sizes=(LARGE,), aggregations=(4096,))
-    text = partitioned_text(table_of(tmp_path, coarse, layer, record(noise="uniform", cache="cold", sizes=(LARGE,))))
+    text = SHOWN.text(table_of(tmp_path, coarse, layer, record(noise="uniform", cache="cold", sizes=(LARGE,))))
     for words in ("part_coarse, 1 received", "layer, up to 4 KiB together", "basic, cold caches, noise uniform"):
         assert words in text
-    assert partitioned_text(partitioned_table([])) == ""
+    assert SHOWN.text(partitioned_table([])) == ""
 
 
 def test_charts_are_those_that_the_points_have(tmp_path: Path) -> None:
     records = [record("part"), record("many"), record("layer", aggregations=(0, 4096), ratios=(0,))]
     by_kind = {chart.kind: chart for chart in charts(table_of(tmp_path, *records))}
     assert list(by_kind) == [TIME, AGGREGATION, GAIN]
-    names = {kind: [series.name for series in chart.series] for kind, chart in by_kind.items()}
+    names = {kind: [curve.name for curve in chart.curves] for kind, chart in by_kind.items()}
     assert names[TIME][:4] == ["part", "many", "layer", "one message, in the same repetitions"]
     assert names[AGGREGATION][:3] == ["many", "layer", "layer, up to 4 KiB together"]
     assert names[GAIN] == ["part", "many", "model, 4 messages", "model without latency, 2.67"]
-    gains = by_kind[GAIN].series[0].marks
-    assert [mark.message_bytes for mark in gains] == list(SIZES)
+    gains = by_kind[GAIN].curves[0].marks
+    assert [mark.place for mark in gains] == list(SIZES)
     assert gains[-1].value == pytest.approx(8 / 3, rel=0.02)
-    assert not any(chart.pale or chart.left_out for chart in by_kind.values())
+    assert not any(chart.notes for chart in by_kind.values())
 
 
 def test_charts_pale_what_is_unreliable_and_count_what_has_no_value(tmp_path: Path) -> None:
@@ -362,13 +364,13 @@ def test_charts_pale_what_is_unreliable_and_count_what_has_no_value(tmp_path: Pa
     lines[2] = point(1, message_bytes=SIZES[1], delay_ratio=0, truth=replace(EARLY, own_noise=0.5))
     (chart,) = charts(table_of(tmp_path, lines))
     assert chart.left_out == 1
-    assert [mark.pale for mark in chart.series[0].marks] == [True, False, False, False, False]
+    assert [mark.pale for mark in chart.curves[0].marks] == [True, False, False, False, False]
     assert chart.notes == [
-        "2 marks pale: not reliable, the table says why", "1 point without a value left out",
+        "1 mark pale: not reliable, the table says why", "1 point without a value left out",
     ]  # fmt: skip
     view = chart_view(chart)
-    assert view.series[0].marks[0].opacity < view.series[0].marks[1].opacity
-    assert all(0 <= mark.y <= view.height and 0 <= mark.x <= view.width for mark in view.series[0].marks)
+    assert view.curves[0].marks[0].opacity < view.curves[0].marks[1].opacity
+    assert all(0 <= mark.y <= view.height and 0 <= mark.x <= view.width for mark in view.curves[0].marks)
 
 
 def test_launches_of_one_case_are_one_curve(tmp_path: Path) -> None:
@@ -376,7 +378,7 @@ def test_launches_of_one_case_are_one_curve(tmp_path: Path) -> None:
     table = table_of(tmp_path, *records)
     assert sorted(set(table["launch"])) == [1, 2]
     (chart,) = charts(table)
-    assert [len(series.marks) for series in chart.series if series.kind != LIMIT] == [len(SIZES)] * 2
+    assert [len(curve.marks) for curve in chart.curves if curve.style.line != DOTTED] == [len(SIZES)] * 2
 
 
 def test_the_report_shows_pictures_verdicts_and_the_table(tmp_path: Path) -> None:
@@ -389,7 +391,7 @@ def test_the_report_shows_pictures_verdicts_and_the_table(tmp_path: Path) -> Non
     report, *pictures = write_report(folder, tmp_path / "report" / "report.html")
     assert {picture.suffix for picture in pictures} == {".svg", ".png"}
     assert len(pictures) == 2 * 3  # two charts of openmpi, one of <x>
-    drawn = next(picture for picture in pictures if "gain" in picture.name and picture.suffix == ".svg").read_text()
+    drawn = next(picture for picture in pictures if "Gain" in picture.name and picture.suffix == ".svg").read_text()
     assert "model without latency, 2.67" in drawn
     text = report.read_text()
     assert "<x>" not in text
@@ -427,7 +429,7 @@ def test_parquet_keeps_the_table_and_a_run_without_records_has_none(tmp_path: Pa
 def test_a_long_table_is_cut_in_the_page_and_said(tmp_path: Path) -> None:
     view = partitioned_view(table_of(tmp_path, record()), (), 5)
     assert view is not None
-    assert (len(view.rows), view.points) == (5, 12)
+    assert (len(view.points.rows), view.points.count) == (5, 12)
 
 
 def test_launches_have_what_comparisons_need(tmp_path: Path) -> None:

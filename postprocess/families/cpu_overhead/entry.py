@@ -11,7 +11,7 @@ import pandas as pd
 from postprocess.families.cpu_overhead import inside
 from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.record import FAMILY, CpuRecord, cpu_record
-from postprocess.families.cpu_overhead.table import COLUMNS, cpu_table, cpu_text, record_numbers
+from postprocess.families.cpu_overhead.table import COLUMNS, SHOWN, cpu_table, record_numbers
 from postprocess.families.family import (
     STATE,
     Bound,
@@ -49,7 +49,7 @@ def _table(run: Run, records: Sequence[CpuRecord]) -> pd.DataFrame:
 
 
 def _text(found: Found) -> str:
-    return cpu_text(found.table)
+    return SHOWN.text(found.table)
 
 
 def _view(page: Page, found: Found) -> Any:
@@ -59,9 +59,10 @@ def _view(page: Page, found: Found) -> Any:
 
 
 def _pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]]:
-    from postprocess.families.cpu_overhead.plot import write_charts  # noqa: PLC0415 - likewise
+    from postprocess.drawing.curve_plot import write_charts  # noqa: PLC0415 - likewise
+    from postprocess.families.cpu_overhead.charts import charts  # noqa: PLC0415 - likewise
 
-    drawn = write_charts(found.table, folder, page.look.kinds)
+    drawn = write_charts(charts(found.table), folder, "cpu-overhead", page.look.kinds)
     return {FAMILY: drawn} if drawn else {}
 
 

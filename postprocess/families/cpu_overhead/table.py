@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import aligned, circumstances
+from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, interval, ratio, size
 from postprocess.families import axes
 from postprocess.families.cpu_overhead import validity
@@ -160,11 +160,6 @@ def record_numbers(record: CpuRecord) -> dict[str, float]:
     return {name: value for name, value in numbers.items() if math.isfinite(value)}
 
 
-def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table of this module, as dictionaries."""
-    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
-
-
 def configuration_words(row: Mapping[Any, Any]) -> str:
     """The configuration of a row and its unusual values, without the collective."""
     return axes.configuration_words(row, (axes.NAMED_CORES,))
@@ -175,16 +170,8 @@ def remarks(row: Mapping[Any, Any]) -> list[str]:
     return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
 
 
-HEADS = (
-    "toolchain", "network", "configuration", "collective", "message", "time", "CPU share", "95 %", "idle", "95 %",
-    "idle time", "thread", "waits", "preempted", "calls", "reps", "remarks",
-)  # fmt: skip
-RIGHT = {4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
-"""The columns of HEADS that hold numbers."""
-
-
-def cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of a row of `cpu_table`, under HEADS. Context switches are those of a batch."""
+def _cells(row: Mapping[Any, Any]) -> list[str]:
+    """The texts of a row of `cpu_table`. Context switches are those of a batch."""
     return [
         str(row["toolchain"]),
         str(row["network"]),
@@ -210,6 +197,12 @@ def _count(number: float) -> str:
     return f"{number:.0f}" if math.isfinite(number) else ""
 
 
-def cpu_text(table: pd.DataFrame) -> str:
-    """One line per row of `cpu_table`, without a final newline; empty for an empty table."""
-    return "" if table.empty else aligned(HEADS, [cells(row) for row in rows_of(table)], RIGHT)
+SHOWN = Columns(
+    heads=(
+        "toolchain", "network", "configuration", "collective", "message", "time", "CPU share", "95 %", "idle", "95 %",
+        "idle time", "thread", "waits", "preempted", "calls", "reps", "remarks",
+    ),
+    right=frozenset(range(4, 16)),
+    cells=_cells,
+)  # fmt: skip
+"""The columns of a table of `cpu_table` for a reader."""

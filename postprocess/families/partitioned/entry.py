@@ -27,8 +27,8 @@ from postprocess.families.partitioned.axes import AXES
 from postprocess.families.partitioned.record import FAMILY, PartitionedRecord, partitioned_record
 from postprocess.families.partitioned.table import (
     COLUMNS,
+    SHOWN,
     partitioned_table,
-    partitioned_text,
     record_numbers,
 )
 from postprocess.families.partitioned.verdict import verdict_text
@@ -49,7 +49,7 @@ def _table(run: Run, records: Sequence[PartitionedRecord]) -> pd.DataFrame:
 
 
 def _text(found: Found) -> str:
-    return "" if found.table.empty else f"{partitioned_text(found.table)}\n\n{verdict_text(found.table)}"
+    return "" if found.table.empty else f"{SHOWN.text(found.table)}\n\n{verdict_text(found.table)}"
 
 
 def _short_text(found: Found) -> str:
@@ -63,9 +63,10 @@ def _view(page: Page, found: Found) -> Any:
 
 
 def _pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]]:
-    from postprocess.families.partitioned.plot import write_charts  # noqa: PLC0415 - likewise
+    from postprocess.drawing.curve_plot import write_charts  # noqa: PLC0415 - likewise
+    from postprocess.families.partitioned.charts import charts  # noqa: PLC0415 - likewise
 
-    drawn = write_charts(found.table, folder, page.look.kinds)
+    drawn = write_charts(charts(found.table), folder, FAMILY, page.look.kinds)
     return {FAMILY: drawn} if drawn else {}
 
 

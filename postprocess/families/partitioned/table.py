@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import aligned, circumstances
+from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, interval, ratio, size
 from postprocess.families import axes
 from postprocess.families.partitioned import validity
@@ -198,11 +198,6 @@ def record_numbers(record: PartitionedRecord) -> dict[str, float]:
     return {name: value for name, value in numbers.items() if math.isfinite(value)}
 
 
-def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table of this module, as dictionaries."""
-    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
-
-
 def configuration_words(row: Mapping[Any, Any]) -> str:
     """The configuration of a row and its unusual values, without the approach: ``async, cold caches``."""
     return axes.configuration_words(row, (axes.NAMED_CORES, axes.CACHE, axes.NOISE, axes.METHOD))
@@ -224,16 +219,8 @@ def remarks(row: Mapping[Any, Any]) -> list[str]:
     return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
 
 
-HEADS = (
-    "toolchain", "network", "configuration", "approach", "message", "parts", "delay", "t", "single", "gain", "95 %",
-    "model", "of model", "early bird", "messages", "reps", "remarks",
-)  # fmt: skip
-RIGHT = {4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15}
-"""The columns of HEADS that hold numbers."""
-
-
-def cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of a row of `partitioned_table`, under HEADS."""
+def _cells(row: Mapping[Any, Any]) -> list[str]:
+    """The texts of a row of `partitioned_table`."""
     return [
         str(row["toolchain"]),
         str(row["network"]),
@@ -255,6 +242,12 @@ def cells(row: Mapping[Any, Any]) -> list[str]:
     ]
 
 
-def partitioned_text(table: pd.DataFrame) -> str:
-    """One line per row of `partitioned_table`, without a final newline; empty for an empty table."""
-    return "" if table.empty else aligned(HEADS, [cells(row) for row in rows_of(table)], RIGHT)
+SHOWN = Columns(
+    heads=(
+        "toolchain", "network", "configuration", "approach", "message", "parts", "delay", "t", "single", "gain",
+        "95 %", "model", "of model", "early bird", "messages", "reps", "remarks",
+    ),
+    right=frozenset({4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15}),
+    cells=_cells,
+)  # fmt: skip
+"""The columns of a table of `partitioned_table` for a reader."""

@@ -1,0 +1,126 @@
+"""`curves.Chart`s with lengths in units of a picture, as the template `curves.html` draws them in SVG."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from postprocess.drawing.curves import DASH_DOTTED, DASHED, DOTTED, PALE, SOLID, Chart, Curve, Mark, solid_and_pale
+
+_LEFT, _RIGHT, _TOP, _WIDTH, _HEIGHT = 62.0, 12.0, 10.0, 620.0, 230.0
+_MOST_LABELS = 10
+DASHES = {SOLID: "", DASHED: "6 4", DASH_DOTTED: "8 3 2 3", DOTTED: "2 4"}
+"""The dashes of lines, as SVG has them."""
+SHAPES = {
+    "o": "M-3.5,0a3.5,3.5 0 1,0 7,0a3.5,3.5 0 1,0 -7,0z",
+    "s": "M-3.2,-3.2h6.4v6.4h-6.4z",
+    "^": "M0,-4.2l4.2,7.4h-8.4z",
+    "v": "M0,4.2l4.2,-7.4h-8.4z",
+    "D": "M0,-4.4l4.4,4.4l-4.4,4.4l-4.4,-4.4z",
+    "x": "M-3.4,-3.4l6.8,6.8M-3.4,3.4l6.8,-6.8",
+    "": "",
+}
+"""The markers, by their names in matplotlib, as paths around the mark."""
+
+
+@dataclass(frozen=True)
+class MarkView:
+    """A mark of a curve; -1 for the ends of an interval that is not known."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+    words: str
+    opacity: float
+
+
+@dataclass(frozen=True)
+class CurveView:
+    """A curve.
+
+    lines: the pieces of its line, the places of each as SVG has them and its opacity.  shape: that of its marks.
+    `marks` and `shape` are empty where only the line is drawn.
+    """
+
+    name: str
+    colour: str
+    shape: str
+    opacity: float
+    dashes: str
+    lines: list[tuple[str, float]]
+    marks: list[MarkView]
+
+
+@dataclass(frozen=True)
+class ChartView:
+    """A chart. `level` is the place of the line across it, -1 where it has none."""
+
+    title: str
+    figures: str
+    x_name: str
+    y_name: str
+    width: float
+    height: float
+    left: float
+    level: float
+    x_ticks: list[tuple[float, str]]
+    y_ticks: list[tuple[float, str]]
+    curves: list[CurveView]
+    notes: list[str]
+
+
+def chart_view(chart: Chart) -> ChartView:
+    """The places of everything in a chart."""
+    places, bottom = chart.places, _TOP + _HEIGHT
+
+    def x(place: float) -> float:
+        if len(places) < 2:
+            return round(_LEFT + 0.5 * _WIDTH, 1)
+        if chart.horizontal.log:
+            share = math.log(place / places[0]) / math.log(places[-1] / places[0])
+        else:
+            share = (place - places[0]) / (places[-1] - places[0])
+        return round(_LEFT + _WIDTH * (0.03 + 0.94 * share), 1)
+
+    def y(value: float) -> float:
+        """The place of a value, at most at the edge of the picture; -1 for a value that has none."""
+        if not math.isfinite(value):
+            return -1.0
+        low, high = chart.low, chart.high
+        if not chart.vertical.log:
+            share = (value - low) / (high - low)
+        else:
+            share = math.log(value / low) / math.log(high / low) if value > 0 else 0.0
+        return round(bottom - _HEIGHT * min(max(share, 0.0), 1.0), 1)
+
+    def mark_view(mark: Mark, opacity: float) -> MarkView:
+        shown = PALE * opacity if mark.pale else opacity
+        return MarkView(x(mark.place), y(mark.value), y(mark.low), y(mark.high), mark.words, shown)
+
+    def curve_view(curve: Curve) -> CurveView:
+        style = curve.style
+        lines = [
+            (" ".join(f"{x(mark.place)},{y(mark.value)}" for mark in marks), opacity)
+            for pieces, opacity in zip(solid_and_pale(curve), (style.opacity, PALE * style.opacity), strict=True)
+            for marks in pieces
+        ]
+        marks = [mark_view(mark, style.opacity) for mark in curve.marks] if style.marker else []
+        return CurveView(
+            curve.name, style.colour, SHAPES[style.marker], style.opacity, DASHES[style.line], lines, marks
+        )
+
+    return ChartView(
+        title=chart.title,
+        figures=chart.figures,
+        x_name=chart.horizontal.name,
+        y_name=chart.vertical.name,
+        width=_LEFT + _WIDTH + _RIGHT,
+        height=bottom + 24,
+        left=_LEFT,
+        level=y(chart.level),
+        x_ticks=[(x(one), chart.horizontal.words(one)) for one in chart.shown_places(_MOST_LABELS)],
+        y_ticks=[(y(value), chart.vertical.words(value)) for value in chart.ticks()],
+        curves=[curve_view(curve) for curve in chart.curves],
+        notes=chart.notes,
+    )

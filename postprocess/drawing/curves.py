@@ -1,0 +1,193 @@
+"""Curves of a family as data: a value with its interval against a size, a number of ranks or anything else.
+
+Each `Chart` is drawn twice from the same numbers: by `curve_plot` for papers, and by `curve_view` in the report. A mark
+is pale where its point is not reliable, and so is the line to it and from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from postprocess.drawing.text import duration, interval, plural, ratio, size
+
+SOLID, DASHED, DASH_DOTTED, DOTTED = "-", "--", "-.", ":"
+"""How a line is drawn, as matplotlib names it."""
+PALE = 0.3
+"""The opacity of a mark that is not reliable, as a share of that of its curve."""
+COLOURS = {
+    "black": "#000000",
+    "blue": "#0072b2",
+    "orange": "#e69f00",
+    "pink": "#cc79a7",
+    "green": "#009e73",
+    "red": "#d55e00",
+    "sky": "#56b4e9",
+    "violet": "#5d3a9b",
+    "olive": "#8a8a00",
+    "grey": "#777777",
+}
+"""Colours which colour-blind readers can tell apart: Okabe and Ito's, violet, olive and grey."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A value with its 95 % interval (NaN if unknown) at a place of the horizontal axis."""
+
+    place: float
+    value: float
+    low: float
+    high: float
+    words: str
+    pale: bool = False
+
+
+@dataclass(frozen=True)
+class Style:
+    """The look of a curve.
+
+    marker: one of `curve_view.SHAPES`; empty: only its line is drawn.  opacity: above 0, at most 1.
+    """
+
+    colour: str = COLOURS["grey"]
+    marker: str = "o"
+    line: str = SOLID
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Marks with a name, ascending by their places."""
+
+    name: str
+    style: Style
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a chart.  words: how a number on it is written."""
+
+    name: str
+    log: bool
+    words: Callable[[float], str]
+
+
+MESSAGE = Axis("message", log=True, words=lambda place: size(int(place)))
+RANKS = Axis("ranks", log=True, words=lambda place: str(int(place)))
+
+
+def time_axis(name: str) -> Axis:
+    """A logarithmic axis of times in nanoseconds."""
+    return Axis(name, log=True, words=duration)
+
+
+def ratio_axis(name: str) -> Axis:
+    """A linear axis of numbers without a unit."""
+    return Axis(name, log=False, words=ratio)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture with curves.
+
+    kind: which of the family's charts it is.  figures: the figures of a paper that have the same curves, and the paper.
+    low, high: the values at the lower and the upper edge.  level: the value of a line across the picture, such as the
+    gain 1; NaN for none.  left_out: how many points cannot be drawn, and lost: why not.
+    """
+
+    kind: str
+    title: str
+    figures: str
+    horizontal: Axis
+    vertical: Axis
+    low: float
+    high: float
+    curves: tuple[Curve, ...]
+    level: float = math.nan
+    left_out: int = 0
+    lost: str = "without a value"
+
+    @property
+    def places(self) -> list[float]:
+        """The places of the horizontal axis that have a mark, ascending."""
+        return sorted({mark.place for curve in self.curves for mark in curve.marks})
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know of what is shown, a phrase each."""
+        pale = sum(mark.pale for curve in self.curves for mark in curve.marks if curve.style.marker)
+        return [
+            *([f"{plural(pale, 'mark')} pale: not reliable, the table says why"] if pale else []),
+            *([f"{plural(self.left_out, 'point')} {self.lost} left out"] if self.left_out else []),
+        ]
+
+    def shown_places(self, most: int) -> list[float]:
+        """At most so many of the places, evenly spread, for the labels of the axis; the first one is among them."""
+        places = self.places
+        return places[:: math.ceil(len(places) / most)] if places else []
+
+    def ticks(self) -> list[float]:
+        """Round values between the edges, for the labels of the vertical axis.
+
+        Powers of ten of a logarithmic axis, with 3 between them where they are few; else steps of 1, 2 or 5.
+        """
+        low, high = self.low, self.high
+        if self.vertical.log:
+            powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+            factors = (1, 3) if len(powers) <= 4 else (1,)
+            return [
+                factor * 10.0**power for power in powers for factor in factors if low <= factor * 10.0**power <= high
+            ]
+        magnitude = 10.0 ** math.floor(math.log10(high - low))
+        step = next(s for s in (magnitude, magnitude / 2, magnitude / 5, magnitude / 10) if (high - low) / s >= 4)
+        return [float(number) for number in np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step]
+
+
+def sure_values(curves: Sequence[Curve]) -> tuple[float, float]:
+    """The smallest and the largest value of all marks, with the intervals of those that are not pale."""
+    shown = [
+        number
+        for curve in curves
+        for mark in curve.marks
+        for number in ((mark.value,) if mark.pale else (mark.value, mark.low, mark.high))
+        if math.isfinite(number)
+    ]
+    return min(shown), max(shown)
+
+
+def mark_of(place: float, rows: pd.DataFrame, name: str, axis: Axis) -> Mark:
+    """The mark of rows that differ in nothing but the launch; of those that are reliable, if there are any.
+
+    Its value is the median of the column over launches. Its interval reaches from the lowest to the highest end of
+    theirs, in the columns `<name>_ci95_low` and `<name>_ci95_high`.
+    """
+    reliable = rows[rows["reliable"].astype(bool)]
+    shown = reliable if len(reliable) else rows
+    value = float(np.median(shown[name].to_numpy(np.float64)))
+    low = float(shown[f"{name}_ci95_low"].to_numpy(np.float64).min())
+    high = float(shown[f"{name}_ci95_high"].to_numpy(np.float64).max())
+    return Mark(place, value, low, high, _words(value, low, high, axis), pale=reliable.empty)
+
+
+def _words(value: float, low: float, high: float, axis: Axis) -> str:
+    if axis.words is ratio:
+        return f"{ratio(value)} {interval(low, high)}"
+    known = math.isfinite(low) and math.isfinite(high)
+    return f"{axis.words(value)} [{axis.words(low)}, {axis.words(high)}]" if known else axis.words(value)
+
+
+def solid_and_pale(curve: Curve) -> tuple[list[list[Mark]], list[list[Mark]]]:
+    """The pieces of a curve's line: those between marks that are reliable, and the others, which are drawn pale."""
+    pieces: tuple[list[list[Mark]], list[list[Mark]]] = ([], [])
+    for one, two in zip(curve.marks, curve.marks[1:], strict=False):
+        of_kind = pieces[one.pale or two.pale]
+        if of_kind and of_kind[-1][-1] is one:
+            of_kind[-1].append(two)
+        else:
+            of_kind.append([one, two])
+    return pieces
