@@ -108,8 +108,10 @@ WHY_NOT: dict[str, Callable[[], str | None]] = {
 }
 assert set(WHY_NOT) == set(PARTS)
 
-# Tests that need one of these launch ranks on all cores, so that nothing else may run beside them.
+# Tests that need one of these launch ranks on all cores, so that nothing else may run beside them. Those of a file that
+# is marked BESIDE_OTHERS look at data, exit codes and messages only, which do not depend on what runs beside them.
 ALONE = {"mpi", "nodes", "slurm", "system-mpi", "wire"}
+BESIDE_OTHERS = "beside_others"
 TURNS = ROOT / ".campaign" / "tests.lock"
 
 
@@ -128,30 +130,41 @@ def pytest_configure(config: pytest.Config) -> None:
             signal.signal(number, usual)
     config.addinivalue_line("markers", "needs(part): skipped by name where this machine lacks the part")
     config.addinivalue_line("markers", "slow: launches MPI or builds; left out by --quick")
+    config.addinivalue_line("markers", f"{BESIDE_OTHERS}: of a file that launches ranks, and times nothing")
     config.addinivalue_line("markers", "rare: slow, and fails rarely; only with `campaign test --all`")
 
 
 def _alone(item: pytest.Item) -> bool:
-    return any(mark.args[0] in ALONE for mark in item.iter_markers("needs"))
+    launches = any(mark.args[0] in ALONE for mark in item.iter_markers("needs"))
+    return launches and item.get_closest_marker(BESIDE_OTHERS) is None
+
+
+@functools.cache
+def _launches_beside_others(path: Path) -> bool:
+    """Whether the tests of a file launch ranks, and others may run beside them."""
+    return f"mark.{BESIDE_OTHERS}" in path.read_text(encoding="utf-8")
 
 
 @functools.cache
 def _has_some_alone(path: Path) -> bool:
     """Whether a file has tests of ALONE."""
+    if _launches_beside_others(path):
+        return False
     return any(f'needs("{part}")' in path.read_text(encoding="utf-8") for part in ALONE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files whose tests all share the machine come first."""
-    items.sort(key=lambda item: _has_some_alone(item.path))
+    """Files whose tests all share the machine come first, and of these the ones that launch ranks: they take long."""
+    items.sort(key=lambda item: (_has_some_alone(item.path), not _launches_beside_others(item.path)))
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
-    """Tests that share the machine go to any worker, one by one; files that want it alone to one, which makes their
-    fixtures once."""
+    """Tests that share the machine go to any worker, one by one or, where they launch ranks, file by file; files that
+    want it alone to one worker. So the fixtures of a file that launches ranks are made once."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "alone" if _has_some_alone(ROOT / nodeid.partition("::")[0]) else nodeid
+        path = ROOT / nodeid.partition("::")[0]
+        return "alone" if _has_some_alone(path) else path.name if _launches_beside_others(path) else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -11,7 +11,7 @@ import pytest
 from mpi_campaign.this_machine import machine
 from tests.support import launch
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
 
 CPUS = [core[0] for core in machine.core_cpus()]
 MASK = "import os, json; print(json.dumps(sorted(os.sched_getaffinity(0))))"

@@ -15,7 +15,7 @@ from postprocess.families import axes
 from postprocess.families.nbc_overlap.record import load_overlap
 from tests.support import build_benchmarks, check_record, launch
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
 
 REPETITIONS = 7  # more than a persistent form has requests
 

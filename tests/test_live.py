@@ -235,6 +235,7 @@ def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(tmp_path: Path, campaign:
     assert campaign("run", "--resume", run.name, "--output", str(tmp_path)).returncode == 2
 
 
+@pytest.mark.rare
 @pytest.mark.usefixtures("no_one_left")
 def test_what_a_run_was_started_to_ignore_ends_no_process_of_it(tmp_path: Path) -> None:
     """`nohup ./campaign run` and its like: each signal goes to every process, MPI's launcher and ReFrame too.

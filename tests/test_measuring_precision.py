@@ -171,6 +171,7 @@ def test_a_quick_run_leaves_records_tables_and_pictures(campaign: Command, tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.rare
 @pytest.mark.needs("mpi")
 def test_an_interrupted_run_shows_what_there_is(tmp_path: Path) -> None:
     out = tmp_path / "new"

@@ -209,6 +209,7 @@ def reasons(manifest: dict[str, Any], benchmark: str) -> dict[tuple[str, str, st
 
 
 @pytest.mark.slow
+@pytest.mark.rare  # the test of peers that fail runs and reads others
 @pytest.mark.needs("mpi")
 @pytest.mark.timeout(900)
 def test_imb_on_mpich_beside_ours(tmp_path: Path, campaign: Command) -> None:

@@ -17,7 +17,7 @@ from mpi_campaign.toolchains import resolving
 from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap
 from tests.support import check_record, launch
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
 
 OPENMPI, MPICH = resolving.DEFAULT_TOOLCHAINS[:2]
 BOTH = pytest.mark.parametrize("toolchain", [OPENMPI, MPICH])
