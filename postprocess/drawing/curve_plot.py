@@ -72,6 +72,7 @@ def _axes(ax: Axes, chart: Chart) -> None:
     ax.set_ylim(chart.low, chart.high)
     if math.isfinite(chart.level):
         ax.axhline(chart.level, color="#c1272d", linewidth=1.2, zorder=1.5)
+    ax.set_axisbelow(True)
     ax.grid(axis="y", color="0.9", linewidth=0.6, zorder=0)
     ax.spines[["top", "right"]].set_visible(False)
 
