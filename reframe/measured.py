@@ -55,7 +55,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     Here is no formula.
     """
 
-    #: Ranks, and the cores of each rank; a thread of `basic` computes on each core. 0: all cores, divided evenly.
+    #: Ranks on all nodes together, and the cores of each rank; a thread of `basic` computes on each core. 0: all cores,
+    #: divided evenly. The number of nodes is an axis, `nodes`.
     ranks = variable(int, value=2)
     threads_per_rank = variable(int, value=0)
     #: Run although there are too few cores; the record says so.
@@ -228,18 +229,28 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         """Place the ranks on cores. Skips the test, with the reason, where that is impossible."""
         self.case_stem = self.case.stem
         partition = known_systems.of_reframe(self.current_partition, here=self.is_local())
-        placement = Placement.on(partition.node, self.ranks, self.threads_per_rank, crowding=self.oversubscribe)
+        self.skip_if(
+            self.ranks % self.nodes != 0, f"{self.ranks} ranks cannot be the same number on each of {self.nodes} nodes"
+        )
+        placement = Placement.on(
+            partition.node,
+            self.ranks // self.nodes,
+            self.threads_per_rank,
+            nodes=self.nodes,
+            crowding=self.oversubscribe,
+        )
         self.threads_per_rank = placement.threads_per_rank
         self.skip_if(
             placement.oversubscribed and not self.oversubscribe,
-            f"{self.ranks} ranks of {self.threads_per_rank} threads need {placement.cores_per_node} cores, there are "
-            f"{partition.node.cores}",
+            f"{placement.ranks_per_node} ranks of {self.threads_per_rank} threads need {placement.cores_per_node} "
+            f"cores on each node, there are {partition.node.cores}",
         )
         self.reference_key = references.key(self.case, self.times.name, self.ranks, self.threads_per_rank)
         accepted = references.path_of(self.current_system.name)
         if accepted.is_file():
             self.reference = {"$ref": str(accepted)}
         self.num_tasks = self.ranks
+        self.num_tasks_per_node = placement.ranks_per_node if self.nodes > 1 else None
         self.num_cpus_per_task = self.threads_per_rank
         if self.network.startswith("wire"):
             refusal = partition.why_not()

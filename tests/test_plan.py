@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mpi_campaign import ROOT
-from mpi_campaign.archive import run_folders
+from mpi_campaign.archive import references, run_folders
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import NodeShape, Placement
 from mpi_campaign.planning import plan, suites
@@ -54,8 +54,9 @@ def test_a_usual_case_is_named_by_what_it_is() -> None:
 
 def test_every_field_is_part_of_the_identity() -> None:
     changes = {"computation": "triad", "test_interval_ns": 100_000, "cache": "cold", "repeat": 2, "cores_per_rank": 4}
+    changes |= {"nodes": 2, "ranks_per_node": 2}
     others = [Case.from_dict({**CASE.as_dict(), name: value}) for name, value in changes.items()]
-    assert len({one.stem for one in [CASE, *others]}) == len({one.label for one in [CASE, *others]}) == 6
+    assert len({one.stem for one in [CASE, *others]}) == len({one.label for one in [CASE, *others]}) == 8
 
 
 def test_what_is_unusual_is_said() -> None:
@@ -69,7 +70,40 @@ def test_basic_keeps_all_but_the_configuration_and_the_tests() -> None:
     assert case.basic == Case.from_dict({**case.as_dict(), "configuration": "basic", "test_interval_ns": 0})
 
 
+def test_the_nodes_of_a_case_name_it_and_its_references() -> None:
+    case = Case.from_dict({**CASE.as_dict(), "nodes": 4})
+    assert case.label == "mpich@5.0.2 wire:2gbit async ibcast (4 nodes)"
+    assert case.stem.endswith(".ibcast.4nodes")
+    assert references.key(case, "smoke", 4, 1) != references.key(CASE, "smoke", 4, 1)
+    of_two_rank_numbers = Case.from_dict({**case.as_dict(), "ranks_per_node": 1})
+    assert references.key(case, "smoke", 4, 1) == references.key(of_two_rank_numbers, "smoke", 4, 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, [(1, 2)]),
+        ({"nodes": (1, 2, 4)}, [(1, 2), (2, 1), (4, 1)]),
+        ({"nodes": (1, 2, 4), "ranks_per_node": (1, 2)}, [(1, 1), (1, 2), (2, 1), (2, 2), (4, 1), (4, 2)]),
+        ({"nodes": (1, 2, 4), "ranks": 8}, [(1, 8), (2, 4), (4, 2)]),
+    ],
+)
+def test_ranks_are_the_same_number_on_each_node(asked: dict[str, Any], expected: list[tuple[int, int]]) -> None:
+    assert plan.shapes(Options(**asked)) == expected
+
+
+def test_each_number_of_nodes_is_an_axis_with_sessions_of_its_own() -> None:
+    shape = NodeShape(4, each(*range(4)))
+    placed = [Placement.on(shape, ranks, 1, nodes=nodes) for nodes, ranks in ((1, 4), (2, 2), (4, 1))]
+    found = make_plan(Options.of(nodes=(1, 2, 4), ranks=4, collectives=("ibcast",)), [MPICH], "shm", *placed)
+    assert {(case.parameters["nodes"], case.parameters["ranks_per_node"]) for case in found.cases} == {
+        *((1, 4), (2, 2), (4, 1))
+    }
+    assert [found.placement_of(turn).nodes for turn in found.rounds] == [1, 2, 4]
+
+
 def test_a_case_of_an_older_manifest_loads() -> None:
+    assert CASE.parameters["nodes"] == 1
     old = {name: value for name, value in CASE.as_dict().items() if name not in ("computation", "test_interval_ns")}
     assert Case.from_dict(old) == CASE
 

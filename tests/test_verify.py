@@ -465,6 +465,11 @@ def test_a_thread_that_polls_although_nobody_asked_for_it_is_no_idle_library(
     assert not any("make progress" in fault for fault in impact_faults(tmp_path, spent(39_000_000), configuration))
 
 
+def test_ranks_are_on_as_many_nodes_as_was_asked_for(tmp_path: Path) -> None:
+    (fault,) = judge(tmp_path, synthetic.sweep(grid=(16,)), nodes=2)
+    assert fault == "the ranks ran on 1 node (node-0), not on 2"
+
+
 def test_each_rank_has_as_many_cores_as_the_case_is_named_for(tmp_path: Path) -> None:
     lines = synthetic.sweep(grid=(16,), threads_per_rank=4, physical_cores=8)
     assert judge(tmp_path, lines, cores_per_rank=4) == []

@@ -131,7 +131,17 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     help="Toolchains and configurations take turns, A B B A ..., on the sizes of the first launch.",
 )
 @click.option("--sizes-of", default="", metavar="RUN", help="Take message and work sizes from RUN; calibrate nothing.")
-@click.option("--ranks", type=int, default=2, show_default=True, help="MPI ranks.")
+@click.option(
+    "--nodes", type=int, multiple=True, help="Nodes that the ranks run on. May be repeated, for scaling. Default: one."
+)
+@click.option(
+    "--ranks",
+    type=int,
+    default=0,
+    show_default="2 on one node, 1 on each of several",
+    help="MPI ranks on all nodes together.",
+)
+@click.option("--ranks-per-node", type=int, multiple=True, help="Instead of --ranks. May be repeated.")
 @click.option(
     "--threads-per-rank",
     type=int,
@@ -181,6 +191,8 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
         by_folder = (Path(asked["sizes_of"]) / run_folders.MANIFEST).is_file()
         asked["sizes_of"] = str(other.path) if by_folder else other.run
     asked["environment"] = environ.resolved(asked["environment"])
+    if _was_given("ranks") and asked["ranks"] < 1:  # 0 stands for "not given" in a manifest
+        raise CampaignError(f"--ranks {asked['ranks']}: a whole number from 1")
     if resume is None:
         options = Options.of(**asked)
         check_turns(options)

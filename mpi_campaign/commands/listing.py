@@ -77,7 +77,7 @@ def _time(suite: suites.Suite) -> str:
 def _configurations() -> Iterator[dict[str, Any]]:
     """What each library can give here, over which networks, and why not: one entry per library and configuration."""
     here = known_systems.load(plan.Options.system)
-    placement = Placement.on(here.partition().node, plan.Options.ranks, 0)
+    placement = Placement.on(here.partition().node, plan.USUAL_RANKS, 0)
     networks = [name for name, partition in here.partitions.items() if not partition.why_not()]
     for family, configuration in itertools.product(registry.LIBRARIES, CONFIGURATIONS):
         limits = launches.limits(family, configuration, placement)

@@ -53,6 +53,9 @@ LIMIT_WITHOUT_BUDGET_SECONDS = 12 * 3600.0
 # More than anybody waits for.
 LONGEST_SECONDS = 30 * 86400.0
 MOST_REPEATS = 1000
+MOST_NODES = 100_000
+USUAL_RANKS = 2
+"""The ranks of a run on one node. On several nodes each has one, as in Denis et al. 2022."""
 # Legal target times. Shorter ones are no longer than the delay of a start; with longer ones, nine repetitions of a
 # point take minutes.
 SHORTEST_TARGET_NS = 1_000
@@ -65,6 +68,7 @@ class Options:
 
     axes: the values that were asked for, by axis, as they were typed. An axis is left out where nothing was asked for,
     and where a run has a single value that is the usual one.
+    ranks: on all nodes together; 0 where that was not asked for.
     """
 
     system: str = "local"
@@ -77,7 +81,9 @@ class Options:
     comp_times: tuple[str, ...] = ()
     network: str = ""
     repeat: int = 1
-    ranks: int = 2
+    ranks: int = 0
+    nodes: tuple[int, ...] = ()
+    ranks_per_node: tuple[int, ...] = ()
     threads_per_rank: tuple[int, ...] = ()
     budget_seconds: float = -1.0
     case_limit_seconds: float = 0.0
@@ -127,7 +133,7 @@ class Options:
         for name, usual in cls().as_dict().items():
             value = asked.setdefault(name, usual)  # the run is older than the option
             legal_type = (int, float) if isinstance(usual, float) else type(usual)
-            element = int if name == "threads_per_rank" else str
+            element = int if name in ("nodes", "ranks_per_node", "threads_per_rank") else str
             if not isinstance(value, legal_type) or (
                 isinstance(value, tuple) and not all(isinstance(v, element) for v in value)
             ):
@@ -374,10 +380,11 @@ def _check_numbers(options: Options) -> None:
     fewest = max(benchmark.fewest_ranks for benchmark in benchmarks.values())
     names = [name for name, benchmark in benchmarks.items() if benchmark.fewest_ranks == fewest]
     verb = "needs" if len(names) == 1 else "need"
-    need = f"{' and '.join(names)} {verb} at least {fewest}{_benchmarks_for(options.ranks)}"
+    ranks = min(nodes * each for nodes, each in shapes(options))
+    need = f"{' and '.join(names)} {verb} at least {fewest}{_benchmarks_for(ranks)}"
     wrong = {
         f"--repeat {options.repeat}: a whole number from 1 to {MOST_REPEATS}": not 1 <= options.repeat <= MOST_REPEATS,
-        f"--ranks {options.ranks}: {need}": options.ranks < fewest,
+        f"{plural(ranks, 'rank')}: {need}": ranks < fewest,
         f"--threads-per-rank {min(options.threads_per_rank, default=0)}: a whole number from 1, or 0 for all cores": (
             min(options.threads_per_rank, default=0) < 0
         ),
@@ -427,29 +434,63 @@ def grid_of(options: Options) -> suites.Grid:
     return suites.grid_with(suites.SUITES[options.suite].grid.name, *axes)
 
 
+def shapes(options: Options) -> list[tuple[int, int]]:
+    """Every number of nodes that was asked for, each with a number of ranks per node.
+
+    Raises CampaignError for numbers below 1, and for ranks that the nodes cannot have equally many of.
+    """
+    asked = options.nodes or (1,)
+    for option, numbers in (("--nodes", asked), ("--ranks-per-node", options.ranks_per_node)):
+        for number in numbers:
+            if not 1 <= number <= MOST_NODES:
+                raise CampaignError(f"{option} {number}: a whole number from 1 to {MOST_NODES}")
+    if options.ranks < 0:
+        raise CampaignError(f"--ranks {options.ranks}: a whole number from 1")
+    if options.ranks_per_node and options.ranks:
+        raise CampaignError("--ranks counts all ranks, --ranks-per-node those of each node: ask for one of them")
+    if options.ranks_per_node:
+        return list(itertools.product(asked, options.ranks_per_node))
+    if not options.ranks:
+        return [(nodes, 1 if nodes > 1 else USUAL_RANKS) for nodes in asked]
+    for nodes in asked:
+        if options.ranks % nodes:
+            raise CampaignError(
+                f"--ranks {options.ranks} cannot be the same number on each of {nodes} nodes: ask for a multiple of "
+                f"{nodes}, or use --ranks-per-node"
+            )
+    return [(nodes, options.ranks // nodes) for nodes in asked]
+
+
 def place(options: Options) -> list[Placement]:
-    """A placement for each number of cores per rank that was asked for. Raises CampaignError for too few cores."""
-    return list(dict.fromkeys(_placement(options, threads) for threads in options.threads_per_rank or (0,)))
+    """A placement for each number of nodes, ranks per node and cores per rank that was asked for.
+
+    Raises CampaignError for too few nodes or cores.
+    """
+    threads = options.threads_per_rank or (0,)
+    return list(dict.fromkeys(_placement(options, *asked) for asked in itertools.product(shapes(options), threads)))
 
 
-def _placement(options: Options, threads_per_rank: int) -> Placement:
+def _placement(options: Options, shape: tuple[int, int], threads_per_rank: int) -> Placement:
+    nodes, ranks = shape
     partition = known_systems.load(options.system).partition(options.network)
+    if partition.most_nodes is not None and nodes > partition.most_nodes:
+        raise CampaignError(f"--nodes {nodes}: {partition.whose_nodes} {plural(partition.most_nodes, 'node')}")
     cores = partition.node.cores
-    placement = Placement.on(partition.node, options.ranks, threads_per_rank, crowding=options.oversubscribe)
-    if placement.ranks > MOST_RANKS_PER_CORE * cores:
+    placement = Placement.on(partition.node, ranks, threads_per_rank, nodes=nodes, crowding=options.oversubscribe)
+    on_each = " on each node" if nodes > 1 else ""
+    if ranks > MOST_RANKS_PER_CORE * cores:
         raise CampaignError(
-            f"{placement.ranks} ranks on {plural(cores, 'core')}: above {MOST_RANKS_PER_CORE} on a core, starting "
-            "together takes longer than what is measured: ask for fewer with --ranks"
+            f"{plural(ranks, 'rank')} on {plural(cores, 'core')}{on_each}: above {MOST_RANKS_PER_CORE} on a core, "
+            "starting together takes longer than what is measured: ask for fewer with --ranks"
         )
     if placement.cores_per_node > MOST_RANKS_PER_CORE * cores:
         raise CampaignError(
-            f"{plural(placement.ranks, 'rank')} of {placement.threads_per_rank} threads on "
-            f"{plural(cores, 'core')}: at most {MOST_RANKS_PER_CORE} threads on a core: ask for fewer with "
-            "--threads-per-rank or --ranks"
+            f"{plural(ranks, 'rank')} of {placement.threads_per_rank} threads on {plural(cores, 'core')}{on_each}: "
+            f"at most {MOST_RANKS_PER_CORE} threads on a core: ask for fewer with --threads-per-rank or --ranks"
         )
     if placement.oversubscribed and not options.oversubscribe:
         raise CampaignError(
-            f"{placement.ranks} ranks of {placement.threads_per_rank} threads need {placement.cores_per_node} cores, "
+            f"{ranks} ranks of {placement.threads_per_rank} threads need {placement.cores_per_node} cores{on_each}, "
             f"{partition.whose} {cores}: ask for less with --ranks or --threads-per-rank, or run it marked as "
             "oversubscribed with --oversubscribe"
         )

@@ -69,13 +69,9 @@ class Campaign:
         self.progress.step("looking at this machine")
         compiler = machine.compiler()
         placed = place(self.options)
-        threads = ", ".join(
-            f"{placement.threads_per_rank}{' (oversubscribed)' * placement.oversubscribed}" for placement in placed
-        )
-        ranks = self.options.ranks
         self._say(
-            f"{machine.cpu_model()}, {machine.cores().physical} cores; {plural(ranks, 'rank')} x {threads} "
-            f"computing threads; {compiler}"
+            f"{machine.cpu_model()}, {machine.cores().physical} cores; {_in_words(placed)} computing threads; "
+            f"{compiler}"
         )
         allocated = allocation.finding()
         if allocated:
@@ -231,7 +227,7 @@ class Campaign:
         """The command line that measures a round of the plan, by default the first."""
         turn = turn or plan.rounds[0]
         variables = {
-            "ranks": str(plan.options.ranks),
+            "ranks": str(plan.placement_of(turn).ranks),
             "threads_per_rank": str(plan.placement_of(turn).threads_per_rank),
             "budget_seconds": f"{plan.case_budget_seconds:.1f}",
             "time_limit": f"{plan.case_limit_seconds:.0f}s",
@@ -492,6 +488,16 @@ class Campaign:
         if interrupted:
             return EXIT_INTERRUPTED
         return EXIT_FAILED if bad or unwritten else EXIT_GOOD
+
+
+def _in_words(placed: Sequence[Placement]) -> str:
+    """The ranks of placements, and the threads of each rank: `2 ranks x 1, 4 ranks on 2 nodes x 1`."""
+    threads: dict[str, list[str]] = {}
+    for placement in placed:
+        where = f" on {placement.nodes} nodes" if placement.nodes > 1 else ""
+        on = threads.setdefault(f"{plural(placement.ranks, 'rank')}{where}", [])
+        on.append(f"{placement.threads_per_rank}{' (oversubscribed)' * placement.oversubscribed}")
+    return ", ".join(f"{ranks} x {', '.join(numbers)}" for ranks, numbers in threads.items())
 
 
 def _limits(placed: Sequence[Placement]) -> list[str]:

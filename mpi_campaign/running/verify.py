@@ -17,8 +17,9 @@ from mpi_campaign.libraries.identity import reported_version
 from mpi_campaign.libraries.versions import same_version
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.cases import Case
+from postprocess.drawing.text import plural
 from postprocess.families import registry as families
-from postprocess.families.axes import CORES_PER_RANK
+from postprocess.families.axes import CORES_PER_RANK, NODES
 from postprocess.families.family import Family, Spent
 from postprocess.records.fields import RecordError
 from postprocess.records.header import Header, Placement, Thread
@@ -58,7 +59,7 @@ def faults(record: Any, case: Case, library: str, version: str, basic: Any, wire
     header, family = record.header, families.of_benchmark(case.benchmark)
     all_faults = [record.incomplete] if record.incomplete else []
     all_faults += [*family.wrong(record), *_of_identity(header, case, library, version), *of_axes(header, case)]
-    all_faults += [*_of_share(header, case), *_of_cpus(header), *_of_placement(header)]
+    all_faults += [*_of_nodes(header, case), *_of_share(header, case), *_of_cpus(header), *_of_placement(header)]
     if header.configuration == case.configuration:
         for spent in _thread_times(record, family):
             all_faults += _of_idle_threads(header, library, spent.mpi_ns, spent.wall_seconds)
@@ -110,6 +111,17 @@ def _of_share(header: Header, case: Case) -> Iterator[str]:
     expected = case.parameters[CORES_PER_RANK.name]
     if expected and not header.oversubscribed and share != expected:
         yield f"each rank has {share} cores, not {expected}"
+
+
+def _of_nodes(header: Header, case: Case) -> Iterator[str]:
+    """The ranks must be on as many nodes as was asked for, and each node must have equally many."""
+    if header.nodes != (expected := case.parameters[NODES.name]):
+        hosts = ", ".join(sorted({rank.host for rank in header.placement}))
+        yield f"the ranks ran on {plural(header.nodes, 'node')} ({hosts}), not on {expected}"
+    ranks_on = Counter((rank.node, rank.host) for rank in header.placement)
+    if len(set(ranks_on.values())) > 1:
+        each = ", ".join(f"{count} on {host}" for (_, host), count in sorted(ranks_on.items()))
+        yield f"the nodes do not have equally many ranks: {each}"
 
 
 def _of_cpus(header: Header) -> Iterator[str]:

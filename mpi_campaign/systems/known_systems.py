@@ -38,6 +38,7 @@ class Partition:
     """A partition of a system: its name, its network, and ReFrame's names of its scheduler and launcher.
 
     environment: variables that it lets into launches.  declared: a node as the settings describe it, or None.
+    most_nodes: the number of its nodes; None where that is not known.
     """
 
     name: str
@@ -46,6 +47,17 @@ class Partition:
     launcher: str
     environment: environ.LetIn
     declared: NodeShape | None = None
+    declared_nodes: int | None = None
+
+    @property
+    def most_nodes(self) -> int | None:
+        """The number of its nodes; None where that is not known."""
+        return 1 if self.here else self.declared_nodes
+
+    @property
+    def whose_nodes(self) -> str:
+        """Words before the number of nodes, which say whose nodes they are."""
+        return "without a batch system's job, there is" if self.here else f"partition '{self.name}' has"
 
     @property
     def here(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from postprocess.drawing.text import cores, duration
+from postprocess.drawing.text import cores, duration, plural
 from postprocess.families.family import Axis, Value
 
 BENCHMARK = Axis("benchmark", "benchmark")
@@ -20,7 +20,9 @@ PROVIDER = Axis("provider", "provider", words="from {}".format)
 CONFIGURATION = Axis("configuration", "configuration")
 NETWORK = Axis("network", "network")
 RANKS = Axis("ranks", "ranks", kind="integer", words="{} ranks".format)
-NODES = Axis("nodes", "nodes", kind="integer", words="{} nodes".format)
+NODES = Axis(
+    "nodes", "nodes", usual=1, kind="integer", words=lambda count: plural(count, "node"), in_file_name="{}nodes".format
+)
 THREADS = Axis("threads_per_rank", "threads per rank", kind="integer", words="{} threads per rank".format)
 GIVEN_UP = Axis("given_up_cores", "cores given up", kind="integer", words="{} cores given up".format)
 NAMED_CORES = Axis("named_cores", "cores per rank", usual=0, kind="integer", words=cores)
@@ -119,6 +121,11 @@ CORES_PER_RANK = Axis(
     "cores_per_rank", "cores per rank", usual=0, kind="integer", words=cores, in_file_name="{}cores".format
 )
 """The cores per rank where a run has several such numbers; 0 where it has one number."""
+RANKS_PER_NODE = Axis(
+    "ranks_per_node", "ranks per node", usual=0, kind="integer",
+    words=lambda count: f"{plural(count, 'rank')} per node", in_file_name="{}per_node".format,
+)  # fmt: skip
+"""The ranks on each node where a run has several such numbers; 0 where it has one number."""
 LAUNCH = Axis("launch", "launch", usual=1, of="launch", kind="integer")
 COMM_TARGET = Axis(
     "comm_target_ns", "communication", short="comm", usual=0, of="point", kind="integer", unit="ns", words=duration
@@ -151,7 +158,7 @@ PLACEMENT = (SYSTEM, PROVIDER, RANKS, NODES, THREADS, GIVEN_UP)
 ASKED_FOR = tuple(dict.fromkeys(axis for own in PARAMETERS.values() for axis in own))
 """The axes of `PARAMETERS` of all families."""
 _BESIDE = (axis for axis in ASKED_FOR if axis != COLLECTIVE)
-UNUSUAL = tuple(dict.fromkeys((NAMED_CORES, CACHE, COMPUTATION, TEST_INTERVAL, *_BESIDE)))
+UNUSUAL = tuple(dict.fromkeys((NODES, NAMED_CORES, CACHE, COMPUTATION, TEST_INTERVAL, *_BESIDE)))
 """The axes whose unusual values follow the name of a configuration, in this order."""
 
 

@@ -25,7 +25,11 @@ class Placed:
         return self.choice.usual if self.if_several and not several else self.count(placement)
 
 
-_ENTRIES = (Placed(Choice(axes.CORES_PER_RANK), lambda placement: placement.threads_per_rank, if_several=True),)
+_ENTRIES = (
+    Placed(Choice(axes.NODES), lambda placement: placement.nodes),
+    Placed(Choice(axes.RANKS_PER_NODE), lambda placement: placement.ranks_per_node, if_several=True),
+    Placed(Choice(axes.CORES_PER_RANK), lambda placement: placement.threads_per_rank, if_several=True),
+)
 
 PLACED: Mapping[str, Placed] = {entry.choice.name: entry for entry in _ENTRIES}
 
