@@ -232,8 +232,9 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         self.skip_if(
             self.ranks % self.nodes != 0, f"{self.ranks} ranks cannot be the same number on each of {self.nodes} nodes"
         )
+        node = partition.shape(self.nodes)
         placement = Placement.on(
-            partition.node,
+            node,
             self.ranks // self.nodes,
             self.threads_per_rank,
             nodes=self.nodes,
@@ -243,7 +244,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         self.skip_if(
             placement.oversubscribed and not self.oversubscribe,
             f"{placement.ranks_per_node} ranks of {self.threads_per_rank} threads need {placement.cores_per_node} "
-            f"cores on each node, there are {partition.node.cores}",
+            f"cores on each node, there are {node.cores}",
         )
         self.reference_key = references.key(self.case, self.times.name, self.ranks, self.threads_per_rank)
         accepted = references.path_of(self.current_system.name)
@@ -256,7 +257,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             refusal = partition.why_not()
             self.skip_if(refusal is not None, refusal)
         extras = self.current_environ.extras
-        self.allowed_cpus = host.list_text(partition.node.all_cpus)
+        self.allowed_cpus = host.list_text(node.all_cpus)
         request = Request(
             Path(extras["prefix"]),
             extras["version"],
@@ -265,6 +266,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             placement,
             here=partition.here,
             launcher=partition.launcher,
+            hosts=partition.hosts(self.nodes),
         )
         answer = launches.launch(extras["family"], request)
         if isinstance(answer, Impossible):

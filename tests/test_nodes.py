@@ -18,8 +18,9 @@ from pyroute2 import IPRoute
 from mpi_campaign import ROOT
 from mpi_campaign.launching import node_agent, nodes
 from mpi_campaign.libraries import launches
-from mpi_campaign.libraries.placement import Placement
-from mpi_campaign.libraries.settings import Answer, Impossible, Request, Settings
+from mpi_campaign.libraries.placement import Cpus, Placement
+from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Settings
+from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.toolchains import resolving
 from tests.support import as_another_user, succeed
 from tests.test_guard import alive, gone
@@ -211,7 +212,7 @@ def test_the_agent_is_like_ssh(tmp_path: Path) -> None:
         assert refused.stderr.count("\n") == 1
     outside = subprocess.run([AGENT, "node1", "true"], capture_output=True, text=True, check=False)
     assert outside.returncode != 0
-    assert "mpi_campaign.launching.nodes" in outside.stderr
+    assert "cluster in a box" in outside.stderr
 
 
 @pytest.mark.needs("nodes")
@@ -264,8 +265,9 @@ def test_an_mpi_library_runs_between_nodes(name: str, configuration: str, tmp_pa
     source.write_text(PROGRAM)
     succeed(mpi.mpicc, str(source), "-o", str(tmp_path / "program"))
     layout = nodes.Layout(rate="10gbit")
-    request = Request(Path(mpi.prefix), mpi.version, configuration, "native", Placement(1, 2, 1))
-    settings = launches.across_nodes(mpi.family, request, AGENT, layout.hosts)
+    hosts = Hosts(tuple(layout.hosts), AGENT)
+    request = Request(Path(mpi.prefix), mpi.version, configuration, "tcp", Placement(2, 1, 1), hosts=hosts)
+    settings = launches.launch(mpi.family, request)
     if " " in AGENT and isinstance(settings, Impossible):
         pytest.skip(settings.reason)
     assert isinstance(settings, Settings), settings
@@ -352,10 +354,43 @@ def test_nodes_are_told_to_the_agent_in_a_variable(known: list[node_agent.Node])
     assert node_agent.nodes_of(",".join(map(str, known))) == known
 
 
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
+
+
+@given(WORDS, st.dictionaries(st.from_regex(r"[A-Z_]{1,8}", fullmatch=True), WORDS), st.sampled_from(["slurm", "oar"]))
+def test_a_command_on_a_host_of_a_job_has_the_environment_of_the_launch_alone(
+    value: str, others: dict[str, str], starter: str
+) -> None:
+    job = json.dumps({"starter": starter, "id": "12", "variables": {"SLURM_CONF": "of the job"}})
+    variables = {**others, "PATH": os.defpath, "VALUE": value, "SLURM_CONF": "of the job"}
+    words = node_agent.job_command(job, "n7", "env -0; pwd", variables, "/usr")
+    start = [word.format(host="n7", job="12") for word in node_agent.STARTERS[starter]]
+    assert words[: len(start)] == start
+    there = words[len(start) :] if starter in node_agent.SHELL_OF_ITS_OWN else ["sh", "-c", words[len(start)]]
+    *lines, folder = subprocess.run(there, capture_output=True, check=True).stdout.decode().split("\0")
+    told = dict(line.split("=", 1) for line in lines)
+    del variables["SLURM_CONF"]
+    assert folder == "/usr\n"
+    assert {name: told[name] for name in variables} == variables
+    assert set(told) - set(variables) <= {"PWD", "OLDPWD", "_", "SHLVL"}
+
+
+@given(st.lists(st.sampled_from([((0,), (1,)), ((0, 2), (1, 3)), ((4,), (5,), (6,))]), min_size=1, max_size=9))
+def test_nodes_in_hand_are_handed_over(cpus: list[Cpus]) -> None:
+    hosts = tuple(f"n{number}" for number in range(len(cpus)))
+    found = InHand("slurm job 12 has", hosts, tuple(cpus), {"NEEDED": "yes"})
+    assert InHand.from_text(found.as_text()) == found
+    shape = found.shape(2)
+    assert shape.cores == min(map(len, cpus[:2]))
+    assert len(shape.by_host or (1,)) == len({of_host[: shape.cores] for of_host in cpus[:2]})
+    assert found.first(1).names == ("n0",)
+
+
 def test_the_registry_tells_launchers_about_nodes() -> None:
-    def across(family: str, version: str, ranks: int = 4, agent: str = "/opt/agent") -> Answer:
-        request = Request(Path("/opt/mpi"), version, "basic", "native", Placement(1, ranks, 1))
-        return launches.across_nodes(family, request, agent, ["node0", "node1"])
+    def across(family: str, version: str, agent: str = "/opt/agent") -> Answer:
+        hosts = Hosts(("node0", "node1"), agent, {"NEEDED": "yes"})
+        request = Request(Path("/opt/mpi"), version, "basic", "native", Placement(2, 2, 1), hosts=hosts)
+        return launches.launch(family, request)
 
     for family, version, per_node in (
         ("openmpi", "5.0.11", "ppr:2:node:OVERSUBSCRIBE"),
@@ -366,5 +401,6 @@ def test_the_registry_tells_launchers_about_nodes() -> None:
         answer = across(family, version)
         assert isinstance(answer, Settings)
         assert {"/opt/agent", per_node} <= set(answer.options)
-    for answer in (across("openmpi", "5.0.11", 3), across("openmpi", "5.0.11", 4, "/o p/agent"), across("mympi", "1")):
+        assert answer.env["NEEDED"] == "yes"
+    for answer in (across("openmpi", "5.0.11", "/o p/agent"), across("mympi", "1")):
         assert isinstance(answer, Impossible)

@@ -76,13 +76,6 @@ def test_cpus_are_those_of_ranks_on_their_node_whatever_the_number_of_nodes() ->
     assert node.all_cpus == (0, 1, 2, 3)
 
 
-def test_ranks_are_spread_evenly_or_not_at_all() -> None:
-    placement = Placement(1, 6, 2, cpus=each(*range(12)))
-    assert placement.spread(3) == Placement(3, 2, 2)
-    assert placement.spread(4) is None
-    assert placement.spread(0) is None
-
-
 # -- launchers ---------------------------------------------------------------------------------------------------------
 
 BATCH = Launcher(

@@ -148,10 +148,11 @@ def let_in(environ: Mapping[str, str] = os.environ) -> LetIn:
 
 def passes(name: str, purpose: str) -> bool:
     """Whether a child for this purpose gets a variable of this process without it being let in."""
-    return _among(name, PASSES[purpose])
+    return is_among(name, PASSES[purpose])
 
 
-def _among(name: str, patterns: Iterable[str]) -> bool:
+def is_among(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a name fits one of these patterns, such as SLURM_*."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
@@ -220,17 +221,17 @@ def script(purpose: str, kept: Iterable[str], variables: Mapping[str, str]) -> l
 
 def steers(name: str) -> bool:
     """Whether a variable would change a launch or a build."""
-    return _among(name, _STEERS) and not _among(name, _STEERS_NOTHING)
+    return is_among(name, _STEERS) and not is_among(name, _STEERS_NOTHING)
 
 
 def is_of_batch_system(name: str) -> bool:
     """Whether a variable describes a job of a batch system, or is a default of its commands."""
-    return _among(name, (*_BATCH_JOB, *_BATCH_DEFAULTS))
+    return is_among(name, (*_BATCH_JOB, *_BATCH_DEFAULTS))
 
 
 def steers_builds(name: str) -> bool:
     """Whether a compiler or CMake would build a different program with this variable."""
-    return _among(name, _STEERS_BUILDS)
+    return is_among(name, _STEERS_BUILDS)
 
 
 def kept_out(environ: Mapping[str, str] = os.environ) -> dict[str, str]:

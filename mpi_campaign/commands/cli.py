@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mpi_campaign import __version__
+from mpi_campaign import ROOT, __version__
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.commands import testing
@@ -121,8 +121,9 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
 @click.option(
     "--network",
     default="",
-    metavar="shm|wire[:RATE]|native",
-    help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused.",
+    metavar="shm|wire[:RATE]|tcp|native",
+    help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused; "
+    "between nodes the first one that the system has.",
 )
 @click.option("--repeat", type=int, default=1, help="Launch every case this many times, on the sizes of the first.")
 @click.option(
@@ -176,7 +177,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
 @output_option
 def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int:
     """Build, measure, archive and report."""
-    from mpi_campaign.planning.plan import Options, check_turns  # noqa: PLC0415
+    from mpi_campaign.planning.plan import Options, check_turns, in_hand  # noqa: PLC0415
     from mpi_campaign.running.run import Campaign  # noqa: PLC0415
 
     words = ["./campaign", *sys.argv[1:]]
@@ -196,6 +197,9 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
     if resume is None:
         options = Options.of(**asked)
         check_turns(options)
+        if not _was_given("system"):
+            options = in_hand(options)
+        _start_in_a_box(options, output.resolve())
         return Campaign(options, output.resolve(), words).run(dry_run=dry_run)
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in click.get_current_context().command.params}
     times = {name: asked[name] for name in ("budget_seconds", "case_limit_seconds") if _was_given(name)}
@@ -208,7 +212,26 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
             f"run '{folder.run}' is complete, nothing is left of it: see it with ./campaign show {folder.run}"
         )
     options = replace(_options_of(folder), **times)
+    _start_in_a_box(options, folder.root)
     return Campaign(options, folder.root, words, resume=folder).run(dry_run=dry_run)
+
+
+def _start_in_a_box(options: Any, output: Path) -> None:
+    """Replace this process by a cluster in a box in which the same command runs, where the run is to be on one."""
+    from mpi_campaign.launching import cluster as box  # noqa: PLC0415
+    from mpi_campaign.running.run import Campaign  # noqa: PLC0415
+    from mpi_campaign.systems import known_systems, nodes_in_hand  # noqa: PLC0415
+    from mpi_campaign.this_machine import machine  # noqa: PLC0415
+
+    if options.system != known_systems.IN_HAND[known_systems.BOX] or nodes_in_hand.is_box():
+        return
+    refusal = machine.nodes_refusal()
+    if refusal is not None:
+        raise CampaignError(f"--system {options.system} cannot be had here: {refusal}")
+    Campaign(options, output, []).fetch()  # no network of the box leads outside
+    output.mkdir(parents=True, exist_ok=True)
+    words = [str(ROOT / "campaign"), *sys.argv[1:]]
+    box.become(max(options.nodes, default=1), None, words, shared=[output])
 
 
 def _was_given(name: str) -> bool:

@@ -12,7 +12,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Campai
 from mpi_campaign.launching import nodes
 from mpi_campaign.libraries import launches, recording
 from mpi_campaign.libraries.placement import Placement
-from mpi_campaign.libraries.settings import Impossible, Request, Settings
+from mpi_campaign.libraries.settings import Hosts, Impossible, Request, Settings
 from mpi_campaign.planning.plan import check_clone
 from mpi_campaign.processes import guarded
 from mpi_campaign.processes.progress import Progress, duration
@@ -164,7 +164,7 @@ class Launches:
     def _between(self, number: int, seconds: float, words: tuple[str, ...]) -> Iterator[Step]:
         if isinstance(self.between, Settings):
             record = self.folder / f"{BETWEEN}-{number:02}.jsonl"
-            line = [*self._mpiexec(self.between), str(self.program), *words, *self._label(record, "native")]
+            line = [*self._mpiexec(self.between), str(self.program), *words, *self._label(record, "tcp")]
             line = nodes.Layout().command(line)
             yield Step("clock and start between two nodes", seconds, line, self._env(self.between), record)
 
@@ -253,7 +253,9 @@ class Run:
         if refusal:
             between = Impossible(refusal)
         else:
-            between = launches.across_nodes(toolchain.family, request, str(nodes.AGENT), nodes.Layout().hosts)
+            hosts = Hosts(tuple(nodes.Layout().hosts), str(nodes.AGENT))
+            spread = Placement(len(hosts.names), placement.ranks // len(hosts.names), placement.threads_per_rank)
+            between = launches.launch(toolchain.family, replace(request, network="tcp", placement=spread, hosts=hosts))
         if isinstance(between, Impossible):
             self.about["no_nodes"] = between.reason
             self._say(f"between two nodes nothing is measured: {between.reason}")

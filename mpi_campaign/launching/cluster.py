@@ -24,23 +24,30 @@ USUAL_SHELL = "/bin/sh"
 NAME = "campaign"  # begins messages
 
 
-def layout(count: int, rate: str | None) -> Layout:
-    """The nodes of a cluster that is started in the current folder. Raises CampaignError with the legal values."""
+def layout(count: int, rate: str | None, shared: Sequence[Path] = ()) -> Layout:
+    """The nodes of a cluster that is started in the current folder. Raises CampaignError with the legal values.
+
+    shared: folders that all nodes see, beside the current one and this clone.
+    """
     try:
-        return Layout(count, rate, head=True, shared=(Path.cwd(), ROOT.resolve()))
+        return Layout(count, rate, head=True, shared=(Path.cwd(), ROOT.resolve(), *shared))
     except ValueError as error:
         raise CampaignError(str(error)) from error
 
 
-def become(count: int, rate: str | None, words: Sequence[str], *, with_slurm: bool) -> None:
+def become(
+    count: int, rate: str | None, words: Sequence[str], *, with_slurm: bool = False, shared: Sequence[Path] = ()
+) -> None:
     """Replace this process by a cluster in which a command runs, by default the user's shell.
 
-    Raises CampaignError where the cluster is none that can be made, or where Slurm is not installed.
+    shared: as in `layout`.  Raises CampaignError where the cluster is none that can be made, or where Slurm is not
+    installed.
     """
-    layout(count, rate)
+    layout(count, rate, shared)
     if with_slurm:
         slurm.find()
     options = ["--nodes", str(count), *(["--rate", rate] if rate else []), *(["--slurm"] if with_slurm else [])]
+    options += [word for folder in shared for word in ("--share", str(folder))]
     words = words or [os.environ.get("SHELL") or USUAL_SHELL]
     os.execv(sys.executable, [sys.executable, "-m", "mpi_campaign.launching.cluster", *options, "--", *words])
 
@@ -70,10 +77,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--nodes", type=int, required=True)
     parser.add_argument("--rate")
     parser.add_argument("--slurm", action="store_true")
+    parser.add_argument("--share", type=Path, action="append", default=[])
     split = arguments.index("--")
     options = parser.parse_args(arguments[:split])
     try:
-        return run(layout(options.nodes, options.rate), arguments[split + 1 :], with_slurm=options.slurm)
+        return run(layout(options.nodes, options.rate, options.share), arguments[split + 1 :], with_slurm=options.slurm)
     except CampaignError as error:
         print(f"{NAME}: {error}", file=sys.stderr)
         return error.exit_code

@@ -1,16 +1,19 @@
-"""Enter a node of `mpi_campaign.launching.nodes`, and run a command there through a shell, as ssh does.
+"""Run a command on a node through a shell, as ssh does.
 
     node-agent HOST COMMAND...
 
-Unlike ssh, it keeps the environment and the working directory, as launchers of batch systems do. It imports only the
-standard library, because it starts once for every node of every launch.
+The node is one of `mpi_campaign.launching.nodes`, which this enters, or one of a job of a batch system, where a command
+of the batch system (STARTERS) starts the shell. Unlike ssh, this keeps the environment and the working directory. It
+imports only the standard library, because it starts once for every node of every launch.
 """
 
 import ctypes
+import json
 import os
 import re
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +24,26 @@ CLONE_NEWIPC = 0x08000000
 CLONE_NEWNET = 0x40000000
 
 NODES_VARIABLE = "MPI_CAMPAIGN_NODES"
+HEAD_VARIABLE = "MPI_CAMPAIGN_HEAD_NODE"
+"""The name of the head node, where there is one."""
+PYTHON_VARIABLE = "MPI_CAMPAIGN_NODES_PYTHON"
+JOB_VARIABLE = "MPI_CAMPAIGN_JOB"
+"""The job on whose nodes commands are started: the name of a starter, and the variables that it needs, as JSON."""
+
+STARTERS: Mapping[str, tuple[str, ...]] = {
+    "slurm": (
+        "srun", "--jobid={job}", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist={host}", "--cpu-bind=none",
+        "--mpi=none", "--input=none", "--unbuffered", "--quiet",
+    ),
+    "pbs": ("pbs_tmrsh", "{host}"),
+    "oar": ("oarsh", "{host}"),
+    "grid engine": ("qrsh", "-inherit", "-nostdin", "{host}"),
+    "ssh": ("ssh", "-o", "BatchMode=yes", "-x", "-n", "{host}"),
+}  # fmt: skip
+"""The command that starts a shell command on a host of a job, by batch system. Words are added to it as to ssh."""
+SHELL_OF_ITS_OWN = ("slurm", "pbs")
+"""Starters that execute words as a program. The others give them to a shell on the host."""
+
 EXIT_NO_CONNECTION = 255  # ssh's
 SSH_OPTION_WITH_VALUE = re.compile(r"-[0-9A-Za-z]*[BbcDEeFIiJLlmOoPpQRSWw]")
 NODE = re.compile(r"(node\d+)=([\d.]+)/(\d+)/(\d+)/([01])")
@@ -101,14 +124,40 @@ def without_ssh_options(words: Sequence[str]) -> list[str]:
     return remaining
 
 
+def job_command(job: str, host: str, command: str, variables: Mapping[str, str], folder: str) -> list[str]:
+    """The words that run a shell command on a host of a job, in this folder, with these environment variables alone.
+
+    job: a value of JOB_VARIABLE.
+    """
+    of_job = json.loads(job)
+    assignments = [f"{name}={value}" for name, value in variables.items() if name not in of_job["variables"]]
+    there = f"cd {shlex.quote(folder)} && exec env -i {shlex.join(assignments)} sh -c {shlex.quote(command)}"
+    start = [word.format(host=host, job=of_job["id"]) for word in STARTERS[of_job["starter"]]]
+    return [*start, "sh", "-c", there] if of_job["starter"] in SHELL_OF_ITS_OWN else [*start, there]
+
+
+def _start_in_job(job: str, host: str, command: str) -> int:
+    """Become the command on a host of a job. Returns an exit code only where that fails."""
+    variables = dict(os.environ)
+    os.environ.update(json.loads(job)["variables"])
+    words = job_command(job, host, command, variables, str(Path.cwd()))
+    try:
+        os.execvp(words[0], words)
+    except OSError as error:
+        print(f"node-agent: {words[0]}: {error.strerror}", file=sys.stderr)
+    return EXIT_NO_CONNECTION
+
+
 def main(words: Sequence[str]) -> int:
-    """Enter the node and become the command. Returns an exit code only where that fails."""
+    """Become the command on the node. Returns an exit code only where that fails."""
     nodes = nodes_of(os.environ.get(NODES_VARIABLE, ""))
     names = (
         ", ".join(node.name for node in nodes) or "none: it works inside 'python -m mpi_campaign.launching.nodes' only"
     )
     host, *command = without_ssh_options(words) or [""]
     host = host.rpartition("@")[2]
+    if (job := os.environ.get(JOB_VARIABLE)) and host and command:
+        return _start_in_job(job, host, " ".join(command))
     node = next((node for node in nodes if host in {node.name, node.address}), None)
     if node is None or not command:
         print(f"node-agent: HOST COMMAND... are needed, not '{' '.join(words)}'; hosts: {names}", file=sys.stderr)

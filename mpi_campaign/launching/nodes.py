@@ -5,8 +5,8 @@
 
 Each node has a host name (node0, node1, ...), a network interface e0, a /dev/shm, a /etc/hosts, a CLOCK_MONOTONIC and,
 where there are enough, processor cores of its own. A bridge joins the interfaces; no route leads outside. The command
-runs on node0. An MPI launcher reaches the other nodes through AGENT instead of ssh; libraries.launches.across_nodes has
-the options. The nodes share the file system: files have the same paths as outside. TMPDIR is a folder of each node.
+runs on node0. An MPI launcher reaches the other nodes through AGENT instead of ssh, as `Hosts` of a request
+tells it. The nodes share the file system: files have the same paths as outside. TMPDIR is a folder of each node.
 `mpi_campaign.launching.cluster` makes the same nodes with a head node, and with a /tmp and a /run of each node.
 
 The command works as root, and for any user where the kernel allows unprivileged user namespaces. It needs neither `ip`
@@ -481,10 +481,11 @@ class _Inside:
             return pid
         try:
             os.environ[node_agent.NODES_VARIABLE] = ",".join(map(str, nodes))
-            os.environ["MPI_CAMPAIGN_NODES_PYTHON"] = sys.executable
+            os.environ[node_agent.PYTHON_VARIABLE] = sys.executable
             os.environ["MPI_CAMPAIGN_NODE_AGENT"] = str(AGENT)
             os.environ["TMPDIR"] = str(NODE_TMPDIR)
             if self._layout.head:
+                os.environ[node_agent.HEAD_VARIABLE] = nodes[0].name
                 del os.environ["TMPDIR"]  # /tmp is each node's own
             node_agent.enter(nodes[0])
             signals.handle(signal.SIG_DFL)

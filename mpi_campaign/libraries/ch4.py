@@ -31,6 +31,7 @@ NETWORKS: Mapping[str, Rule] = {
         UCX_TLS="tcp,self",
         UCX_NET_DEVICES="lo",
     ),
+    "tcp": same(MPIR_CVAR_CH4_NETMOD="ofi", FI_PROVIDER="tcp", UCX_TLS="tcp,sm,self"),
 }
 
 CONFIGURATIONS: Mapping[str, Rule] = {
@@ -38,9 +39,6 @@ CONFIGURATIONS: Mapping[str, Rule] = {
     "dedicated": _dedicated,
     "dedicated_unbound": _async,  # the thread inherits the rank's cpuset
 }
-
-# TCP between nodes, shared memory within each.
-between_nodes = same(MPIR_CVAR_CH4_NETMOD="ofi", FI_PROVIDER="tcp", UCX_TLS="tcp,sm,self")
 
 # Names of variables in all libraries that are made from MPICH.
 VARIABLES = ("MPICH_*", "MPIR_*")

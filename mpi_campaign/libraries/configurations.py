@@ -56,5 +56,6 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
 NETWORKS: Mapping[str, str] = {
     "shm": "shared memory of one node",
     "wire": "TCP over a rate-limited loopback in a network namespace of its own",
+    "tcp": "TCP between nodes, shared memory within each",
     "native": "whatever the library chooses on this system",
 }

@@ -1,32 +1,43 @@
 """The settings of one launch of a benchmark, or the reason why the launch is impossible."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from mpi_campaign.libraries.configurations import CONFIGURATIONS, NETWORKS
+from mpi_campaign.libraries.launchers.launcher import Launcher
 from mpi_campaign.libraries.library import Library
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.registry import library
-from mpi_campaign.libraries.settings import Answer, Impossible, Request, Rule, Settings
+from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Rule, Settings
 from mpi_campaign.libraries.versions import NEWER_THAN_ALL
 
 
 def launch(family: str, request: Request) -> Answer:
     """Environment and options of one launch, or the reason why it is impossible.
 
-    Settings are added in this order, and later variables replace earlier ones: those of every launch, this machine,
-    binding, network, configuration, the core that is given up.
+    Settings are added in this order, and later variables replace earlier ones: those of every launch, this machine and
+    binding or else the hosts, network, configuration, the core that is given up.
     """
     entry = library(family)
     launcher = entry.launcher(request.launcher, request.version)
     if launcher is None:
         return Impossible(_not_started(entry, request))
-    settings = entry.always(request) + (launcher.here(request) if request.here else Settings())
-    settings += launcher.place(request)
     network = entry.network(request.network.partition(":")[0])
-    answer = _added(request, settings, network, entry.configuration(request.configuration))
+    placing = (_across(launcher, request.hosts),) if request.hosts else (_here(launcher), launcher.place)
+    answer = _added(request, entry.always(request), *placing, network, entry.configuration(request.configuration))
     return answer if isinstance(answer, Impossible) else _with_core_given_up(request, answer)
+
+
+def _here(launcher: Launcher) -> Rule:
+    return lambda request: launcher.here(request) if request.here else Settings()
+
+
+def _across(launcher: Launcher, hosts: Hosts) -> Rule:
+    def rule(request: Request) -> Answer:
+        answer = launcher.across(request, hosts)
+        return answer if isinstance(answer, Impossible) else Settings(hosts.variables) + answer
+
+    return rule
 
 
 def _not_started(entry: Library, request: Request) -> str:
@@ -64,34 +75,11 @@ def _added(request: Request, settings: Settings, *rules: Rule | Impossible) -> A
     return settings
 
 
-def across_nodes(family: str, request: Request, agent: str, hosts: Sequence[str]) -> Answer:
-    """Like `launch`, for ranks on several hosts with TCP between them.
-
-    agent: a program that is called as ssh is.  The ranks of `request.placement` are divided evenly among the hosts.
-    Ranks are not bound: they stay on the processors that the agent gives them. `request.network` and the threads of
-    the placement are ignored.
-    """
-    spread = request.placement.spread(len(hosts))
-    if spread is None:
-        return Impossible(f"{request.placement.ranks} ranks cannot be the same number on each of {len(hosts)} nodes")
-    entry = library(family)
-    launcher = entry.launcher(request.launcher, request.version)
-    if launcher is None:
-        return Impossible(_not_started(entry, request))
-    # Rules that depend on the network are those of a wire, which is TCP too.
-    request = replace(request, network="wire", placement=spread)
-    answer = launcher.across(request, agent, hosts)
-    if isinstance(answer, Impossible):
-        return answer
-    settings = entry.always(request) + answer + entry.between_nodes(request)
-    return _added(request, settings, entry.configuration(request.configuration))
-
-
 def progresses_in(family: str, prefix: Path, version: str, network: str) -> tuple[str, ...]:
     """The configurations in which the library has progress threads of its own over a network, with 2 cores per rank."""
     if library(family).progresses:
         return tuple(CONFIGURATIONS)
-    enough = Placement(nodes=1, ranks_per_node=2, threads_per_rank=2)
+    enough = Placement(nodes=2, ranks_per_node=2, threads_per_rank=2)
     return tuple(
         name
         for name, configuration in CONFIGURATIONS.items()
@@ -101,10 +89,14 @@ def progresses_in(family: str, prefix: Path, version: str, network: str) -> tupl
 
 
 def limits(family: str, configuration: str, placement: Placement) -> dict[str, str]:
-    """{network: reason} of the networks over which a family cannot run a configuration."""
+    """{network: reason} of the networks over which a family cannot run a configuration.
+
+    placement: on one node. For the network between nodes, it is that of each of two.
+    """
     reasons = {}
     for network in NETWORKS:
-        answer = launch(family, Request(Path("/"), str(NEWER_THAN_ALL), configuration, network, placement))
+        placed = replace(placement, nodes=2) if network == "tcp" else placement
+        answer = launch(family, Request(Path("/"), str(NEWER_THAN_ALL), configuration, network, placed))
         if isinstance(answer, Impossible):
             reasons[network] = answer.reason
     return reasons

@@ -36,7 +36,6 @@ class Library:
     configurations: {name: rule that starts and binds the library's progress thread}. Other configurations get no
     settings.
     without: {name of a network or configuration that the library lacks: reason}.
-    between_nodes: settings for TCP between nodes and shared memory within a node.
     progresses: it has progress threads in every configuration, `basic` too.
 
     variables: names of environment variables that steer the library, for records; `PREFIX*` means all names with that
@@ -61,7 +60,6 @@ class Library:
     networks: Mapping[str, Rule] = field(default_factory=dict)
     configurations: Mapping[str, Rule] = field(default_factory=dict)
     without: Mapping[str, str] = field(default_factory=dict)
-    between_nodes: Callable[[Request], Settings] = nothing
     progresses: bool = False
     variables: tuple[str, ...] = ()
     told_itself: tuple[str, ...] = ()

@@ -14,7 +14,11 @@ def _unless_finalize_hangs(rule: Rule) -> Rule:
     """
 
     def checked(request: Request) -> Answer:
-        if request.network.startswith("wire") and request.is_of(4, 0) and ch4.device(request.prefix) == "ch4:ucx":
+        if (
+            request.network.startswith(("wire", "tcp"))
+            and request.is_of(4, 0)
+            and ch4.device(request.prefix) == "ch4:ucx"
+        ):
             return Impossible(
                 f"MPICH {request.version} on UCX hangs in MPI_Finalize over TCP after its progress thread ran: "
                 "take a newer one, one on OFI, or --network shm"
@@ -32,7 +36,6 @@ LIBRARY = Library(
     always=same(MPIR_CVAR_ASYNC_PROGRESS="0"),
     networks=ch4.NETWORKS,
     configurations={name: _unless_finalize_hangs(rule) for name, rule in ch4.CONFIGURATIONS.items()},
-    between_nodes=ch4.between_nodes,
     variables=ch4.VARIABLES,
     controls=ch4.CONTROLS,
     wheels=("mpich",),

@@ -13,7 +13,6 @@ LIBRARY = Library(
     always=same(MVP_ENABLE_AFFINITY="0", MPIR_CVAR_ASYNC_PROGRESS="0"),
     networks=ch4.NETWORKS,
     configurations=ch4.CONFIGURATIONS,
-    between_nodes=ch4.between_nodes,
     variables=("MVP_*", "MV2_*", *ch4.VARIABLES),
     controls=ch4.CONTROLS,
     binary_interface=ch4.BINARY_INTERFACE,

@@ -31,14 +31,13 @@ LIBRARY = Library(
     # binds nothing: with it, ranks of several cores need the library's own binding.) The warning that is switched off
     # is about that binding.
     always=same(MV2_ENABLE_AFFINITY="0", MV2_USE_THREAD_WARNING="0", MV2_ASYNC_PROGRESS="0", MPICH_ASYNC_PROGRESS="0"),
-    networks={"shm": same(MV2_USE_SHARED_MEM="1"), "wire": _wire},
+    networks={"shm": same(MV2_USE_SHARED_MEM="1"), "wire": _wire, "tcp": ch4.NETWORKS["tcp"]},
     configurations={
         "async": _async,
         # MV2_ENABLE_PROGRESS_AFFINITY chooses a core by itself, and works only with the library's own binding.
         "dedicated": moved_by_the_program(_async),
         "dedicated_unbound": _async,
     },
-    between_nodes=ch4.between_nodes,
     variables=("MV2_*", *ch4.VARIABLES),
     controls=("MV2_ASYNC_PROGRESS", "MV2_ENABLE_AFFINITY", "MV2_USE_SHARED_MEM", *ch4.CONTROLS),
 )

@@ -23,17 +23,17 @@ def _wire(_request: Request) -> Settings:
     return Settings(options=(*_OB1, "tcp,self", "--mca", "btl_tcp_if_include", "lo"))
 
 
-def _between_nodes(request: Request) -> Settings:
+def _tcp(request: Request) -> Settings:
     return Settings(options=(*_OB1, f"tcp,{_shared_memory(request)},self"))
 
 
 def _async(request: Request) -> Answer:
-    if request.network == "shm":
+    if request.network == "shm" or (request.network == "tcp" and request.placement.nodes == 1):
         return Impossible("Open MPI has no progress thread for shared memory: only its TCP transport has one")
     if request.network == "native":
         return Impossible(
             "Open MPI has a progress thread of its TCP transport only, and by itself it takes shared memory, UCX or "
-            "another: --network wire has TCP"
+            "another: --network wire has TCP, and so has --network tcp between nodes"
         )
     if request.major < 2:
         return Impossible("Open MPI has a progress thread, of its TCP transport, since version 2.0")
@@ -49,13 +49,12 @@ LIBRARY = Library(
     always=same(
         OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl_tcp_progress_thread="0"
     ),
-    networks={"shm": _shm, "wire": _wire},
+    networks={"shm": _shm, "wire": _wire, "tcp": _tcp},
     configurations={
         "async": _async,
         "dedicated": moved_by_the_program(_async),  # Open MPI has no setting that binds the thread
         "dedicated_unbound": _async,  # the thread inherits the rank's cpuset
     },
-    between_nodes=_between_nodes,
     variables=("OMPI_MCA_*", "PMIX_MCA_*", "PRTE_MCA_*"),
     told_itself=(
         "OMPI_MCA_orte_*", "OMPI_MCA_ess*", "OMPI_MCA_initial_wdir*", "OMPI_MCA_pmix*", "OMPI_MCA_plm_*",

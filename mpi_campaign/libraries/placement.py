@@ -1,19 +1,22 @@
 """The placement of ranks and their threads on nodes of the same shape. Pure functions: no machine is asked."""
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+Cpus = tuple[tuple[int, ...], ...]
+"""The CPUs of each core of a node, by the kernel's numbers. Cores are in the order in which ranks get them."""
 
 
 @dataclass(frozen=True)
 class NodeShape:
     """The cores of a node that ranks may use.
 
-    cpus: the CPUs of each core, by the kernel's numbers. Cores are in the order in which ranks get them. () where the
-    CPUs are not known.
+    cpus: () where the CPUs are not known.  by_host: where nodes have different CPUs, those of each host; cpus is ().
     """
 
     cores: int
-    cpus: tuple[tuple[int, ...], ...] = ()
+    cpus: Cpus = ()
+    by_host: tuple[tuple[str, Cpus], ...] = ()
 
     @property
     def all_cpus(self) -> tuple[int, ...]:
@@ -35,7 +38,7 @@ class Placement:
     ranks_per_node: int
     threads_per_rank: int
     oversubscribed: bool = False
-    cpus: tuple[tuple[int, ...], ...] = ()
+    cpus: Cpus = ()
     crowding: bool = False
 
     @classmethod
@@ -67,12 +70,6 @@ class Placement:
     def dedicated_cpus(self) -> tuple[int, ...]:
         """The CPU of each local rank that is kept for a progress thread: the first CPU of its last core."""
         return tuple(cores[-1][0] for cores in self._cores_of_ranks)
-
-    def spread(self, nodes: int) -> "Placement | None":
-        """All ranks divided evenly among `nodes` nodes, without CPUs; None where they cannot be divided evenly."""
-        if nodes < 1 or self.ranks % nodes:
-            return None
-        return replace(self, nodes=nodes, ranks_per_node=self.ranks // nodes, cpus=())
 
     @property
     def _cores_of_ranks(self) -> list[tuple[tuple[int, ...], ...]]:

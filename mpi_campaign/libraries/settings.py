@@ -47,10 +47,24 @@ class Impossible:
 
 
 @dataclass(frozen=True)
+class Hosts:
+    """The hosts on which ranks run, in the order of ranks; each has equally many.
+
+    agent: a program that is called as ssh is, and starts a command on a host.  variables: what the agent needs in its
+    environment.
+    """
+
+    names: tuple[str, ...]
+    agent: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Request:
     """A launch as it is requested.
 
     here: on this machine, rather than on the nodes of a batch job.  launcher: ReFrame's name of the launcher.
+    hosts: where the launcher starts ranks through an agent; None: on this machine, or where the batch system says.
     """
 
     prefix: Path
@@ -60,6 +74,7 @@ class Request:
     placement: Placement
     here: bool = True
     launcher: str = "mpiexec"
+    hosts: Hosts | None = None
 
     @property
     def major(self) -> int:

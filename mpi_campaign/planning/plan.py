@@ -24,7 +24,7 @@ from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
 from mpi_campaign.planning.benchmarks.choice import Where
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, CHOICES, values_of, with_axis
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.systems import known_systems
+from mpi_campaign.systems import known_systems, nodes_in_hand
 from mpi_campaign.toolchains import builds, peers, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack import matrix
@@ -347,6 +347,11 @@ def _check_toolchains(options: Options) -> None:
 
 def _check_names(options: Options) -> None:
     kind, _, rate = options.network.partition(":")
+    most_nodes = max(options.nodes, default=1)
+    if kind in ("shm", "wire") and most_nodes > 1:
+        raise CampaignError(
+            f"--network {kind} is inside of one node: with --nodes {most_nodes}, ask for --network tcp or native"
+        )
     checks: list[tuple[str, tuple[str, ...], Iterable[str]]] = [
         ("system", (options.system,), known_systems.available()),
         ("suite", (options.suite,), suites.SUITES),
@@ -470,13 +475,31 @@ def place(options: Options) -> list[Placement]:
     return list(dict.fromkeys(_placement(options, *asked) for asked in itertools.product(shapes(options), threads)))
 
 
+def in_hand(options: Options) -> Options:
+    """The options on the system of the nodes in hand, where several nodes are asked for and there are some."""
+    if max(options.nodes, default=1) == 1:
+        return options
+    whose = known_systems.JOB if nodes_in_hand.is_job() else known_systems.BOX if nodes_in_hand.is_box() else ""
+    return replace(options, system=known_systems.IN_HAND[whose]) if whose else options
+
+
+def _more_nodes(partition: known_systems.Partition) -> str:
+    """The end of a refusal of a number of nodes: where there are more."""
+    if partition.nodes or not partition.here:
+        return ""
+    return ": start in a job of a batch system, as by salloc, or ask for --system cluster-in-a-box"
+
+
 def _placement(options: Options, shape: tuple[int, int], threads_per_rank: int) -> Placement:
     nodes, ranks = shape
     partition = known_systems.load(options.system).partition(options.network)
     if partition.most_nodes is not None and nodes > partition.most_nodes:
-        raise CampaignError(f"--nodes {nodes}: {partition.whose_nodes} {plural(partition.most_nodes, 'node')}")
-    cores = partition.node.cores
-    placement = Placement.on(partition.node, ranks, threads_per_rank, nodes=nodes, crowding=options.oversubscribe)
+        raise CampaignError(
+            f"--nodes {nodes}: {partition.whose_nodes} {plural(partition.most_nodes, 'node')}{_more_nodes(partition)}"
+        )
+    node = partition.shape(nodes)
+    cores = node.cores
+    placement = Placement.on(node, ranks, threads_per_rank, nodes=nodes, crowding=options.oversubscribe)
     on_each = " on each node" if nodes > 1 else ""
     if ranks > MOST_RANKS_PER_CORE * cores:
         raise CampaignError(
@@ -507,7 +530,7 @@ def choose_network(options: Options) -> tuple[str, list[str]]:
     """
     kind, _, rate = options.network.partition(":")
     partitions = known_systems.load(options.system).partitions
-    if kind in ("shm", "native"):
+    if kind in ("shm", "tcp", "native"):
         return kind, []
     if not kind and "wire" not in partitions:
         return next(iter(partitions)), []
@@ -655,6 +678,7 @@ def _why_impossible(
         placement,
         here=partition.here,
         launcher=partition.launcher,
+        hosts=partition.hosts(placement.nodes),
     )
     answer = launches.launch(toolchain.family, request)
     if isinstance(answer, Impossible):

@@ -123,6 +123,11 @@ class Campaign:
             print(f"run: {folder.path}")
             return EXIT_FAILED
 
+    def fetch(self) -> None:
+        """Fetch what a run needs from a network, and nothing else. Raises CampaignError."""
+        check(self.options)
+        peers.provide(list(benchmarks_of(self.options)), self._resolve(), self._say)
+
     def build(self) -> int:
         """Find the toolchains and build the benchmarks with them. Measures nothing. Returns the exit code.
 

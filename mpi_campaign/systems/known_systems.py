@@ -5,6 +5,7 @@ cores of this machine; elsewhere it has what the settings say.
 """
 
 import os
+import platform
 import runpy
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,12 +16,19 @@ from mpi_campaign import ROOT
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import NodeShape
+from mpi_campaign.libraries.settings import Hosts
+from mpi_campaign.systems import nodes_in_hand
+from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.this_machine import machine
 
 SYSTEMS = ROOT / "systems"
 
 # The scheduler, by ReFrame's name, that launches on this machine.
 LOCAL = "local"
+
+# The systems of nodes in hand, by whose nodes they have.
+JOB, BOX = "job", "box"
+IN_HAND: Mapping[str, str] = {JOB: "allocation", BOX: "cluster-in-a-box"}
 
 
 def this_node() -> NodeShape:
@@ -38,7 +46,8 @@ class Partition:
     """A partition of a system: its name, its network, and ReFrame's names of its scheduler and launcher.
 
     environment: variables that it lets into launches.  declared: a node as the settings describe it, or None.
-    most_nodes: the number of its nodes; None where that is not known.
+    declared_nodes: the number of its nodes; None where that is not known.
+    nodes: JOB or BOX where its nodes are those in hand; else empty.
     """
 
     name: str
@@ -48,15 +57,33 @@ class Partition:
     environment: environ.LetIn
     declared: NodeShape | None = None
     declared_nodes: int | None = None
+    nodes: str = ""
+
+    @property
+    def in_hand(self) -> InHand | None:
+        """The nodes in hand; None where it has other nodes. Raises CampaignError where they cannot be used."""
+        return nodes_in_hand.look(box=self.nodes == BOX) if self.nodes else None
+
+    def hosts(self, count: int) -> Hosts | None:
+        """The hosts on which a launcher starts ranks of `count` nodes; None where it needs none, as on this machine."""
+        if self.in_hand is None:
+            return None
+        hosts = self.in_hand.first(count)
+        is_this = count == 1 and hosts.names[0].partition(".")[0] == platform.node().partition(".")[0]
+        return None if is_this else hosts
 
     @property
     def most_nodes(self) -> int | None:
         """The number of its nodes; None where that is not known."""
+        if self.in_hand is not None:
+            return len(self.in_hand.hosts)
         return 1 if self.here else self.declared_nodes
 
     @property
     def whose_nodes(self) -> str:
         """Words before the number of nodes, which say whose nodes they are."""
+        if self.in_hand is not None:
+            return self.in_hand.whose
         return "without a batch system's job, there is" if self.here else f"partition '{self.name}' has"
 
     @property
@@ -67,6 +94,12 @@ class Partition:
     @property
     def node(self) -> NodeShape:
         """The nodes that ranks are placed on."""
+        return self.shape()
+
+    def shape(self, count: int = 0) -> NodeShape:
+        """The first `count` nodes that ranks are placed on, or all of them."""
+        if self.in_hand is not None:
+            return self.in_hand.shape(count)
         return this_node() if self.here or self.declared is None else self.declared
 
     def why_not(self) -> str | None:
@@ -76,6 +109,8 @@ class Partition:
     @property
     def whose(self) -> str:
         """Words before the number of cores, which say whose cores they are."""
+        if self.in_hand is not None:
+            return "a node has"
         of_this_machine = self.here or self.declared is None
         return "this machine allows" if of_this_machine else f"a node of partition '{self.name}' has"
 
@@ -127,6 +162,7 @@ def _of_settings(entry: Mapping[str, Any]) -> Partition:
         entry.get("launcher", LOCAL),
         extras.get("environment", {}),
         NodeShape(cores) if cores else None,
+        nodes=extras.get("nodes", ""),
     )
 
 
@@ -139,4 +175,5 @@ def of_reframe(partition: Any, *, here: bool) -> Partition:
         partition.launcher_type.registered_name,
         partition.extras.get("environment", {}),
         NodeShape(partition.processor.num_cores or 1),
+        nodes=partition.extras.get("nodes", ""),
     )

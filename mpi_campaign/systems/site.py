@@ -26,15 +26,21 @@ LEAST_LOOKS_PER_SECOND = 1
 def partition(name: str, network: str, **settings: Any) -> dict[str, Any]:
     """One partition of a system, with the entries that ReFrame documents in `settings`.
 
-    network: shm, wire or native, what ranks there communicate over.  environment, one of the settings: what
+    network: shm, wire, tcp or native, what ranks there communicate over.  environment, one of the settings: what
     launches and builds there are to have, each NAME=VALUE, or NAME for the value that it has where they start.
+    nodes, another one: `job` where launches are on the nodes of the job in which the campaign runs, `box` where they
+    are on those of a cluster in a box.
     """
     if network not in NETWORKS:
         raise ValueError(f"network '{network}' of partition '{name}': one of {', '.join(NETWORKS)}")
     return {
         "name": name,
         "features": [MPI_FEATURE, network],
-        "extras": {"network": network, "environment": asked(settings.pop("environment", ()))},
+        "extras": {
+            "network": network,
+            "environment": asked(settings.pop("environment", ())),
+            "nodes": settings.pop("nodes", ""),
+        },
         "environs": [environment["name"] for environment in environments()],
         **settings,
     }

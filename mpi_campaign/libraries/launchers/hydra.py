@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mpi_campaign.libraries.launchers.launcher import Launcher
-from mpi_campaign.libraries.settings import Answer, Request, Settings
+from mpi_campaign.libraries.launchers.launcher import Launcher, bound_by_program
+from mpi_campaign.libraries.settings import Answer, Hosts, Request, Settings
+
+LOCAL_RANK = "MPI_LOCALRANKID"
+_NO_FILE = {"HYDRA_CONFIG_FILE": "/dev/null"}
 
 
 def _here(_request: Request) -> Settings:
     # Hydra's processes communicate over loopback, which every machine and every wire has.
-    return Settings({"HYDRA_CONFIG_FILE": "/dev/null"}, ("-launcher", "fork", "-rmk", "user", "-iface", "lo"))
+    return Settings(_NO_FILE, ("-launcher", "fork", "-rmk", "user", "-iface", "lo"))
 
 
 def _place(request: Request) -> Settings:
@@ -31,14 +34,15 @@ def _list(cpus: Sequence[int]) -> str:
     return f"0{text}" if len(text) % 8 == 0 else text
 
 
-def hosts_options(request: Request, hosts: Sequence[str]) -> tuple[str, ...]:
-    """Options for the hosts, and the number of ranks on each."""
-    return ("-hosts", ",".join(hosts), "-ppn", str(request.placement.ranks_per_node))
+def hosts_options(request: Request, hosts: Hosts) -> tuple[str, ...]:
+    """Options for the hosts, and the number of ranks on each. No batch system is asked for hosts."""
+    return ("-rmk", "user", "-hosts", ",".join(hosts.names), "-ppn", str(request.placement.ranks_per_node))
 
 
-def _across(request: Request, agent: str, hosts: Sequence[str]) -> Answer:
-    starter = ("-launcher", "ssh", "-launcher-exec", agent)
-    return Settings(options=(*starter, *hosts_options(request, hosts), "-bind-to", "none"))
+def _across(request: Request, hosts: Hosts) -> Answer:
+    starter = ("-launcher", "ssh", "-launcher-exec", hosts.agent)
+    options = (*starter, *hosts_options(request, hosts), "-bind-to", "none")
+    return Settings(_NO_FILE, options) + bound_by_program(request.placement, LOCAL_RANK)
 
 
 HYDRA = Launcher(

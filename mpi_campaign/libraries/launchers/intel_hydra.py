@@ -1,10 +1,8 @@
 """Intel MPI's launcher: made from Hydra, with variables of its own for CPUs."""
 
-from collections.abc import Sequence
-
-from mpi_campaign.libraries.launchers.hydra import hosts_options
-from mpi_campaign.libraries.launchers.launcher import Launcher
-from mpi_campaign.libraries.settings import Answer, Request, Settings
+from mpi_campaign.libraries.launchers.hydra import LOCAL_RANK, hosts_options
+from mpi_campaign.libraries.launchers.launcher import Launcher, bound_by_program
+from mpi_campaign.libraries.settings import Answer, Hosts, Request, Settings
 
 
 def _here(_request: Request) -> Settings:
@@ -21,9 +19,10 @@ def _place(request: Request) -> Settings:
     return Settings({"I_MPI_PIN_CELL": "core", "I_MPI_PIN_DOMAIN": f"{placement.threads_per_rank}:compact"})
 
 
-def _across(request: Request, agent: str, hosts: Sequence[str]) -> Answer:
-    starter = ("-bootstrap", "ssh", "-bootstrap-exec", agent)
-    return Settings({"I_MPI_PIN": "0"}, (*starter, *hosts_options(request, hosts)))
+def _across(request: Request, hosts: Hosts) -> Answer:
+    starter = ("-bootstrap", "ssh", "-bootstrap-exec", hosts.agent)
+    settings = Settings({"I_MPI_PIN": "0"}, (*starter, *hosts_options(request, hosts)))
+    return settings + bound_by_program(request.placement, LOCAL_RANK)
 
 
 INTEL_HYDRA = Launcher(

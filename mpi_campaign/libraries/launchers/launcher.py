@@ -1,16 +1,28 @@
 """The fields of a launcher's entry."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from mpi_campaign.libraries.settings import Answer, Impossible, Request, Settings, nothing
+from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Settings, nothing
 
-Across = Callable[[Request, str, Sequence[str]], Answer]
+Across = Callable[[Request, Hosts], Answer]
 
 
 def never_across(reason: str) -> Across:
     """The field `across` of a launcher that cannot start ranks on other nodes, with the reason."""
     return lambda *_: Impossible(reason)
+
+
+def bound_by_program(placement: Placement, local_rank: str) -> Settings:
+    """Settings by which BIND_RANK binds each rank to the CPUs of its share; none where CPUs are not known.
+
+    local_rank: the variable in which the launcher tells a rank its number among those of its node.
+    """
+    if not placement.shares:
+        return Settings()
+    lists = ":".join(",".join(map(str, share)) for share in placement.shares)
+    return Settings(binder=(local_rank, lists), binds=True)
 
 
 @dataclass(frozen=True)
@@ -19,8 +31,8 @@ class Launcher:
 
     here: settings by which it starts ranks on this machine, and looks for no ssh, batch system or list of hosts.
     place: settings that bind each rank to the CPUs of its share, from the placement of the request.
-    across: settings for ranks on other hosts: a function of the request, an agent that is called as ssh is, and the
-    hosts. Each host gets the same number of ranks, which are not bound.
+    across: settings for ranks on the hosts of the request, instead of `here` and `place`. Each host gets the same
+    number of ranks.
     hand_over: a function of name and value that returns the options which set that variable for the ranks.
     says: pattern of the output of `--version`; group 1 is the version. Empty where it is not known.
     rank_variables: variables that hold the rank of a process, where it does not set those of PMI and PMIx.

@@ -6,19 +6,21 @@ from mpi_campaign.libraries.settings import Request, Settings
 
 # Batch systems that PRRTE would ask for a list of hosts; `^` excludes them.
 _HOSTS_OF = "^slurm,pbs,lsf,gridengine,flux"
+_ASKS_NOBODY = ("--prtemca", "ras", _HOSTS_OF, "--prtemca", "prte_default_hostfile", "none")
 
 
 def _here(_request: Request) -> Settings:
     # PRRTE has no option to stay on one machine. Its component `ssh` calls ssh only where there is another machine.
-    hosts = ("--prtemca", "ras", _HOSTS_OF, "--prtemca", "prte_default_hostfile", "none")
-    return Settings(options=("--prtemca", "plm", "ssh", *hosts))
+    return Settings(options=("--prtemca", "plm", "ssh", *_ASKS_NOBODY))
 
 
 PRRTE = Launcher(
     title="Open MPI's launcher since version 5",
     here=_here,
     place=open_mpi.place,
-    across=open_mpi.across(lambda agent: ("--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", agent)),
+    across=open_mpi.across(
+        lambda agent: ("--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", agent, *_ASKS_NOBODY)
+    ),
     hand_over=open_mpi.hand_over,
     says=r"\((?:Open MPI|OpenRTE)\) (\d[\w.]*)",
     rank_variables=(open_mpi.RANK_VARIABLE,),

@@ -1,0 +1,153 @@
+"""The nodes that this process may launch ranks on: those of the job of a batch system in which it runs, or those of a
+cluster in a box. Each node is asked for its CPUs, and whether it sees this clone."""
+
+import json
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from mpi_campaign import ROOT, STATE
+from mpi_campaign.children import asking, environ
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.launching import node_agent, nodes
+from mpi_campaign.libraries.placement import Cpus, NodeShape
+from mpi_campaign.libraries.settings import Hosts
+from mpi_campaign.systems import allocation
+
+IN_HAND = "MPI_CAMPAIGN_IN_HAND"
+"""The variable that hands the nodes over to children, which then ask no node again."""
+ASKING_SECONDS = 60.0
+ASKED_AT_ONCE = 32
+
+# Variables of the job that the command needs which starts a process on another of its nodes.
+_NEEDED = {
+    "slurm": ("SLURM_CONF",),
+    "pbs": ("PBS_*",),
+    "oar": ("OAR_*",),
+    "grid engine": ("SGE_*", "PE_*", "JOB_ID", "JOB_NAME", "NSLOTS", "NHOSTS", "NQUEUES", "TASK_ID", "ARC", "QUEUE"),
+}
+
+
+@dataclass(frozen=True)
+class InHand:
+    """Nodes in hand.
+
+    whose: words before their number, such as `slurm job 12 has`.  hosts: their names.  cpus: for each of them, the CPUs
+    of each core that ranks may use.  variables: what the agent needs.
+    """
+
+    whose: str
+    hosts: tuple[str, ...]
+    cpus: tuple[Cpus, ...]
+    variables: Mapping[str, str]
+
+    def shape(self, count: int = 0) -> NodeShape:
+        """The shape of the first `count` nodes, or of all. Of each, it has as many cores as the smallest one has."""
+        cpus = self.cpus[: count or None]
+        cores = min(map(len, cpus))
+        each = tuple(one[:cores] for one in cpus)
+        if len(set(each)) == 1:
+            return NodeShape(cores, each[0])
+        return NodeShape(cores, by_host=tuple(zip(self.hosts, each, strict=False)))
+
+    def first(self, count: int) -> Hosts:
+        """The first `count` nodes, for a launcher."""
+        return Hosts(self.hosts[:count], str(nodes.AGENT), self.variables)
+
+    def as_text(self) -> str:
+        """For `IN_HAND`. Nodes of one shape share its text."""
+        shapes = list(dict.fromkeys(self.cpus))
+        each = [shapes.index(cpus) for cpus in self.cpus]
+        return json.dumps(
+            {"whose": self.whose, "hosts": self.hosts, "shapes": shapes, "each": each, "variables": self.variables}
+        )
+
+    @classmethod
+    def from_text(cls, text: str) -> "InHand":
+        """The nodes from what `as_text` returned."""
+        told = json.loads(text)
+        shapes = [tuple(map(tuple, shape)) for shape in told["shapes"]]
+        return cls(told["whose"], tuple(told["hosts"]), tuple(shapes[i] for i in told["each"]), told["variables"])
+
+
+def is_box() -> bool:
+    """Whether this process runs in a cluster in a box."""
+    return node_agent.HEAD_VARIABLE in os.environ
+
+
+def is_job() -> bool:
+    """Whether this process runs in a job of a batch system."""
+    return allocation.finding() is not None
+
+
+@lru_cache(maxsize=2)
+def look(*, box: bool = False) -> InHand:
+    """The nodes in hand, which children of this process then know too.
+
+    box: those of the cluster in a box, even where a job is in hand.  Raises CampaignError where there are none, or
+    where a node cannot be used.
+    """
+    if IN_HAND in os.environ:
+        return InHand.from_text(os.environ[IN_HAND])
+    whose, hosts, variables = _of_box() if box else _of_job()
+    found = InHand(whose, hosts, _cpus_of(hosts, variables), variables)
+    os.environ[IN_HAND] = found.as_text()
+    return found
+
+
+def _of_box() -> tuple[str, tuple[str, ...], dict[str, str]]:
+    head = os.environ.get(node_agent.HEAD_VARIABLE)
+    if head is None:
+        raise CampaignError("there is no cluster in a box here: ./campaign cluster --nodes N -- COMMAND")
+    names = (node_agent.NODES_VARIABLE, node_agent.PYTHON_VARIABLE)
+    known = node_agent.nodes_of(os.environ.get(node_agent.NODES_VARIABLE, ""))
+    hosts = tuple(node.name for node in known if node.name != head)
+    return "the cluster in a box has", hosts, {name: os.environ[name] for name in names}
+
+
+def _of_job() -> tuple[str, tuple[str, ...], dict[str, str]]:
+    found = allocation.allocation_of(os.environ, allocation.read_file)
+    if found is None:
+        raise CampaignError(
+            "no job of a batch system is in hand here: start the campaign in one, as by salloc --nodes=2, or use "
+            "another --system (./campaign list)"
+        )
+    if not found.hosts:
+        raise CampaignError(f"{found}: ranks cannot be started on hosts that are not known")
+    starter = found.scheduler
+    needed = [name for name in os.environ if environ.is_among(name, _NEEDED[starter])]
+    job = {"starter": starter, "id": found.job, "variables": {name: os.environ[name] for name in needed}}
+    variables = {node_agent.JOB_VARIABLE: json.dumps(job), node_agent.PYTHON_VARIABLE: sys.executable}
+    return f"{starter} job {found.job} has", tuple(host.name for host in found.hosts), variables
+
+
+def _cpus_of(hosts: Sequence[str], variables: Mapping[str, str]) -> tuple[Cpus, ...]:
+    """The CPUs of each core of each host. Raises CampaignError for the first host that cannot be used."""
+    STATE.mkdir(exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=STATE, prefix="seen-by-nodes-") as file:
+        file.write(Path(file.name).name)
+        file.flush()
+        with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+            return tuple(pool.map(lambda host: _ask(host, variables, Path(file.name)), hosts))
+
+
+def _ask(host: str, variables: Mapping[str, str], file: Path) -> Cpus:
+    words = [sys.executable, "-m", "mpi_campaign.launching.node_look", str(file)]
+    env = environ.built(environ.LAUNCH, variables, {"PYTHONPATH": str(ROOT)})
+    answer = asking.ask([nodes.AGENT, host, shlex.join(words)], env=env, seconds=ASKING_SECONDS, cwd=ROOT)
+    try:
+        told = json.loads(answer.stdout.strip().splitlines()[-1])
+        if told["content"] == file.name:
+            return tuple(map(tuple, told["cpus"]))
+        why = f"it has another file system than this host: {ROOT} must be the same folder on all nodes"
+    except (IndexError, ValueError, KeyError, TypeError):
+        lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
+        why = answer.trouble or (lines or [f"exit code {answer.exit_code}"])[-1]
+        why = f"{why}; each node must see {ROOT}, and the batch system must start commands there"
+    raise CampaignError(f"{host} cannot be used: {why}")
