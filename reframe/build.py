@@ -37,6 +37,9 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
     @run_after("setup")
     def choose_build_system(self) -> None:
         extras = self.current_environ.extras
+        if site.is_in_job():  # its nodes may lack a compiler
+            self.build_system = "CustomBuild"
+            return
         if extras["spack"] is None:
             return
         self.made_by = Build.from_json(extras["spack"])
@@ -47,7 +50,9 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
 
     @run_before("compile")
     def configure(self) -> None:
-        if self.current_environ.extras["spack"] is None:
+        if site.is_in_job():
+            self.build_system.commands = ["echo it was built before the job was submitted"]
+        elif self.current_environ.extras["spack"] is None:
             self.configure_cmake()
         elif self.to_install:
             self.configure_spack()
@@ -108,7 +113,7 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
 
     @run_after("compile")
     def note_built(self) -> None:
-        if self.current_environ.extras["spack"] is None and not self.is_dry_run():
+        if self.current_environ.extras["spack"] is None and not self.is_dry_run() and not site.is_in_job():
             builds.note_built(self.programs, self.made_from)
 
     @sanity_function

@@ -453,7 +453,7 @@ def test_launches_that_are_compared_take_over_sizes(tmp_path: Path, monkeypatch:
 
     def handed(turn: plan.Round, of: run_folders.RunFolder | None = None) -> dict[str, str]:
         shutil.rmtree(given, ignore_errors=True)
-        same_sizes.hand_over(folder, found, turn, of)
+        same_sizes.hand_over(same_sizes.taken_over(folder, found, turn, of))
         return {path.name: path.read_text() for path in given.iterdir()}
 
     first, second, third, _ = found.rounds
@@ -475,7 +475,7 @@ def test_launches_that_are_compared_take_over_sizes(tmp_path: Path, monkeypatch:
     assert set(handed(first, other).values()) == {"its own"}
 
     alone = planned(MPICH, OPENMPI, repeat=2, **asked)
-    same_sizes.hand_over(folder, alone, alone.rounds[1], None)
+    same_sizes.hand_over(same_sizes.taken_over(folder, alone, alone.rounds[1], None))
     assert {path.name: path.read_text() for path in given.iterdir()}[
         "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.r2.sizes.json"
     ] == "mpich's"

@@ -44,7 +44,7 @@ RUN_NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 
 # Keys of JSON whose values are names.
 _NAMES = {
-    "host": "host", "hostname": "host", "nodes": "host", "job_nodelist": "host", "nodelist": "host",
+    "host": "host", "hosts": "host", "hostname": "host", "nodes": "host", "job_nodelist": "host", "nodelist": "host",
     "slurm_nodelist": "host", "slurm_job_nodelist": "host", "slurmd_nodename": "host",
     "user": "user", "username": "user", "logname": "user", "slurm_job_user": "user",
     "account": "account", "slurm_job_account": "account", "slurm_account": "account",

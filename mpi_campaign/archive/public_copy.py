@@ -143,9 +143,14 @@ def _of_here() -> Originals:
     return Originals(clones=frozenset(clones), homes=frozenset(homes), hosts=frozenset(hosts), users=frozenset(users))
 
 
+def _with_hosts(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """The objects in a manifest that may have the facts of a `host`: the manifest, sessions, nodes of jobs."""
+    nodes = [node for job in manifest.get("jobs") or [] for node in job.get("nodes") or []]
+    return [manifest, *(manifest.get("sessions") or []), *nodes]
+
+
 def _of_manifest(manifest: dict[str, Any]) -> Originals:
-    with_hosts = [manifest, *(manifest.get("sessions") or [])]
-    hosts = {str(host["name"]) for session in with_hosts if (host := session.get("host") or {}).get("name")}
+    hosts = {str(host["name"]) for one in _with_hosts(manifest) if (host := one.get("host") or {}).get("name")}
     options = manifest.get("options") or {}
     toolchains = manifest.get("toolchains") or []
     prefixes = {str(toolchain["prefix"]) for toolchain in toolchains if toolchain.get("prefix")}
@@ -227,7 +232,7 @@ def _check_left(run: RunFolder, name: str, text: str, originals: Originals) -> N
 
 def _manifest(manifest: dict[str, Any], replacer: Replacer, source: Path, target: Path) -> dict[str, Any]:
     """The run's manifest after replacement, for the copy."""
-    for with_host in (manifest, *(manifest.get("sessions") or [])):
+    for with_host in _with_hosts(manifest):
         if (with_host.get("host") or {}).get("name"):
             with_host["host"]["name"] = replacer.name("host", str(with_host["host"]["name"]))
     copy: dict[str, Any] = json.loads(replacer.json(json.dumps(manifest)))

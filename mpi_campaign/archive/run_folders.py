@@ -97,6 +97,11 @@ class RunFolder:
         return STATE / "sessions" / self.run
 
     @property
+    def jobs(self) -> Path:
+        """The folder with a folder for each job of a batch system, while the run grows."""
+        return self.session / "jobs"
+
+    @property
     def report(self) -> Path:
         return self.root / self.system / "reports" / self.run / "report.html"
 
@@ -299,8 +304,9 @@ def _laid_out(manifest: Mapping[str, Any]) -> str:
 
 
 def staged(folder: RunFolder, name: str) -> list[Path]:
-    """The files of a name in the stage folders of a session. They may appear and disappear meanwhile."""
-    return sorted(Path(place, name) for place, _, names in os.walk(folder.session / "stage") if name in names)
+    """The files of a name in the stage folders of a session or its jobs. They may appear and disappear meanwhile."""
+    stages = (folder.session / "stage", *folder.jobs.glob("*/stage"))
+    return sorted(Path(place, name) for stage in stages for place, _, names in os.walk(stage) if name in names)
 
 
 def harvest(folder: RunFolder) -> dict[str, Case]:

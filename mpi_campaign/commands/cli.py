@@ -58,6 +58,36 @@ def environment_option(function: Function) -> Function:
     )(function)
 
 
+def job_options(function: Function) -> Function:
+    """Options of jobs of a batch system, as fields of the plan's `Options`."""
+    options: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+        (("--account",), {"default": "", "help": "Of jobs: who pays for them."}),
+        (
+            ("--time-limit", "job_time_limit"),
+            {
+                "default": "",
+                "metavar": "TIME",
+                "help": "Of each job: 30 (minutes), 2:00:00, 1-00:00:00. Default: from the budget.",
+            },
+        ),
+        (
+            ("--max-wait", "most_wait"),
+            {"default": "", "metavar": "TIME", "help": "Of each job in the queue. Default: 1-00:00:00."},
+        ),
+        (
+            ("--scheduler-option", "scheduler_options"),
+            {
+                "multiple": True,
+                "metavar": "OPTION",
+                "help": "Of each job, as the batch system has it: --scheduler-option=--qos=long. May be repeated.",
+            },
+        ),
+    )
+    for names, settings in reversed(options):
+        function = click.option(*names, **settings)(function)
+    return function
+
+
 def limits_options(usual: Limits) -> Callable[[Function], Function]:
     """Options that say what counts as a difference: `least_ratio`, `least_difference` and `rate`."""
     options = (
@@ -171,6 +201,11 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     help="Where IMB-NBC or the OSU benchmarks are installed, built with one of the toolchains. May be repeated.",
 )
 @click.option("--oversubscribe", is_flag=True, help="Run with too few cores, marked as oversubscribed.")
+@click.option("--partition", default="", help="Of the system. Default: the first one with the network.")
+@job_options
+@click.option(
+    "--max-jobs", type=int, default=0, show_default="the partition's", help="Jobs that may be in the queue at once."
+)
 @environment_option
 @click.option("--dry-run", is_flag=True, help="Show what would run; measure nothing.")
 @click.option("--resume", metavar="RUN", help="Go on with an interrupted run: its folder, its name or `last`.")
@@ -371,6 +406,19 @@ def reproduce(run: str, output: Path) -> int:
 
     folder = run_folders.find(run, output.resolve())
     print("\n".join(provenance.steps(folder, campaign.commands["run"])))
+    return EXIT_GOOD
+
+
+@campaign.command()
+@click.argument("run")
+@output_option
+def cancel(run: str, output: Path) -> int:
+    """Cancel the jobs of RUN that wait or run. What they measured is kept: go on with `run --resume`."""
+    from mpi_campaign.running import batch  # noqa: PLC0415
+
+    folder = run_folders.find(run, output.resolve())
+    jobs = batch.cancel(folder)
+    print(f"cancelled: {', '.join(jobs)}" if jobs else "no job of it waits or runs")
     return EXIT_GOOD
 
 
@@ -608,6 +656,38 @@ def systems_init(name: str, *, force: bool) -> int:
     return EXIT_GOOD
 
 
+@systems.command("check")
+@click.argument("name")
+@click.option("--partition", default="", help="Default: the first one.")
+@click.option("--nodes", type=click.IntRange(min=1), help="Default: 2, or 1 where there is one.")
+@job_options
+@click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
+def systems_check(name: str, partition: str, nodes: int | None, *, as_json: bool, **asked: Any) -> int:
+    """What a job on system NAME really gets: a probe job of a minute. Exit code 1: not what the settings say."""
+    from mpi_campaign.this_machine import findings  # noqa: PLC0415
+
+    probe = _probe(name, partition, nodes, asked)
+    if as_json:
+        print(json.dumps(probe.as_json(), indent=1))
+    else:
+        print(findings.as_text([*probe.findings(), *probe.of_nodes()]))
+    return int(probe.exit_code)
+
+
+def _probe(system: str, partition: str, nodes: int | None, asked: dict[str, Any]) -> Any:
+    """The probe job on a system. asked: of `job_options`."""
+    from mpi_campaign.planning.plan import Options  # noqa: PLC0415
+    from mpi_campaign.processes.progress import Progress  # noqa: PLC0415
+    from mpi_campaign.running import probing  # noqa: PLC0415
+    from mpi_campaign.systems import known_systems  # noqa: PLC0415
+
+    if system not in (known := known_systems.available()):
+        raise CampaignError(f"there is no system '{system}'; there are: {', '.join(known)}")
+    progress = Progress(0, sys.stderr)
+    options = Options(system=system, partition=partition, **asked)
+    return probing.probe(options, nodes or 0, progress.line, progress.status)
+
+
 @campaign.command()
 @click.argument("run")
 @click.option("-o", "target", type=click.Path(path_type=Path, dir_okay=False), help="Where to write the HTML file.")
@@ -650,6 +730,10 @@ def report(run: str, output: Path, target: Path | None, maps: Path | None, *, di
     metavar="NAME@VERSION[=PREFIX]",
     help="The MPI library to measure with. Default: the first of `run`'s.",
 )
+@click.option("--system", default="", help="Look at nodes of this system, by a short job; measure nothing.")
+@click.option("--partition", default="", help="Of that system. Default: the first one.")
+@click.option("--nodes", type=click.IntRange(min=1), help="Nodes to look at. Default: 2, or 1 where there is one.")
+@job_options
 @click.option(
     "--launches",
     type=click.IntRange(min=1, max=1000),
@@ -657,11 +741,30 @@ def report(run: str, output: Path, target: Path | None, maps: Path | None, *, di
     show_default=True,
     help="How often the same work is launched, to see how launches differ.",
 )
-def doctor(toolchain: str | None, launches: int, *, as_json: bool, no_timing: bool) -> int:
+def doctor(
+    toolchain: str | None,
+    launches: int,
+    system: str,
+    partition: str,
+    nodes: int | None,
+    *,
+    as_json: bool,
+    no_timing: bool,
+    **asked: Any,
+) -> int:
     """What this machine lacks, what disturbs it, and whether it can support conclusions.
 
-    Takes about a minute and a half, in which nothing else should run; with --no-timing, seconds.
+    Takes about a minute and a half, in which nothing else should run; with --no-timing, seconds. With --system it is
+    about nodes of a system: a line for each node, and what disturbs it.
     """
+    if system:
+        if wrong := [
+            f"--{name.replace('_', '-')}" for name in ("toolchain", "launches", "no_timing") if _was_given(name)
+        ]:
+            raise CampaignError(f"--system measures nothing on the nodes: leave out {', '.join(wrong)}")
+        return _doctor_of_nodes(_probe(system, partition, nodes, asked), as_json=as_json)
+    if wrong := [name for name in ("partition", "nodes", *asked) if _was_given(name)]:
+        raise CampaignError(f"{', '.join(wrong)}: of jobs, add --system NAME")
     if no_timing and _was_given("launches"):
         raise CampaignError("--launches says how often to measure, --no-timing to measure nothing: leave out one")
     from mpi_campaign.doctor import examination  # noqa: PLC0415
@@ -675,6 +778,17 @@ def doctor(toolchain: str | None, launches: int, *, as_json: bool, no_timing: bo
     examined = examination.examine(check)
     print(json.dumps(examined.as_json(), indent=1) if as_json else examined.as_text())
     return EXIT_INTERRUPTED if examined.interrupted else EXIT_GOOD
+
+
+def _doctor_of_nodes(probe: Any, *, as_json: bool) -> int:
+    """Print what a probe job has found on nodes. Returns the exit code."""
+    from mpi_campaign.this_machine import findings  # noqa: PLC0415
+
+    if as_json:
+        print(json.dumps({**probe.as_json(), "disturbances": [vars(one) for one in probe.disturbances()]}, indent=1))
+    else:
+        print(findings.as_text([*probe.findings(), *probe.of_nodes(), *probe.disturbances()]))
+    return int(probe.exit_code)
 
 
 @campaign.command()

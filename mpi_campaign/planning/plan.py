@@ -69,6 +69,8 @@ class Options:
     axes: the values that were asked for, by axis, as they were typed. An axis is left out where nothing was asked for,
     and where a run has a single value that is the usual one.
     ranks: on all nodes together; 0 where that was not asked for.
+    partition: of the system, by its name in the settings; empty: the first one with the network.
+    account, job_time_limit, most_wait, max_jobs, scheduler_options: of jobs of a batch system; empty or 0: as usual.
     """
 
     system: str = "local"
@@ -93,6 +95,12 @@ class Options:
     interleave: bool = False
     sizes_of: str = ""
     environment: tuple[str, ...] = ()
+    partition: str = ""
+    account: str = ""
+    job_time_limit: str = ""
+    most_wait: str = ""
+    max_jobs: int = 0
+    scheduler_options: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, **asked: Any) -> "Options":
@@ -367,7 +375,7 @@ def _check_names(options: Options) -> None:
     for name, texts in options.axes.items():
         for text in texts:
             CHOICES[name].read(text)
-    partitions = known_systems.load(options.system).partitions
+    partitions = known_systems.load(options.system, options.partition).partitions
     if kind and kind not in partitions:
         raise CampaignError(f"system '{options.system}' has no partition for '{kind}'; it has: {', '.join(partitions)}")
     if rate and kind != "wire":
@@ -492,7 +500,7 @@ def _more_nodes(partition: known_systems.Partition) -> str:
 
 def _placement(options: Options, shape: tuple[int, int], threads_per_rank: int) -> Placement:
     nodes, ranks = shape
-    partition = known_systems.load(options.system).partition(options.network)
+    partition = known_systems.load(options.system, options.partition).partition(options.network)
     if partition.most_nodes is not None and nodes > partition.most_nodes:
         raise CampaignError(
             f"--nodes {nodes}: {partition.whose_nodes} {plural(partition.most_nodes, 'node')}{_more_nodes(partition)}"
@@ -529,7 +537,7 @@ def choose_network(options: Options) -> tuple[str, list[str]]:
     Raises CampaignError where the network that was asked for cannot be had, or where none can.
     """
     kind, _, rate = options.network.partition(":")
-    partitions = known_systems.load(options.system).partitions
+    partitions = known_systems.load(options.system, options.partition).partitions
     if kind in ("shm", "tcp", "native"):
         return kind, []
     if not kind and "wire" not in partitions:
@@ -669,7 +677,7 @@ def _why_impossible(
     toolchain = question.toolchain
     if configuration not in benchmark.configurations:
         return f"{benchmark.test} runs in {', '.join(benchmark.configurations)} only"
-    partition = known_systems.load(options.system).partition(network)
+    partition = known_systems.load(options.system, options.partition).partition(network)
     request = Request(
         Path(toolchain.prefix),
         toolchain.version,

@@ -1,9 +1,10 @@
 """The result of each planned case: pass, fail, skip or missing, with one sentence that says why."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from mpi_campaign.archive import run_folders
@@ -20,20 +21,27 @@ from postprocess.records.run import PERFORMANCE
 
 
 def results(
-    folder: RunFolder, plan: Plan, outcomes: list[Outcome], *, interrupted: bool = False
+    folder: RunFolder,
+    plan: Plan,
+    outcomes: list[Outcome],
+    *,
+    interrupted: bool = False,
+    cut_off: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[dict[str, Any]]:
     """The manifest's `cases`: each planned case with its result, its reason and its record. Where its launch or its
     build ended early, it has the whole message too.
 
     A case is `missing` if it has no whole record because the run was cut off, or because a case that it needs failed. A
     case that an interrupt ended is `missing` too, not `fail`.
+
+    cut_off: why cases were cut off, by stem, where that is known: of a job that the batch system ended, say.
     """
     if interrupted:
         whole = {case.stem for case in plan.to_measure if run_folders.is_complete(_record(folder, case))}
         outcomes = [outcome for outcome in outcomes if outcome.stem in whole]
     for case in plan.cases:
         record = _record(folder, case)
-        result, reason, phase, message = _judge(folder, plan, case, outcomes)
+        result, reason, phase, message = _judge(folder, plan, case, outcomes, cut_off.get(case.stem, ""))
         yield {
             **case.as_dict(),
             "case": case.label,
@@ -56,7 +64,9 @@ def _record(folder: RunFolder, case: Case) -> Path:
     return folder.partial / "records" / f"{case.stem}.jsonl"
 
 
-def _judge(folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome]) -> tuple[str, str, str, str]:
+def _judge(
+    folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome], cut_off: str
+) -> tuple[str, str, str, str]:
     """Result, reason, ReFrame's phase in which the case failed, and the message of a launch or build that ended early.
 
     A case that failed in `performance` did run as it was asked to: it missed a reference.
@@ -91,7 +101,8 @@ def _judge(folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome]) -
         return "skip", "ReFrame skipped it when it was its turn: logs/reframe.log says why", "", ""
     begun = sum('"type":"point"' in line for line in lines(_record(folder, case)))
     how_far = f"after {begun} of its points" if begun else "before it was measured"
-    return "missing", f"the run was cut off {how_far}", "", ""
+    why = f": {cut_off}" if cut_off else ""
+    return "missing", f"the run was cut off {how_far}{why}", "", ""
 
 
 def _output_of(folder: RunFolder, case: Case) -> str:

@@ -33,11 +33,14 @@ from mpi_campaign.planning.plan import (
 )
 from mpi_campaign.processes import guarded
 from mpi_campaign.processes.progress import Progress, duration
-from mpi_campaign.running import reframe_session, same_sizes
+from mpi_campaign.running import batch, node_probe, reframe_session, same_sizes, sessions
 from mpi_campaign.running.case_results import build_error, results
-from mpi_campaign.running.reframe_session import Outcome, Session
+from mpi_campaign.running.job import Description
+from mpi_campaign.running.reframe_session import Event, Outcome, Session
 from mpi_campaign.running.session_progress import Watch
-from mpi_campaign.systems import allocation, known_systems
+from mpi_campaign.running.sessions import Order
+from mpi_campaign.systems import allocation, known_systems, site
+from mpi_campaign.systems.known_systems import Partition
 from mpi_campaign.this_machine import host, machine
 from mpi_campaign.toolchains import builds, peers, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
@@ -48,6 +51,9 @@ from postprocess.records import host_limits
 
 STEPS = 6
 SETUP_STEPS = 3
+
+Measured = tuple[list[Outcome], bool, Mapping[str, str]]
+"""How the tests of all sessions ended, whether an interrupt ended them, and why cases were cut off, by stem."""
 
 
 class Campaign:
@@ -73,17 +79,13 @@ class Campaign:
             f"{machine.cpu_model()}, {machine.cores().physical} cores; {_in_words(placed)} computing threads; "
             f"{compiler}"
         )
-        allocated = allocation.finding()
-        if allocated:
-            self._say(f"{allocated.subject}: {allocated.seen}")
-        limited = _limits(placed)
-        for note in limited:
-            self._say(note)
+        network, notes = choose_network(self.options)
+        partition = self._partition(network)
+        limited = self._look_at_limits(partition, placed)
         self.progress.step("finding the toolchains")
         resolved = self._resolve()
         peers.provide(list(benchmarks_of(self.options)), resolved, self._say)
-        network, notes = choose_network(self.options)
-        environ.let(self.options.environment, known_systems.load(self.options.system).partition(network).let_in())
+        environ.let(self.options.environment, partition.let_in())
         self._say(f"{', '.join(toolchain.toolchain for toolchain in resolved)}; network {network}")
         for line in environ.summary(environ.kept_out(), environ.let_in()):
             self._say(line)
@@ -127,6 +129,22 @@ class Campaign:
         """Fetch what a run needs from a network, and nothing else. Raises CampaignError."""
         check(self.options)
         peers.provide(list(benchmarks_of(self.options)), self._resolve(), self._say)
+
+    def _look_at_limits(self, partition: Partition, placed: Sequence[Placement]) -> list[str]:
+        """Say what limits launches: here, this machine and the job that this process is in; elsewhere the batch system.
+
+        Returns notes for the manifest. Raises CampaignError where the batch system does not give what is asked for.
+        """
+        if not partition.here:
+            batch.check(self._request(partition.network), max(placement.nodes for placement in placed))
+            return []
+        allocated = allocation.finding()
+        if allocated:
+            self._say(f"{allocated.subject}: {allocated.seen}")
+        limited = _limits(placed)
+        for note in limited:
+            self._say(note)
+        return limited
 
     def build(self) -> int:
         """Find the toolchains and build the benchmarks with them. Measures nothing. Returns the exit code.
@@ -190,19 +208,24 @@ class Campaign:
         files: Iterable[str],
         tests: str,
         policy: str,
+        place: Path | None = None,
         **given: dict[str, str],
     ) -> list[str]:
-        """ReFrame's command line, without the option that says what to do with the tests."""
+        """ReFrame's command line, without the option that says what to do with the tests.
+
+        place: the folder of a job in which it is carried out; by default it is carried out here.
+        """
+        in_job = {site.IN_JOB: "1"} if place else {}
         return reframe_session.command(
             settings=known_systems.SYSTEMS / self.options.system / "settings.py",
-            folder=folder.session,
-            partition=f"{self.options.system}:{known_systems.load(self.options.system).partition(plan.network).name}",
+            folder=place or folder.session,
+            partition=f"{self.options.system}:{self._partition(plan.network).name}",
             files=files,
             tests=tests,
             environments=list(environments),
             mode=self.options.suite,
             policy=policy,
-            loading=loading(self.options.axes),
+            loading={**loading(self.options.axes), **in_job},
             **given,
         )
 
@@ -228,8 +251,10 @@ class Campaign:
                     self._say(f"{name}: {installed.why_lacking(build, package)}")
         return session
 
-    def _command(self, folder: RunFolder, plan: Plan, turn: Round | None = None) -> list[str]:
-        """The command line that measures a round of the plan, by default the first."""
+    def _command(
+        self, folder: RunFolder, plan: Plan, turn: Round | None = None, place: Path | None = None
+    ) -> list[str]:
+        """The command line that measures a round of the plan, by default the first. place: as of `_session`."""
         turn = turn or plan.rounds[0]
         variables = {
             "ranks": str(plan.placement_of(turn).ranks),
@@ -291,14 +316,22 @@ class Campaign:
             files=dict.fromkeys(files),
             tests="|".join(tests),
             policy="serial",
+            place=place,
             variables=variables,
             parameters=parameters,
         )
 
     def _dry_run(self, folder: RunFolder, plan: Plan) -> int:
-        words = [*self._command(folder, plan), "--dry-run"]
+        jobs: list[batch.Job] = []
+        if self._partition(plan.network).here:
+            words = [*self._command(folder, plan), "--dry-run"]
+        else:
+            jobs, _ = self._describe_jobs(folder, plan)
+            request = self._request(plan.network)
+            words = [*batch.command(folder, self.options.system, request, self.options.suite), "--dry-run"]
         self._say(reframe_session.typed(words))
         session = reframe_session.run(words, lambda _event: None, lambda: None)
+        script = batch.script_of(folder, jobs[0].number) if jobs else ""
         shutil.rmtree(folder.session)
         if session.interrupted:
             return EXIT_INTERRUPTED
@@ -307,6 +340,10 @@ class Campaign:
             self._say(f"skip {case.label}: {reason}" if reason else f"run  {case.label}")
         if session.exit_code != 0:
             raise CampaignError(f"ReFrame's dry run ended with {session.exit_code}: {session.complaint}")
+        if jobs:
+            for line in batch.in_words(request, jobs):
+                self._say(line)
+            self.progress.line(f"the first job script:\n{script}")
         launches, seconds = len(plan.to_measure), plan.expected_measuring_seconds
         time = f" in about {duration(seconds)}" if seconds else ""
         self._say(f"dry run: {plural(launches, 'case')} would be measured{time}; nothing was")
@@ -338,42 +375,127 @@ class Campaign:
         time = f", about {duration(seconds)}" if seconds else ""
         self.progress.step(f"measuring {plural(launches, 'case')}{cells}{time}")
         self._say(str(manifest["reframe_command"]))
+        carry_out = self._measure_here if self._partition(plan.network).here else self._measure_in_jobs
+        outcomes, interrupted, cut_off = carry_out(folder, plan, manifest, watch)
+        manifest["cases"] = list(results(folder, plan, outcomes, interrupted=interrupted, cut_off=cut_off))
+        manifest["finished_utc"] = run_folders.now_utc()
+        return self._close(folder, manifest, interrupted=interrupted)
+
+    def _partition(self, network: str) -> Partition:
+        return known_systems.load(self.options.system, self.options.partition).partition(network)
+
+    def _order(self, folder: RunFolder, plan: Plan, turn: Round, place: Path | None = None) -> Order:
+        """A round of the plan as a session. place: as of `_session`."""
+        whose = ""
+        if self.sizes_of is not None or not plan.begins(turn):
+            whose = f"run {self.sizes_of.run}" if self.sizes_of is not None else "the first launch"
+        words = [*self._command(folder, plan, turn, place), "--run"]
+        return Order(tuple(words), tuple(same_sizes.taken_over(folder, plan, turn, self.sizes_of)), whose)
+
+    def _measure_here(self, folder: RunFolder, plan: Plan, manifest: dict[str, Any], watch: Watch) -> Measured:
+        """Carry out all rounds on this machine."""
         outcomes: list[Outcome] = []
         interrupted = False
-        for turn in plan.rounds:
-            watch.turn = turn
-            began = run_folders.now_utc()
-            without = same_sizes.hand_over(folder, plan, turn, self.sizes_of)
-            if self.sizes_of is not None or not plan.begins(turn):
-                whose = f"run {self.sizes_of.run}" if self.sizes_of is not None else "the first launch"
-                for case in without:
-                    self._say(
-                        f"{whose} has no sizes for {case.label}: it is calibrated, its times are compared with none"
-                    )
-            words = [*self._command(folder, plan, turn), "--run"]
-            for name in run_folders.SESSION_FILES:
-                (folder.session / name).unlink(missing_ok=True)
-            session = reframe_session.run(words, watch.on_event, watch.on_tick)
-            of_session = reframe_session.outcomes(folder.session / run_folders.REPORT)
-            outcomes += of_session
+
+        def on_event(number: int, event: Event) -> None:
+            watch.turn = plan.rounds[number]
+            watch.on_event(event)
+
+        orders = [self._order(folder, plan, turn) for turn in plan.rounds]
+        for done in sessions.carry_out(orders, folder.session, self._say, on_event, watch.on_tick):
+            outcomes += done.outcomes
             manifest["sessions"].append(
                 {
-                    "began_utc": began,
-                    "ended_utc": run_folders.now_utc(),
-                    "exit_code": session.exit_code,
+                    "began_utc": done.began_utc,
+                    "ended_utc": done.ended_utc,
+                    "exit_code": done.session.exit_code,
                     **self._provenance(),
                 }
             )
-            with (folder.partial / "logs" / "reframe.log").open("a", encoding="utf-8") as log:
-                log.write("\n".join(session.output) + "\n")
+            sessions.append_output(folder.partial / "logs" / "reframe.log", done.session.output)
             run_folders.harvest(folder)
             run_folders.keep_session(folder, len(manifest["sessions"]))
-            interrupted = session.interrupted
-            if interrupted or self._broken(session, of_session):
-                break
-        manifest["cases"] = list(results(folder, plan, outcomes, interrupted=interrupted))
-        manifest["finished_utc"] = run_folders.now_utc()
-        return self._close(folder, manifest, interrupted=interrupted)
+            interrupted = done.session.interrupted
+            self._broken(done.session, done.outcomes)
+        return outcomes, interrupted, {}
+
+    def _request(self, network: str) -> batch.Request:
+        return batch.request_of(self.options, self._partition(network))
+
+    def _describe_jobs(
+        self, folder: RunFolder, plan: Plan, first: int = 1
+    ) -> tuple[list[batch.Job], list[Description]]:
+        """The jobs of the plan, numbered from `first`, and their descriptions, which are written."""
+        request = self._request(plan.network)
+        records = folder.partial / "records"
+        jobs = batch.jobs_of(plan, first, lambda stem: run_folders.is_complete(records / f"{stem}.jsonl"))
+        descriptions = []
+        for one in jobs:
+            place = folder.jobs / str(one.number)
+            orders = [self._order(folder, plan, turn, place) for turn in one.rounds]
+            descriptions.append(batch.describe(folder, request, one, orders))
+        shutil.rmtree(folder.jobs, ignore_errors=True)
+        batch.write(descriptions)
+        return jobs, descriptions
+
+    def _measure_in_jobs(self, folder: RunFolder, plan: Plan, manifest: dict[str, Any], watch: Watch) -> Measured:
+        """Carry out all rounds in jobs of the batch system."""
+        request = self._request(plan.network)
+        before = batch.adopt(folder, request.scheduler, manifest["jobs"])
+        jobs, descriptions = self._describe_jobs(folder, plan, len(before) + 1)
+
+        def on_event(number: int, session: int, event: Event) -> None:
+            watch.turn = jobs[number].rounds[session]
+            watch.on_event(event)
+
+        def on_submit() -> None:
+            ids = follower.ids()
+            manifest["jobs"] = [*before, *({"number": one.number, "id": ids.get(n)} for n, one in enumerate(jobs))]
+            run_folders.write_manifest(folder, manifest)
+
+        follower = batch.Follower(
+            folder=folder,
+            scheduler=request.scheduler,
+            descriptions=descriptions,
+            say=self._say,
+            status=self.progress.status,
+            on_event=on_event,
+            on_tick=watch.on_tick,
+            on_submit=on_submit,
+        )
+        words = batch.command(folder, self.options.system, request, self.options.suite)
+        self._say(reframe_session.typed([*words, "--run"]))
+        session = batch.submit(words, follower) if jobs else None
+        outcomes: list[Outcome] = []
+        cut_off: dict[str, str] = {}
+        run_folders.harvest(folder)
+        all_ended = batch.ended(follower, session) if session else []
+        if all_ended and not self.resume and not any(end.job_id for end in all_ended):
+            self._leave_nothing(folder)
+            raise batch.refusal(request.scheduler, all_ended[0])
+        for one, end in zip(jobs, all_ended, strict=False):
+            before.append(end.as_json())
+            batch.keep_logs(folder, end)
+            differing = [f"job {end.job_id}: {line}" for line in node_probe.differences(end.nodes)]
+            manifest["notes"] += differing
+            for note in differing:
+                self._say(note)
+            for told in end.sessions:
+                outcomes += batch.outcomes_of(end.description, told)
+                manifest["sessions"].append(batch.session_of(told, self._provenance(), end))
+                batch.keep_session(folder, end.description, told, len(manifest["sessions"]))
+            if end.nodes:
+                manifest["host"] = end.nodes[0].host
+            if end.reason:
+                self.progress.line(f"FAIL {end.reason}")
+                cut_off |= {case.stem: end.reason for case in plan.to_measure if any(r.has(case) for r in one.rounds)}
+        manifest["jobs"] = before
+        return outcomes, bool(session and session.interrupted), cut_off
+
+    def _leave_nothing(self, folder: RunFolder) -> None:
+        """Delete the folders of a run in which nothing could be measured."""
+        for gone in (folder.partial, folder.session):
+            shutil.rmtree(gone, ignore_errors=True)
 
     def _plan_again(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], manifest: dict[str, Any]) -> Plan:
         """The plan after the builds, which show what collectives each library lacks.
@@ -384,8 +506,7 @@ class Campaign:
             new_plan = make_plan(self.options, resolved, plan.network, *plan.placements)
         except CampaignError:
             if not self.resume:
-                for gone in (folder.partial, folder.session):
-                    shutil.rmtree(gone, ignore_errors=True)
+                self._leave_nothing(folder)
             raise
         reasons = dict.fromkeys(reason for stem, reason in new_plan.skipped.items() if stem not in plan.skipped)
         notes = [f"skipped: {reason}" for reason in reasons]
@@ -403,7 +524,8 @@ class Campaign:
         names = ("started_utc", "later_run", "command_line", "campaign", "host", "environment")
         began: dict[str, Any] = {name: before[name] for name in names if name in before}
         now = self._provenance()
-        compared = ("campaign", "host", "environment")
+        # Of a run in jobs, `host` is a node.
+        compared = ("campaign", *(["host"] if self._partition(plan.network).here else []), "environment")
         moved = [name for name in compared if name in began and _is_another(name, began[name], now[name])]
         if moved:
             notes = [*notes, f"resumed with another {' and another '.join(moved)}: see the sessions"]
@@ -426,6 +548,7 @@ class Campaign:
             "case_budget_seconds": plan.case_budget_seconds,
             "cases": [],
             "sessions": before.get("sessions", []),
+            "jobs": before.get("jobs", []),
             "notes": notes,
             **began,
         }
@@ -443,9 +566,9 @@ class Campaign:
             "environment": environ.as_recorded(),
         }
 
-    def _broken(self, session: Session, outcomes: list[Outcome]) -> bool:
-        """Whether ReFrame itself failed, rather than a test."""
-        if session.exit_code == 0 or outcomes or session.interrupted:
+    def _broken(self, session: Session, outcomes: Sequence[Outcome]) -> bool:
+        """Whether ReFrame itself failed, rather than a test; says so."""
+        if not sessions.is_broken(session, outcomes):
             return False
         self._say(f"ReFrame ended with {session.exit_code}: {session.complaint}")
         return True

@@ -1,7 +1,8 @@
 """Sizes that a launch takes over instead of calibrating them, so that launches to be compared do the same work."""
 
 import shutil
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mpi_campaign.archive import run_folders
@@ -13,29 +14,49 @@ FOLDER = "sizes"
 SUFFIX = run_folders.RECORD_FILES[run_folders.SIZES]
 
 
-def hand_over(folder: RunFolder, plan: Plan, turn: Round, of: RunFolder | None) -> list[Case]:
-    """Copy the sizes that the launches of a round take over into the session's folder for sizes.
+@dataclass(frozen=True)
+class TakenOver:
+    """The sizes that a case takes over: the first of the sources that is there is copied to the target.
+
+    case: the case's label.
+    """
+
+    case: str
+    sources: tuple[Path, ...]
+    target: Path
+
+
+def taken_over(folder: RunFolder, plan: Plan, turn: Round, of: RunFolder | None) -> list[TakenOver]:
+    """The sizes that the launches of a round take over. They are copied into the session's folder for sizes.
 
     of: a run whose sizes are taken over: those of the same case, else those of the same case of another toolchain.
     Without `of`, a case takes over the sizes of its first launch. Where sides take turns, it takes those of the first
-    toolchain that measured the case. Returns the cases without sizes to take over: they are calibrated.
+    toolchain that measured the case.
     """
-    target = folder.session / FOLDER
-    target.mkdir(exist_ok=True)
     first = plan.rounds[0].environments[0]
-    without = []
+    orders = []
     for case in plan.to_measure:
         if case != case.basic or not turn.has(case):
             continue
-        source = _first_launch(folder, case, first if plan.options.interleave else case.environment)
-        if not source.is_file():  # the first toolchain may lack a collective
-            source = _first_launch(folder, case, case.environment)
-        if of is not None:
-            source = _of_run(of, case) or source
-        if source.is_file():
-            shutil.copyfile(source, target / f"{case.stem}{SUFFIX}")
+        # The first toolchain may lack a collective.
+        environments = dict.fromkeys((first if plan.options.interleave else case.environment, case.environment))
+        sources = [_first_launch(folder, case, environment) for environment in environments]
+        if of is not None and (source := _of_run(of, case)) is not None:
+            sources.insert(0, source)
+        orders.append(TakenOver(case.label, tuple(sources), folder.session / FOLDER / f"{case.stem}{SUFFIX}"))
+    return orders
+
+
+def hand_over(orders: Sequence[TakenOver]) -> list[str]:
+    """Copy the sizes. Returns the labels of the cases without sizes to take over: they are calibrated."""
+    without = []
+    for order in orders:
+        order.target.parent.mkdir(exist_ok=True)
+        source = next(filter(Path.is_file, order.sources), None)
+        if source is None:
+            without.append(order.case)
         else:
-            without.append(case)
+            shutil.copyfile(source, order.target)
     return without
 
 

@@ -6,6 +6,7 @@ cores of this machine; elsewhere it has what the settings say.
 
 import os
 import platform
+import re
 import runpy
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,6 +49,8 @@ class Partition:
     environment: variables that it lets into launches.  declared: a node as the settings describe it, or None.
     declared_nodes: the number of its nodes; None where that is not known.
     nodes: JOB or BOX where its nodes are those in hand; else empty.
+    cpus_per_node: hardware threads of a node; 0 where the settings do not say.  access: the options of its jobs.
+    jobs_at_once: how many jobs it may have in the queue.  longest_seconds: of a job; None: not limited.
     """
 
     name: str
@@ -58,6 +61,10 @@ class Partition:
     declared: NodeShape | None = None
     declared_nodes: int | None = None
     nodes: str = ""
+    cpus_per_node: int = 0
+    access: tuple[str, ...] = ()
+    jobs_at_once: int = 1
+    longest_seconds: int | None = None
 
     @property
     def in_hand(self) -> InHand | None:
@@ -124,7 +131,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class System:
-    """A system by its name, and its partitions by network: shm, wire, native."""
+    """A system by its name, and its partitions by network: shm, wire, native; of several with one network the first."""
 
     name: str
     partitions: Mapping[str, Partition]
@@ -140,13 +147,28 @@ def available() -> list[str]:
 
 
 @lru_cache
-def load(name: str) -> System:
-    """A system as its settings file has it. Raises CampaignError where that is broken."""
+def load(name: str, partition: str = "") -> System:
+    """A system as its settings file has it, or only its partition of that name.
+
+    Raises CampaignError where the file is broken, or has no such partition.
+    """
+    declared = _partitions(name)
+    chosen = [one for one in declared if partition in ("", one.name)]
+    if not chosen:
+        names = ", ".join(one.name for one in declared)
+        raise CampaignError(f"system '{name}' has no partition '{partition}'; it has: {names}")
+    partitions: dict[str, Partition] = {}
+    for one in chosen:
+        partitions.setdefault(one.network, one)
+    return System(name, partitions)
+
+
+def _partitions(name: str) -> tuple[Partition, ...]:
+    """The partitions of a system, in the order of its settings file. Raises CampaignError where that is broken."""
     path = SYSTEMS / name / "settings.py"
     try:
         settings = runpy.run_path(str(path))["site_configuration"]
-        partitions = map(_of_settings, settings["systems"][0]["partitions"])
-        return System(name, {partition.network: partition for partition in partitions})
+        return tuple(map(_of_settings, settings["systems"][0]["partitions"]))
     except Exception as error:  # the file is a program that the site wrote
         what = " ".join(f"{type(error).__name__}: {error}".split())
         raise CampaignError(f"{path} cannot be used ({what}): see docs/adding-a-system.md") from error
@@ -162,8 +184,22 @@ def _of_settings(entry: Mapping[str, Any]) -> Partition:
         entry.get("launcher", LOCAL),
         extras.get("environment", {}),
         NodeShape(cores) if cores else None,
-        nodes=extras.get("nodes", ""),
+        extras.get("most_nodes"),
+        extras.get("nodes", ""),
+        processor.get("num_cpus", 0),
+        tuple(entry.get("access", ())),
+        entry.get("max_jobs", 1),
+        _seconds(entry["time_limit"]) if entry.get("time_limit") else None,
     )
+
+
+def _seconds(text: str) -> int:
+    """A duration of ReFrame's settings, such as 1d0h30m0s, in seconds. Raises ValueError for anything else."""
+    match = re.fullmatch(r"(?=.)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", text)
+    if not match:
+        raise ValueError(f"time_limit '{text}' is not of the form 1d2h30m0s")
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 def of_reframe(partition: Any, *, here: bool) -> Partition:

@@ -4,7 +4,7 @@ import datetime
 import platform
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,16 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import launches, registry
 from mpi_campaign.libraries.configurations import NETWORKS
 from mpi_campaign.libraries.placement import Placement
-from mpi_campaign.systems import externals, known_systems
+from mpi_campaign.systems import externals, known_systems, slurm_description
+from mpi_campaign.systems.slurm_description import Description, Partition, Shape, limit_text
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains.spack import tool
 from mpi_campaign.toolchains.spack.matrix import Line
+from postprocess.drawing.text import plural
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 RESERVED = ("general",)
+SHOWN_NAMES = 8
 TEMPLATES = Path(__file__).parent / "templates"
 
 PACKAGES_HEADING = """\
@@ -44,16 +47,19 @@ def write(name: str, *, force: bool, say: Callable[[str], None]) -> str:
     if folder.exists() and not force:
         raise CampaignError(f"{folder} is there already: choose another name, or write over it with --force")
     facts = _facts(name)
+    slurm, no_slurm = _slurm(say)
     installed, why_not = _externals(say)
-    texts = {"settings.py": _render("settings.py.j2", facts)}
+    if slurm is not None:
+        texts = {"settings.py": slurm_settings(facts, slurm)}
+    else:
+        texts = {"settings.py": _render("settings.py.j2", facts)}
     if installed is not None:
         mpis = [(spec, configurations(Line(spec))) for spec in installed.libraries]
         texts["spack/definitions.yaml"] = _render("definitions.yaml.j2", {**facts, "mpis": mpis})
         packages = {**installed.packages, "ucx": {"require": "+thread_multiple"}}
         texts["spack/packages.yaml"] = _packages_yaml(name, packages)
     missing = list(installed.missing) if installed is not None else [f"what is installed, for Spack: {why_not}"]
-    if shutil.which("sinfo"):
-        missing.append("partitions of Slurm, which is here: add them to settings.py by hand")
+    missing += [no_slurm] if no_slurm else []
     notes = [f"{spec} (MPI)" for spec in installed.libraries] + list(installed.notes) if installed is not None else []
     texts["README.md"] = _render(
         "system.md.j2", {**facts, "spack": installed is not None, "notes": notes, "missing": missing}
@@ -69,8 +75,111 @@ def write(name: str, *, force: bool, say: Callable[[str], None]) -> str:
     lines += [f"  found      {note}" for note in notes]
     lines += [f"  not found  {name}" for name in missing]
     spack = " --provider spack" if installed is not None else ""
-    lines.append(f"next: ./campaign run --system {name}{spack} --dry-run")
+    if slurm is not None:
+        lines += [f"  partition  {line}" for line in _in_words(slurm)]
+        lines.append(f"next: ./campaign systems check {name}")
+    else:
+        lines.append(f"next: ./campaign run --system {name}{spack} --dry-run")
     return "\n".join(lines)
+
+
+def _slurm(say: Callable[[str], None]) -> tuple[Description | None, str]:
+    """The cluster whose login node this is; or None, and why Slurm does not describe it."""
+    lacking = [command for command in slurm_description.COMMANDS if shutil.which(command) is None]
+    if lacking:
+        return None, f"a batch system: no {', '.join(lacking)} on PATH; settings.py is for this machine alone"
+    say("asking Slurm for its partitions")
+    try:
+        described = slurm_description.ask()
+    except CampaignError as error:
+        return None, f"a batch system: {error}; settings.py is for this machine alone"
+    if not any(described.nodes_of(partition.name) for partition in described.partitions):
+        return None, "a batch system: no partition of Slurm has nodes; settings.py is for this machine alone"
+    return described, ""
+
+
+def slurm_settings(facts: Mapping[str, Any], described: Description) -> str:
+    """The text of settings.py for a cluster. The default partition comes first.
+
+    facts: of this machine, by the names that the template uses.
+    """
+    partitions = []
+    for partition in _usual_first(described):
+        shape = described.shape_of(partition.name)
+        if shape is None:
+            continue
+        others = sorted({node.name for node in described.nodes_of(partition.name) if node.shape != shape})
+        remarks = [f"other nodes than that: {_names(others)}"] if others else []
+        remarks += [f"only for the accounts {_names(partition.accounts)}: --account"] if partition.accounts else []
+        remarks += [f"Slurm says that it is {partition.state}"] if partition.state != "UP" else []
+        limit = partition.longest_seconds
+        partitions.append(
+            {
+                "name": re.sub(r"[^\w-]", "-", partition.name),
+                "slurm_name": partition.name,
+                "comment": _nodes_in_words(described, partition.name, shape),
+                "remarks": remarks,
+                "most_nodes": _most_nodes(described, partition),
+                "limit": reframe_duration(limit) if limit else "",
+                "shape": shape,
+            }
+        )
+    cluster = re.sub(r"[^\w.-]", "-", described.cluster)
+    beside = {
+        "partitions": partitions,
+        "accounting": described.accounting,
+        "scheduler": "slurm" if described.accounting else "squeue",
+        "descr": f"cluster {cluster}" if cluster else facts["host"],
+    }
+    return _render("slurm_settings.py.j2", {**facts, **beside})
+
+
+def reframe_duration(seconds: int) -> str:
+    """A time as ReFrame's settings have it: 1d0h30m0s."""
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    return f"{days}d{hours}h{minutes}m{rest}s"
+
+
+def _most_nodes(described: Description, partition: Partition) -> int:
+    """How many nodes a job may have."""
+    count = len(described.nodes_of(partition.name))
+    return min(count, partition.most_nodes or count)
+
+
+def _usual_first(described: Description) -> list[Partition]:
+    return sorted(described.partitions, key=lambda partition: not partition.is_default)
+
+
+def _nodes_in_words(described: Description, partition: str, shape: Shape) -> str:
+    nodes = described.nodes_of(partition)
+    usable = sum(node.is_usable for node in nodes)
+    threads = f" of {shape.threads_per_core} hardware threads" if shape.threads_per_core > 1 else ""
+    memory = f", {shape.memory_mebibytes / 1024:.0f} GiB" if shape.memory_mebibytes else ""
+    of = f"{plural(usable, 'node')} can be used" + (f" of {len(nodes)}" if usable < len(nodes) else "")
+    return f"{of}, each with {plural(shape.cores, 'core')}{threads} on {plural(shape.sockets, 'socket')}{memory}"
+
+
+def _names(names: Sequence[str]) -> str:
+    """Names in a comment, not too many of them."""
+    more = len(names) - SHOWN_NAMES
+    shown = [re.sub(r"[^\w.-]", "-", name) for name in names[:SHOWN_NAMES]]
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def _in_words(described: Description) -> list[str]:
+    """A line for each partition."""
+    lines = []
+    for partition in _usual_first(described):
+        shape = described.shape_of(partition.name)
+        if shape is None:
+            lines.append(f"{partition.name}: left out, it has no nodes")
+            continue
+        limit = partition.longest_seconds
+        longest = f"; jobs of at most {limit_text(limit)}" if limit else ""
+        lines.append(f"{partition.name}: {_nodes_in_words(described, partition.name, shape)}{longest}")
+    return lines
 
 
 def _packages_yaml(name: str, packages: Mapping[str, Any]) -> str:

@@ -15,12 +15,25 @@ from mpi_campaign import ROOT, STATE
 from mpi_campaign.children.environ import LetIn, asked, let_in
 from mpi_campaign.libraries.configurations import NETWORKS
 from mpi_campaign.planning import suites
+from mpi_campaign.systems.known_systems import JOB
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
 
 # Partitions with this feature launch MPI; environments with it have an MPI library.
 MPI_FEATURE = "mpi"
 LEAST_LOOKS_PER_SECOND = 1
+
+IN_JOB = "MPI_CAMPAIGN_IN_JOB"
+"""A variable that is set in a job of a batch system: ReFrame's launches are then made on the nodes of that job."""
+MAX_JOBS = "MPI_CAMPAIGN_MAX_JOBS"
+"""A variable with the number of jobs that ReFrame may have in the queue, instead of a partition's own number."""
+WITHOUT_MPI = "builtin"
+"""ReFrame's own environment, for tests that need no toolchain."""
+
+
+def is_in_job() -> bool:
+    """Whether this process runs inside of a job that the campaign has submitted."""
+    return IN_JOB in os.environ
 
 
 def partition(name: str, network: str, **settings: Any) -> dict[str, Any]:
@@ -30,20 +43,28 @@ def partition(name: str, network: str, **settings: Any) -> dict[str, Any]:
     launches and builds there are to have, each NAME=VALUE, or NAME for the value that it has where they start.
     nodes, another one: `job` where launches are on the nodes of the job in which the campaign runs, `box` where they
     are on those of a cluster in a box.
+    most_nodes, another one: how many nodes a job may have.  time_limit: the longest that a job may ask for.
     """
     if network not in NETWORKS:
         raise ValueError(f"network '{network}' of partition '{name}': one of {', '.join(NETWORKS)}")
-    return {
+    extras = {
+        "network": network,
+        "environment": asked(settings.pop("environment", ())),
+        "nodes": settings.pop("nodes", ""),
+        "most_nodes": settings.pop("most_nodes", None),
+    }
+    entry = {
         "name": name,
         "features": [MPI_FEATURE, network],
-        "extras": {
-            "network": network,
-            "environment": asked(settings.pop("environment", ())),
-            "nodes": settings.pop("nodes", ""),
-        },
-        "environs": [environment["name"] for environment in environments()],
+        "extras": extras,
+        "environs": [*(environment["name"] for environment in environments()), WITHOUT_MPI],
         **settings,
     }
+    if is_in_job():
+        entry |= {"scheduler": "local", "access": [], "max_jobs": 1, "extras": {**extras, "nodes": JOB}}
+    elif MAX_JOBS in os.environ:
+        entry["max_jobs"] = int(os.environ[MAX_JOBS])
+    return entry
 
 
 def let_into(partition_: Any) -> LetIn:
@@ -121,7 +142,10 @@ def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> d
             }
             for suite, entry in suites.SUITES.items()
         ],
-        "storage": [{"enable": True, "backend": "sqlite", "sqlite_db_file": str(reframe_state / "sessions.db")}],
+        # The session that submits jobs has the file open while they run.
+        "storage": [
+            {"enable": not is_in_job(), "backend": "sqlite", "sqlite_db_file": str(reframe_state / "sessions.db")}
+        ],
         "logging": [_logging(str(reframe_state / "perflogs"))],
         "general": [
             {

@@ -1,0 +1,505 @@
+"""A run whose launches are in jobs of a batch system: which jobs, their submission through ReFrame, and their end."""
+
+import json
+import math
+import re
+import shlex
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign import files
+from mpi_campaign.archive import run_folders
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.children import environ
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.planning.plan import Options, Plan, Round
+from mpi_campaign.processes.progress import duration
+from mpi_campaign.running import job, node_probe, reframe_session
+from mpi_campaign.running.job import Description, Script
+from mpi_campaign.running.reframe_session import Event, Outcome, Session
+from mpi_campaign.running.sessions import Order
+from mpi_campaign.systems import known_systems, schedulers, site, slurm_description
+from mpi_campaign.systems.known_systems import Partition
+from mpi_campaign.systems.schedulers import Scheduler, Waiting
+from mpi_campaign.systems.slurm_description import limit_text
+from postprocess.drawing.text import plural
+
+USUAL_WAIT_SECONDS = 24 * 3600
+MOST_JOBS = 1000
+# A job's time limit: what its cases are expected to take, that many times, and the start of the job.
+LIMIT_FACTOR = 1.5
+LIMIT_EXTRA_SECONDS = 600
+LOOK_SECONDS = 15.0
+"""How often the batch system is asked why a job waits."""
+CANCEL_SECONDS = 30.0
+"""How long cancelled jobs may take to end."""
+SUBMIT = "submit"
+NOT_SUBMITTED = "it could not be submitted: "
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a person asked of the batch system.
+
+    limit_seconds: of each job; None: from the budget.  most_wait_seconds: how long a job may wait in the queue.
+    at_once: how many jobs may be in the queue.
+    """
+
+    partition: Partition
+    scheduler: Scheduler
+    limit_seconds: int | None
+    most_wait_seconds: int
+    at_once: int
+    options: tuple[str, ...]
+
+
+def request_of(options: Options, partition: Partition) -> Request:
+    """Raises CampaignError for options that are none."""
+    scheduler = schedulers.find(partition.scheduler)
+    if not 0 <= options.max_jobs <= MOST_JOBS:
+        raise CampaignError(f"--max-jobs {options.max_jobs}: a whole number from 1 to {MOST_JOBS}")
+    for text in (options.account, *options.scheduler_options):
+        if not text.isprintable() or text != text.strip():
+            raise CampaignError(f"{text!r} is no account and no option of a batch system: one line, as sbatch has it")
+    account = (scheduler.account.format(shlex.quote(options.account)),) if options.account else ()
+    return Request(
+        partition,
+        scheduler,
+        _seconds("--time-limit", options.job_time_limit) if options.job_time_limit else None,
+        _seconds("--max-wait", options.most_wait) if options.most_wait else USUAL_WAIT_SECONDS,
+        options.max_jobs or partition.jobs_at_once,
+        (*account, *options.scheduler_options),
+    )
+
+
+def _seconds(option: str, text: str) -> int:
+    """A time as Slurm has it. Raises CampaignError where it is none, or has no end."""
+    try:
+        seconds = slurm_description.seconds_of(text)
+    except ValueError as error:
+        raise CampaignError(f"{option} {error}") from error
+    if not seconds:
+        raise CampaignError(f"{option} {text}: a time with an end, such as 30, 2:00:00 or 1-00:00:00")
+    return seconds
+
+
+def check(request: Request, nodes: int) -> int | None:
+    """Refuse what the partition does not give, as far as the batch system tells. nodes: of the largest job.
+
+    Returns the number of nodes that a job may have; None where that is not known. Raises CampaignError.
+    """
+    if request.scheduler is not schedulers.SCHEDULERS["squeue"]:
+        return None
+    name = slurm_description.partition_named_in(request.partition.access)
+    described = slurm_description.ask()
+    known = {partition.name: partition for partition in described.partitions}
+    partition = known.get(name) if name else next(filter(lambda one: one.is_default, known.values()), None)
+    whose = f"partition '{request.partition.name}' of the settings"
+    if partition is None:
+        raise CampaignError(f"{whose}: Slurm has no partition '{name}'; it has: {', '.join(known)}")
+    if partition.state != "UP":
+        raise CampaignError(f"{whose}: Slurm's partition '{partition.name}' is {partition.state}, and starts no jobs")
+    limit = partition.longest_seconds
+    if limit is not None and request.limit_seconds is not None and request.limit_seconds > limit:
+        raise CampaignError(
+            f"--time-limit {limit_text(request.limit_seconds)}: Slurm's partition '{partition.name}' gives a job at "
+            f"most {limit_text(limit)}"
+        )
+    usable = sum(node.is_usable for node in described.nodes_of(partition.name))
+    most = min(usable, partition.most_nodes or usable)
+    if nodes > most:
+        raise CampaignError(
+            f"--nodes {nodes}: Slurm's partition '{partition.name}' gives a job at most {plural(most, 'node')}"
+        )
+    return most
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of a plan: the rounds that it measures, on so many nodes. seconds: how long they are expected to take; 0
+    where no budget bounds them."""
+
+    number: int
+    nodes: int
+    rounds: tuple[Round, ...]
+    seconds: float
+
+
+def jobs_of(plan: Plan, first: int = 1, is_whole: Callable[[str], bool] = lambda _stem: False) -> list[Job]:
+    """The jobs of a plan, one for each number of nodes: whatever is compared is measured on the same nodes.
+
+    first: the number of the first one.  is_whole: whether a case, by its stem, has a complete record already. A job of
+    such cases alone is left out.
+    """
+    by_nodes: dict[int, list[Round]] = {}
+    for turn in plan.rounds:
+        by_nodes.setdefault(plan.placement_of(turn).nodes, []).append(turn)
+    jobs: list[Job] = []
+    for nodes, rounds in by_nodes.items():
+        cases = [case for case in plan.to_measure if any(turn.has(case) for turn in rounds)]
+        if not all(is_whole(case.stem) for case in cases):
+            seconds = sum(map(plan.expected_seconds, cases))
+            jobs.append(Job(first + len(jobs), nodes, tuple(rounds), seconds))
+    return jobs
+
+
+def limit_seconds(request: Request, seconds: float) -> int:
+    """The time limit of a job that is expected to take so long; 0: the longest of the partition.
+
+    Raises CampaignError where the job would not end within its limit.
+    """
+    longest = request.partition.longest_seconds
+    limit = request.limit_seconds
+    if limit is None and seconds:
+        limit = math.ceil((LIMIT_FACTOR * seconds + LIMIT_EXTRA_SECONDS) / 60) * 60
+        limit = min(limit, longest) if longest else limit
+    if limit is not None and seconds > limit:
+        raise CampaignError(
+            f"a job would measure for about {duration(seconds)}, and its time limit is {duration(limit)}: ask for "
+            "fewer cases or a smaller --budget-seconds, or for more with --time-limit"
+        )
+    return limit or 0
+
+
+def adopt(folder: RunFolder, scheduler: Scheduler, known: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The jobs of an earlier campaign of the run, as the manifest has them, with how they ended meanwhile.
+
+    known: the jobs in the manifest. Those that still wait or run are cancelled. What they measured is in the archive.
+    """
+    open_ids = [str(one["id"]) for one in known if one.get("id") and "ended_utc" not in one]
+    schedulers.cancel(scheduler, open_ids)
+    deadline = time.monotonic() + CANCEL_SECONDS
+    while schedulers.waiting(scheduler, open_ids) and time.monotonic() < deadline:
+        time.sleep(1.0)
+    run_folders.harvest(folder)
+    adopted = []
+    for one in known:
+        entry = dict(one)
+        place = folder.jobs / str(one.get("number"))
+        if "ended_utc" not in one:
+            log = job.script_log(_text(place / job.SCRIPT_LOG))
+            nodes = node_probe.read(place)
+            reason = "" if log.exit_code == 0 else "the campaign that had submitted it was gone"
+            entry |= {**_times(log), "hosts": [seen.name for seen in nodes], "reason": reason}
+            entry["nodes"] = [seen.as_facts() for seen in nodes]
+        adopted.append(entry)
+    return adopted
+
+
+def _times(log: job.ScriptLog) -> dict[str, Any]:
+    return {"started_utc": log.started_utc, "ended_utc": log.ended_utc, "exit_code": log.exit_code}
+
+
+def describe(folder: RunFolder, request: Request, one: Job, orders: Sequence[Order]) -> Description:
+    """The description of a job. One without orders asks for nodes as they are, whatever the settings say of them."""
+    scheduler = request.scheduler
+    script = Script(
+        nodes=one.nodes,
+        cpus_per_node=request.partition.cpus_per_node if orders else 0,
+        limit_seconds=limit_seconds(request, one.seconds),
+        most_wait_seconds=request.most_wait_seconds,
+        options=(*(option.format(nodes=one.nodes) for option in scheduler.whole_nodes), *request.options),
+        exports=dict(word.split("=", 1) for word in environ.assignment()),
+        on_each_node=scheduler.on_each_node,
+        job_id=scheduler.job_id,
+    )
+    return Description(folder, one.number, tuple(orders), script)
+
+
+def write(descriptions: Sequence[Description]) -> None:
+    """Make the jobs' folders, each with its description."""
+    for description in descriptions:
+        description.folder.mkdir(parents=True, exist_ok=True)
+        files.write_atomically(description.folder / job.DESCRIPTION, json.dumps(description.as_json(), indent=1) + "\n")
+
+
+def command(folder: RunFolder, system: str, request: Request, suite: str) -> list[str]:
+    """ReFrame's command line that submits the jobs, without the option that says what to do with them."""
+    loading = {"MPI_CAMPAIGN_JOBS": str(folder.jobs), site.MAX_JOBS: str(request.at_once)}
+    return reframe_session.command(
+        settings=known_systems.SYSTEMS / system / "settings.py",
+        folder=folder.session / SUBMIT,
+        partition=f"{system}:{request.partition.name}",
+        files=["batch_job"],
+        tests="^batch_job",
+        environments=[site.WITHOUT_MPI],
+        mode=suite,
+        policy="async" if request.at_once > 1 else "serial",
+        loading=loading,
+    )
+
+
+def in_words(request: Request, jobs: Sequence[Job]) -> list[str]:
+    """Lines about jobs that would be submitted: how many, on how many nodes, for how long at most."""
+    lines = []
+    hours = 0.0
+    for one in jobs:
+        seconds = limit_seconds(request, one.seconds)
+        hours += one.nodes * seconds / 3600
+        limit = f"at most {duration(seconds)}" if seconds else "the partition's longest time"
+        expected = f", about {duration(one.seconds)} of measuring" if one.seconds else ""
+        lines.append(f"job {one.number}: {plural(one.nodes, 'node')}, {limit}{expected}")
+    nodes = sum(one.nodes for one in jobs)
+    cost = f", at most {hours:.1f} node hours" if hours else ""
+    lines.append(f"{plural(len(jobs), 'job')}, {plural(nodes, 'node')} in all{cost}")
+    return lines
+
+
+def script_of(folder: RunFolder, number: int) -> str:
+    """The job script that ReFrame has written for a job; empty where there is none."""
+    scripts = map(_text, (folder.session / SUBMIT).rglob("rfm_job.sh"))
+    return next((text for text in scripts if f"{folder.jobs / str(number)} " in text), "")
+
+
+@dataclass
+class Ended:
+    """How a job ended.
+
+    stage: the folder with its script and its output, where it was submitted.  reason: why it did not do all that it
+    should; empty where it did.
+    """
+
+    description: Description
+    job_id: str
+    log: job.ScriptLog
+    stage: Path | None
+    nodes: list[node_probe.Seen]
+    sessions: list[dict[str, Any]]
+    reason: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The job for the manifest."""
+        return {
+            "number": self.description.number,
+            "id": self.job_id,
+            "nodes_asked": self.description.script.nodes,
+            "hosts": [seen.name for seen in self.nodes],
+            **_times(self.log),
+            "reason": self.reason,
+            "nodes": [seen.as_facts() for seen in self.nodes],
+        }
+
+
+@dataclass
+class Follower:
+    """Follows jobs by the files that they write: hands on their events, and keeps their lease.
+
+    on_event: is called with job, session and event, both numbers from 0.
+    """
+
+    folder: RunFolder
+    scheduler: Scheduler
+    descriptions: Sequence[Description]
+    say: Callable[[str], None]
+    status: Callable[[str], None]
+    on_event: Callable[[int, int, Event], None]
+    on_tick: Callable[[], None]
+    on_submit: Callable[[], None] = lambda: None
+    sessions: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    _read: dict[int, int] = field(default_factory=dict)
+    _beats: int = 0
+    _beaten: float = -math.inf
+    _looked: float = -math.inf
+    _known: dict[str, float] = field(default_factory=dict)
+    _started: set[str] = field(default_factory=set)
+
+    def tick(self) -> None:
+        """Do all that is due. It is called twice a second."""
+        now = time.monotonic()
+        if now - self._beaten >= job.BEAT_SECONDS:
+            self._beats += 1
+            files.write_atomically(self.folder.jobs / job.LEASE, f"{self._beats} {time.time():.0f}\n")
+            self._beaten = now
+        waits = self._waiting(now)
+        for number, description in enumerate(self.descriptions):
+            self._follow(number, description)
+        if waits:
+            self.status(f"      {waits}")
+        else:
+            self.on_tick()
+
+    def ids(self) -> dict[int, str]:
+        """The jobs' ids by their place, of those that were submitted."""
+        found = {}
+        for number, description in enumerate(self.descriptions):
+            if text := _text(description.folder / job.SUBMITTED).strip():
+                found[number] = text
+        return found
+
+    def _follow(self, number: int, description: Description) -> None:
+        path = description.folder / job.EVENTS
+        try:
+            with path.open("rb") as file:
+                file.seek(self._read.get(number, 0))
+                new = file.read()
+        except OSError:
+            return
+        whole = new[: new.rfind(b"\n") + 1]
+        self._read[number] = self._read.get(number, 0) + len(whole)
+        for line in whole.decode(errors="replace").splitlines():
+            told = json.loads(line)
+            if "event" in told:
+                self.on_event(number, told["session"], Event(**told["event"]))
+            elif "say" in told:
+                self.say(told["say"])
+            elif "ended" in told:
+                self.sessions.setdefault(number, []).append(told)
+
+    def _waiting(self, now: float) -> str:
+        """What waits in the queue, in words; empty where nothing does."""
+        ids = self.ids()
+        for number, name in ids.items():
+            if name not in self._known:
+                self._known[name] = now
+                self.on_submit()
+                self.say(f"job {name} is in the queue, for {plural(self.descriptions[number].script.nodes, 'node')}")
+            if name not in self._started and (text := _text(self.descriptions[number].folder / job.SCRIPT_LOG)):
+                self._started.add(name)
+                self.reasons.pop(name, None)
+                self.say(
+                    f"job {name} has started on {job.script_log(text).host}, after {duration(now - self._known[name])} "
+                    "in the queue"
+                )
+        queued = [name for name in ids.values() if name not in self._started]
+        if queued and now - self._looked >= LOOK_SECONDS:
+            self._looked = now
+            found: dict[str, Waiting] = schedulers.waiting(self.scheduler, queued)
+            for name, one in found.items():
+                if one.is_pending and one.reason not in ("None", self.reasons.get(name)):
+                    self.reasons[name] = one.reason
+                    self.say(f"job {name} waits: {one.reason}")
+        if len(queued) < len(ids):
+            return ""
+        words = [
+            f"job {name} waits in the queue, {duration(now - self._known[name])}"
+            + (f": {self.reasons[name]}" if name in self.reasons else "")
+            for name in queued
+        ]
+        return "; ".join(words)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def submit(words: Sequence[str], follower: Follower) -> Session:
+    """Submit all jobs through ReFrame, and wait until they have ended. An interrupt cancels them."""
+    follower.tick()
+    session = reframe_session.run([*words, "--run"], lambda _event: follower.tick(), follower.tick)
+    if session.interrupted:  # ReFrame may not have had the time
+        schedulers.cancel(follower.scheduler, list(follower.ids().values()))
+    follower.tick()
+    return session
+
+
+def ended(follower: Follower, session: Session) -> list[Ended]:
+    """How each job has ended."""
+    of_jobs = reframe_session.outcomes(follower.folder.session / SUBMIT / run_folders.REPORT)
+    outcomes = {outcome.stem: outcome for outcome in of_jobs}
+    ids = follower.ids()
+    all_ended = []
+    for number, description in enumerate(follower.descriptions):
+        name, outcome = ids.get(number, ""), outcomes.get(description.name)
+        log = job.script_log(_text(description.folder / job.SCRIPT_LOG))
+        why = "" if log.exit_code == 0 else _why(follower, description, name, log, outcome, session)
+        done = follower.sessions.get(number, [])
+        stage = Path(outcome.folder) if outcome else None
+        all_ended.append(Ended(description, name, log, stage, node_probe.read(description.folder), done, why))
+    return all_ended
+
+
+def _why(
+    follower: Follower,
+    description: Description,
+    name: str,
+    log: job.ScriptLog,
+    outcome: Outcome | None,
+    session: Session,
+) -> str:
+    """Why a job did not do all that it should, in one sentence."""
+    reframe_says = outcome.fail_reason if outcome else ""
+    if not name:
+        output = "\n".join(session.output)
+        return f"{NOT_SUBMITTED}{refused(reframe_says) or refused(output) or session.complaint}"
+    if log.started_utc is None and name in follower.reasons:
+        return f"job {name} never started; the batch system's reason: {follower.reasons[name]}"
+    if log.started_utc is None:
+        return f"job {name} left no file: it never started, or its nodes do not share {description.folder}"
+    if how := schedulers.how_ended(follower.scheduler, name):
+        return f"job {name} on {log.host} {how}"
+    if log.exit_code is None:
+        return f"job {name} on {log.host} was ended by force"
+    output = _text(Path(outcome.folder) / run_folders.STDERR) if outcome else ""
+    words = [line.removeprefix("campaign: ") for line in output.splitlines() if line.startswith("campaign: ")]
+    return f"job {name} on {log.host}: {words[-1] if words else f'it ended with exit code {log.exit_code}'}"
+
+
+def outcomes_of(description: Description, told: Mapping[str, Any]) -> list[Outcome]:
+    """How each test of a session in a job ended. told: what the job said of the session."""
+    return reframe_session.outcomes(description.folder / f"{told['ended'] + 1}.{run_folders.REPORT}")
+
+
+def session_of(told: Mapping[str, Any], provenance: Mapping[str, Any], end: Ended) -> dict[str, Any]:
+    """A session in a job, for the manifest. provenance: of the campaign that has submitted the job."""
+    times = {name: told[name] for name in ("began_utc", "ended_utc", "exit_code")}
+    return {**times, **provenance, "host": told["host"], "job": end.job_id}
+
+
+def keep_session(folder: RunFolder, description: Description, told: Mapping[str, Any], number: int) -> None:
+    """Archive ReFrame's reports on a session in a job. number: of the session in the run, from 1."""
+    for name in run_folders.SESSION_FILES:
+        source = description.folder / f"{told['ended'] + 1}.{name}"
+        if source.exists():
+            shutil.copyfile(source, folder.session / name)
+    run_folders.keep_session(folder, number)
+
+
+def refusal(scheduler: Scheduler, end: Ended) -> CampaignError:
+    """The error of a job that could not be submitted."""
+    return CampaignError(f"{scheduler.title} refuses the job: {end.reason.removeprefix(NOT_SUBMITTED)}")
+
+
+def keep_logs(folder: RunFolder, end: Ended) -> None:
+    """Archive what a job's script printed, the script, and what it noted about its start and end."""
+    logs = folder.partial / "logs"
+    kept = {end.description.folder / job.SCRIPT_LOG: ".txt"}
+    if end.stage is not None:
+        kept |= {end.stage / run_folders.STDOUT: ".out", end.stage / run_folders.STDERR: ".err"}
+        kept |= {end.stage / "rfm_job.sh": ".sh"}
+    for source, suffix in kept.items():
+        if source.is_file():
+            shutil.copyfile(source, logs / f"{end.description.name}{suffix}")
+    if text := _text(end.description.folder / job.SESSION_LOG):
+        with (logs / "reframe.log").open("a", encoding="utf-8") as log:
+            log.write(text)
+
+
+def refused(text: str) -> str:
+    """What a batch system said when it refused a job, in one line; empty where the text has no refusal."""
+    found = re.findall(r"(?:sbatch: error|qsub): (.*?)\s*(?=;? ?sbatch: |;? ?qsub: |;? ?---|\n|$)", text)
+    return "; ".join(dict.fromkeys(line.removeprefix("Batch job submission failed: ") for line in found))
+
+
+def cancel(folder: RunFolder) -> list[str]:
+    """Cancel the jobs of a run that have not ended. Returns their ids.
+
+    Raises CampaignError where the run has no jobs, or where they cannot be cancelled.
+    """
+    manifest = run_folders.read_manifest(folder)
+    jobs = manifest.get("jobs") or []
+    if not jobs:
+        raise CampaignError(f"run '{folder.run}' has no jobs of a batch system")
+    open_ids = [str(one["id"]) for one in jobs if one.get("id") and "ended_utc" not in one]
+    options = manifest.get("options") or {}
+    system = known_systems.load(folder.system, str(options.get("partition") or ""))
+    scheduler = schedulers.find(system.partition(str(options.get("network") or "")).scheduler)
+    schedulers.cancel(scheduler, open_ids)
+    return open_ids

@@ -1,0 +1,159 @@
+"""What a job of a batch system carries out: it looks at its nodes, then it runs the sessions of its description.
+
+    python -m mpi_campaign.running.in_job FOLDER/job.json
+
+A job ends when its sessions have ended, or when the campaign that has submitted it is gone (its lease). Everything that
+was measured until then is archived: the next `run --resume` takes it over.
+"""
+
+import json
+import os
+import shutil
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign import ROOT
+from mpi_campaign.archive import run_folders
+from mpi_campaign.children import asking, environ
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
+from mpi_campaign.running import job, node_probe, sessions
+from mpi_campaign.running.job import Description
+from mpi_campaign.running.reframe_session import Event
+from mpi_campaign.systems import nodes_in_hand
+from mpi_campaign.this_machine import machine
+
+PROBE_SECONDS = 120.0
+
+
+class LeaseGone(Exception):
+    """The campaign that has submitted the job is gone."""
+
+
+class Lease:
+    """Says whether the campaign of a job still runs. Clocks of two hosts are never compared."""
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        self.path = path
+        self.seconds = seconds
+        self.last = self._read()
+        self.since = self.looked = time.monotonic()
+
+    def _read(self) -> str:
+        try:
+            return self.path.read_text()
+        except OSError:
+            return ""
+
+    def check(self) -> None:
+        """Raises LeaseGone where the file has not changed for too long."""
+        now = time.monotonic()
+        if not self.seconds or now - self.looked < min(job.BEAT_SECONDS, self.seconds / 4):
+            return
+        self.looked = now
+        if (text := self._read()) != self.last:
+            self.last, self.since = text, now
+        elif now - self.since > self.seconds:
+            raise LeaseGone
+
+    def wait(self) -> None:
+        """Wait for the first sign of the campaign: a job may start long after it was submitted. Raises LeaseGone."""
+        before = self.last
+        while self.seconds and self.last == before:
+            time.sleep(min(1.0, self.seconds / 4))
+            self.check()
+
+
+class Teller:
+    """Writes what happens for the campaign that follows the job."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = path.open("a", encoding="utf-8")
+
+    def tell(self, **what: Any) -> None:
+        self.file.write(json.dumps(what) + "\n")
+        self.file.flush()
+        os.fsync(self.file.fileno())  # so that NFS shows it to the other host
+
+    def event(self, session: int, event: Event) -> None:
+        self.tell(session=session, event=asdict(event))
+
+    def say(self, text: str) -> None:
+        self.tell(say=text)
+
+
+def carry_out(description: Description) -> int:
+    """Carry out a job. Returns the exit code.
+
+    Raises LeaseGone, and CampaignError where the job's nodes cannot be used.
+    """
+    folder = description.folder
+    _look_at_nodes(description)
+    if not description.orders:
+        return EXIT_GOOD
+    nodes_in_hand.look()  # the sessions then know them too
+    lease = Lease(description.run.jobs / job.LEASE, description.lease_seconds)
+    lease.wait()
+    teller = Teller(folder / job.EVENTS)
+
+    def on_event(session: int, event: Event) -> None:
+        teller.event(session, event)
+        lease.check()
+
+    code = EXIT_GOOD
+    rounds = sessions.carry_out(description.orders, folder, teller.say, on_event, lease.check)
+    for number, done in enumerate(rounds, 1):
+        run_folders.harvest(description.run)  # the next session takes over sizes from the archive
+        sessions.append_output(folder / job.SESSION_LOG, done.session.output)
+        for name in run_folders.SESSION_FILES:
+            if (folder / name).exists():
+                shutil.copyfile(folder / name, folder / f"{number}.{name}")
+        teller.tell(
+            ended=number - 1,
+            began_utc=done.began_utc,
+            ended_utc=done.ended_utc,
+            exit_code=done.session.exit_code,
+            complaint=done.session.complaint if done.broken else "",
+            host=machine.host_facts(),
+        )
+        if done.session.interrupted:
+            return EXIT_INTERRUPTED
+        code = EXIT_FAILED if done.broken else code
+    return code
+
+
+def _look_at_nodes(description: Description) -> None:
+    """Let each node write its facts. What a node says instead goes to standard error: the job's log."""
+    probe = [sys.executable, "-m", "mpi_campaign.running.node_probe", str(description.folder)]
+    words = job.on_each_node(description.script, probe)
+    # The batch system's own command needs the variables of the job.
+    answer = asking.ask(words, env={**os.environ, "PYTHONPATH": str(ROOT)}, seconds=PROBE_SECONDS, cwd=ROOT)
+    sys.stderr.write(answer.text)
+    if answer.trouble:
+        print(f"{words[0]} {answer.trouble}", file=sys.stderr)
+    if not node_probe.read(description.folder):
+        node_probe.main([str(description.folder)])  # this node at least
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        description = Description.read(Path(arguments[0]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        print(f"campaign: {arguments[0]} cannot be read: {error}", file=sys.stderr)
+        return EXIT_WRONG_USE
+    environ.let((), {})  # the sessions' own words have what was let in
+    try:
+        return carry_out(description)
+    except CampaignError as error:
+        print(f"campaign: {error}", file=sys.stderr)
+        return error.exit_code
+    except LeaseGone:
+        run_folders.harvest(description.run)
+        print("campaign: the campaign that has submitted this job is gone: the job ends", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,140 @@
+"""A job of a batch system that carries out sessions of a run: its description, and the files that it leaves.
+
+All of it lies in the job's folder, which the submitting campaign and the job share:
+
+    job.json         the description, written before the job is submitted
+    submitted        the job's id, written when it was
+    script.txt       start, hosts, end and exit code, written by the job script itself
+    nodes/           a file for each node (`node_probe`)
+    events.jsonl     what happens: a line for each event of a session, message, and session that has ended
+    N.*              ReFrame's reports on session N, from 1
+    reframe.log      what ReFrame printed in these sessions
+    stage/           where ReFrame stages
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.running.sessions import Order
+
+DESCRIPTION = "job.json"
+SUBMITTED = "submitted"
+SCRIPT_LOG = "script.txt"
+EVENTS = "events.jsonl"
+SESSION_LOG = "reframe.log"
+
+LEASE = "lease"
+"""The file in the folder of all jobs into which the campaign writes a new number all the time."""
+BEAT_SECONDS = 5.0
+LEASE_SECONDS = 120.0
+"""A job whose campaign has written no new number for so long ends. NFS may show an old file for half of that."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """What a job asks of its batch system.
+
+    cpus_per_node: 0: not asked for.  limit_seconds, most_wait_seconds: 0: the batch system's own.  options: of the
+    batch system, as its directives have them.  exports: variables that the job gets.  on_each_node: a command that
+    starts a program on each of the nodes, or () where there is none.  job_id: the variable with the job's id.
+    """
+
+    nodes: int
+    cpus_per_node: int
+    limit_seconds: int
+    most_wait_seconds: int
+    options: tuple[str, ...]
+    exports: Mapping[str, str]
+    on_each_node: tuple[str, ...]
+    job_id: str
+
+
+@dataclass(frozen=True)
+class Description:
+    """A job: its run, its number from 1, the sessions that it carries out, and what it asks for.
+
+    No orders: the job looks at its nodes only. lease_seconds: 0: it has no lease.
+    """
+
+    run: RunFolder
+    number: int
+    orders: tuple[Order, ...]
+    script: Script
+    lease_seconds: float = LEASE_SECONDS
+
+    @property
+    def folder(self) -> Path:
+        return self.run.jobs / str(self.number)
+
+    @property
+    def name(self) -> str:
+        """The name of its files in the archive."""
+        return f"job{self.number}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "run": {"root": str(self.run.root), "system": self.run.system, "run": self.run.run},
+            "number": self.number,
+            "orders": [order.as_json() for order in self.orders],
+            "script": dict(vars(self.script)),
+            "lease_seconds": self.lease_seconds,
+        }
+
+    @classmethod
+    def read(cls, path: Path) -> "Description":
+        """The description in a file. Raises OSError, ValueError, KeyError or TypeError where it has none."""
+        values = json.loads(path.read_text())
+        script: dict[str, Any] = {
+            name: tuple(one) if isinstance(one, list) else one for name, one in values["script"].items()
+        }
+        run = values["run"]
+        return cls(
+            RunFolder(Path(run["root"]), run["system"], run["run"]),
+            values["number"],
+            tuple(map(Order.from_json, values["orders"])),
+            Script(**script),
+            values["lease_seconds"],
+        )
+
+
+@dataclass(frozen=True)
+class ScriptLog:
+    """What the job script wrote. Times as YYYY-MM-DDTHH:MM:SSZ; None: it did not get so far."""
+
+    job: str = ""
+    host: str = ""
+    started_utc: str | None = None
+    ended_utc: str | None = None
+    exit_code: int | None = None
+
+
+def script_log(text: str) -> ScriptLog:
+    """What lines of KEY=VALUE say; other lines are left out."""
+    fields = dict(re.findall(r"^([a-z_]+)=(.*)$", text, re.MULTILINE))
+    code = fields.get("exit_code", "")
+    return ScriptLog(
+        fields.get("job", ""),
+        fields.get("host", ""),
+        fields.get("started_utc"),
+        fields.get("ended_utc"),
+        int(code) if re.fullmatch(r"\d{1,3}", code) else None,
+    )
+
+
+def script_lines(job_id: str) -> list[str]:
+    """Lines for bash by which a job script notes its start at once, and its end with the exit code whatever ends it."""
+    now = "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
+    return [
+        f'printf "job=%s\\nhost=%s\\nstarted_utc=%s\\n" "${{{job_id}:-}}" "$(uname -n)" "{now}" > {SCRIPT_LOG}',
+        f'trap \'printf "exit_code=%s\\nended_utc=%s\\n" "$?" "{now}" >> {SCRIPT_LOG}\' EXIT',
+    ]
+
+
+def on_each_node(script: Script, words: Sequence[str]) -> list[str]:
+    """The command that starts a program on each node of the job; on this node only where there is no such command."""
+    return [*(word.format(nodes=script.nodes) for word in script.on_each_node), *words]

@@ -1,0 +1,133 @@
+"""A node as a process on it sees it: the program of probe jobs, and of the beginning of each job.
+
+    python -m mpi_campaign.running.node_probe FOLDER
+
+Writes FOLDER/nodes/HOST.json: the facts that a manifest has about a host, and a few more. The file of a node that does
+not share the folder with the others is missing there.
+"""
+
+import json
+import platform
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign import files
+from mpi_campaign.doctor import disturbances
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD
+from mpi_campaign.this_machine import host, machine
+from postprocess.drawing.text import plural, size
+
+NODES = "nodes"
+ROOT = Path("/")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the program wrote on a node.
+
+    host: as in a manifest; the others in words.  findings: `Finding`s of what disturbs measurements, as objects.
+    """
+
+    host: dict[str, Any]
+    governor: str
+    siblings: str
+    c_library: str
+    findings: list[dict[str, str]]
+
+    @property
+    def name(self) -> str:
+        return str(self.host["name"])
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `from_json` reads."""
+        return dict(vars(self))
+
+    def as_facts(self) -> dict[str, Any]:
+        """The node for a manifest: without the findings."""
+        return {name: value for name, value in self.as_json().items() if name != "findings"}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "Seen":
+        """Raises TypeError or KeyError for anything that `as_json` did not return."""
+        seen = cls(**values)
+        if not isinstance(seen.host, dict) or "name" not in seen.host:
+            raise TypeError("a node has no name")
+        return seen
+
+    def in_words(self) -> str:
+        """A line about the node, without its name."""
+        facts = self.host
+        parts = [
+            facts["cpu"],
+            f"{plural(facts['cores'], 'core')} (CPUs {facts['allowed_cpus']})",
+            self.siblings,
+            f"{size(facts['memory_bytes'])} of memory",
+            f"{facts['os']}, kernel {facts['kernel']}, {self.c_library}",
+            f"governor {self.governor}",
+        ]
+        return "; ".join(map(str, parts))
+
+
+def look() -> Seen:
+    """The node on which this process runs."""
+    cpus = machine.cores().cpus
+    return Seen(
+        host=machine.host_facts(),
+        governor=disturbances.governor(ROOT, cpus).seen,
+        siblings=disturbances.siblings(ROOT, cpus).seen,
+        c_library=" ".join(filter(None, platform.libc_ver())) or "C library not known",
+        findings=[
+            dict(vars(one))
+            for one in (
+                *host.findings(machine.limits(), machine.cores().physical, machine.cores().physical),
+                *disturbances.steady(ROOT, cpus),
+            )
+        ],
+    )
+
+
+def read(folder: Path) -> list[Seen]:
+    """The nodes that were looked at, by name. Files that were cut off are left out."""
+    seen = []
+    for path in sorted((folder / NODES).glob("*.json")):
+        try:
+            seen.append(Seen.from_json(json.loads(path.read_text())))
+        except (OSError, ValueError, TypeError, KeyError):
+            continue
+    return seen
+
+
+def differences(nodes: list[Seen]) -> list[str]:
+    """A line for each node that differs from most of the others in what should be the same on all."""
+    lines = []
+    for name in ("cpu", "kernel", "os", "cores", "smt", "firmware"):
+        values = [str(node.host.get(name)) for node in nodes]
+        usual = max(values, key=values.count, default="")
+        lines += [
+            f"{node.name}: {name} is {value}, on the others {usual}"
+            for node, value in zip(nodes, values, strict=True)
+            if value != usual
+        ]
+    governors = [node.governor for node in nodes]
+    usual = max(governors, key=governors.count, default="")
+    lines += [
+        f"{node.name}: governor is {node.governor}, on the others {usual}" for node in nodes if node.governor != usual
+    ]
+    return lines
+
+
+def main(arguments: list[str]) -> int:
+    folder, seen = Path(arguments[0]), look()
+    try:
+        (folder / NODES).mkdir(exist_ok=True)
+        files.write_atomically(folder / NODES / f"{seen.name}.json", json.dumps(seen.as_json()) + "\n")
+    except OSError as error:
+        print(f"{seen.name}: {folder} cannot be written: {error.strerror}", file=sys.stderr)
+        return EXIT_FAILED
+    return EXIT_GOOD
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

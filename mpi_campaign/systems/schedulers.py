@@ -1,0 +1,163 @@
+"""Batch systems, by ReFrame's name: the commands for a job that ReFrame has no answer to.
+
+ReFrame submits jobs, watches them and cancels its own. This table has what the campaign itself does: ask why a job
+waits, cancel jobs whose campaign is gone, and start one process on each node of a job.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mpi_campaign.children import asking, environ
+from mpi_campaign.errors import CampaignError
+from postprocess.drawing.text import plural
+
+ASKING_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    """A batch system.
+
+    title: for people.
+    tested: whether jobs really ran under it in this project's tests; else only its job scripts are tested.
+    account: an option with a place for the value.
+    cancel: a command that job ids are added to.
+    waiting: a command that job ids, joined by commas, are added to. It prints ID|STATE|REASON of each job that is in
+    the queue or runs. () where there is none.
+    job_id: the variable with a job's id in the job.
+    on_each_node: a command in a job, with a place for the number of nodes, that a program is added to. It starts one
+    process on each node.
+    whole_nodes: options for nodes that nobody else uses, beside what ReFrame writes.
+    """
+
+    title: str
+    tested: bool
+    account: str
+    cancel: tuple[str, ...]
+    waiting: tuple[str, ...]
+    job_id: str
+    on_each_node: tuple[str, ...]
+    whole_nodes: tuple[str, ...] = ()
+
+
+_SLURM = Scheduler(
+    title="Slurm",
+    tested=True,
+    account="--account={}",
+    cancel=("scancel",),
+    waiting=("squeue", "--noheader", "--format=%i|%T|%r", "--jobs"),
+    job_id="SLURM_JOB_ID",
+    on_each_node=(
+        "srun",
+        "--nodes={nodes}",
+        "--ntasks={nodes}",
+        "--ntasks-per-node=1",
+        "--cpu-bind=none",
+        "--mpi=none",
+    ),
+)
+
+_PBS = Scheduler(
+    title="PBS",
+    tested=False,
+    account="-A {}",
+    cancel=("qdel",),
+    waiting=(),
+    job_id="PBS_JOBID",
+    on_each_node=("pbsdsh", "-u", "--"),
+    whole_nodes=("-l place=scatter:excl",),
+)
+
+SCHEDULERS: Mapping[str, Scheduler] = {
+    "squeue": _SLURM,
+    "slurm": _SLURM,
+    "pbs": _PBS,
+    "pbspro": _PBS,
+    "torque": Scheduler(
+        title="Torque",
+        tested=False,
+        account="-A {}",
+        cancel=("qdel",),
+        waiting=(),
+        job_id="PBS_JOBID",
+        on_each_node=("pbsdsh", "-u"),
+        whole_nodes=("-n",),
+    ),
+}
+"""Schedulers of ReFrame that jobs of a campaign are submitted to."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A job that is queued or runs: PENDING or RUNNING, and the batch system's reason why it does not run."""
+
+    state: str
+    reason: str
+
+    @property
+    def is_pending(self) -> bool:
+        return self.state == "PENDING"
+
+
+ENDED_BY_FORCE: Mapping[str, str] = {
+    "CANCELLED": "was cancelled",
+    "TIMEOUT": "reached its time limit",
+    "NODE_FAIL": "lost a node",
+    "PREEMPTED": "was preempted",
+    "OUT_OF_MEMORY": "ran out of memory",
+}
+"""States of jobs that the batch system has ended, in words that follow the name of a job."""
+
+
+def find(name: str) -> Scheduler:
+    """The scheduler by ReFrame's name. Raises CampaignError with the legal names."""
+    if name not in SCHEDULERS:
+        raise CampaignError(
+            f"jobs cannot be submitted to scheduler '{name}': one of {', '.join(SCHEDULERS)}, or local inside of a job"
+        )
+    return SCHEDULERS[name]
+
+
+def parse_waiting(text: str) -> dict[str, Waiting]:
+    """The jobs in lines of ID|STATE|REASON, by id; other lines are left out."""
+    matches = (re.fullmatch(r"([^|\s]+)\|([A-Z_]+)\|(.*)", line.strip()) for line in text.splitlines())
+    return {match[1]: Waiting(match[2], match[3].strip()) for match in matches if match}
+
+
+def waiting(scheduler: Scheduler, jobs: Sequence[str]) -> dict[str, Waiting]:
+    """The jobs of these ids that are queued or run; empty where the batch system does not answer."""
+    if not scheduler.waiting or not jobs:
+        return {}
+    answer = asking.ask(
+        [*scheduler.waiting, ",".join(jobs)], env=environ.built(environ.SESSION), seconds=ASKING_SECONDS
+    )
+    return parse_waiting(answer.stdout)
+
+
+def how_ended(scheduler: Scheduler, job: str) -> str:
+    """How the batch system ended a job that would have gone on, in words that follow its name.
+
+    Empty where it did not, or does not tell.
+    """
+    if not scheduler.waiting:
+        return ""
+    words = [*scheduler.waiting, job, "--states=all"]
+    answer = asking.ask(words, env=environ.built(environ.SESSION), seconds=ASKING_SECONDS)
+    found = parse_waiting(answer.stdout).get(job)
+    return ENDED_BY_FORCE.get(found.state, "") if found else ""
+
+
+def cancel(scheduler: Scheduler, jobs: Sequence[str]) -> None:
+    """Cancel jobs. Those that have ended already are no error.
+
+    Raises CampaignError where the command is missing or does not answer.
+    """
+    if not jobs:
+        return
+    answer = asking.ask([*scheduler.cancel, *jobs], env=environ.built(environ.SESSION), seconds=ASKING_SECONDS)
+    if answer.trouble:
+        raise CampaignError(
+            f"{plural(len(jobs), 'job')} not cancelled ({', '.join(jobs)}): {' '.join(scheduler.cancel)} "
+            f"{answer.trouble}"
+        )

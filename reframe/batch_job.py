@@ -1,0 +1,89 @@
+"""Jobs of a batch system, each of which carries out sessions of a run: `campaign run` submits them through ReFrame.
+
+batch_job %number=1
+
+Whatever is compared is measured in one job, on the same nodes: the job starts ReFrame again, which launches one case
+after the other on the nodes that the job has.
+"""
+
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import parameter, run_after, run_before, sanity_function, variable
+from reframe.core.exceptions import SanityError
+
+from mpi_campaign import ROOT, files
+from mpi_campaign.running import job
+from mpi_campaign.running.job import Description
+from mpi_campaign.systems import site
+
+JOBS = Path(os.environ.get("MPI_CAMPAIGN_JOBS", "/nonexistent"))
+NUMBERS = sorted(int(path.parent.name) for path in JOBS.glob(f"*/{job.DESCRIPTION}"))
+
+
+@rfm.simple_test
+class batch_job(rfm.RunOnlyRegressionTest):
+    """One job: the description in its folder says what it asks for."""
+
+    descr = "sessions of a run, in a job of a batch system"
+    number: Any = parameter(NUMBERS)
+    valid_systems = ["*"]
+    valid_prog_environs = [site.WITHOUT_MPI]
+    sourcesdir = None
+    #: Name of the job. The report has it too, so that how it ended is matched by it.
+    case_stem = variable(str, value="", loggable=True)
+
+    @run_after("setup")
+    def ask(self) -> None:
+        """What the job asks of the batch system."""
+        self.description = Description.read(JOBS / str(self.number) / job.DESCRIPTION)
+        self.case_stem = self.description.name
+        script = self.description.script
+        self.num_tasks, self.num_tasks_per_node = script.nodes, 1
+        self.num_cpus_per_task = script.cpus_per_node or None
+        self.exclusive_access = True
+        self.time_limit = f"{script.limit_seconds}s" if script.limit_seconds else None
+        self.max_pending_time = f"{script.most_wait_seconds}s" if script.most_wait_seconds else None
+        self.job.options = list(script.options)
+
+    @run_before("run")
+    def write_script(self) -> None:
+        """One process on the job's first node, which starts the others."""
+        description = self.description
+        self.job.launcher = getlauncher("local")()
+        self.prerun_cmds = [
+            f"cd {shlex.quote(str(description.folder))} || exit 1",
+            *job.script_lines(description.script.job_id),
+            *(f"export {name}={shlex.quote(value)}" for name, value in description.script.exports.items()),
+            f"export PYTHONPATH={shlex.quote(str(ROOT))}",
+        ]
+        self.executable = site.python_command()
+        self.executable_opts = ["-m", "mpi_campaign.running.in_job", job.DESCRIPTION]
+
+    @run_before("run")
+    def note_id_at_once(self) -> None:
+        """Note the id as soon as there is one; a hook after `run` waits until the job has ended."""
+        submit = self.job.submit
+
+        def submit_and_note() -> None:
+            submit()
+            files.write_atomically(self.description.folder / job.SUBMITTED, f"{self.job.jobid}\n")
+
+        self.job.submit = submit_and_note
+
+    @sanity_function
+    def ended_well(self) -> bool:
+        """The script itself notes its exit code: `squeue` forgets jobs that have ended."""
+        path = self.description.folder / job.SCRIPT_LOG
+        if not path.is_file():
+            raise SanityError("the job has left no file: it never started, or its nodes do not share this file system")
+        log = job.script_log(path.read_text())
+        if log.exit_code is None:
+            raise SanityError("the job was ended before its sessions had")
+        if log.exit_code:
+            raise SanityError(f"the job ended with exit code {log.exit_code}")
+        return True

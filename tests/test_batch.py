@@ -1,0 +1,241 @@
+"""Jobs of batch systems: which a plan has, their scripts, their lease, and what is read in what they leave."""
+
+import json
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpi_campaign import ROOT
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.children import environ
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.planning.plan import Options, make_plan, place
+from mpi_campaign.running import batch, in_job, job, node_probe, reframe_session
+from mpi_campaign.running.job import Description
+from mpi_campaign.running.same_sizes import TakenOver
+from mpi_campaign.running.sessions import Order
+from mpi_campaign.systems import known_systems, schedulers
+from mpi_campaign.systems.known_systems import Partition
+from tests.test_plan import MPICH, OPENMPI
+
+# Job scripts as ReFrame writes them; CLONE stands for the clone, PYTHON for its interpreter, RUN for the run.
+SCRIPTS = ROOT / "tests" / "data" / "job_scripts"
+SETTINGS = """
+from mpi_campaign.site import partition, site
+site_configuration = site(name="cluster", hostnames=[".*"], partitions=[
+    partition(name, "native", scheduler=name, launcher="mpiexec", access=access, max_jobs=2, most_nodes=16,
+              time_limit="1d0h0m0s",
+              processor={"num_cpus": 128, "num_cpus_per_core": 2, "num_cpus_per_socket": 64, "num_sockets": 2})
+    for name, access in (("squeue", ["--partition=cpu"]), ("pbspro", ["-q cpu"]), ("torque", ["-q cpu"]))
+])
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    (tmp_path / "cluster").mkdir()
+    (tmp_path / "cluster" / "settings.py").write_text(SETTINGS)
+    monkeypatch.setattr(known_systems, "SYSTEMS", tmp_path)
+    known_systems.load.cache_clear()
+    yield
+    known_systems.load.cache_clear()
+
+
+@pytest.fixture
+def run() -> Iterator[RunFolder]:
+    folder = RunFolder(Path("/results"), "cluster", f"test-{secrets.token_hex(4)}")
+    yield folder
+    shutil.rmtree(folder.session, ignore_errors=True)
+
+
+def request_of(**asked: object) -> batch.Request:
+    options = Options.of(system="cluster", **asked)
+    return batch.request_of(options, known_systems.load("cluster", options.partition).partition("native"))
+
+
+@pytest.mark.usefixtures("cluster")
+def test_all_that_is_compared_is_in_one_job() -> None:
+    options = Options.of(
+        system="cluster", nodes=(1, 4), repeat=2, interleave=True, configurations=("basic", "async"),
+        collectives=("ibcast",), threads_per_rank=(1, 2),
+    )  # fmt: skip
+    plan = make_plan(options, [MPICH, OPENMPI], "native", *place(options))
+    one, four = batch.jobs_of(plan)
+    assert (one.nodes, four.nodes) == (1, 4)
+    assert [turn for turn in plan.rounds if turn in one.rounds] == list(one.rounds)  # in the order of the plan
+    assert len(one.rounds) + len(four.rounds) == len(plan.rounds)
+    measured = {(case.environment, case.configuration, case.repeat) for case in plan.to_measure}
+    for job_ in (one, four):
+        of_job = [case for case in plan.to_measure if any(turn.has(case) for turn in job_.rounds)]
+        assert {(case.environment, case.configuration, case.repeat) for case in of_job} == measured
+        assert {case.parameters["nodes"] for case in of_job} == {job_.nodes}
+        assert job_.seconds == sum(map(plan.expected_seconds, of_job))
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_job_of_cases_that_were_measured_is_left_out() -> None:
+    options = Options.of(system="cluster", nodes=(1, 2), configurations=("basic",), collectives=("ibcast",))
+    plan = make_plan(options, [MPICH], "native", *place(options))
+    (left,) = batch.jobs_of(plan, 3, lambda stem: "2nodes" not in stem)
+    assert (left.number, left.nodes) == (3, 2)
+    assert batch.jobs_of(plan, 1, lambda _stem: True) == []
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    ("asked", "seconds", "limit"),
+    [
+        ({}, 600.0, 1500),  # one and a half times that, and ten minutes
+        ({}, 0.0, 0),
+        ({}, 80_000.0, 86400),  # the partition's longest
+        ({"job_time_limit": "30"}, 600.0, 1800),
+        ({"job_time_limit": "1-00:00:00"}, 0.0, 86400),
+    ],
+)
+def test_the_time_limit_of_a_job(asked: dict[str, str], seconds: float, limit: int) -> None:
+    assert batch.limit_seconds(request_of(**asked), seconds) == limit
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(("asked", "seconds"), [({"job_time_limit": "5"}, 301.0), ({}, 90_000.0)])
+def test_a_job_that_would_not_end_is_refused(asked: dict[str, str], seconds: float) -> None:
+    with pytest.raises(CampaignError, match=r"a job would measure for about .*, and its time limit is"):
+        batch.limit_seconds(request_of(**asked), seconds)
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"job_time_limit": "soon"}, "--time-limit 'soon' is no time limit"),
+        ({"most_wait": "0"}, "--max-wait 0: a time with an end"),
+        ({"job_time_limit": "UNLIMITED"}, "--time-limit UNLIMITED: a time with an end"),
+        ({"max_jobs": -1}, "--max-jobs -1: a whole number from 1"),
+        ({"account": "a\nb"}, "is no account"),
+        ({"scheduler_options": ("--qos=x\n#SBATCH --nice",)}, "no option of a batch system"),
+        ({"partition": "gpu"}, "no partition 'gpu'; it has: squeue, pbspro, torque"),
+    ],
+)
+def test_options_of_jobs_that_are_none(asked: dict[str, object], words: str) -> None:
+    with pytest.raises(CampaignError) as refused:
+        request_of(**asked)
+    assert words in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_jobs_go_to_schedulers_that_are_known() -> None:
+    partition = Partition("cpu", "native", "oar", "mpiexec", {})
+    with pytest.raises(CampaignError, match="scheduler 'oar': one of squeue, slurm, pbs, pbspro, torque"):
+        batch.request_of(Options(), partition)
+    assert [name for name, one in schedulers.SCHEDULERS.items() if one.tested] == ["squeue", "slurm"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("scheduler", ["squeue", "pbspro", "torque"])
+def test_the_script_of_a_job(scheduler: str, run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(environ.LET_IN, json.dumps({"UCX_TLS": "rc,$(date)"}))
+    request = request_of(
+        partition=scheduler, account="me & you", job_time_limit="2:00:00", scheduler_options=("--qos=long",)
+    )
+    jobs = [batch.Job(number, nodes, (), 600.0) for number, nodes in ((1, 4), (2, 8))]
+    batch.write([batch.describe(run, request, one, [Order(("reframe",))]) for one in jobs])
+    words = batch.command(run, "cluster", request, "smoke")
+    session = reframe_session.run([*words, "--dry-run"], lambda _event: None, lambda: None)
+    assert session.exit_code == 0, session.output
+    script = batch.script_of(run, 1)
+    script = script.replace(str(ROOT), "CLONE").replace("CLONE/.venv/bin/python", "PYTHON").replace(run.run, "RUN")
+    assert script == (SCRIPTS / f"{scheduler}.sh").read_text()
+
+
+def test_a_description_is_read_back(tmp_path: Path) -> None:
+    sizes = (TakenOver("a case", (tmp_path / "a", tmp_path / "b"), tmp_path / "c"),)
+    script = job.Script(2, 64, 600, 86400, ("--qos=x",), {"A": "b c"}, ("srun", "--nodes={nodes}"), "SLURM_JOB_ID")
+    one = Description(RunFolder(tmp_path, "cluster", "r"), 3, (Order(("a", "b c"), sizes, "the first launch"),), script)
+    (tmp_path / "job.json").write_text(json.dumps(one.as_json()))
+    assert Description.read(tmp_path / "job.json") == one
+    assert job.on_each_node(script, ["true"]) == ["srun", "--nodes=2", "true"]
+
+
+@given(st.text())
+def test_whatever_a_job_script_leaves_is_read(text: str) -> None:
+    log = job.script_log(text)
+    assert log.exit_code is None or 0 <= log.exit_code <= 999
+
+
+def test_what_a_job_script_notes() -> None:
+    text = "job=12\nhost=n1\nstarted_utc=2026-11-25T10:00:00Z\n"
+    assert job.script_log(text) == job.ScriptLog("12", "n1", "2026-11-25T10:00:00Z")
+    ended = job.script_log(text + "exit_code=130\nended_utc=2026-11-25T10:00:01Z\n")
+    assert (ended.exit_code, ended.ended_utc) == (130, "2026-11-25T10:00:01Z")
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        (
+            "sbatch: error: invalid partition specified: nope\n"
+            "sbatch: error: Batch job submission failed: Invalid partition name specified\n",
+            "invalid partition specified: nope; Invalid partition name specified",
+        ),
+        (
+            "command 'sbatch rfm_job.sh' failed with exit code 1: --- stdout ---; --- stdout ---; --- stderr ---; "
+            "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified; "
+            "--- stderr ---",
+            "Invalid account or account/partition combination specified",
+        ),
+        ("qsub: Unknown queue\n", "Unknown queue"),
+        ("Traceback", ""),
+    ],
+)
+def test_the_refusal_of_a_job_in_one_line(output: str, words: str) -> None:
+    assert batch.refused(output) == words
+
+
+def test_a_job_ends_when_its_campaign_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "lease"
+    lease = in_job.Lease(path, 0.4)
+    path.write_text("1")
+    lease.wait()  # the campaign is there
+    for beat in range(2, 8):
+        path.write_text(str(beat))
+        time.sleep(0.1)
+        lease.check()
+    with pytest.raises(in_job.LeaseGone):
+        while True:
+            time.sleep(0.05)
+            lease.check()
+
+
+def test_a_job_that_starts_when_its_campaign_is_gone_measures_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "lease"
+    path.write_text("7")
+    with pytest.raises(in_job.LeaseGone):
+        in_job.Lease(path, 0.2).wait()
+
+
+def test_nodes_that_differ_are_named() -> None:
+    here = node_probe.look()
+    same = [replace(here, host={**here.host, "name": f"n{number}"}) for number in (1, 2, 3)]
+    assert node_probe.differences(same) == []
+    odd = replace(same[2], host={**same[2].host, "kernel": "another"}, governor="powersave")
+    assert node_probe.differences([*same[:2], odd]) == [
+        f"n3: kernel is another, on the others {here.host['kernel']}",
+        f"n3: governor is powersave, on the others {here.governor}",
+    ]
+
+
+def test_a_node_is_read_back_and_told_in_a_line(tmp_path: Path) -> None:
+    assert node_probe.main([str(tmp_path)]) == 0
+    (tmp_path / node_probe.NODES / "cut-off.json").write_text('{"host": {"na')
+    (seen,) = node_probe.read(tmp_path)
+    assert "core" in seen.in_words()
+    assert "\n" not in seen.in_words()
+    assert "findings" not in seen.as_facts()
