@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.needs("slurm"), pytest.mark.timeout(
 CAMPAIGN = str(ROOT / "campaign")
 OUTSIDE = {name: value for name, value in os.environ.items() if not environ.is_of_batch_system(name)}
 MEASURE = (
-    f"run --toolchain {MPI} --benchmark nbc_overlap --configuration basic --configuration apphelper --oversubscribe "
+    f"run --toolchain {MPI} --benchmark nbc_overlap --configuration basic --configuration async --nodes 2 "
     "--collective ibcast --comm-time 1ms --comp-time 1ms --budget-seconds 20"
 )
 SECONDS = 600
@@ -35,9 +35,12 @@ class Box:
     system: str
     folder: Path
 
-    def sh(self, *lines: str, nodes: int = 1) -> list[subprocess.CompletedProcess[str]]:
-        """Run each of the lines on the head node of a new cluster. `campaign` is the command; SYSTEM and OUT stand for
-        the system and the archive."""
+    def sh(self, *lines: str) -> list[subprocess.CompletedProcess[str]]:
+        """Run each of the lines on the head node of a new cluster of two nodes.
+
+        `campaign` is the command, SYSTEM and OUT stand for the system and the archive, and `until_said` waits until the
+        campaign has written a text to first.txt.
+        """
         program = (
             "import json, subprocess, sys\n"
             "pipes = {'stdin': subprocess.DEVNULL, 'capture_output': True, 'text': True}\n"
@@ -45,9 +48,12 @@ class Box:
             "    done = subprocess.run(['bash', '-c', line], **pipes)\n"
             "    print(json.dumps([done.returncode, done.stdout, done.stderr]), flush=True)\n"
         )
-        beginning = f'campaign() {{ {sys.executable} {CAMPAIGN} "$@"; }}; SYSTEM={self.system}; OUT={self.folder}/out; '
+        beginning = (
+            f'campaign() {{ {sys.executable} {CAMPAIGN} "$@"; }}; SYSTEM={self.system}; OUT={self.folder}/out; '
+            'until_said() { for _ in $(seq 900); do grep -q "$1" first.txt && return; sleep 0.2; done; }; '
+        )
         text = json.dumps([beginning + line for line in lines])
-        words = [CAMPAIGN, "cluster", "--nodes", str(nodes), "--slurm", "--", sys.executable, "-c", program, text]
+        words = [CAMPAIGN, "cluster", "--nodes", "2", "--slurm", "--", sys.executable, "-c", program, text]
         done = subprocess.run(
             words, cwd=self.folder, env=OUTSIDE, capture_output=True, text=True, timeout=SECONDS, check=False
         )
@@ -93,34 +99,34 @@ def test_a_system_is_described_checked_and_measured_on(box: Box) -> None:
         f"campaign {MEASURE} --system $SYSTEM --output $OUT --nodes 3",
         f"scontrol update PartitionName=cpu MaxTime=10; campaign {MEASURE} --system $SYSTEM --time-limit 11",
     )
-    assert "partition  cpu: 1 node can be used" in good(init)
+    assert "partition  cpu: 2 nodes can be used" in good(init)
 
     probe = json.loads(good(check))
     assert {finding["state"] for finding in probe["findings"]} == {"good"}
-    assert probe["job"]["hosts"] == ["node1"]
-    assert probe["job"]["nodes"][0]["host"]["name"] == "node1"
+    assert probe["job"]["hosts"] == ["node1", "node2"]
 
     assert "#SBATCH --account=me" in good(dry)
-    assert "job 1: 1 node, at most" in dry.stdout
+    assert "job 1: 2 nodes, at most" in dry.stdout
 
     manifest = box.manifest()
     assert "has started on node1" in run.stdout, run.stdout + run.stderr
     (job,) = manifest["jobs"]  # all that is compared is in one
-    assert (job["exit_code"], job["hosts"], job["reason"]) == (0, ["node1"], "")
+    assert (job["exit_code"], job["hosts"], job["reason"]) == (0, ["node1", "node2"], "")
     assert job["started_utc"] <= job["ended_utc"]
     assert manifest["host"]["name"] == "node1"  # where it was measured, not where it was typed
     (session,) = manifest["sessions"]
     assert session["job"] == job["id"]
-    assert {case["result"] for case in manifest["cases"]} <= {"pass", "fail"}  # too few cores: no number is judged
+    assert [case["nodes"] for case in manifest["cases"]] == [2, 2]
+    assert {case["result"] for case in manifest["cases"]} <= {"pass", "fail"}  # shared cores: no number is judged
     records = list((run_folders.find("last", box.folder / "out").records_folder).glob("*.jsonl"))
     assert len(records) == 2
     for record in records:
         header = json.loads(record.read_text().splitlines()[0])
-        assert {rank["host"] for rank in header["placement"]} == {"node1"}
+        assert {rank["host"] for rank in header["placement"]} == {"node1", "node2"}
 
     refused(account, "Slurm refuses the job: Invalid generic resource (gres) specification")
     refused(partition, f"system '{box.system}' has no partition 'gpu'; it has: cpu")
-    refused(nodes, "--nodes 3", "1 node")
+    refused(nodes, "--nodes 3", "2 nodes")
     refused(limit, "--time-limit 0:11:00", "'cpu' gives a job at most 0:10:00")
     assert len(list(run_folders.runs(box.folder / "out"))) == 1  # what was refused leaves no run
 
@@ -131,10 +137,10 @@ def test_jobs_whose_campaign_is_gone_end_and_a_resumed_run_takes_them_over(box: 
     init, killed, queue, resumed, again = box.sh(
         "campaign systems init $SYSTEM --force",
         # The head node dies: neither the campaign nor its guard can cancel the job.
-        f"(campaign {both} > first.txt 2>&1 & ); until grep -q '1/4 ' first.txt; do sleep 0.2; done; "
+        f"(campaign {both} > first.txt 2>&1 & ); until_said '1/4 '; "
         "campaign=$(pgrep -f '^[^ ]*python[^ ]* -m mpi_campaign run'); guard=$(pgrep -P $campaign); "
         "kill -9 $campaign $guard $(pgrep -P $guard); squeue --noheader",
-        'until [ -z "$(squeue --noheader)" ]; do sleep 1; done; scontrol show job 1',
+        'for _ in $(seq 300); do [ -z "$(squeue --noheader)" ] && break; sleep 1; done; scontrol show job 1',
         "campaign run --resume last --output $OUT",
         "campaign run --resume last --output $OUT",
     )
@@ -155,7 +161,7 @@ def test_a_cancelled_run_says_so_and_goes_on(box: Box) -> None:
     _, cancelled, first, waited = box.sh(
         "campaign systems init $SYSTEM --force",
         f"(campaign {both} > first.txt 2>&1; echo rc=$? >> first.txt) & "
-        "until grep -q '1/4 ' first.txt; do sleep 0.2; done; campaign cancel last --output $OUT; wait",
+        "until_said '1/4 '; campaign cancel last --output $OUT; wait",
         "cat first.txt",
         f"campaign {MEASURE} --system $SYSTEM --output $OUT --max-wait 0:05 --scheduler-option=--begin=now+1hour",
     )
