@@ -13,7 +13,13 @@ from mpi_campaign.archive import rendering, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.planning.cases import Case
 from postprocess.families import registry
-from tests.postprocess import synthetic, synthetic_cpu_overhead, synthetic_impact, synthetic_partitioned
+from tests.postprocess import (
+    synthetic,
+    synthetic_cpu_overhead,
+    synthetic_impact,
+    synthetic_partitioned,
+    synthetic_transfer_overlap,
+)
 
 COLLECTIVES = ("ibcast", "ireduce")
 
@@ -42,6 +48,7 @@ def archived(
     impact: float = 0.0,
     parts: bool = False,
     cpu: bool = False,
+    solver: bool = False,
     **header: Any,
 ) -> RunFolder:
     """A complete run of `launches` launches of each case of 2 x 2 points, whose times are `factor` longer.
@@ -49,12 +56,13 @@ def archived(
     slower: further factors by toolchain.  header: changes of the records' first lines.
     change: of all lines of each record.  impact: how many times slower an idle library makes a computation; 0: not
     measured.  parts: whether a buffer was sent in parts, too.  cpu: whether blocking collectives were measured, too.
+    solver: whether versions of a solver were measured, too.
 
     A process makes each run once, and copies it afterwards.
     """
     key = (
         run, system, factor, launches, noise, toolchains, repr(slower), overhead, repr(manifest), change, impact,
-        parts, cpu, repr(header),
+        parts, cpu, solver, repr(header),
     )  # fmt: skip
     if key not in _made:
         first = RunFolder(Path(_FOLDER.name) / str(len(_made)), system, run)
@@ -71,6 +79,7 @@ def archived(
             impact,
             parts,
             cpu,
+            solver,
             header,
         )
     folder = RunFolder(root, system, run)
@@ -92,6 +101,7 @@ def _make(
     impact: float,
     parts: bool,
     cpu: bool,
+    solver: bool,
     header: dict[str, Any],
 ) -> RunFolder:
     run, system = folder.run, folder.system
@@ -130,26 +140,22 @@ def _make(
         synthetic_impact.write(folder.partial / "records" / f"{case.stem}.jsonl", lines)
         record = f"records/{case.stem}.jsonl"
         cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": "", "record": record})
-    if parts:
-        lines = synthetic_partitioned.record()
-        first = lines[0]
-        case = Case(
-            first["toolchain"], first["provider"], "openmpi-5_0_11", first["network"], first["configuration"],
-            "partitioned",
-        )  # fmt: skip
-        synthetic.write(folder.partial / "records" / f"{case.stem}.jsonl", lines)
-        record = f"records/{case.stem}.jsonl"
-        cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": "", "record": record})
-    if cpu:
-        lines = synthetic_cpu_overhead.record()
-        first = lines[0]
-        case = Case(
-            first["toolchain"], first["provider"], "openmpi-5_0_11", first["network"], first["configuration"],
-            "cpu_overhead", {"operation": "bcast"},
-        )  # fmt: skip
-        synthetic.write(folder.partial / "records" / f"{case.stem}.jsonl", lines)
-        record = f"records/{case.stem}.jsonl"
-        cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": "", "record": record})
+    more: list[tuple[bool, Callable[[], list[dict[str, Any]]], str, dict[str, Any]]] = [
+        (parts, synthetic_partitioned.record, "partitioned", {}),
+        (cpu, synthetic_cpu_overhead.record, "cpu_overhead", {"operation": "bcast"}),
+        (solver, synthetic_transfer_overlap.record, "transfer_overlap", {"grid_points": 10_000, "unknowns": 1}),
+    ]
+    for asked, lines_of, benchmark, parameters in more:
+        if asked:
+            lines = lines_of()
+            first = lines[0]
+            case = Case(
+                first["toolchain"], first["provider"], "openmpi-5_0_11", first["network"], first["configuration"],
+                benchmark, parameters,
+            )  # fmt: skip
+            synthetic.write(folder.partial / "records" / f"{case.stem}.jsonl", lines)
+            record = f"records/{case.stem}.jsonl"
+            cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": "", "record": record})
     made["cases"] = cases
     del made["checksums"]
     made |= manifest

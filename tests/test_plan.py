@@ -233,6 +233,30 @@ def test_blocking_collectives_are_measured_on_request_each_in_a_case() -> None:
         planned(MPICH, benchmarks=("cpu_overhead",), operations=("ibcast",))
 
 
+def test_solvers_are_measured_on_request_on_grids_and_unknowns_each_in_a_case() -> None:
+    assert not any("transfer_overlap" in suite.benchmarks for suite in suites.SUITES.values())
+    asked: dict[str, Any] = {"benchmarks": ("transfer_overlap",), "configurations": ("basic",)}
+    assert [case.stem for case in planned(MPICH, **asked).cases] == [
+        "mpich-5_0_2.shm.basic.transfer_overlap.10000points.1unknowns"
+    ]
+    sizes = {
+        suite: [
+            (case.parameters["grid_points"], case.parameters["unknowns"])
+            for case in planned(MPICH, **asked, suite=suite).cases
+        ]
+        for suite in ("nightly", "acceptance")
+    }
+    assert sizes["nightly"] == [(10_000, 1), (10_000, 16)]
+    assert sizes["acceptance"] == [*sizes["nightly"], (1_000_000, 1), (1_000_000, 16)]
+    own = planned(MPICH, **asked, grid_points=("300",), unknowns=("2", "0"))
+    assert own.cases[-1].label == "mpich@5.0.2 shm basic transfer_overlap (300 points, 2 unknowns per point)"
+    assert list(own.skipped.values()) == ["0 is no size: a whole number of at least 1"]
+    with pytest.raises(CampaignError, match="--unknowns is nothing to nbc_overlap: add --benchmark transfer_overlap"):
+        plan.check(Options.of(benchmarks=("nbc_overlap",), unknowns=("2",)))
+    with pytest.raises(CampaignError, match="--grid-points many: a whole number"):
+        planned(MPICH, **asked, grid_points=("many",))
+
+
 @pytest.mark.parametrize("network", ["shm", "wire:2gbit"])
 @pytest.mark.parametrize("cores", [2, 4, 16])
 @pytest.mark.parametrize(("suite", "minutes"), [("smoke", 5), ("nightly", 60)])

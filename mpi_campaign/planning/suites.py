@@ -12,7 +12,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.peers import PEERS
-from postprocess.families.axes import APPROACH, COLLECTIVE, OPERATION
+from postprocess.families.axes import APPROACH, COLLECTIVE, GRID_POINTS, OPERATION, UNKNOWNS
 from postprocess.families.family import Axis, Value
 
 # The collectives that the paper measures everywhere (section 5.3), and one whose result every rank waits for.
@@ -39,8 +39,25 @@ APPROACHES = tuple(name for name in APPROACH.values if name not in FAULTY_SOMEWH
 FIRST_OPERATIONS = ("barrier", "bcast", "alltoall", "allreduce")
 OPERATIONS = tuple(OPERATION.values)
 
+# The grids of solvers, by their points: that of White & Bova 1999, and one whose parts do not fit into caches.
+FIRST_GRIDS = (10_000,)
+GRIDS_OF_SOLVERS = (*FIRST_GRIDS, 1_000_000)
+# One unknown per point; and sixteen, whose messages on the larger grid are too long for most libraries' eager protocol.
+FIRST_UNKNOWNS = (1,)
+UNKNOWNS_OF_SOLVERS = (*FIRST_UNKNOWNS, 16)
+
 LOADED = "CAMPAIGN_COLLECTIVES"
 """Environment variable: more collectives, comma-separated, of which ReFrame makes tests. `all` means all of them."""
+
+
+_USUAL_VALUES: Mapping[str, tuple[Value, ...]] = {
+    COLLECTIVE.name: FIVE,
+    APPROACH.name: APPROACHES,
+    OPERATION.name: OPERATIONS,
+    GRID_POINTS.name: GRIDS_OF_SOLVERS,
+    UNKNOWNS.name: UNKNOWNS_OF_SOLVERS,
+}
+"""The values that a suite measures unless it says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -129,9 +146,7 @@ class Suite:
     toolchains: tuple[str, ...] = resolving.DEFAULT_TOOLCHAINS
     benchmarks: tuple[str, ...] = ("nbc_overlap",)
     configurations: tuple[str, ...] = tuple(CONFIGURATIONS)
-    axes: Mapping[str, tuple[Value, ...]] = field(
-        default_factory=lambda: {COLLECTIVE.name: FIVE, APPROACH.name: APPROACHES, OPERATION.name: OPERATIONS}
-    )
+    axes: Mapping[str, tuple[Value, ...]] = field(default_factory=lambda: _USUAL_VALUES)
     leaves_out: str = ""
     grows: bool = False
 
@@ -162,7 +177,13 @@ SUITES: Mapping[str, Suite] = {
         case_seconds=12,
         limit="5m",
         configurations=("basic", "async", "dedicated", "apphelper"),
-        axes={COLLECTIVE.name: PAPERS_FOUR, APPROACH.name: FIRST_APPROACHES, OPERATION.name: FIRST_OPERATIONS},
+        axes={
+            COLLECTIVE.name: PAPERS_FOUR,
+            APPROACH.name: FIRST_APPROACHES,
+            OPERATION.name: FIRST_OPERATIONS,
+            GRID_POINTS.name: FIRST_GRIDS,
+            UNKNOWNS.name: FIRST_UNKNOWNS,
+        },
         leaves_out=COLLECTIVE.name,
     ),
     "nightly": Suite(
@@ -173,6 +194,7 @@ SUITES: Mapping[str, Suite] = {
         case_seconds=130,
         limit="20m",
         toolchains=THREE_LIBRARIES,
+        axes={**_USUAL_VALUES, GRID_POINTS.name: FIRST_GRIDS},
     ),
     "acceptance": Suite(
         purpose="acceptance: 12 x 12 points from 500 us to 1 s",

@@ -117,6 +117,28 @@ OPERATION = Axis(
     },
 )
 """The blocking collective. `COLLECTIVE` has the nonblocking and persistent ones, which other programs measure."""
+GRID_POINTS = Axis(
+    "grid_points",
+    "points of the grid",
+    short="points",
+    usual=0,  # for a benchmark without a grid
+    kind="integer",
+    of_basic=False,  # no case takes sizes from `basic`
+    words="{} points".format,
+    in_file_name="{}points".format,
+)
+"""The points of the grid on which a solver is measured."""
+UNKNOWNS = Axis(
+    "unknowns",
+    "unknowns per point",
+    short="unknowns",
+    usual=0,  # likewise
+    kind="integer",
+    of_basic=False,
+    words=lambda count: f"{plural(count, 'unknown')} per point",
+    in_file_name="{}unknowns".format,
+)
+"""The unknowns of each point."""
 CORES_PER_RANK = Axis(
     "cores_per_rank", "cores per rank", usual=0, kind="integer", words=cores, in_file_name="{}cores".format
 )
@@ -149,6 +171,7 @@ PARAMETERS: Mapping[str, tuple[Axis, ...]] = {
     "mpi_impact": (COMPUTATION,),
     "partitioned": (APPROACH, NOISE, CACHE, METHOD),
     "cpu_overhead": (OPERATION,),
+    "transfer_overlap": (GRID_POINTS, UNKNOWNS),
     "peers": (COLLECTIVE, CACHE),
 }
 """The axes on which a user can choose the cases of a family, by family, in the order of words and of file names. A

@@ -49,7 +49,7 @@ class Choice:
     several: bool = True
     always: tuple[Value, ...] = ()
     values: Mapping[str, str] = field(default_factory=dict, hash=False)
-    tests: Callable[[str], Sequence[str]] | None = None
+    tests: Callable[[str], Sequence[Value]] | None = None
     variable: str = ""
     told: Callable[[str, Any], Sequence[str]] | None = None
     impossible: Callable[[Any, Where], Impossible | None] = _always_possible

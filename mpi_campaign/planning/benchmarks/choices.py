@@ -33,6 +33,10 @@ def _lacks_partitions(approach: str, where: Where) -> Impossible | None:
     return Impossible(f"{where.toolchain} has no {PARTITIONED}") if lacking and approach in OF_PARTITIONS else None
 
 
+def _below_1(number: int, _where: Where) -> Impossible | None:
+    return Impossible(f"{number} is no size: a whole number of at least 1") if number < 1 else None
+
+
 PARTITIONED = "MPI_Psend_init"
 OF_PARTITIONS = ("part", "part_parrived", "part_coarse", "part_neighbours", "part_startall")
 """The approaches that call `PARTITIONED`."""
@@ -88,6 +92,20 @@ _ENTRIES = (
         axes.OPERATION,
         told=lambda _option, operation: ("--collective", operation),
         about="The blocking collective whose CPU time is measured, such as bcast; `campaign list` names all.",
+    ),
+    Choice(
+        axes.GRID_POINTS,
+        tests=lambda _text: suites.GRIDS_OF_SOLVERS,
+        impossible=_below_1,
+        about="Points of the grid on which a solver is measured, such as 10000.",
+        metavar="N",
+    ),
+    Choice(
+        axes.UNKNOWNS,
+        tests=lambda _text: suites.UNKNOWNS_OF_SOLVERS,
+        impossible=_below_1,
+        about="Unknowns per point of that grid.",
+        metavar="N",
     ),
 )
 

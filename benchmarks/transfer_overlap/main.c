@@ -1,0 +1,226 @@
+/*
+ * transfer_overlap - does it pay to program an iterative solver so that communication and computation may overlap?
+ *
+ * J. B. White III, S. W. Bova, "Where's the Overlap? An Analysis of Popular MPI Implementations", 1999, section III.
+ */
+#include "fail.h"
+#include "options.h"
+#include "program.h"
+#include "solves.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { USUAL_POINTS = 10000, USUAL_UNKNOWNS = 1 };
+
+/* Point numbers are of 32 bits, as METIS has them, and MPI counts in int. */
+enum { MOST_POINTS = 100000000, MOST_UNKNOWNS = 1024 };
+
+static struct settings {
+    bool list;
+    bool check;
+    struct option_list variants;
+    struct option_list grid_points;
+    struct option_list unknowns;
+    double tolerance;
+    int64_t max_iterations;
+    int64_t seed;
+} settings = {.tolerance = 1e-8, .max_iterations = 1000, .seed = 1};
+
+static void describe_options(struct option_entry *entries) {
+    struct settings *s = &settings;
+    const struct option_entry table[] = {
+        {.name = "variant",
+         .kind = OPTION_CHOICES,
+         .target = &s->variants,
+         .choices = variant_names(),
+         .value_name = "LIST",
+         .help = "versions of the solver to measure, comma-separated, may be repeated, see --list; default: all"},
+        {.name = "grid-points",
+         .kind = OPTION_INTEGERS,
+         .target = &s->grid_points,
+         .minimum = 1,
+         .maximum = MOST_POINTS,
+         .value_name = "LIST",
+         .help = "points of the grid; default: 10000, as White & Bova had them"},
+        {.name = "unknowns",
+         .kind = OPTION_INTEGERS,
+         .target = &s->unknowns,
+         .minimum = 1,
+         .maximum = MOST_UNKNOWNS,
+         .value_name = "LIST",
+         .help =
+             "unknowns per point; all have the coefficients of the point, so that with more of them the computation "
+             "grows less than the messages; default: 1"},
+        {.name = "tolerance",
+         .kind = OPTION_REAL,
+         .target = &s->tolerance,
+         .minimum = 1e-12,
+         .maximum = 0.5,
+         .value_name = "T",
+         .help = "a solve ends when the residual is this small, relative to the first one; default: 1e-8"},
+        {.name = "max-iterations",
+         .kind = OPTION_INTEGER,
+         .target = &s->max_iterations,
+         .minimum = 1,
+         .maximum = 1000000,
+         .value_name = "N",
+         .help = "a solver that takes more iterations does not converge, and is not measured; default: 1000"},
+        {.name = "seed",
+         .kind = OPTION_INTEGER,
+         .target = &s->seed,
+         .minimum = 0,
+         .maximum = 9007199254740992.0,
+         .value_name = "N",
+         .help = "seed of the grid and of the right side; default: 1"},
+        {.name = "check",
+         .kind = OPTION_FLAG,
+         .target = &s->check,
+         .help =
+             "solve each system once by each version, print iterations, last residual and a digest of all residuals, "
+             "and end; nothing is timed"},
+        {.name = "list", .kind = OPTION_FLAG, .target = &s->list, .help = "print the versions of the solver, and end"},
+        {.name = NULL},
+    };
+    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
+    memcpy(entries, table, sizeof table);
+}
+
+/* A list that was not given gets the values from first on, count of them. */
+static void fill(struct option_list *list, int64_t first, size_t count) {
+    if (list->count == 0) {
+        list->values = fail_alloc(count, sizeof *list->values);
+        list->count = count;
+        for (size_t i = 0; i < count; i++) {
+            list->values[i] = first + (int64_t)i;
+        }
+    }
+}
+
+/* One line in error, the same on all ranks, where these ranks cannot measure it. */
+static void check_ranks(const struct program *program, const struct solves *o, char *error, size_t error_size) {
+    program_check_crowd(program, error, error_size);
+    if (program->ranks < 2) {
+        snprintf(error, error_size, "%d rank: an exchange needs at least 2; start with mpiexec -n 2 or more",
+                 program->ranks);
+    }
+    for (size_t i = 0; i < o->grid_count && error[0] == '\0'; i++) {
+        const int64_t points = o->grid_points[i];
+        if (program->ranks > partition_leaves(points)) {
+            snprintf(error, error_size,
+                     "--grid-points: %" PRId64 " points have at most %d parts, of %d points or more, and there are %d "
+                     "ranks; ask for more points, or start fewer ranks%s",
+                     points, partition_leaves(points), PARTITION_LEAST_POINTS, program->ranks,
+                     program->ranks > PARTITION_MOST_LEAVES ? ", at most 1024" : "");
+        }
+        for (size_t j = 0; j < o->unknowns_count && error[0] == '\0'; j++) {
+            const double bytes = solves_bytes(points, o->unknowns[j], program->ranks);
+            const double values = (double)points * (double)o->unknowns[j];
+            if (values > INT32_MAX) {
+                snprintf(error, error_size,
+                         "--grid-points, --unknowns: %" PRId64 " points, unknowns per point: %" PRId64
+                         ": more values than MPI counts; at most %d are possible",
+                         points, o->unknowns[j], INT32_MAX);
+            } else if (program->memory_bytes > 0 && bytes > (double)program->memory_bytes / 2) {
+                snprintf(error, error_size,
+                         "--grid-points, --unknowns: %" PRId64 " points, unknowns per point: %" PRId64
+                         ": they take %.0f MiB of a rank, more than half of its share of memory, %.0f MiB; ask for "
+                         "fewer, or start more ranks",
+                         points, o->unknowns[j], bytes / 1048576, (double)program->memory_bytes / 1048576);
+            }
+        }
+    }
+}
+
+/* Collective: measures what was asked for. Returns the exit code. */
+static int measure(struct program *program, const struct settings *s, bool own_limits) {
+    char impossible[PROGRAM_MOST_REASON] = "";
+    const char *names[VARIANT_COUNT];
+    for (size_t i = 0; i < s->variants.count; i++) {
+        names[i] = variant_table[s->variants.values[i]].name;
+    }
+    const struct sampler_axis axes[AXES] = {
+        [AXIS_POINTS] = {.name = "grid_points", .numbers = s->grid_points.values, .count = s->grid_points.count},
+        [AXIS_UNKNOWNS] = {.name = "unknowns", .numbers = s->unknowns.values, .count = s->unknowns.count},
+        [AXIS_VARIANT] = {.name = "variant", .texts = names, .count = s->variants.count}};
+    struct solves solves = {.program = program,
+                            .grid_points = s->grid_points.values,
+                            .grid_count = s->grid_points.count,
+                            .unknowns = s->unknowns.values,
+                            .unknowns_count = s->unknowns.count,
+                            .variants = s->variants.values,
+                            .variant_count = s->variants.count,
+                            .tolerance = s->tolerance,
+                            .max_iterations = (int)s->max_iterations,
+                            .seed = (uint64_t)s->seed};
+    program_configure(program, impossible, sizeof impossible);
+    if (impossible[0] == '\0') {
+        check_ranks(program, &solves, impossible, sizeof impossible);
+    }
+    if (s->check) {
+        char wrong[PROGRAM_MOST_REASON] = "";
+        if (!program_all_good(impossible)) {
+            return PROGRAM_WRONG_USE;
+        }
+        solves_try(&solves, true, wrong, sizeof wrong);
+        return program_all_good(wrong) ? PROGRAM_GOOD : PROGRAM_FAILED;
+    }
+    /* The system's condition is bounded (grid.h), so that with the usual limits every solve converges. */
+    if (impossible[0] == '\0' && own_limits) {
+        solves_try(&solves, false, impossible, sizeof impossible);
+    }
+    return program_measure(program, &(struct program_measurement){.context = &solves,
+                                                                  .plan = program_plan(program, axes, AXES),
+                                                                  .seed = s->seed,
+                                                                  .sizes_given = RECORD_UNKNOWN,
+                                                                  .impossible = impossible});
+}
+
+static int run(struct program *program) {
+    struct settings *s = &settings;
+    if (s->list) {
+        for (int i = 0; i < VARIANT_COUNT && program->rank == 0; i++) {
+            printf("%-16s %s\n", variant_table[i].name, variant_table[i].what);
+        }
+        return PROGRAM_GOOD;
+    }
+    const struct settings usual = {.tolerance = 1e-8, .max_iterations = 1000};
+    const bool own_limits = s->tolerance < usual.tolerance || s->max_iterations < usual.max_iterations;
+    fill(&s->variants, 0, VARIANT_COUNT);
+    fill(&s->grid_points, USUAL_POINTS, 1);
+    fill(&s->unknowns, USUAL_UNKNOWNS, 1);
+    const int code = measure(program, s, own_limits);
+    options_free_list(&s->variants);
+    options_free_list(&s->grid_points);
+    options_free_list(&s->unknowns);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    const struct program_kind kind = {
+        .name = "transfer_overlap",
+        .family = "transfer_overlap",
+        .method = 1,
+        .configurations = true,
+        .repeats = true,
+        .help = "usage: mpiexec -n RANKS transfer_overlap [OPTION]...\n\n"
+                "Solves a system on an unstructured grid by conjugate gradients, in versions that differ in when and "
+                "how they\n"
+                "exchange the values at the interfaces of the ranks' parts (White & Bova 1999, section III). Every "
+                "repetition\n"
+                "times the version that computes all and then exchanges, and right beside it the tested version.\n\n"
+                "  t_nonoverlap_ns  a solve that computes all, then exchanges\n"
+                "  t_overlap_ns     the same solve by the tested version\n"
+                "  t_comm_ns        the exchanges of a solve alone (pipelined: and its sums)\n"
+                "  t_comp_ns        the computation of a solve alone\n"
+                "  improvement      (t_nonoverlap - t_overlap) / t_nonoverlap: above 0, the tested version pays\n",
+        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
+        .describe = describe_options,
+        .run = run,
+        .points = &solves_points,
+        .end = solves_end,
+    };
+    return program_main(&kind, argc, argv);
+}

@@ -1,0 +1,43 @@
+/*
+ * partition - divides the points of a grid into leaves, small groups of points that lie together, and the leaves among
+ * the ranks.
+ *
+ * The leaves are the same for every number of ranks: 2^k of them, by recursive bisection. So leaf l and its neighbours
+ * in number were divided last, and a contiguous range of leaves is a good part for a rank. Rank r has the leaves from
+ * r leaves / ranks on. METIS bisects the graph of the edges, where the program was built with it; otherwise the
+ * coordinates are bisected, in the longer direction first.
+ */
+#ifndef CAMPAIGN_PARTITION_H
+#define CAMPAIGN_PARTITION_H
+
+#include "grid.h"
+
+#include <mpi.h>
+#include <stdint.h>
+
+struct partition {
+    uint16_t *leaf; /* [points] */
+    int leaves;     /* a power of two */
+    int ranks;
+    const char *method; /* "metis" or "bisection" */
+};
+
+/* The fewest points per leaf, and so of a grid for each rank. */
+enum { PARTITION_LEAST_POINTS = 8, PARTITION_MOST_LEAVES = 1024 };
+
+/* Returns how many leaves a grid of so many points has. No more ranks can have a part of it. */
+int partition_leaves(int64_t points);
+
+/* Collective: rank 0 divides the grid, and all ranks get the result. partition_free frees the leaves of the points; the
+ * rest stays. */
+struct partition partition_make(const struct grid *g, MPI_Comm comm);
+void partition_free(struct partition *p);
+
+/* Returns the rank that has a leaf, and the first leaf of a rank. */
+int partition_owner(const struct partition *p, int leaf);
+int partition_first_leaf(const struct partition *p, int rank);
+
+/* Returns the bytes that rank 0 needs to divide so many points. */
+double partition_bytes(int64_t points);
+
+#endif

@@ -1,0 +1,387 @@
+#include "solves.h"
+
+#include "fail_mpi.h"
+#include "group.h"
+#include "phase.h"
+#include "timer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What each rank times in a repetition. START and the moments are local times. */
+enum term {
+    START,
+    REFERENCE_BEGIN,
+    REFERENCE_END,
+    VARIANT_BEGIN,
+    VARIANT_END,
+    COMMUNICATION_BEGIN,
+    COMMUNICATION_END,
+    COMPUTATION,
+    TERMS
+};
+
+/* The right side is scaled by 2^0 ... 2^(SCALES - 1). */
+enum { SCALES = 16 };
+
+/* About how long a solve takes for each unknown of a rank, seconds: only to divide the budget. */
+#define SECONDS_PER_UNKNOWN 1e-6
+
+double solves_bytes(int64_t points, int64_t unknowns, int ranks) {
+    return partition_bytes(points) + domain_bytes(points, ranks) + solver_bytes(points, ranks, unknowns);
+}
+
+/* ---- the system ---- */
+
+static void free_system(struct solves *o) {
+    if (o->system.made) {
+        solver_free(&o->system.solver);
+        domain_free(&o->system.domain);
+        ordered_sum_free(&o->system.sum);
+        o->system.made = false;
+    }
+}
+
+/* Collective: makes the system of a point, unless it is there already. */
+static void make_system(struct solves *o, int64_t points, int64_t unknowns) {
+    const int rank = o->program->rank;
+    if (o->system.made && o->system.points == points && o->system.unknowns == unknowns) {
+        return;
+    }
+    free_system(o);
+    o->system.grid = grid_make(points, o->seed);
+    o->system.partition = partition_make(&o->system.grid, MPI_COMM_WORLD);
+    o->system.domain = domain_make(&o->system.grid, &o->system.partition, rank);
+    o->system.sum = ordered_sum_make(&o->system.partition, rank);
+    partition_free(&o->system.partition);
+    o->system.facts = domain_facts_of(&o->system.domain, MPI_COMM_WORLD);
+    o->system.solver = solver_make(&o->system.grid, &o->system.domain, &o->system.sum, (int)unknowns,
+                                   o->program->threads, o->tolerance, o->max_iterations, MPI_COMM_WORLD);
+    o->system.points = points;
+    o->system.unknowns = unknowns;
+    o->system.solved[false] = o->system.solved[true] = false;
+    o->system.made = true;
+}
+
+static struct solve solve_once(struct solves *o, const struct variant *v) {
+    solver_reset(&o->system.solver, 1, v->way != HALO_NOTHING);
+    return solver_run(&o->system.solver, v);
+}
+
+/* One line in error where a solve did not converge. */
+static void describe_divergence(const struct solves *o, const struct variant *v, const struct solve *found, char *error,
+                                size_t error_size) {
+    if (!found->converged) {
+        snprintf(error, error_size,
+                 "%s, %" PRId64 " points, unknowns per point: %" PRId64
+                 ": after %d iterations the residual is %.3g of the first one, not %.3g; raise "
+                 "--max-iterations or --tolerance",
+                 v->name, o->system.points, o->system.unknowns, found->iterations, solve_residual(found), o->tolerance);
+    }
+}
+
+/* One line in error where the residuals of a variant differ from those of its reference, and must not. */
+static void describe_difference(const struct variant *v, const struct solve *found, const struct solve *reference,
+                                char *error, size_t error_size) {
+    if (v->equivalent && found->history != reference->history) {
+        snprintf(error, error_size,
+                 "%s: its residuals differ from those of the version without overlap: after %d iterations it is %.17g, "
+                 "and must be %.17g after %d: wrong data were exchanged",
+                 v->name, found->iterations, solve_residual(found), solve_residual(reference), reference->iterations);
+    }
+}
+
+/* Collective: returns how the reference of a variant ends; it is solved once for each system. */
+static struct solve solve_reference(struct solves *o, const struct variant *v) {
+    const bool exchanges = v->way != HALO_NOTHING;
+    if (!o->system.solved[exchanges]) {
+        const struct variant reference = variant_reference(v);
+        const int64_t began = timer_now_ns();
+        o->system.expected[exchanges] = solve_once(o, &reference);
+        o->system.solve_ns = timer_now_ns() - began;
+        MPI_CHECK(MPI_Bcast(&o->system.solve_ns, 1, MPI_INT64_T, 0, MPI_COMM_WORLD));
+        o->system.solved[exchanges] = true;
+    }
+    return o->system.expected[exchanges];
+}
+
+/* Collective: solves the system once by a variant. */
+static void try_variant(struct solves *o, const struct variant *v, bool prints, char *error, size_t error_size) {
+    const struct solve reference = solve_reference(o, v);
+    const struct solve found = solve_once(o, v);
+    describe_difference(v, &found, &reference, error, error_size);
+    describe_divergence(o, v, &found, error, error_size);
+    group_share_error(error, error_size);
+    if (prints && o->program->rank == 0) {
+        printf("%11" PRId64 " %8" PRId64 "  %-16s %10d  %8.2e  %016" PRIx64 "\n", o->system.points, o->system.unknowns,
+               v->name, found.iterations, solve_residual(&found), found.history);
+    }
+}
+
+void solves_try(struct solves *o, bool prints, char *error, size_t error_size) {
+    if (prints && o->program->rank == 0) {
+        printf("%11s %8s  %-16s %10s  %8s  %s\n", "grid_points", "unknowns", "variant", "iterations", "residual",
+               "history");
+    }
+    for (size_t i = 0; i < o->grid_count && error[0] == '\0'; i++) {
+        for (size_t j = 0; j < o->unknowns_count && error[0] == '\0'; j++) {
+            make_system(o, o->grid_points[i], o->unknowns[j]);
+            for (size_t k = 0; k < o->variant_count && error[0] == '\0'; k++) {
+                try_variant(o, &variant_table[o->variants[k]], prints, error, error_size);
+            }
+        }
+    }
+    free_system(o);
+}
+
+/* ---- faults ---- */
+
+/* Returns whether a solve ended as it must. factor: of its right side. Where the bits of the residual need not be those
+ * of another solver, its size must do. */
+static bool ended_well(const struct variant *v, const struct solve *found, const struct solve *expected,
+                       double factor) {
+    if (v->equivalent) {
+        return found->iterations == expected->iterations && found->squared == factor * factor * expected->squared;
+    }
+    return found->converged && abs(found->iterations - expected->iterations) <= SOLVES_MORE_ITERATIONS;
+}
+
+static void note_fault(struct solves *o, int64_t count, const char *text) {
+    if (o->faults == 0) {
+        snprintf(o->fault, sizeof o->fault, "%s", text);
+    }
+    o->faults += count;
+}
+
+/* Collective: checks the last solve. */
+static void check(struct solves *o, const struct variant *v, const struct solve *expected, double factor) {
+    char text[sizeof o->fault];
+    const int64_t ghosts = v->way != HALO_NOTHING ? solver_wrong_ghosts(&o->system.solver, v) : 0;
+    if (!ended_well(v, &o->last, expected, factor)) {
+        snprintf(text, sizeof text,
+                 "%s: the solver ended after %d iterations with a squared residual of %.17g; it must be %d iterations "
+                 "and %.17g: wrong data were exchanged",
+                 v->name, o->last.iterations, o->last.squared, expected->iterations,
+                 factor * factor * expected->squared);
+        note_fault(o, 1, text);
+    } else if (ghosts > 0) {
+        snprintf(text, sizeof text,
+                 "%s: %" PRId64 " values of other ranks are wrong at the end of a solve: wrong data "
+                 "were exchanged",
+                 v->name, ghosts);
+        note_fault(o, ghosts, text);
+    }
+}
+
+static bool wrong(void *context) {
+    const struct solves *o = context;
+    return o->faults > 0;
+}
+
+static int64_t count_faults(void *context, char *text, size_t text_size) {
+    struct solves *o = context;
+    int64_t faults = o->faults;
+    text[0] = '\0';
+    if (faults > 0) {
+        snprintf(text, text_size, "rank %d: %s", o->program->rank, o->fault);
+    }
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+    group_share_error(text, text_size);
+    return faults;
+}
+
+/* ---- the parts of a repetition ---- */
+
+static double scale_of(const struct solves *o) {
+    return ldexp(1, (int)(o->repetition % SCALES));
+}
+
+static void reset(struct solves *o, const struct variant *v) {
+    solver_reset(&o->system.solver, scale_of(o), v->way != HALO_NOTHING);
+}
+
+static void prepare_alone(void *context) {
+    struct solves *o = context;
+    solver_reset(&o->system.solver, scale_of(o), false);
+}
+
+static void time_communication(void *context, start_line *line, struct repetition *r) {
+    struct solves *o = context;
+    r->terms[COMMUNICATION_BEGIN] = start_spin(line);
+    solver_communicate_alone(&o->system.solver, &o->point.reference, o->point.expected_of_reference.iterations,
+                             o->point.variant.pipelined);
+    r->terms[COMMUNICATION_END] = timer_now_ns();
+}
+
+static void time_computation(void *context, start_line *line, struct repetition *r) {
+    struct solves *o = context;
+    const int64_t began = start_spin(line);
+    solver_compute_alone(&o->system.solver, o->point.expected_of_reference.iterations);
+    r->terms[COMPUTATION] = timer_now_ns() - began;
+}
+
+/* One of the two solves that are compared. */
+static void time_solve(struct solves *o, bool of_variant, start_line *line, struct repetition *r) {
+    const enum term begin = of_variant ? VARIANT_BEGIN : REFERENCE_BEGIN;
+    helper *h = o->program->helper;
+    r->terms[begin] = start_spin(line);
+    if (h != NULL) {
+        helper_progress(h, o->system.solver.halo.probed);
+    }
+    o->last = solver_run(&o->system.solver, of_variant ? &o->point.variant : &o->point.reference);
+    r->terms[begin + 1] = timer_now_ns();
+    if (h != NULL) {
+        phase_enter(PHASE_HELPER);
+        helper_rest(h);
+    }
+}
+
+/* A first solve that is made again, because a rank was late, may be the other one: the second is always the other. */
+static void prepare_first(void *context) {
+    struct solves *o = context;
+    o->repetition++;
+    o->variant_first = o->repetition % 2 == 1;
+    reset(o, &o->point.variant);
+}
+
+static void prepare_second(void *context) {
+    struct solves *o = context;
+    reset(o, &o->point.variant);
+}
+
+static void time_first(void *context, start_line *line, struct repetition *r) {
+    struct solves *o = context;
+    time_solve(o, o->variant_first, line, r);
+    r->terms[START] = r->terms[o->variant_first ? VARIANT_BEGIN : REFERENCE_BEGIN];
+}
+
+static void time_second(void *context, start_line *line, struct repetition *r) {
+    struct solves *o = context;
+    time_solve(o, !o->variant_first, line, r);
+}
+
+static void finish_solve(struct solves *o, bool of_variant) {
+    phase_enter(PHASE_CHECK);
+    check(o, of_variant ? &o->point.variant : &o->point.reference,
+          of_variant ? &o->point.expected : &o->point.expected_of_reference, scale_of(o));
+}
+
+static void finish_first(void *context) {
+    struct solves *o = context;
+    finish_solve(o, o->variant_first);
+}
+
+static void finish_second(void *context) {
+    struct solves *o = context;
+    finish_solve(o, !o->variant_first);
+}
+
+static const struct repetition_part communication_part = {.prepare = prepare_alone, .time = time_communication};
+static const struct repetition_part computation_part = {.prepare = prepare_alone, .time = time_computation};
+static const struct repetition_part first_part = {.prepare = prepare_first, .time = time_first, .finish = finish_first};
+static const struct repetition_part second_part = {
+    .prepare = prepare_second, .time = time_second, .finish = finish_second};
+static const struct repetition_part *const parts[] = {&communication_part, &computation_part, &first_part,
+                                                      &second_part};
+
+/* ---- points ---- */
+
+static const struct variant *variant_of(const struct solves *o, const size_t at[SAMPLER_MOST_AXES]) {
+    return &variant_table[o->variants[at[AXIS_VARIANT]]];
+}
+
+static double weight(void *context, const size_t at[SAMPLER_MOST_AXES]) {
+    const struct solves *o = context;
+    const double unknowns = (double)o->grid_points[at[AXIS_POINTS]] * (double)o->unknowns[at[AXIS_UNKNOWNS]];
+    return SECONDS_PER_UNKNOWN * unknowns / o->program->ranks + 1e-3; /* starts and checks */
+}
+
+static bool begin(void *context, struct sampler_point *p) {
+    struct solves *o = context;
+    char fault[sizeof o->fault] = "";
+    make_system(o, o->grid_points[p->at[AXIS_POINTS]], o->unknowns[p->at[AXIS_UNKNOWNS]]);
+    o->point.variant = *variant_of(o, p->at);
+    o->point.reference = variant_reference(&o->point.variant);
+    phase_enter(PHASE_CALL);
+    o->point.expected_of_reference = solve_reference(o, &o->point.variant);
+    o->point.expected = solve_once(o, &o->point.variant);
+    p->shortest_ns = o->system.solve_ns;
+    describe_difference(&o->point.variant, &o->point.expected, &o->point.expected_of_reference, fault, sizeof fault);
+    if (fault[0] != '\0') { /* the first repetition ends the run */
+        note_fault(o, 1, fault);
+        return true;
+    }
+    return o->point.expected.converged && o->point.expected_of_reference.converged;
+}
+
+static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
+    const struct solves *o = context;
+    json_put_integer(line, "grid_points", o->grid_points[p->at[AXIS_POINTS]]);
+    json_put_integer(line, "unknowns", o->unknowns[p->at[AXIS_UNKNOWNS]]);
+    json_put_string(line, "variant", variant_of(o, p->at)->name);
+}
+
+static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+    const struct solves *o = context;
+    const struct domain_facts *facts = &o->system.facts;
+    const bool exchanges = o->point.variant.way != HALO_NOTHING;
+    char history[17];
+    (void)p;
+    (void)s;
+    snprintf(history, sizeof history, "%016" PRIx64, o->point.expected.history);
+    json_put_integer(line, "iterations", o->point.expected.iterations);
+    json_put_real(line, "residual", solve_residual(&o->point.expected));
+    json_put_string(line, "history", history);
+    json_put_integer(line, "reference_iterations", o->point.expected_of_reference.iterations);
+    json_put_real(line, "reference_residual", solve_residual(&o->point.expected_of_reference));
+    json_put_string(line, "partitioner", o->system.partition.method);
+    json_put_integer(line, "edge_cut", facts->edge_cut);
+    json_put_integer(line, "interface_points", facts->interface_points);
+    json_put_real(line, "imbalance", (double)facts->largest_part * o->program->ranks / (double)o->system.points);
+    json_put_integer(line, "messages", exchanges ? facts->messages : 0);
+    json_put_integer(line, "exchanged_bytes",
+                     exchanges ? facts->points_sent * o->system.unknowns * (int64_t)sizeof(double) : 0);
+}
+
+static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
+    const struct solves *o = context;
+    snprintf(text, text_size, "%s, %" PRId64 " points, %" PRId64 " unknowns", variant_of(o, p->at)->name,
+             o->grid_points[p->at[AXIS_POINTS]], o->unknowns[p->at[AXIS_UNKNOWNS]]);
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const struct repetition_series series[] = {
+    {.name = "t_nonoverlap_ns", .over = OVER_SPAN, .term = REFERENCE_BEGIN, .end = REFERENCE_END, .stops = true},
+    {.name = "t_overlap_ns", .over = OVER_SPAN, .term = VARIANT_BEGIN, .end = VARIANT_END, .stops = true},
+    {.name = "t_comm_ns", .over = OVER_SPAN, .term = COMMUNICATION_BEGIN, .end = COMMUNICATION_END},
+    {.name = "t_comp_ns", .over = OVER_LARGEST, .term = COMPUTATION},
+    {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
+};
+
+const struct sampler_kind solves_points = {
+    .samples.repeated = {.parts = parts,
+                         .part_count = COUNT(parts),
+                         .terms = TERMS,
+                         .series = series,
+                         .series_count = COUNT(series),
+                         .wrong = wrong},
+    .weight = weight,
+    .begin = begin,
+    .faults = count_faults,
+    .parameters = put_parameters,
+    .own = put_own,
+    .name = name_point,
+    .nothing = "no point was measured: the time was too short, or a solver did not converge; raise --budget-seconds or "
+               "--max-iterations",
+};
+
+bool solves_end(struct program *program, void *context, char *reason, size_t reason_size) {
+    (void)program;
+    (void)reason;
+    (void)reason_size;
+    free_system(context);
+    return true;
+}

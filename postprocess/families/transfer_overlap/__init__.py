@@ -1,0 +1,1 @@
+"""Programming an iterative solver for overlap: whether it pays, and how much it can."""

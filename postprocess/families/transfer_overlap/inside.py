@@ -1,0 +1,109 @@
+"""What the processes of records of this family observed about themselves, for `Family.inside`, `wrong`, `payload`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from postprocess.drawing.text import duration, plural
+from postprocess.families.family import Details, Spent
+from postprocess.families.transfer_overlap.axes import NOTHING, PIPELINED
+from postprocess.families.transfer_overlap.record import TransferRecord
+from postprocess.families.transfer_overlap.table import case_of, configuration_words, points_text
+from postprocess.families.transfer_overlap.validity import invalid_reasons
+
+SOLVES = 3
+"""How often a repetition makes the exchanges of a solve: alone, without overlap, and by the tested version."""
+
+
+def words(record: TransferRecord) -> str:
+    """The configuration of a record in words."""
+    return f"{configuration_words(case_of(record))}, overlap in a solver"
+
+
+def spent(record: TransferRecord) -> list[Spent]:
+    """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
+    end = record.footer
+    return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
+
+
+def covered(records: Sequence[TransferRecord]) -> Details:
+    """The versions that the records measured, and on which systems their residuals were the same."""
+    points = [point for record in records for point in record.points]
+    versions = dict.fromkeys(point.variant for point in points)
+    systems = [
+        f"{points_text(grid_points)} points with {plural(unknowns, 'unknown')} each: "
+        f"{'the same bits' if len(found) == 1 else f'{len(found)} different ones'} in {plural(count, 'solver')}"
+        for (grid_points, unknowns), (found, count) in histories(records).items()
+    ]
+    partitioners = dict.fromkeys(point.partitioner for point in points)
+    facts = [
+        ("Versions of a solver", ", ".join(versions)),
+        ("Residuals", "; ".join(systems)),
+        ("Partitions by", ", ".join(partitioners)),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def histories(records: Sequence[TransferRecord]) -> Mapping[tuple[int, int], tuple[set[str], int]]:
+    """By points and unknowns: the digests of residuals that must be one, and of how many points they are.
+
+    The pipelined version rounds otherwise, and without an exchange each rank solves a system of its own.
+    """
+    found: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for point in (point for record in records for point in record.points):
+        if point.variant not in (PIPELINED, NOTHING):
+            found[point.grid_points, point.unknowns].append(point.history)
+    return {system: (set(digests), len(digests)) for system, digests in found.items()}
+
+
+def timing(records: Sequence[TransferRecord]) -> Details:
+    """Facts about starts and clocks, over the records of one configuration."""
+    points = [point for record in records for point in record.points]
+    starts = dict.fromkeys(point.start_method for point in points)
+    residuals = [point.clock.residual_ns for point in points if point.clock.residual_ns is not None]
+    late = sum(point.late_repetitions for point in points)
+    facts = [
+        ("start of a repetition", "; ".join(starts)),
+        ("largest residual of the clocks", duration(max(residuals)) if residuals else ""),
+        ("warm-ups left out", str(sum(point.warmup_repetitions for point in points))),
+        ("late repetitions thrown away", str(late) if late else ""),
+    ]
+    return [(name, value) for name, value in facts if value and points]
+
+
+def wrong(record: TransferRecord) -> Iterator[str]:
+    """A phrase if a record received wrong data, has residuals that differ, or is complete without a valid point."""
+    errors = sum(point.data_errors for point in record.points)
+    different = [system for system, (found, _) in histories([record]).items() if len(found) > 1]
+    if errors:
+        yield f"{errors} solves ended with a wrong residual"
+    elif different:
+        grid_points, unknowns = different[0]
+        yield (
+            f"residuals of versions differ that must be the same, on {points_text(grid_points)} points with "
+            f"{plural(unknowns, 'unknown')} each"
+        )
+    elif record.complete and all(invalid_reasons(point) for point in record.points):
+        reasons = dict.fromkeys(reason for point in record.points for reason in invalid_reasons(point))
+        yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
+
+
+def communicated_ns(record: TransferRecord) -> float:
+    """The time of the exchanges alone, summed over all repetitions, in ns."""
+    return sum(float(point.t_comm_ns.sum()) for point in record.points)
+
+
+def payload_bytes(record: TransferRecord) -> int:
+    """A lower bound of the payload, in bytes, that crossed the network in a record's valid repetitions.
+
+    On a `wire` each rank is a place of its own, and so it is where each has a node of its own: then all of an exchange
+    crosses. Otherwise it is not known which part does, and the bound is 0.
+    """
+    header = record.header
+    apart = header.network.partition(":")[0] == "wire" or header.nodes == header.ranks
+    return sum(
+        SOLVES * point.repetitions * min(point.iterations, point.reference_iterations) * point.exchanged_bytes
+        for point in record.points
+        if apart
+    )

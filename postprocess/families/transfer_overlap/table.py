@@ -1,0 +1,212 @@
+"""The table of versions of a solver: one row per point, with its improvement, the bound, and its validity.
+
+Ratios are made within repetitions: each times the version that computes all and then exchanges and, right beside it,
+the tested version; the two change places from repetition to repetition. What disturbs both cancels. The value of a
+ratio is the median over repetitions, and its 95 % interval is that of a median, distribution free, from order
+statistics (`metrics.median_estimate`).
+
+    improvement     (t_nonoverlap - t_overlap) / t_nonoverlap        `transfer_overlap.improvement`
+    bound           min(t_comm, t_comp) / (t_comm + t_comp)          `transfer_overlap.improvement_bound`
+
+`improvement_joint` has the interval that holds for all versions of a case at once (C. E. Bonferroni 1936): of six
+versions without any effect, one would leave 0 out of its 95 % interval every fourth time.
+
+`validity` says what a point may be used for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from postprocess.drawing.columns import Columns, circumstances
+from postprocess.drawing.text import duration, interval, ratio, size
+from postprocess.families import axes
+from postprocess.families.transfer_overlap import validity
+from postprocess.families.transfer_overlap.axes import CASE, CONTROLS, VARIANT
+from postprocess.families.transfer_overlap.record import SERIES, TransferPoint, TransferRecord
+from postprocess.records.header import NAMED, named_cores_of, repeat_of
+from postprocess.records.run import failed_reasons
+from postprocess.statistics import transfer_overlap as formulas
+from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, as_float, median_estimate
+
+RATIOS = ("improvement", "bound")
+_ESTIMATES = (*SERIES, *RATIOS)
+_OF_POINT = (
+    "iterations", "residual", "history", "reference_iterations", "reference_residual",
+    "partitioner", "edge_cut", "interface_points", "imbalance", "messages", "exchanged_bytes",
+    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
+    "interval_relative_reached", "start_method", "index",
+)  # fmt: skip
+COLUMNS = (
+    *CASE, NAMED, VARIANT.name,
+    *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
+    "improvement_joint_ci95_low", "improvement_joint_ci95_high", "above_bound",
+    "iterations", "residual", "history", "reference_iterations", "reference_residual",
+    "partitioner", "edge_cut", "interface_points", "imbalance", "messages", "message_bytes", "exchanged_bytes",
+    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
+    "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
+    "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
+)  # fmt: skip
+"""The columns of `transfer_table`, in order.
+
+Times are medians of a solve, in nanoseconds, sizes in bytes; ratios have no unit. An unknown value is NaN.
+`message_bytes` is the mean message of an exchange.
+"""
+
+
+def transfer_table(
+    records: Sequence[TransferRecord], failed: Mapping[str, tuple[str, str]] | None = None
+) -> pd.DataFrame:
+    """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
+    why = {name: reason for name, (_, reason) in (failed or {}).items()}
+    rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
+    whole = pd.DataFrame(rows, columns=list(COLUMNS))
+    table: pd.DataFrame = whole.astype({"valid": bool, "reliable": bool, "above_bound": bool})  # also an empty table
+    return table
+
+
+def case_of(record: TransferRecord) -> dict[str, Any]:
+    """The columns that are the same for all points of a record, apart from the size of the system."""
+    header = record.header
+    return {
+        **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
+        "given_up_cores": header.progress.given_up_cores,
+        "launch": repeat_of(header.metadata) or 1,
+        NAMED: named_cores_of(header.metadata),
+    }
+
+
+def ratios_of(point: TransferPoint) -> dict[str, Floats]:
+    """The ratios of a point by the names in RATIOS, a value per repetition."""
+    return {
+        "improvement": formulas.improvement(point.t_nonoverlap_ns, point.t_overlap_ns),
+        "bound": formulas.improvement_bound(point.t_comm_ns, point.t_comp_ns),
+    }
+
+
+def _versions(record: TransferRecord, point: TransferPoint) -> int:
+    """How many versions were tested on the system of a point, without controls."""
+    system = (point.grid_points, point.unknowns)
+    return sum((one.grid_points, one.unknowns) == system and one.variant not in CONTROLS for one in record.points)
+
+
+def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
+    header, case = record.header, case_of(record)
+    for point in record.points:
+        ratios = ratios_of(point)
+        found = {
+            **{name: median_estimate(getattr(point, name)) for name in SERIES},
+            **{name: median_estimate(values) for name, values in ratios.items()},
+        }
+        confidence = 1 - (1 - CONFIDENCE) / max(_versions(record, point), 1)
+        joint = median_estimate(ratios["improvement"], confidence)
+        improvement, bound = found["improvement"], found["bound"]
+        reasons = [
+            *failed_reasons(failed),
+            *validity.unreliable_reasons(point, improvement, oversubscribed=header.oversubscribed),
+        ]
+        yield {
+            **case,
+            axes.GRID_POINTS.name: point.grid_points,
+            axes.UNKNOWNS.name: point.unknowns,
+            VARIANT.name: point.variant,
+            **{column: value for name in _ESTIMATES for column, value in _columns(name, found[name])},
+            "improvement_joint_ci95_low": as_float(joint.low),
+            "improvement_joint_ci95_high": as_float(joint.high),
+            "above_bound": point.variant not in CONTROLS and validity.is_above(improvement, bound),
+            **{name: getattr(point, name) for name in _OF_POINT},
+            "message_bytes": point.exchanged_bytes // max(point.messages, 1),
+            "clock_method": point.clock.method,
+            "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
+            "valid": not validity.invalid_reasons(point),
+            "reliable": not reasons,
+            "unreliable_reasons": reasons,
+            "flags": validity.flags(point, improvement, bound),
+            "oversubscribed": header.oversubscribed,
+            "shared_core": header.shared_core,
+            "complete": record.complete,
+            "record": record.name,
+        }
+
+
+def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
+    yield name, as_float(estimate.value)
+    yield f"{name}_ci95_low", as_float(estimate.low)
+    yield f"{name}_ci95_high", as_float(estimate.high)
+
+
+def record_numbers(record: TransferRecord) -> dict[str, float]:
+    """The numbers that sum up a record, for ReFrame. Numbers that are not finite are left out.
+
+    t_ratio_to_nonoverlap: the geometric mean of t_overlap / t_nonoverlap, which is 1 - improvement, over the reliable
+    points of versions that are no control; over the valid ones where less than half of these are reliable.  Counts:
+    points, points_valid, points_reliable.
+    """
+    table = transfer_table([record])
+    enough = 2 * table["reliable"].sum() >= table["valid"].sum()
+    chosen = table[table["reliable" if enough else "valid"] & ~table["variant"].isin(CONTROLS)]
+    times = 1 - chosen["improvement"].to_numpy(np.float64)
+    known = times[np.isfinite(times) & (times > 0)]
+    numbers = {
+        "t_ratio_to_nonoverlap": float(np.exp(np.log(known).mean())) if known.size else math.nan,
+        "points": float(len(table)),
+        "points_valid": float(table["valid"].sum()),
+        "points_reliable": float(table["reliable"].sum()),
+    }
+    return {name: value for name, value in numbers.items() if math.isfinite(value)}
+
+
+def configuration_words(row: Mapping[Any, Any]) -> str:
+    """The configuration of a row with its unusual values, without the size of the system: ``async``."""
+    return axes.configuration_words(row, (axes.NAMED_CORES,))
+
+
+def remarks(row: Mapping[Any, Any]) -> list[str]:
+    """The remarks on a row, each a phrase, the worst first."""
+    return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
+
+
+def points_text(points: float) -> str:
+    """A number of points, with a space between thousands: ``1 000 000``."""
+    return f"{int(points):,}".replace(",", " ")
+
+
+def _cells(row: Mapping[Any, Any]) -> list[str]:
+    """The texts of a row of `transfer_table`."""
+    return [
+        str(row["toolchain"]),
+        str(row["network"]),
+        configuration_words(row),
+        points_text(row["grid_points"]),
+        str(row["unknowns"]),
+        str(row["variant"]),
+        duration(row["t_nonoverlap_ns"]),
+        duration(row["t_overlap_ns"]),
+        ratio(row["improvement"]),
+        interval(row["improvement_ci95_low"], row["improvement_ci95_high"]),
+        ratio(row["bound"]),
+        duration(row["t_comm_ns"]),
+        duration(row["t_comp_ns"]),
+        size(row["message_bytes"]) if row["messages"] else "none",
+        str(row["iterations"]),
+        f"{row['residual']:.1e}",
+        str(row["repetitions"]),
+        "; ".join(remarks(row)),
+    ]
+
+
+SHOWN = Columns(
+    heads=(
+        "toolchain", "network", "configuration", "points", "unknowns", "version", "nonoverlap", "version's",
+        "improvement", "95 %", "bound", "exchanges", "computation", "message", "iterations", "residual", "reps",
+        "remarks",
+    ),
+    right=frozenset((3, 4, *range(6, 17))),
+    cells=_cells,
+)  # fmt: skip
+"""The columns of a table of `transfer_table` for a reader."""

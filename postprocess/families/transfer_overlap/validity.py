@@ -1,0 +1,99 @@
+"""Whether a point is `valid` and `reliable`, and what else a reader should know about it (`flags`).
+
+valid       There are at least 6 valid repetitions (fewer have no interval) and no wrong data: the residual of every
+            solve had the bits that it must have, or, of the pipelined version, it converged in as many iterations, two
+            more or two fewer. The medians are right.
+reliable    Valid, the case did not fail, and
+            * the 95 % interval of the improvement is at most 0.10 wide;
+            * the clocks agree to within 1 % of a solve, because a solve is timed from the first rank's start to the
+              last one's end. If their error is not known, that is a flag;
+            * the ranks are not oversubscribed: a rank that waits for a core has not overlapped anything.
+flags       Worth knowing, but the improvement stands:
+            * its whole interval is above that of the bound: the version without overlap is at fault, as that of one
+              library was in the paper (table II);
+            * a control has an improvement whose interval is not around 0;
+            * the largest part has more than 10 % more points than the mean: ranks wait for that rank;
+            * most repetitions started late, or so many that measuring stopped;
+            * repetitions were started by a barrier, or there was no common clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from postprocess.drawing.text import duration, interval, percent, ratio
+from postprocess.families.transfer_overlap.axes import CONTROLS
+from postprocess.families.transfer_overlap.record import TransferPoint
+from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
+
+WIDEST_INTERVAL = 0.10
+CLOCK_LIMIT = 0.01
+IMBALANCE_LIMIT = 1.10
+
+
+def invalid_reasons(point: TransferPoint) -> list[str]:
+    """Reasons why a point's medians cannot be used at all; empty if they can."""
+    reasons = []
+    if point.stop_reason == "not_measured":
+        reasons.append("not measured")
+    elif point.repetitions < MIN_REPETITIONS:
+        reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
+    if point.data_errors:
+        reasons.append(f"wrong data received ({point.data_errors} errors)")
+    return reasons
+
+
+def unreliable_reasons(point: TransferPoint, improvement: Estimate, *, oversubscribed: bool) -> list[str]:
+    """Reasons why the improvement of a point answers nothing. They include `invalid_reasons`."""
+    reasons = invalid_reasons(point)
+    if point.stop_reason == "not_measured":
+        return reasons
+    width = as_float(improvement.high) - as_float(improvement.low)
+    if point.repetitions >= MIN_REPETITIONS and not width <= WIDEST_INTERVAL:
+        reasons.append(f"the interval of the improvement is {width:.2f} wide, more than {WIDEST_INTERVAL:.2f}")
+    residual, shorter = point.clock.residual_ns, min(_median(point.t_nonoverlap_ns), _median(point.t_overlap_ns))
+    if residual is not None and residual > CLOCK_LIMIT * shorter:
+        reasons.append(f"clocks disagree by {duration(residual)}")
+    if oversubscribed:
+        reasons.append("oversubscribed: ranks share cores")
+    return reasons
+
+
+def is_above(improvement: Estimate, bound: Estimate) -> bool:
+    """Whether an improvement is surely larger than the bound, and above 0."""
+    return as_float(improvement.low) > max(as_float(bound.high), 0.0)
+
+
+def flags(point: TransferPoint, improvement: Estimate, bound: Estimate) -> list[str]:
+    """The flags of a point."""
+    return list(_flags(point, improvement, bound)) if point.repetitions else []
+
+
+def _flags(point: TransferPoint, improvement: Estimate, bound: Estimate) -> Iterator[str]:
+    low, high = as_float(improvement.low), as_float(improvement.high)
+    if point.variant in CONTROLS:
+        if low > 0 or high < 0:
+            yield f"a control with an improvement of {interval(low, high)}, which is not 0: the comparison is disturbed"
+    elif is_above(improvement, bound):
+        yield (
+            f"the improvement is above the bound of {ratio(as_float(bound.value))}: "
+            "the version without overlap takes longer than its parts"
+        )
+    if point.imbalance > IMBALANCE_LIMIT:
+        yield f"the largest part of the grid has {percent(point.imbalance - 1)} more points than the mean"
+    if point.stop_reason == "late":
+        yield f"stopped because too many repetitions started late: {point.late_repetitions} thrown away"
+    elif point.late_repetitions > point.repetitions:
+        yield f"{point.late_repetitions} repetitions thrown away: a rank started late"
+    if point.start_method == "barrier":
+        yield "ranks started by a barrier, not by a clock"
+    if point.clock.method == "none":
+        yield "no common clock: times between ranks are the longest of the ranks' own durations"
+    elif point.clock.residual_ns is None:
+        yield "how far the clocks disagree is not known"
+
+
+def _median(times_ns: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> float:
+    return float(np.median(times_ns)) if times_ns.size else float("nan")

@@ -1,0 +1,171 @@
+"""Does programming for overlap pay here? The answer for each application: a system, in one library and configuration.
+
+A version pays where its improvement is surely above 0. It does not pay where it surely brings less than the least
+difference that matters (3 %). Otherwise it cannot be told. "Surely" rests on the interval that holds for all versions
+of the case at once, and only reliable points count. An answer is `likely` where it rests on a single launch, because
+the interval of one launch does not include how much launches differ.
+
+The controls are judged beside it. Where an exchange of nothing, or the reference against itself, surely brings more or
+costs more than the least difference, the comparison is disturbed and nothing is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from postprocess.drawing.text import interval, plural
+from postprocess.families import axes
+from postprocess.families.transfer_overlap.axes import CONTROLS
+from postprocess.families.transfer_overlap.table import points_text
+from postprocess.statistics.limits import LEAST_RATIO
+
+PAYS, NOT, CANNOT_TELL = "pays", "does not pay", "cannot tell"
+LEAST_LAUNCHES = 2
+APPLICATION = (
+    "toolchain", "provider", "network", "configuration", "ranks", "nodes", "threads_per_rank", "given_up_cores",
+    axes.NAMED_CORES.name, "grid_points", "unknowns",
+)  # fmt: skip
+"""The columns that name an application."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a version brings, over the launches that measured it.
+
+    improvement: the median of theirs.  low, high: an interval that holds all of theirs.  bound: the median of theirs.
+    """
+
+    variant: str
+    improvement: float
+    low: float
+    high: float
+    bound: float
+    launches: int
+    above_bound: bool
+
+    @property
+    def outcome(self) -> str:
+        """One of PAYS, NOT, CANNOT_TELL."""
+        if self.low > 0:
+            return PAYS
+        return NOT if self.high < LEAST_RATIO else CANNOT_TELL
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer for one application.
+
+    values: by the names in APPLICATION.  versions: what those bring that have a reliable point, the best first.
+    disturbed: a sentence about a control that is surely not 0; empty where there is none.
+    unreliable: how many of its points do not count, of how many.
+    """
+
+    values: Mapping[str, Any]
+    versions: tuple[Found, ...]
+    disturbed: str
+    unreliable: tuple[int, int]
+
+    @property
+    def outcome(self) -> str:
+        """Whether programming for overlap pays: one of PAYS, NOT, CANNOT_TELL."""
+        if self.disturbed or not self.versions:
+            return CANNOT_TELL
+        outcomes = {found.outcome for found in self.versions}
+        if PAYS in outcomes:
+            return PAYS
+        return CANNOT_TELL if CANNOT_TELL in outcomes else NOT
+
+    @property
+    def words(self) -> str:
+        """The answer in a sentence."""
+        if not self.versions:
+            return "cannot tell: no point is reliable"
+        if self.disturbed:
+            return f"cannot tell: {self.disturbed}"
+        best = self.versions[0]
+        likely = "likely " if min(found.launches for found in self.versions) < LEAST_LAUNCHES else ""
+        brings = f"{best.variant} brings {_percent(best.improvement)} {_range(best)}"
+        allowed = f"the times allow {_percent(best.bound)}"
+        if self.outcome == PAYS:
+            others = [found.variant for found in self.versions[1:] if found.outcome == PAYS]
+            beside = f"; so do {', '.join(others)}" if others else ""
+            fault = "; that is more than the times allow: the version without overlap is at fault" if (
+                best.above_bound
+            ) else ""  # fmt: skip
+            return f"{likely}pays: {brings}, {allowed}{beside}{fault}"
+        if self.outcome == NOT:
+            return f"{likely}does not pay: the best version, {brings}, {allowed}"
+        open_ = [f"{found.variant} {_range(found)}" for found in self.versions if found.outcome == CANNOT_TELL]
+        return f"cannot tell: {', '.join(open_)}; {allowed}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _range(found: Found) -> str:
+    return f"[{_percent(found.low)}, {_percent(found.high)}]"
+
+
+def verdicts(table: pd.DataFrame) -> tuple[Verdict, ...]:
+    """The verdicts on a table of `transfer_table`, one for each application, in the order of its rows."""
+    return tuple(
+        _verdict(dict(zip(APPLICATION, key, strict=True)), rows)
+        for key, rows in table.groupby(list(APPLICATION), sort=False)
+    )
+
+
+def _verdict(values: Mapping[str, Any], rows: pd.DataFrame) -> Verdict:
+    good = rows[rows["reliable"] & np.isfinite(rows["improvement_joint_ci95_low"].to_numpy(np.float64))]
+    found = [_found(str(variant), of_variant) for variant, of_variant in good.groupby("variant", sort=False)]
+    controls = [one for one in found if one.variant in CONTROLS]
+    versions = sorted((one for one in found if one.variant not in CONTROLS), key=lambda one: -one.improvement)
+    off = [one for one in controls if one.low > LEAST_RATIO or one.high < -LEAST_RATIO]
+    disturbed = "; ".join(
+        f"the control {one.variant} must bring nothing, and brings {interval(one.low, one.high)}" for one in off
+    )
+    return Verdict(values, tuple(versions), disturbed, (len(rows) - int(rows["reliable"].sum()), len(rows)))
+
+
+def _found(variant: str, rows: pd.DataFrame) -> Found:
+    return Found(
+        variant=variant,
+        improvement=float(rows["improvement"].median()),
+        low=float(rows["improvement_joint_ci95_low"].min()),
+        high=float(rows["improvement_joint_ci95_high"].max()),
+        bound=float(rows["bound"].median()),
+        launches=int(rows["record"].nunique()),
+        above_bound=bool(rows["above_bound"].all()),
+    )
+
+
+def application_words(values: Mapping[str, Any]) -> str:
+    """The application for people."""
+    parts = [
+        f"{values['toolchain']} over {values['network']}",
+        axes.configuration_words(values, (axes.NAMED_CORES,)),
+        plural(int(values["ranks"]), "rank"),
+        f"{points_text(values['grid_points'])} points",
+        plural(int(values["unknowns"]), "unknown") + " each",
+    ]
+    return ", ".join(parts)
+
+
+def unreliable_words(verdict: Verdict) -> str:
+    """How many points of an application do not count; empty where all do."""
+    count, of_all = verdict.unreliable
+    return f"{count} of {plural(of_all, 'point')} are not reliable and do not count" if count else ""
+
+
+def verdict_text(table: pd.DataFrame) -> str:
+    """The verdicts for the terminal; empty for an empty table."""
+    lines = []
+    for verdict in verdicts(table):
+        lines.append(f"{application_words(verdict.values)}: programming for overlap: {verdict.words}")
+        lines += [f"  {unreliable_words(verdict)}"] if verdict.unreliable[0] else []
+    return "\n".join(lines)

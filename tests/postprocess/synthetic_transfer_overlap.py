@@ -1,0 +1,135 @@
+"""Records of transfer_overlap that no machine wrote, with a known truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from postprocess.families.transfer_overlap.axes import CONTROLS, NOTHING, PIPELINED, VARIANT
+from tests.postprocess import synthetic
+
+Lines: TypeAlias = list[dict[str, Any]]
+
+VERSIONS = tuple(VARIANT.values)
+HISTORY = "a8e4fb3465456efb"
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What a library does.
+
+    improvement: of every version that is no control.  of: that of single versions.
+    comm_ns, comp_ns: of a solve; the solve without overlap takes both.
+    noise: relative deviation of a repetition, the same for all of its times.  spread: deviation of an improvement.
+    """
+
+    improvement: float = 0.0
+    of: Mapping[str, float] = field(default_factory=dict)
+    comm_ns: float = 1e6
+    comp_ns: float = 4e6
+    noise: float = 0.05
+    spread: float = 0.004
+
+
+SERIALISED = Truth()
+OVERLAPS = Truth(improvement=0.15)
+
+
+def _around_0(rng: np.random.Generator, deviation: float, count: int) -> Any:
+    """Normal numbers, as many below 0 as above it, in any order."""
+    half = np.abs(rng.normal(0, deviation, count // 2))
+    return rng.permutation(np.concatenate([half, -half, np.zeros(count % 2)]))
+
+
+def point(
+    index: int = 0,
+    truth: Truth = SERIALISED,
+    variant: str = "overlap",
+    grid_points: int = 10_000,
+    unknowns: int = 1,
+    repetitions: int = 21,
+    **changes: Any,
+) -> dict[str, Any]:
+    """A point whose median improvement is the truth's; a control has none."""
+    rng = np.random.default_rng([index, grid_points, unknowns])
+    gained = 0.0 if variant in CONTROLS else truth.improvement
+    gained = truth.of.get(variant, gained)
+    comm = 0.0 if variant == NOTHING else truth.comm_ns
+    common = np.exp(_around_0(rng, truth.noise, repetitions))
+    before = (comm + truth.comp_ns) * common
+    series = {
+        "t_nonoverlap_ns": before,
+        "t_overlap_ns": before * (1 - gained + _around_0(rng, truth.spread, repetitions)),
+        "t_comm_ns": comm * common,
+        "t_comp_ns": truth.comp_ns * common,
+        "start_imbalance_ns": np.full(repetitions, 20),
+    }
+    other = variant in (PIPELINED, NOTHING)
+    line = {
+        "type": "point",
+        "index": index,
+        "parameters": {"grid_points": grid_points, "unknowns": unknowns, "variant": variant},
+        "repetitions": repetitions,
+        "warmup_repetitions": 1,
+        "late_repetitions": 0,
+        "discarded_repetitions": 0,
+        "stop_reason": "interval" if repetitions else "not_measured",
+        "interval_relative_reached": 0.02 if repetitions >= 6 else None,
+        "data_errors": 0,
+        "start_method": "deadline",
+        "clock": {"method": "shared", "residual_ns": 30.0, "synchronisations": 2, "drift_ppm": 0.0},
+        "series": {name: [round(float(value)) for value in values] for name, values in series.items()},
+        "warmup": {"t_nonoverlap_ns": [round(1.2 * (comm + truth.comp_ns))], "t_overlap_ns": [round(truth.comp_ns)]},
+        "spreads": {},
+        "rank_medians": {},
+        "own": {
+            "iterations": 44 + (variant == PIPELINED),
+            "residual": 8.1e-9,
+            "history": f"{index:016x}" if other else HISTORY,
+            "reference_iterations": 44,
+            "reference_residual": 8.2e-9,
+            "partitioner": "bisection",
+            "edge_cut": 199,
+            "interface_points": 200,
+            "imbalance": 1.0,
+            "messages": 0 if variant == NOTHING else 2,
+            "exchanged_bytes": 0 if variant == NOTHING else 1600 * unknowns,
+        },
+    }
+    return synthetic.changed(line, **changes)
+
+
+def header(
+    versions: Sequence[str] = VERSIONS,
+    grid_points: Sequence[int] = (10_000,),
+    unknowns: Sequence[int] = (1,),
+    **changes: Any,
+) -> dict[str, Any]:
+    """The first line."""
+    first = synthetic.header(
+        family="transfer_overlap", benchmark="transfer_overlap", command_line=["transfer_overlap"],
+    )  # fmt: skip
+    first["plan"]["parameters"] = {
+        "grid_points": list(grid_points), "unknowns": list(unknowns), "variant": list(versions),
+    }  # fmt: skip
+    first["own"] = {}
+    assert set(changes) <= set(first)
+    return {**first, **changes}
+
+
+def record(
+    truth: Truth = SERIALISED,
+    versions: Sequence[str] = VERSIONS,
+    grid_points: Sequence[int] = (10_000,),
+    unknowns: Sequence[int] = (1,),
+    **header_changes: Any,
+) -> Lines:
+    """The lines of a complete record: a point for each grid, number of unknowns and version."""
+    cells = [(size, each, one) for size in grid_points for each in unknowns for one in versions]
+    first = header(versions, grid_points, unknowns, **header_changes)
+    points = [point(i, truth, one, size, each) for i, (size, each, one) in enumerate(cells)]
+    first["plan"]["points"] = len(points)
+    return [first, *points, synthetic.footer(len(points), first["ranks"])]

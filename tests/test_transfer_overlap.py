@@ -1,0 +1,151 @@
+"""`transfer_overlap` under real MPI libraries: the same residuals everywhere, and broken on purpose; a run of it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mpi_campaign.toolchains import resolving
+from postprocess.families.transfer_overlap.axes import NOTHING, PIPELINED, VARIANT
+from postprocess.families.transfer_overlap.inside import wrong
+from postprocess.families.transfer_overlap.record import TransferRecord, load_transfer_overlap
+from tests.support import Command, check_record, launch
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+
+OPENMPI, MPICH = resolving.DEFAULT_TOOLCHAINS
+BRIEF = ("--tolerance", "1e-3", "--budget-seconds", "2", "--max-repetitions", "9", "--interval", "0.5", "--quiet")
+Build = Callable[[str], Path]
+VERSIONS = tuple(VARIANT.values)
+
+
+def only_line(stderr: str) -> str:
+    (line,) = [line for line in stderr.splitlines() if line.startswith("transfer_overlap: ")]
+    return line
+
+
+def measured(folder: Path, path: Path, toolchain: str, *words: str, ranks: int = 2) -> TransferRecord:
+    done = launch(
+        folder / "transfer_overlap", *words, *BRIEF, "--record", str(path), toolchain=toolchain, ranks=ranks
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    check_record(path)
+    return load_transfer_overlap(path)
+
+
+def histories(folder: Path, toolchain: str, *words: str, ranks: int = 2) -> dict[tuple[int, str], tuple[int, str]]:
+    """By unknowns and version: iterations and the digest of all residuals, each solved once."""
+    done = launch(
+        folder / "transfer_overlap", "--check", "--grid-points", "700", "--tolerance", "1e-3", *words,
+        toolchain=toolchain, ranks=ranks,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()[1:]]
+    return {(int(unknowns), name): (int(count), digest) for _, unknowns, name, count, _, digest in lines}
+
+
+def test_residuals_are_the_same_for_every_version_library_and_number_of_ranks(build_for: Build) -> None:
+    """On 3 ranks a part is no subtree of the leaves."""
+    words = ("--unknowns", "1,3")
+    two, three = (histories(build_for(MPICH), MPICH, *words, ranks=ranks) for ranks in (2, 3))
+    other = histories(build_for(OPENMPI), OPENMPI, *words)
+    seeded = histories(build_for(MPICH), MPICH, *words, "--seed", "2", "--variant", "overlap")
+    for unknowns in (1, 3):
+        expected = two[unknowns, "nonoverlap"]
+        assert seeded[unknowns, "overlap"] != expected
+        for found in (two, three, other):
+            assert {name for each, name in found if each == unknowns} == set(VERSIONS)
+            same = [found[unknowns, name] for name in VERSIONS if name not in (PIPELINED, NOTHING)]
+            assert set(same) == {expected}
+            assert abs(found[unknowns, PIPELINED][0] - expected[0]) <= 2
+
+
+def test_every_version_is_measured_beside_the_one_without_overlap(built: Path, tmp_path: Path) -> None:
+    found = measured(built, tmp_path / "record.jsonl", MPICH, "--grid-points", "700")
+    assert [point.variant for point in found.points] == list(VERSIONS)
+    for point in found.points:
+        assert point.data_errors == 0
+        assert point.repetitions >= 9
+        assert 0 < point.residual <= 1e-3
+        nothing = point.variant == NOTHING
+        assert (point.exchanged_bytes, point.messages) == ((0, 0) if nothing else (8 * point.interface_points, 2))
+        assert point.t_comm_ns.max() > 0
+        assert point.partitioner in ("metis", "bisection")
+        assert point.edge_cut > 0
+        assert 1 <= point.imbalance < 1.1
+    assert not list(wrong(found))
+
+
+def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> None:
+    """A byte of a message that is changed once changes the residuals; in the last exchange of a solve, only ghosts."""
+    record = tmp_path / "record.jsonl"
+    cases = {"5": "its residuals differ", "37": "the solver ended after", "60": "at the end of a solve"}
+    for number, says in cases.items():
+        record.unlink(missing_ok=True)
+        done = launch(
+            built / "transfer_overlap", "--grid-points", "300", "--variant", "neighborhood", "--record", str(record),
+            *BRIEF, env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": number}, toolchain=MPICH,
+        )  # fmt: skip
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert says in only_line(done.stderr)
+        assert "wrong data were exchanged" in only_line(done.stderr)
+        check_record(record)
+        assert load_transfer_overlap(record).points[-1].data_errors > 0
+
+
+@pytest.mark.parametrize(
+    ("ranks", "words", "says"),
+    [
+        (1, (), "1 rank: an exchange needs at least 2"),
+        (3, ("--grid-points", "20"), "20 points have at most 2 parts, of 8 points or more, and there are 3 ranks"),
+        (2, ("--grid-points", "0"), "'0' is not a whole number from 1 to 100000000"),
+        (2, ("--grid-points", "100000000", "--unknowns", "21"), "of a rank, more than half of its share of memory"),
+        (2, ("--grid-points", "100000000", "--unknowns", "1000"), "more values than MPI counts"),
+        (2, ("--variant", "magic"), "unknown 'magic'; choose from nonoverlap, overlap"),
+        (2, ("--grid-points", "900", "--max-iterations", "5"), "after 5 iterations the residual is 0."),
+    ],
+)
+def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
+    done = launch(built / "transfer_overlap", *words, ranks=ranks, toolchain=MPICH)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert says in only_line(done.stderr)
+
+
+def test_a_refused_run_leaves_a_record_that_says_why(built: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    words = ("--grid-points", "900", "--max-iterations", "5", "--record", str(record))
+    assert launch(built / "transfer_overlap", *words, toolchain=MPICH).returncode == 2
+    check_record(record)
+    assert "raise --max-iterations or --tolerance" in load_transfer_overlap(record).incomplete
+
+
+def test_the_helper_of_the_application_may_help(built: Path, tmp_path: Path) -> None:
+    words = ("--grid-points", "300", "--variant", "overlap,persistent", "--configuration", "apphelper")
+    found = measured(built, tmp_path / "record.jsonl", MPICH, *words)
+    assert found.header.thread_level_provided == "multiple"
+    assert all(point.data_errors == 0 for point in found.points)
+
+
+def test_the_list_has_the_values_of_the_axis(built: Path) -> None:
+    listed = launch(built / "transfer_overlap", "--list", toolchain=MPICH).stdout.splitlines()
+    assert [line.split()[0] for line in listed] == list(VERSIONS)
+
+
+@pytest.mark.rare  # every other family runs so, too
+@pytest.mark.timeout(600)
+def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) -> None:
+    done = campaign(
+        "run", "--benchmark", "transfer_overlap", "--toolchain", MPICH, "--configuration", "basic", "--network", "shm",
+        "--grid-points", "2000", "--unknowns", "1", "--unknowns", "4", "--output", str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
+    rows = json.loads(campaign("show", str(run), "--benchmark", "transfer_overlap", "--json").stdout)
+    assert {(row["grid_points"], row["unknowns"], row["variant"]) for row in rows} == {
+        (2000, unknowns, name) for unknowns in (1, 4) for name in VERSIONS
+    }
+    assert all(len(row["improvement_ci95"]) == 2 and 0 <= row["bound"] <= 0.5 for row in rows)
+    assert campaign("results", "verify", str(run)).returncode == 0
+    page = (tmp_path / "local" / "reports" / run.name / "report.html").read_text()
+    assert "does programming for overlap pay?" in page
