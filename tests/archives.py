@@ -13,7 +13,13 @@ from mpi_campaign.archive import rendering, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.planning.cases import Case
 from postprocess.families import registry
-from tests.postprocess import synthetic, synthetic_cpu_overhead, synthetic_impact, synthetic_partitioned
+from tests.postprocess import (
+    synthetic,
+    synthetic_cpu_overhead,
+    synthetic_impact,
+    synthetic_partitioned,
+    synthetic_sync_overlap,
+)
 
 COLLECTIVES = ("ibcast", "ireduce")
 
@@ -42,6 +48,7 @@ def archived(
     impact: float = 0.0,
     parts: bool = False,
     cpu: bool = False,
+    late: bool = False,
     **header: Any,
 ) -> RunFolder:
     """A complete run of `launches` launches of each case of 2 x 2 points, whose times are `factor` longer.
@@ -49,12 +56,13 @@ def archived(
     slower: further factors by toolchain.  header: changes of the records' first lines.
     change: of all lines of each record.  impact: how many times slower an idle library makes a computation; 0: not
     measured.  parts: whether a buffer was sent in parts, too.  cpu: whether blocking collectives were measured, too.
+    late: whether messages to a late receiver were measured, too.
 
     A process makes each run once, and copies it afterwards.
     """
     key = (
         run, system, factor, launches, noise, toolchains, repr(slower), overhead, repr(manifest), change, impact,
-        parts, cpu, repr(header),
+        parts, cpu, late, repr(header),
     )  # fmt: skip
     if key not in _made:
         first = RunFolder(Path(_FOLDER.name) / str(len(_made)), system, run)
@@ -71,6 +79,7 @@ def archived(
             impact,
             parts,
             cpu,
+            late,
             header,
         )
     folder = RunFolder(root, system, run)
@@ -92,6 +101,7 @@ def _make(
     impact: float,
     parts: bool,
     cpu: bool,
+    late: bool,
     header: dict[str, Any],
 ) -> RunFolder:
     run, system = folder.run, folder.system
@@ -146,6 +156,16 @@ def _make(
         case = Case(
             first["toolchain"], first["provider"], "openmpi-5_0_11", first["network"], first["configuration"],
             "cpu_overhead", {"operation": "bcast"},
+        )  # fmt: skip
+        synthetic.write(folder.partial / "records" / f"{case.stem}.jsonl", lines)
+        record = f"records/{case.stem}.jsonl"
+        cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": "", "record": record})
+    if late:
+        lines = synthetic_sync_overlap.record()
+        first = lines[0]
+        case = Case(
+            first["toolchain"], first["provider"], "openmpi-5_0_11", first["network"], first["configuration"],
+            "sync_overlap",
         )  # fmt: skip
         synthetic.write(folder.partial / "records" / f"{case.stem}.jsonl", lines)
         record = f"records/{case.stem}.jsonl"

@@ -146,7 +146,7 @@ def test_names_are_each_of_one_family() -> None:
 
 @FAMILIES
 def test_a_table_has_the_columns_that_are_promised(family: Family, tmp_path: Path) -> None:
-    run = load_run(archived(tmp_path, name_of(1), impact=1.1, parts=True, cpu=True).path)
+    run = load_run(archived(tmp_path, name_of(1), impact=1.1, parts=True, cpu=True, late=True).path)
     table = registry.found(run, family).table
     assert tuple(table.columns) == family.columns
     if family.launches is not None:
@@ -168,7 +168,7 @@ def test_the_help_of_a_comparison_names_every_metric() -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> str:
-    return str(archived(tmp_path, name_of(1), impact=1.1, parts=True, cpu=True).path)
+    return str(archived(tmp_path, name_of(1), impact=1.1, parts=True, cpu=True, late=True).path)
 
 
 def shown(*words: str) -> str:
@@ -195,12 +195,12 @@ def test_a_benchmark_that_there_is_not_is_refused_with_those_that_the_run_has(ru
         shown(run, "--benchmark", "nothing")
     message = str(told.value)
     assert message.startswith(
-        "there is no benchmark 'nothing'; there are: nbc_overlap, mpi_impact, partitioned, cpu_overhead, peers, "
-        "imb_nbc, osu"
+        "there is no benchmark 'nothing'; there are: nbc_overlap, mpi_impact, partitioned, cpu_overhead, "
+        "sync_overlap, peers, imb_nbc, osu"
     )
     has = "has nbc_overlap (overlap of nonblocking collectives), mpi_impact (impact of an idle library), "
-    more = "partitioned (partitioned communication), cpu_overhead (CPU time of blocking collectives)"
-    assert message.endswith(f"{has}{more}")
+    more = "partitioned (partitioned communication), cpu_overhead (CPU time of blocking collectives), "
+    assert message.endswith(f"{has}{more}sync_overlap (messages to a late receiver)")
     with pytest.raises(CampaignError, match="ask for one of them"):
         shown(run, "--benchmark", "mpi_impact", "--peers")
 
@@ -233,7 +233,7 @@ def test_a_report_reads_every_record_once(run: str, tmp_path: Path, monkeypatch:
 
 
 def test_the_end_of_a_run_reads_every_record_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = archived(tmp_path, name_of(1), impact=1.1, parts=True, cpu=True)
+    folder = archived(tmp_path, name_of(1), impact=1.1, parts=True, cpu=True, late=True)
     manifest = run_folders.read_manifest(folder)
     manifest.pop("checksums")
     folder.partial.parent.mkdir(exist_ok=True)

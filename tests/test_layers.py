@@ -21,6 +21,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
             "families.mpi_impact",
             "families.partitioned",
             "families.cpu_overhead",
+            "families.sync_overlap",
             "families.timing_selfcheck",
             "families.peers",
         ),

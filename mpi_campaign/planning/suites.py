@@ -12,7 +12,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.peers import PEERS
-from postprocess.families.axes import APPROACH, COLLECTIVE, OPERATION
+from postprocess.families.axes import APPROACH, COLLECTIVE, OPERATION, SEND
 from postprocess.families.family import Axis, Value
 
 # The collectives that the paper measures everywhere (section 5.3), and one whose result every rank waits for.
@@ -38,6 +38,8 @@ APPROACHES = tuple(name for name in APPROACH.values if name not in FAULTY_SOMEWH
 # The blocking collectives of a first look: the three that Hoefler et al. 2006 model, and the one that is idle longest.
 FIRST_OPERATIONS = ("barrier", "bcast", "alltoall", "allreduce")
 OPERATIONS = tuple(OPERATION.values)
+# A message to a late receiver, and beside it the negative control.
+SENDS = tuple(SEND.values)
 
 LOADED = "CAMPAIGN_COLLECTIVES"
 """Environment variable: more collectives, comma-separated, of which ReFrame makes tests. `all` means all of them."""
@@ -130,7 +132,12 @@ class Suite:
     benchmarks: tuple[str, ...] = ("nbc_overlap",)
     configurations: tuple[str, ...] = tuple(CONFIGURATIONS)
     axes: Mapping[str, tuple[Value, ...]] = field(
-        default_factory=lambda: {COLLECTIVE.name: FIVE, APPROACH.name: APPROACHES, OPERATION.name: OPERATIONS}
+        default_factory=lambda: {
+            COLLECTIVE.name: FIVE,
+            APPROACH.name: APPROACHES,
+            OPERATION.name: OPERATIONS,
+            SEND.name: SENDS,
+        }
     )
     leaves_out: str = ""
     grows: bool = False
@@ -162,7 +169,12 @@ SUITES: Mapping[str, Suite] = {
         case_seconds=12,
         limit="5m",
         configurations=("basic", "async", "dedicated", "apphelper"),
-        axes={COLLECTIVE.name: PAPERS_FOUR, APPROACH.name: FIRST_APPROACHES, OPERATION.name: FIRST_OPERATIONS},
+        axes={
+            COLLECTIVE.name: PAPERS_FOUR,
+            APPROACH.name: FIRST_APPROACHES,
+            OPERATION.name: FIRST_OPERATIONS,
+            SEND.name: SENDS,
+        },
         leaves_out=COLLECTIVE.name,
     ),
     "nightly": Suite(

@@ -16,6 +16,7 @@ from postprocess.families.mpi_impact.entry import MPI_IMPACT
 from postprocess.families.nbc_overlap.entry import NBC_OVERLAP
 from postprocess.families.partitioned.entry import PARTITIONED
 from postprocess.families.peers.entry import PEERS
+from postprocess.families.sync_overlap.entry import SYNC_OVERLAP
 from postprocess.families.timing_selfcheck.entry import TIMING_SELFCHECK
 from postprocess.records.parquet import write_table
 from postprocess.records.reading import load_record, load_valid_record, validate_lines
@@ -30,6 +31,7 @@ FAMILIES: tuple[Family, ...] = (
     MPI_IMPACT,
     PARTITIONED,
     CPU_OVERHEAD,
+    SYNC_OVERLAP,
     replace(PEERS, beside=NBC_OVERLAP),
     TIMING_SELFCHECK,
 )

@@ -11,6 +11,7 @@ from mpi_campaign.planning.benchmarks.nbc_overlap import NBC_OVERLAP
 from mpi_campaign.planning.benchmarks.partitioned import PARTITIONED
 from mpi_campaign.planning.benchmarks.peers import PEERS
 from mpi_campaign.planning.benchmarks.placed import PLACED
+from mpi_campaign.planning.benchmarks.sync_overlap import SYNC_OVERLAP
 from postprocess.families.family import Axis, Value
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -18,6 +19,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "mpi_impact": MPI_IMPACT,
     "partitioned": PARTITIONED,
     "cpu_overhead": CPU_OVERHEAD,
+    "sync_overlap": SYNC_OVERLAP,
     **PEERS,
 }
 USUAL_BENCHMARK = "nbc_overlap"
