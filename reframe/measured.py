@@ -24,7 +24,7 @@ from reframe.core.logging import getlogger
 from mpi_campaign.archive import references, run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.launching.wire import WIRE_RATE
-from mpi_campaign.libraries import launch_environment, launches, recording
+from mpi_campaign.libraries import launch_environment, launches, recording, registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Impossible, Request
@@ -34,6 +34,7 @@ from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, su
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.systems import known_systems, site
 from mpi_campaign.this_machine import host
+from postprocess.families.axes import PROTOCOL
 from postprocess.families.family import Value
 
 
@@ -267,7 +268,9 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             here=partition.here,
             launcher=partition.launcher,
             hosts=partition.hosts(self.nodes),
+            protocol=str(self.case.parameters[PROTOCOL.name]),
         )
+        self.eager_limit_variable = registry.library(extras["family"]).eager_limit(request)
         answer = launches.launch(extras["family"], request)
         if isinstance(answer, Impossible):
             self.skip(answer.reason)
@@ -360,7 +363,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             extras["family"], Path(extras["prefix"]), extras["version"], self.network
         )
         placed = {"allowed_cpus": self.allowed_cpus, "shares": self.shares}
-        return {**facts, **made, **placed, "progresses_in": progresses_in, "case": self.case.as_dict()}
+        told = {"eager_limit_variable": self.eager_limit_variable} if self.eager_limit_variable else {}
+        return {**facts, **made, **placed, **told, "progresses_in": progresses_in, "case": self.case.as_dict()}
 
     def record_files(self) -> dict[str, str]:
         """The files that a measurement leaves: {name here: suffix in the archive}."""

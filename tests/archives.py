@@ -18,6 +18,7 @@ from tests.postprocess import (
     synthetic_cpu_overhead,
     synthetic_impact,
     synthetic_partitioned,
+    synthetic_sync_overlap,
     synthetic_transfer_overlap,
 )
 
@@ -49,6 +50,7 @@ def archived(
     parts: bool = False,
     cpu: bool = False,
     solver: bool = False,
+    late: bool = False,
     **header: Any,
 ) -> RunFolder:
     """A complete run of `launches` launches of each case of 2 x 2 points, whose times are `factor` longer.
@@ -57,12 +59,13 @@ def archived(
     change: of all lines of each record.  impact: how many times slower an idle library makes a computation; 0: not
     measured.  parts: whether a buffer was sent in parts, too.  cpu: whether blocking collectives were measured, too.
     solver: whether versions of a solver were measured, too.
+    late: whether messages to a late receiver were measured, too.
 
     A process makes each run once, and copies it afterwards.
     """
     key = (
         run, system, factor, launches, noise, toolchains, repr(slower), overhead, repr(manifest), change, impact,
-        parts, cpu, solver, repr(header),
+        parts, cpu, solver, late, repr(header),
     )  # fmt: skip
     if key not in _made:
         first = RunFolder(Path(_FOLDER.name) / str(len(_made)), system, run)
@@ -80,6 +83,7 @@ def archived(
             parts,
             cpu,
             solver,
+            late,
             header,
         )
     folder = RunFolder(root, system, run)
@@ -102,6 +106,7 @@ def _make(
     parts: bool,
     cpu: bool,
     solver: bool,
+    late: bool,
     header: dict[str, Any],
 ) -> RunFolder:
     run, system = folder.run, folder.system
@@ -144,6 +149,7 @@ def _make(
         (parts, synthetic_partitioned.record, "partitioned", {}),
         (cpu, synthetic_cpu_overhead.record, "cpu_overhead", {"operation": "bcast"}),
         (solver, synthetic_transfer_overlap.record, "transfer_overlap", {"grid_points": 10_000, "unknowns": 1}),
+        (late, synthetic_sync_overlap.record, "sync_overlap", {}),
     ]
     for asked, lines_of, benchmark, parameters in more:
         if asked:

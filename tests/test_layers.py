@@ -22,6 +22,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
             "families.partitioned",
             "families.cpu_overhead",
             "families.transfer_overlap",
+            "families.sync_overlap",
             "families.timing_selfcheck",
             "families.peers",
         ),

@@ -625,3 +625,51 @@ def test_every_entry_is_a_line_of_the_registry() -> None:
         if path.stem in LIBRARIES:
             imported = re.findall(r"^from mpi_campaign\.libraries import (.*)$", path.read_text(), re.MULTILINE)
             assert not having & set(", ".join(imported).split(", ")), path
+
+
+def protocol_of(family: str, protocol: str, network: str, version: str = NEWEST) -> Answer:
+    request = Request(Path("/opt/mpi"), version, "basic", network, EIGHT_CORES, protocol=protocol)
+    return launches.launch(family, request)
+
+
+@pytest.mark.parametrize(
+    ("family", "version", "protocol", "network", "variables"),
+    [
+        ("openmpi", "5.0.11", "copied", "shm", {"OMPI_MCA_smsc": "^cma,knem,xpmem"}),
+        ("openmpi", "4.1.8", "copied", "shm", {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}),
+        ("openmpi", "5.0.11", "eager", "shm", {"OMPI_MCA_btl_sm_eager_limit": "262144"}),
+        ("openmpi", "4.1.8", "rendezvous", "shm", {"OMPI_MCA_btl_vader_eager_limit": "128"}),
+        ("openmpi", "5.0.11", "rendezvous", WIRE, {"OMPI_MCA_btl_tcp_eager_limit": "128"}),
+        ("mpich", "5.0.2", "copied", "shm", {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}),
+        ("mpich", "5.0.2", "rendezvous", WIRE, {"MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD": "8192"}),
+        ("intel", "2021.18.1", "copied", "shm", {"I_MPI_SHM_CMA": "0"}),
+    ],
+)
+def test_a_protocol_is_a_few_variables_of_the_library(
+    family: str, version: str, protocol: str, network: str, variables: dict[str, str]
+) -> None:
+    answer = protocol_of(family, protocol, network, version)
+    usual = protocol_of(family, "default", network, version)
+    assert isinstance(answer, Settings)
+    assert isinstance(usual, Settings)
+    assert variables.items() <= answer.env.items()
+    assert usual.env.items() <= answer.env.items()
+    assert not set(variables) & set(usual.env)
+
+
+def test_a_protocol_that_cannot_be_had_says_why() -> None:
+    for family in ("openmpi", "mpich", "intel"):
+        answer = protocol_of(family, "copied", WIRE)
+        assert isinstance(answer, Impossible)
+        assert "within a node: --network shm" in answer.reason
+    answer = protocol_of("intel", "eager", "shm")
+    assert isinstance(answer, Impossible)
+    assert answer.reason == "Intel MPI has no setting for protocol eager"
+
+
+def test_the_variable_of_the_eager_limit_is_recorded() -> None:
+    """Where a library names one, its control variables in records have it."""
+    for entry in LIBRARIES.values():
+        for network in ("shm", WIRE):
+            name = entry.eager_limit(Request(Path("/opt/mpi"), NEWEST, "basic", network, EIGHT_CORES))
+            assert not name or any(fnmatchcase(name, pattern) for pattern in entry.controls)

@@ -257,6 +257,23 @@ def test_solvers_are_measured_on_request_on_grids_and_unknowns_each_in_a_case() 
         planned(MPICH, **asked, grid_points=("many",))
 
 
+def test_messages_to_a_late_receiver_have_a_control_and_protocols() -> None:
+    found = planned(MPICH, benchmarks=("sync_overlap",), configurations=("basic",), suite="nightly")
+    assert [case.stem for case in found.cases] == [
+        f"mpich-5_0_2.shm.basic.sync_overlap{name}" for name in ("", ".sent_late")
+    ]
+    assert all(case.basic is None for case in found.cases)
+    flipped = planned(OPENMPI, benchmarks=("sync_overlap",), configurations=("basic",), protocols=("copied", "eager"))
+    assert [case.label for case in flipped.to_measure] == [
+        f"openmpi@5.0.11 shm basic sync_overlap ({name})"
+        for name in ("protocol copied", "protocol eager", "sent late, protocol copied", "sent late, protocol eager")
+    ]
+    with pytest.raises(CampaignError, match="nothing can run: Intel MPI has no setting for protocol eager"):
+        planned(INTEL, benchmarks=("sync_overlap",), configurations=("basic",), protocols=("eager",))
+    with pytest.raises(CampaignError, match="there is no send 'never'; there are: early, late"):
+        planned(MPICH, benchmarks=("sync_overlap",), sends=("never",))
+
+
 @pytest.mark.parametrize("network", ["shm", "wire:2gbit"])
 @pytest.mark.parametrize("cores", [2, 4, 16])
 @pytest.mark.parametrize(("suite", "minutes"), [("smoke", 5), ("nightly", 60)])

@@ -1,6 +1,7 @@
 /*
  * A fault for tests: LD_PRELOAD this, and one byte of what a rank received is flipped when a collective has completed,
- * nonblocking or persistent, or a persistent receive, in MPI_Wait, MPI_Waitall or MPI_Test; or a blocking MPI_Alltoall.
+ * nonblocking or persistent, or a persistent receive, in MPI_Wait, MPI_Waitall or MPI_Test; or a blocking MPI_Alltoall;
+ * or a blocking MPI_Recv that has room for CORRUPT_RECV bytes (default: none).
  *
  * CORRUPT_RANK (default 1; -1: every rank), CORRUPT_WAIT (default 1: the rank's first completion; 0: each),
  * CORRUPT_BYTE (default 0: the first byte of the receive buffer), CORRUPT_ELEMENTS (default 1: that byte only; n: a
@@ -10,6 +11,7 @@
 #include "nonblocking.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,5 +157,16 @@ int MPI_Alltoall(const void *send, int count, MPI_Datatype type, void *receive, 
     const int code = PMPI_Alltoall(send, count, type, receive, receive_count, receive_type, comm);
     received = receive;
     corrupt();
+    return code;
+}
+
+int MPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status) {
+    int size = 0;
+    const int code = PMPI_Recv(buffer, count, type, source, tag, comm, status);
+    PMPI_Type_size(type, &size);
+    if ((long)count * size >= setting("CORRUPT_RECV", LONG_MAX)) {
+        received = buffer;
+        corrupt();
+    }
     return code;
 }

@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mpi_campaign.children import asking
-from mpi_campaign.libraries.settings import Answer, Request, Rule, Settings, moved_by_the_program, same
+from mpi_campaign.libraries.settings import (
+    RAISED_LIMIT,
+    Answer,
+    Request,
+    Rule,
+    Settings,
+    moved_by_the_program,
+    same,
+    within_a_node,
+)
 
 # MPICH: "Will initiate an additional thread". The thread level becomes MPI_THREAD_MULTIPLE, whatever was requested.
 _async = same(MPIR_CVAR_ASYNC_PROGRESS="1")
@@ -40,12 +49,44 @@ CONFIGURATIONS: Mapping[str, Rule] = {
     "dedicated_unbound": _async,  # the thread inherits the rank's cpuset
 }
 
+# In shared memory a message of more than a cell waits for its receiver, unless the kernel copies it (CMA).
+_CELL, _PACKED = "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE", "MPIR_CVAR_CH4_PACK_BUFFER_SIZE"
+_THRESHOLD = "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD"
+_NO_SINGLE_COPY = {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}
+_HEADER = 4096  # more than the header of a message takes
+
+
+def _limited(cell: int, threshold: int) -> Rule:
+    """A rule that limits eager messages to so many bytes, in shared memory and over OFI."""
+
+    def rule(request: Request) -> Answer:
+        if request.network == "shm":
+            return Settings({**_NO_SINGLE_COPY, _CELL: str(cell), _PACKED: str(max(cell, 16384))})
+        return Settings({_THRESHOLD: str(threshold)})
+
+    return rule
+
+
+# MPICH 5.0.2 ends with "Message truncated" in MPI_Init with a threshold of 64.
+PROTOCOLS: Mapping[str, Rule] = {
+    "copied": within_a_node(same(**_NO_SINGLE_COPY)),
+    "eager": _limited(RAISED_LIMIT + _HEADER, RAISED_LIMIT),
+    "rendezvous": _limited(1024, 8192),
+}
+
+
+def eager_limit(request: Request) -> str:
+    """The control variable with the largest eager message, where a network's transport is known."""
+    return {"shm": _CELL, "wire": _THRESHOLD, "tcp": _THRESHOLD}.get(request.network.partition(":")[0], "")
+
+
 # Names of variables in all libraries that are made from MPICH.
 VARIABLES = ("MPICH_*", "MPIR_*")
 CONTROLS = (
     "MPIR_CVAR_CH4_NETMOD", "MPIR_CVAR_CH4_SHM", "MPIR_CVAR_NOLOCAL", "MPIR_CVAR_ODD_EVEN_CLIQUES",
     "MPIR_CVAR_OFI_USE_PROVIDER", "MPIR_CVAR_ASYNC_PROGRESS", "MPIR_CVAR_PROGRESS_THREAD_AFFINITY",
     "MPIR_CVAR_NUM_CLIQUES", "MPIR_CVAR_CH4_NUM_VCIS", "MPIR_CVAR_CH4_GLOBAL_PROGRESS", "MPIR_CVAR_PROGRESS_MAX_*",
+    "MPIR_CVAR_CH4_CMA_ENABLE", "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE", "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD",
 )  # fmt: skip
 BINARY_INTERFACE = "MPICH's"
 

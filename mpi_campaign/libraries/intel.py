@@ -5,7 +5,7 @@ from pathlib import Path
 from mpi_campaign.libraries import ch4
 from mpi_campaign.libraries.launchers.intel_hydra import INTEL_HYDRA
 from mpi_campaign.libraries.library import Library, StartedBy
-from mpi_campaign.libraries.settings import Answer, Request, Settings, moved_by_the_program, same
+from mpi_campaign.libraries.settings import Answer, Request, Settings, moved_by_the_program, same, within_a_node
 
 # Folders in which wheels and installers put the library and its fabrics.
 _FOLDERS = ("lib", "lib/release", "opt/mpi/libfabric/lib", "libfabric/lib")
@@ -71,9 +71,17 @@ LIBRARY = Library(
         "tcp": lambda request: _tcp(request, "shm:ofi"),
     },
     configurations={"async": _async, "dedicated": _dedicated, "dedicated_unbound": _unbound},
+    protocols={"copied": within_a_node(same(I_MPI_SHM_CMA="0"))},
     variables=("I_MPI_*", *ch4.VARIABLES),
     told_itself=("I_MPI_HYDRA_*", "I_MPI_MPIRUN*", "I_MPI_ROOT*", "I_MPI_INFO_*", "I_MPI_INTERNAL_*"),
-    controls=("I_MPI_FABRICS", "I_MPI_OFI_PROVIDER", "I_MPI_ASYNC_PROGRESS*", "I_MPI_SHM", *ch4.CONTROLS),
+    controls=(
+        "I_MPI_FABRICS",
+        "I_MPI_OFI_PROVIDER",
+        "I_MPI_ASYNC_PROGRESS*",
+        "I_MPI_SHM",
+        "I_MPI_SHM_CMA",
+        *ch4.CONTROLS,
+    ),
     wheels=("impi-rt", "impi-devel"),
     known_wheels=("2021.18.1",),
     spack_prefix=_spack_prefix,

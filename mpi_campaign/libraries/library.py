@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.launchers.launcher import Launcher
-from mpi_campaign.libraries.settings import Impossible, Request, Rule, Settings, nothing
+from mpi_campaign.libraries.settings import DEFAULT_PROTOCOL, Impossible, Request, Rule, Settings, nothing
 from mpi_campaign.libraries.versions import NEWER_THAN_ALL, numbers
 
 
@@ -35,7 +35,10 @@ class Library:
     networks: {name: rule that selects the network}. Without a rule, `shm` and `native` get no settings.
     configurations: {name: rule that starts and binds the library's progress thread}. Other configurations get no
     settings.
-    without: {name of a network or configuration that the library lacks: reason}.
+    protocols: {name of a value of the axis `protocol`: rule that tells the library to transfer messages that way}.
+    eager_limit: returns the name of the MPI_T control variable with the largest message that is sent eagerly over a
+    network; empty where there is none.
+    without: {name of a network, configuration or protocol that the library lacks: reason}.
     progresses: it has progress threads in every configuration, `basic` too.
 
     variables: names of environment variables that steer the library, for records; `PREFIX*` means all names with that
@@ -59,6 +62,8 @@ class Library:
     always: Callable[[Request], Settings] = nothing
     networks: Mapping[str, Rule] = field(default_factory=dict)
     configurations: Mapping[str, Rule] = field(default_factory=dict)
+    protocols: Mapping[str, Rule] = field(default_factory=dict)
+    eager_limit: Callable[[Request], str] = lambda _request: ""
     without: Mapping[str, str] = field(default_factory=dict)
     progresses: bool = False
     variables: tuple[str, ...] = ()
@@ -86,5 +91,10 @@ class Library:
         entry = self.configurations.get(name)
         return entry or (self._lacks(name) if CONFIGURATIONS[name].progress == "library" else nothing)
 
-    def _lacks(self, name: str) -> Impossible:
-        return Impossible(self.without.get(name, f"{self.title} has no {name}"))
+    def protocol(self, name: str) -> Rule | Impossible:
+        """The rule that selects a protocol, or the reason why the library lacks it."""
+        entry = self.protocols.get(name)
+        return entry or (nothing if name == DEFAULT_PROTOCOL else self._lacks(name, f"setting for protocol {name}"))
+
+    def _lacks(self, name: str, words: str = "") -> Impossible:
+        return Impossible(self.without.get(name, f"{self.title} has no {words or name}"))

@@ -13,6 +13,8 @@ LIBRARY = Library(
     always=same(MVP_ENABLE_AFFINITY="0", MPIR_CVAR_ASYNC_PROGRESS="0"),
     networks=ch4.NETWORKS,
     configurations=ch4.CONFIGURATIONS,
+    protocols=ch4.PROTOCOLS,
+    eager_limit=ch4.eager_limit,
     variables=("MVP_*", "MV2_*", *ch4.VARIABLES),
     controls=ch4.CONTROLS,
     binary_interface=ch4.BINARY_INTERFACE,

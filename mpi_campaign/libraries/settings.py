@@ -11,6 +11,14 @@ BIND_RANK = "bind_rank"
 """The program of this project that binds a rank and then executes the benchmark."""
 
 
+DEFAULT_PROTOCOL = "default"
+"""The protocol for which a library gets no settings."""
+
+
+RAISED_LIMIT = 256 << 10
+"""The eager limit of the protocol `eager`, in bytes. A library may add a message's header to what it compares."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """Environment variables, launcher options and options of the benchmark. In `a + b`, b's variables replace a's.
@@ -65,6 +73,7 @@ class Request:
 
     here: on this machine, rather than on the nodes of a batch job.  launcher: ReFrame's name of the launcher.
     hosts: where the launcher starts ranks through an agent; None: on this machine, or where the batch system says.
+    protocol: how the library is told to transfer messages, a value of the axis `protocol`.
     """
 
     prefix: Path
@@ -75,6 +84,7 @@ class Request:
     here: bool = True
     launcher: str = "mpiexec"
     hosts: Hosts | None = None
+    protocol: str = DEFAULT_PROTOCOL
 
     @property
     def major(self) -> int:
@@ -99,6 +109,17 @@ def same(**env: str) -> Callable[[Request], Settings]:
 def nothing(_request: Request) -> Settings:
     """The rule that answers every request with no settings."""
     return Settings()
+
+
+def within_a_node(rule: Rule) -> Rule:
+    """A rule that switches off the single copy by the kernel (CMA), which exists over shared memory only."""
+
+    def checked(request: Request) -> Answer:
+        if request.network != "shm":
+            return Impossible("a single copy by the kernel is within a node: --network shm")
+        return rule(request)
+
+    return checked
 
 
 def moved_by_the_program(asynchronous: Rule) -> Rule:

@@ -12,7 +12,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.peers import PEERS
-from postprocess.families.axes import APPROACH, COLLECTIVE, GRID_POINTS, OPERATION, UNKNOWNS
+from postprocess.families.axes import APPROACH, COLLECTIVE, GRID_POINTS, OPERATION, SEND, UNKNOWNS
 from postprocess.families.family import Axis, Value
 
 # The collectives that the paper measures everywhere (section 5.3), and one whose result every rank waits for.
@@ -38,6 +38,8 @@ APPROACHES = tuple(name for name in APPROACH.values if name not in FAULTY_SOMEWH
 # The blocking collectives of a first look: the three that Hoefler et al. 2006 model, and the one that is idle longest.
 FIRST_OPERATIONS = ("barrier", "bcast", "alltoall", "allreduce")
 OPERATIONS = tuple(OPERATION.values)
+# A message to a late receiver, and beside it the negative control.
+SENDS = tuple(SEND.values)
 
 # The grids of solvers, by their points: that of White & Bova 1999, and one whose parts do not fit into caches.
 FIRST_GRIDS = (10_000,)
@@ -54,6 +56,7 @@ _USUAL_VALUES: Mapping[str, tuple[Value, ...]] = {
     COLLECTIVE.name: FIVE,
     APPROACH.name: APPROACHES,
     OPERATION.name: OPERATIONS,
+    SEND.name: SENDS,
     GRID_POINTS.name: GRIDS_OF_SOLVERS,
     UNKNOWNS.name: UNKNOWNS_OF_SOLVERS,
 }
@@ -181,6 +184,7 @@ SUITES: Mapping[str, Suite] = {
             COLLECTIVE.name: PAPERS_FOUR,
             APPROACH.name: FIRST_APPROACHES,
             OPERATION.name: FIRST_OPERATIONS,
+            SEND.name: SENDS,
             GRID_POINTS.name: FIRST_GRIDS,
             UNKNOWNS.name: FIRST_UNKNOWNS,
         },

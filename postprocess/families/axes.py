@@ -139,6 +139,33 @@ UNKNOWNS = Axis(
     in_file_name="{}unknowns".format,
 )
 """The unknowns of each point."""
+SEND = Axis(
+    "send",
+    "send",
+    usual="early",
+    of_basic=False,  # no case takes sizes from `basic`
+    values={
+        "early": "MPI_Isend, then computation (White & Bova 1999)",
+        "late": "MPI_Isend only when the computation is done: the negative control, which has nothing to overlap",
+    },
+    words="sent {}".format,
+    in_file_name="sent_{}".format,
+)
+"""When the sender of a message to a late receiver sends it."""
+PROTOCOL = Axis(
+    "protocol",
+    "protocol",
+    usual="default",
+    of_basic=False,
+    values={
+        "default": "the library as it comes",
+        "copied": "within a node: no single copy by the kernel, so that data go through a shared buffer",
+        "eager": "the eager limit raised to 256 KiB",
+        "rendezvous": "the eager limit as low as the library allows",
+    },
+    words="protocol {}".format,
+)
+"""How a library is told to transfer a message. Each library's entry has its settings."""
 CORES_PER_RANK = Axis(
     "cores_per_rank", "cores per rank", usual=0, kind="integer", words=cores, in_file_name="{}cores".format
 )
@@ -172,6 +199,7 @@ PARAMETERS: Mapping[str, tuple[Axis, ...]] = {
     "partitioned": (APPROACH, NOISE, CACHE, METHOD),
     "cpu_overhead": (OPERATION,),
     "transfer_overlap": (GRID_POINTS, UNKNOWNS),
+    "sync_overlap": (SEND, PROTOCOL),
     "peers": (COLLECTIVE, CACHE),
 }
 """The axes on which a user can choose the cases of a family, by family, in the order of words and of file names. A

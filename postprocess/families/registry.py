@@ -16,6 +16,7 @@ from postprocess.families.mpi_impact.entry import MPI_IMPACT
 from postprocess.families.nbc_overlap.entry import NBC_OVERLAP
 from postprocess.families.partitioned.entry import PARTITIONED
 from postprocess.families.peers.entry import PEERS
+from postprocess.families.sync_overlap.entry import SYNC_OVERLAP
 from postprocess.families.timing_selfcheck.entry import TIMING_SELFCHECK
 from postprocess.families.transfer_overlap.entry import TRANSFER_OVERLAP
 from postprocess.records.parquet import write_table
@@ -32,6 +33,7 @@ FAMILIES: tuple[Family, ...] = (
     PARTITIONED,
     CPU_OVERHEAD,
     TRANSFER_OVERLAP,
+    SYNC_OVERLAP,
     replace(PEERS, beside=NBC_OVERLAP),
     TIMING_SELFCHECK,
 )

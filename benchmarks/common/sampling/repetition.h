@@ -48,7 +48,7 @@ struct repetition_series {
     bool stops; /* the point is repeated until the interval of this series is narrow */
 };
 
-enum { REPETITION_MOST_SERIES = 8 };
+enum { REPETITION_MOST_SERIES = 12 };
 struct repetition_kind {
     const struct repetition_part *const *parts; /* in the order in which they run */
     size_t part_count;

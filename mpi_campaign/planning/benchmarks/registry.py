@@ -11,6 +11,7 @@ from mpi_campaign.planning.benchmarks.nbc_overlap import NBC_OVERLAP
 from mpi_campaign.planning.benchmarks.partitioned import PARTITIONED
 from mpi_campaign.planning.benchmarks.peers import PEERS
 from mpi_campaign.planning.benchmarks.placed import PLACED
+from mpi_campaign.planning.benchmarks.sync_overlap import SYNC_OVERLAP
 from mpi_campaign.planning.benchmarks.transfer_overlap import TRANSFER_OVERLAP
 from postprocess.families.family import Axis, Value
 
@@ -20,6 +21,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "partitioned": PARTITIONED,
     "cpu_overhead": CPU_OVERHEAD,
     "transfer_overlap": TRANSFER_OVERLAP,
+    "sync_overlap": SYNC_OVERLAP,
     **PEERS,
 }
 USUAL_BENCHMARK = "nbc_overlap"

@@ -1,0 +1,82 @@
+/*
+ * handover - what `sync_overlap` measures: one message from a sender that goes on computing to a receiver that comes
+ * late (White & Bova 1999, section II), and who must be inside MPI for the data to move (section III).
+ *
+ * Rank 0 sends, the first rank of the second half receives; other ranks only start with them. A delay is a fixed amount
+ * of work, the same in all parts of a repetition: at least as long as asked for, and ten times the transfer. The parts:
+ *
+ * late      The experiment of figure 1. The sender calls MPI_Isend, computes for two delays, and calls MPI_Wait. The
+ *           receiver computes for one delay and calls MPI_Recv. Does MPI_Recv complete before the sender calls
+ * MPI_Wait? whole     The reference: the receiver calls MPI_Recv at once, the sender computes for one delay and then
+ * calls MPI_Isend and MPI_Wait. Nothing can have moved before, so that this is what a whole transfer takes. trip      A
+ * message of nothing, there and back: what the handshake of a rendezvous may save in `late`. neither   MPI_Irecv, then
+ * MPI_Isend; both compute. Did data arrive? sender    The same, but the sender stays inside MPI. receiver  The same,
+ * but the receiver stays inside MPI.
+ *
+ * In the parts `neither` and `sender` the receiver looks into its buffer while the request is open, and calls no MPI
+ * for that. MPI reserves the buffer for the library until then, and does not promise what is in it; the words are only
+ * counted, and checked when the request is complete.
+ */
+#ifndef CAMPAIGN_HANDOVER_H
+#define CAMPAIGN_HANDOVER_H
+
+#include "changes.h"
+#include "delay.h"
+#include "program.h"
+#include "sampler.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* When the sender calls MPI_Isend. SEND_LATE is the negative control: only when it would call MPI_Wait. Then there is
+ * nothing to overlap, and every outcome must be none. */
+enum send { SEND_EARLY, SEND_LATE };
+
+/* What is asked for. */
+struct handover_plan {
+    const int64_t *message_bytes; /* multiples of 8, in any order */
+    size_t message_count;
+    bool bisects;     /* sizes between those where the outcome changes are measured too */
+    int64_t delay_ns; /* the least delay */
+    enum send send;
+    uint64_t seed;
+    struct budget budget; /* sizes that were not asked for are measured within it */
+};
+
+struct handover {
+    const struct handover_plan *plan;
+    const struct program *program;
+    changes *changes;
+    struct delay delay;
+    bool sends;
+    bool receives;
+    MPI_Comm pair;      /* sender 0, receiver 1; MPI_COMM_NULL on other ranks */
+    MPI_Comm probed;    /* what the helper probes; MPI_COMM_NULL: there is no helper */
+    uint64_t *contents; /* sender: what messages are windows of */
+    uint64_t *received; /* receiver: the last message */
+    uint64_t transfer;  /* number of the last message, from which its contents follow */
+    struct {
+        int64_t message_bytes;
+        int64_t transfer_ns; /* what a transfer took before the repetitions; the delay is chosen by it */
+        int64_t delay_ns;    /* that the delay was chosen for */
+        int64_t units;       /* of work in a delay */
+    } point;                 /* that is being measured */
+    struct {
+        int64_t count; /* words that arrived wrong */
+        char text[256];
+    } faults;
+};
+
+/* Returns the rank that receives. */
+int handover_receiver(const struct program *program);
+
+/* What sampler_measure measures. The context of its hooks is a struct handover. */
+extern const struct sampler_kind handover_points;
+
+/* The `begin` and `end` of the struct program_kind. */
+bool handover_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
+bool handover_end(struct program *program, void *context, char *reason, size_t reason_size);
+
+#endif

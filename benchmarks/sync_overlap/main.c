@@ -1,0 +1,248 @@
+/*
+ * sync_overlap - can a process send a message without waiting for its receiver, and who must be inside MPI for it?
+ *
+ * J. B. White III and S. W. Bova, "Where's the Overlap? An Analysis of Popular MPI Implementations", 1999, sections II
+ * and III.
+ */
+#include "fail.h"
+#include "handover.h"
+#include "json.h"
+#include "options.h"
+#include "program.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
+static const char *const grid_names[] = {"smoke", "nightly", "full", NULL};
+
+enum { MOST_OF_GRID = 24 };
+struct values {
+    int64_t items[MOST_OF_GRID];
+    size_t count;
+};
+/* Sizes of messages, bytes. */
+static const struct values grids[] = {
+    [GRID_SMOKE] = {{0, 64, 4096, 65536, 1048576}, 5},
+    [GRID_NIGHTLY] = {{0, 8, 64, 512, 4096, 16384, 65536, 262144, 1048576, 4194304}, 10},
+    [GRID_FULL] = {{0,    8,     16,    32,    64,     128,    256,    512,     1024,    2048,    4096,
+                    8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304, 16777216},
+                   22},
+};
+
+static const char *const send_names[] = {[SEND_EARLY] = "early", [SEND_LATE] = "late", NULL};
+
+/* How the library was told to transfer messages, by settings that the caller made. */
+static const char *const protocol_names[] = {"default", "copied", "eager", "rendezvous", NULL};
+
+enum { WORD = 8, LEAST_DELAY_NS = 10000000, SHORTEST_DELAY_NS = 1000000 };
+
+static struct settings {
+    int grid;
+    struct option_list message_bytes;
+    bool only_these;
+    int64_t delay_ns;
+    int send;
+    int protocol;
+    int64_t seed;
+} settings = {.delay_ns = LEAST_DELAY_NS, .seed = 1};
+
+static void describe_options(struct option_entry *entries) {
+    struct settings *s = &settings;
+    const struct option_entry table[] = {
+        {.name = "grid",
+         .kind = OPTION_CHOICE,
+         .target = &s->grid,
+         .choices = grid_names,
+         .value_name = "NAME",
+         .help = "the sizes of messages to begin with, as far as the ranks have memory for them; --message-bytes "
+                 "replaces them; default: smoke"},
+        {.name = "message-bytes",
+         .kind = OPTION_INTEGERS,
+         .target = &s->message_bytes,
+         .minimum = 0,
+         .maximum = INT_MAX,
+         .value_name = "LIST",
+         .help = "sizes of messages to begin with, bytes, multiples of 8"},
+        {.name = "only-these",
+         .kind = OPTION_FLAG,
+         .target = &s->only_these,
+         .help = "measure no sizes between them; default: where the outcome changes, sizes between are measured until "
+                 "the change is known to 8 bytes"},
+        {.name = "delay",
+         .kind = OPTION_DURATION,
+         .target = &s->delay_ns,
+         .value_name = "TIME",
+         .help = "how late the receiver is, at least 1 ms: a fixed amount of work, and always ten times the transfer; "
+                 "the sender computes twice as long; default: 10ms"},
+        {.name = "send",
+         .kind = OPTION_CHOICE,
+         .target = &s->send,
+         .choices = send_names,
+         .value_name = "NAME",
+         .help = "early: MPI_Isend, then computation (default); late: the negative control, MPI_Isend only when the "
+                 "computation is done, so that nothing can overlap"},
+        {.name = "protocol",
+         .kind = OPTION_CHOICE,
+         .target = &s->protocol,
+         .choices = protocol_names,
+         .value_name = "NAME",
+         .help = "which protocol the library was told to use, by settings that the caller makes: a note for the "
+                 "record; default: default"},
+        {.name = "seed",
+         .kind = OPTION_INTEGER,
+         .target = &s->seed,
+         .minimum = 0,
+         .maximum = 9007199254740992.0,
+         .value_name = "N",
+         .help = "seed of the contents of messages; default: 1"},
+        {.name = NULL},
+    };
+    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
+    memcpy(entries, table, sizeof table);
+}
+
+/* A list that was not given gets the grid's sizes. Returns whether it is the grid's. */
+static bool fill_list(struct settings *s) {
+    const struct values *grid = &grids[s->grid];
+    if (s->message_bytes.count > 0) {
+        return false;
+    }
+    s->message_bytes.values = fail_alloc(grid->count, sizeof *grid->items);
+    memcpy(s->message_bytes.values, grid->items, grid->count * sizeof *grid->items);
+    s->message_bytes.count = grid->count;
+    return true;
+}
+
+/* One line in error. */
+static void check_settings(const struct settings *s, char *error, size_t error_size) {
+    if (s->delay_ns < SHORTEST_DELAY_NS) {
+        snprintf(error, error_size, "--delay: %" PRId64 " ns are too short; 1ms or more", s->delay_ns);
+    }
+    for (size_t i = 0; i < s->message_bytes.count && error[0] == '\0'; i++) {
+        if (s->message_bytes.values[i] % WORD != 0) {
+            snprintf(error, error_size, "--message-bytes: %" PRId64 " bytes are no whole words of %d bytes",
+                     s->message_bytes.values[i], WORD);
+        }
+    }
+}
+
+/* The sizes that the ranks have memory for: of a grid, the others are left out; of those that were asked for, one line
+ * in error. */
+static void fit_sizes(const struct program *program, struct option_list *sizes, bool preset, char *error,
+                      size_t error_size) {
+    const int64_t most = program->memory_bytes > 0 ? (int64_t)(program->memory_bytes / 4) : INT_MAX;
+    size_t kept = 0;
+    for (size_t i = 0; i < sizes->count; i++) {
+        const int64_t size = sizes->values[i];
+        if (size <= most) {
+            sizes->values[kept++] = size;
+        } else if (!preset && error[0] == '\0') {
+            snprintf(error, error_size,
+                     "--message-bytes: %" PRId64 " bytes are more than a quarter of the rank's share of memory, %.0f "
+                     "MiB",
+                     size, (double)program->memory_bytes / 1048576);
+        }
+    }
+    sizes->count = kept;
+}
+
+/* Collective: one line in error, the same on all ranks, where these ranks cannot measure it. */
+static void check_ranks(const struct program *program, char *error, size_t error_size) {
+    program_check_crowd(program, error, error_size);
+    if (program->ranks < 2) {
+        snprintf(error, error_size, "1 rank: a message needs a sender and a receiver; start with mpiexec -n 2");
+    }
+}
+
+/* The negative control has no changes to look for. */
+static bool bisects(const struct settings *s) {
+    return !s->only_these && s->send == SEND_EARLY;
+}
+
+/* Returns the header's own object. Free with free(). */
+static char *own_text(const struct program *program, const struct settings *s) {
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
+    json_put_integer(line, "sender", 0);
+    json_put_integer(line, "receiver", handover_receiver(program));
+    json_put_integer(line, "least_delay_ns", s->delay_ns);
+    json_put_boolean(line, "bisects", bisects(s));
+    json_close_object(line);
+    return json_line_take(line);
+}
+
+/* Collective: measures what was asked for. Returns the exit code. */
+static int measure(struct program *program, struct settings *s, bool preset) {
+    char impossible[PROGRAM_MOST_REASON] = "";
+    const char *const send[] = {send_names[s->send]};
+    const char *const protocol[] = {protocol_names[s->protocol]};
+    program_configure(program, impossible, sizeof impossible);
+    if (impossible[0] == '\0') {
+        check_ranks(program, impossible, sizeof impossible);
+    }
+    fit_sizes(program, &s->message_bytes, preset, impossible, sizeof impossible);
+    const struct sampler_axis axes[] = {
+        {.name = "message_bytes", .numbers = s->message_bytes.values, .count = s->message_bytes.count},
+        {.name = "send", .texts = send, .count = 1, .constant = true},
+        {.name = "protocol", .texts = protocol, .count = 1, .constant = true}};
+    const struct sampler_plan plan_of_run = program_plan(program, axes, sizeof axes / sizeof *axes);
+    const struct handover_plan plan = {.message_bytes = s->message_bytes.values,
+                                       .message_count = s->message_bytes.count,
+                                       .bisects = bisects(s),
+                                       .delay_ns = s->delay_ns,
+                                       .send = (enum send)s->send,
+                                       .seed = (uint64_t)s->seed,
+                                       .budget = plan_of_run.budget};
+    struct handover handover = {.plan = &plan};
+    char *own = own_text(program, s);
+    const int code = program_measure(program, &(struct program_measurement){.context = &handover,
+                                                                            .plan = plan_of_run,
+                                                                            .seed = s->seed,
+                                                                            .sizes_given = RECORD_UNKNOWN,
+                                                                            .own = own,
+                                                                            .impossible = impossible});
+    free(own);
+    return code;
+}
+
+static int run(struct program *program) {
+    struct settings *s = &settings;
+    char error[PROGRAM_MOST_REASON] = "";
+    int code = PROGRAM_WRONG_USE;
+    check_settings(s, error, sizeof error);
+    if (program_all_good(error)) {
+        const bool preset = fill_list(s);
+        code = measure(program, s, preset);
+    }
+    options_free_list(&s->message_bytes);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    const struct program_kind kind = {
+        .name = "sync_overlap",
+        .family = "sync_overlap",
+        .method = 1,
+        .configurations = true,
+        .repeats = true,
+        .help =
+            "usage: mpiexec -n RANKS sync_overlap [OPTION]...\n\n"
+            "Sends a message to a receiver that is late, while the sender computes (White & Bova 1999): does MPI_Recv\n"
+            "complete before the sender calls MPI_Wait? Rank 0 sends to the first rank of the second half.\n\n"
+            "  recv     when MPI_Recv completed: before `wait` the overlap is full\n"
+            "  wait     when the sender called MPI_Wait\n"
+            "  whole    the time of a transfer of which nothing can have moved before\n"
+            "  arrived  bytes that arrived while neither rank was inside MPI, and while the sender alone was\n",
+        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
+        .describe = describe_options,
+        .run = run,
+        .points = &handover_points,
+        .begin = handover_begin,
+        .end = handover_end,
+    };
+    return program_main(&kind, argc, argv);
+}

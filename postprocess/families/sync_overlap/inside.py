@@ -1,0 +1,75 @@
+"""What the processes of records of this family observed about themselves, for `Family.inside`, `wrong`, `payload`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from postprocess.drawing.text import duration, size
+from postprocess.families.family import Details, Spent
+from postprocess.families.sync_overlap.record import SyncRecord
+from postprocess.families.sync_overlap.table import case_of, configuration_words
+from postprocess.families.sync_overlap.validity import invalid_reasons
+
+MESSAGES = 5
+"""Messages in a repetition that have data."""
+
+
+def words(record: SyncRecord) -> str:
+    """The configuration of a record in words."""
+    return f"{configuration_words(case_of(record))}, late receiver"
+
+
+def spent(record: SyncRecord) -> list[Spent]:
+    """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
+    end = record.footer
+    return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
+
+
+def covered(records: Sequence[SyncRecord]) -> Details:
+    """The sizes that the records measured."""
+    sizes = {point.message_bytes for record in records for point in record.points}
+    words = f"{len(sizes)}, from {size(min(sizes))} to {size(max(sizes))}" if sizes else ""
+    return [("Messages to a late receiver", words)] if words else []
+
+
+def timing(records: Sequence[SyncRecord]) -> Details:
+    """Facts about starts, clocks and delays, over the records of one configuration."""
+    points = [point for record in records for point in record.points]
+    starts = dict.fromkeys(point.start_method for point in points)
+    residuals = [point.clock.residual_ns for point in points if point.clock.residual_ns is not None]
+    delays = [point.t_delay_ns for point in points if point.repetitions]
+    late = sum(point.late_repetitions for point in points)
+    facts = [
+        ("start of a repetition", "; ".join(starts)),
+        ("delay of the receiver", f"{duration(min(delays))} to {duration(max(delays))}" if delays else ""),
+        ("largest residual of the clocks", duration(max(residuals)) if residuals else ""),
+        ("warm-ups left out", str(sum(point.warmup_repetitions for point in points))),
+        ("late repetitions thrown away", str(late) if late else ""),
+    ]
+    return [(name, value) for name, value in facts if value and points]
+
+
+def wrong(record: SyncRecord) -> Iterator[str]:
+    """A phrase if a record received wrong data, or is complete without a valid point."""
+    errors = sum(point.data_errors for point in record.points)
+    if errors:
+        yield f"{errors} wrong values were received"
+    elif record.complete and all(invalid_reasons(point) for point in record.points):
+        reasons = dict.fromkeys(reason for point in record.points for reason in invalid_reasons(point))
+        yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
+
+
+def communicated_ns(record: SyncRecord) -> float:
+    """The time of all reference transfers of a record, in ns."""
+    return sum(float((point.t_whole_recv_ns - point.t_whole_send_ns).sum()) for point in record.points)
+
+
+def payload_bytes(record: SyncRecord) -> int:
+    """A lower bound of the payload, in bytes, that crossed the network in a record's valid repetitions.
+
+    On a `wire` every rank is a place of its own; elsewhere a node is one.
+    """
+    header = record.header
+    nodes = {place.rank: place.node for place in header.placement}
+    apart = header.network.partition(":")[0] == "wire" or nodes.get(record.sender) != nodes.get(record.receiver)
+    return MESSAGES * sum(point.repetitions * point.message_bytes for point in record.points) if apart else 0

@@ -1,0 +1,243 @@
+"""The table of messages to a late receiver: one row per point, with its outcome and its validity.
+
+Times of a repetition are combined within it. Their value is the median over repetitions, and the 95 % interval is that
+of a median, distribution free, from order statistics (`metrics.median_estimate`).
+
+    t_after_wait_ns   t_recv - t_wait                 negative: MPI_Recv completed before the sender called MPI_Wait
+    t_whole_ns        t_whole_recv - t_whole_send     a transfer of which nothing can have moved before
+    recv_over_wait    t_recv / t_wait                 the result of figure 2 in units of the sender's computation: 0.5
+                                                      with full overlap, 1 with none
+    outcome, moved_share, unseen_share, who_progresses, transfer        `statistics.late_receiver`
+    range_bytes       the largest size up to which all outcomes of the case are full; NaN where the smallest is not
+    range_ends        whether a larger size without full overlap was found
+
+`validity` says what a point may be used for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from postprocess.drawing.columns import Columns, circumstances
+from postprocess.drawing.text import duration, interval, percent, ratio
+from postprocess.families import axes
+from postprocess.families.sync_overlap import validity
+from postprocess.families.sync_overlap.axes import CASE, OF_RECORD
+from postprocess.families.sync_overlap.eager_limit import eager_limit_of
+from postprocess.families.sync_overlap.record import SyncPoint, SyncRecord
+from postprocess.records.header import NAMED, named_cores_of, repeat_of
+from postprocess.records.run import failed_reasons
+from postprocess.statistics import late_receiver
+from postprocess.statistics.metrics import Estimate, Floats, as_float, median_estimate
+
+_ESTIMATES = (
+    "t_recv_ns", "t_wait_ns", "t_after_wait_ns", "t_whole_ns", "t_round_trip_ns", "recv_over_wait",
+    "arrived_neither_bytes", "arrived_sender_bytes", "t_receiver_after_wait_ns",
+)  # fmt: skip
+_OF_POINT = (
+    "message_bytes", "delay_ns", "delay_units", "t_isend_ns", "t_delay_ns", "repetitions", "warmup_repetitions",
+    "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason", "interval_relative_reached",
+    "start_method", "index",
+)  # fmt: skip
+COLUMNS = (
+    *CASE, NAMED, "message_bytes", "asked", "outcome", "who_progresses", "transfer", "range_bytes", "range_ends",
+    "eager_limit_bytes", "eager_limit_variable", "moved_share", "unseen_share",
+    *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
+    "t_isend_ns", "t_delay_ns", "delay_ns", "delay_units",
+    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
+    "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
+    "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
+)  # fmt: skip
+"""The columns of `sync_table`, in order.
+
+Times are medians in nanoseconds, sizes in bytes; shares have no unit. An unknown number is NaN. `asked` tells the sizes
+that were asked for from those that were measured to find where the outcome changes.
+"""
+
+
+def sync_table(records: Sequence[SyncRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
+    """One row per point of each record, by message size; the columns are COLUMNS.
+
+    failed: `failed_records` of the run.
+    """
+    why = {name: reason for name, (_, reason) in (failed or {}).items()}
+    rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
+    whole = pd.DataFrame(rows, columns=list(COLUMNS))
+    table: pd.DataFrame = whole.astype({"valid": bool, "reliable": bool})  # an empty table needs these types, too
+    return table
+
+
+def case_of(record: SyncRecord) -> dict[str, Any]:
+    """The columns that are the same for all points of a record."""
+    header = record.header
+    return {
+        **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
+        **axes.asked(header.plan.parameters, OF_RECORD),
+        "given_up_cores": header.progress.given_up_cores,
+        "launch": repeat_of(header.metadata) or 1,
+        NAMED: named_cores_of(header.metadata),
+    }
+
+
+def values_of(point: SyncPoint) -> dict[str, Floats]:
+    """The values of a point by the names of their columns, a value per repetition."""
+    recv, wait = (np.asarray(times, dtype=np.float64) for times in (point.t_recv_ns, point.t_wait_ns))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        over = np.where(wait > 0, recv / wait, np.nan)
+    return {
+        "t_recv_ns": recv,
+        "t_wait_ns": wait,
+        "t_after_wait_ns": recv - wait,
+        "t_whole_ns": np.asarray(point.t_whole_recv_ns - point.t_whole_send_ns, dtype=np.float64),
+        "t_round_trip_ns": np.asarray(point.t_round_trip_ns, dtype=np.float64),
+        "recv_over_wait": over,
+        "arrived_neither_bytes": np.asarray(point.arrived_neither_bytes, dtype=np.float64),
+        "arrived_sender_bytes": np.asarray(point.arrived_sender_bytes, dtype=np.float64),
+        "t_receiver_after_wait_ns": np.asarray(point.t_receiver_recv_ns - point.t_receiver_wait_ns, dtype=np.float64),
+    }
+
+
+def _who(point: SyncPoint, found: Mapping[str, Estimate]) -> str:
+    if not point.message_bytes:
+        return late_receiver.NOTHING
+    if not point.repetitions:
+        return late_receiver.UNCLEAR
+    return late_receiver.who_progresses(
+        late_receiver.arrives(found["arrived_neither_bytes"], point.message_bytes),
+        late_receiver.arrives(found["arrived_sender_bytes"], point.message_bytes),
+        late_receiver.completes(found["t_receiver_after_wait_ns"]),
+    )
+
+
+def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
+    header, case = record.header, case_of(record)
+    control = not axes.SEND.is_usual(case[axes.SEND.name])
+    limit, variable = eager_limit_of(header)
+    points = sorted(record.points, key=lambda point: (point.message_bytes, point.index))
+    found = [{name: median_estimate(values) for name, values in values_of(point).items()} for point in points]
+    answers = [late_receiver.outcome(of["t_after_wait_ns"], of["t_whole_ns"], of["t_round_trip_ns"]) for of in found]
+    known = [
+        (point.message_bytes, answer)
+        for point, answer in zip(points, answers, strict=True)
+        if not validity.invalid_reasons(point)
+    ]
+    full, ends = late_receiver.full_range(late_receiver.stretches(known))
+    for point, of, answer in zip(points, found, answers, strict=True):
+        who = _who(point, of)
+        unseen = late_receiver.unseen_share(of["t_after_wait_ns"], of["t_whole_ns"], of["t_round_trip_ns"])
+        moved = late_receiver.moved_share(of["t_after_wait_ns"], of["t_whole_ns"])
+        reasons = [
+            *failed_reasons(failed),
+            *validity.unreliable_reasons(
+                point, answer, who, of["t_whole_ns"], unseen, oversubscribed=header.oversubscribed
+            ),
+        ]
+        yield {
+            **case,
+            "asked": point.message_bytes in record.asked,
+            "outcome": answer,
+            "who_progresses": who,
+            "transfer": late_receiver.transfer_kind(who),
+            "range_bytes": full,
+            "range_ends": ends,
+            "eager_limit_bytes": limit,
+            "eager_limit_variable": variable,
+            "moved_share": moved if answer in (late_receiver.INCOMPLETE, late_receiver.NONE) else math.nan,
+            "unseen_share": unseen if answer == late_receiver.NONE else math.nan,
+            **{column: value for name in _ESTIMATES for column, value in _columns(name, of[name])},
+            **{name: getattr(point, name) for name in _OF_POINT},
+            "clock_method": point.clock.method,
+            "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
+            "valid": not validity.invalid_reasons(point),
+            "reliable": not reasons,
+            "unreliable_reasons": reasons,
+            "flags": validity.flags(point, answer, control=control),
+            "oversubscribed": header.oversubscribed,
+            "shared_core": header.shared_core,
+            "complete": record.complete,
+            "record": record.name,
+        }
+
+
+def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
+    yield name, as_float(estimate.value)
+    yield f"{name}_ci95_low", as_float(estimate.low)
+    yield f"{name}_ci95_high", as_float(estimate.high)
+
+
+def usable(table: pd.DataFrame) -> pd.DataFrame:
+    """The points for a summary: the reliable ones, or all valid ones where less than half of these are reliable."""
+    enough = 2 * table["reliable"].sum() >= table["valid"].sum()
+    chosen: pd.DataFrame = table[table["reliable" if enough else "valid"]]
+    return chosen
+
+
+def record_numbers(record: SyncRecord) -> dict[str, float]:
+    """The numbers that sum up a record, for ReFrame. Numbers that are not finite are left out.
+
+    Over the `usable` points among the sizes that were asked for: the mean of recv_over_wait, in which a size weighs the
+    same whatever its delay, and the geometric mean of t_whole_ns. Besides range_bytes, and counts of all points:
+    points, points_valid, points_reliable.
+    """
+    table = sync_table([record])
+    chosen = usable(table[table["asked"].astype(bool)])
+    whole = chosen["t_whole_ns"].to_numpy(dtype=np.float64)
+    whole = whole[np.isfinite(whole) & (whole > 0)]
+    ranges = table["range_bytes"].to_numpy(dtype=np.float64)
+    numbers = {
+        "recv_over_wait": float(chosen["recv_over_wait"].mean()) if len(chosen) else math.nan,
+        "t_whole_ns": float(np.exp(np.log(whole).mean())) if whole.size else math.nan,
+        "range_bytes": float(ranges[0]) if ranges.size else math.nan,
+        "points": float(len(table)),
+        "points_valid": float(table["valid"].sum()),
+        "points_reliable": float(table["reliable"].sum()),
+    }
+    return {name: value for name, value in numbers.items() if math.isfinite(value)}
+
+
+def configuration_words(row: Mapping[Any, Any]) -> str:
+    """The configuration of a row and its unusual values: ``async, protocol copied``."""
+    return axes.configuration_words(row, (axes.NAMED_CORES, *OF_RECORD))
+
+
+def remarks(row: Mapping[Any, Any]) -> list[str]:
+    """The remarks on a row, each a phrase, the worst first."""
+    return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
+
+
+def _cells(row: Mapping[Any, Any]) -> list[str]:
+    """The texts of a row of `sync_table`."""
+    return [
+        str(row["toolchain"]),
+        str(row["network"]),
+        configuration_words(row),
+        f"{int(row['message_bytes'])}",
+        str(row["outcome"]),
+        str(row["who_progresses"]),
+        str(row["transfer"]),
+        ratio(row["recv_over_wait"]),
+        interval(row["recv_over_wait_ci95_low"], row["recv_over_wait_ci95_high"]),
+        duration(row["t_after_wait_ns"]),
+        duration(row["t_whole_ns"]),
+        duration(row["t_delay_ns"]),
+        percent(row["arrived_neither_bytes"] / row["message_bytes"]) if row["message_bytes"] else "",
+        percent(row["arrived_sender_bytes"] / row["message_bytes"]) if row["message_bytes"] else "",
+        str(row["repetitions"]),
+        "; ".join(remarks(row)),
+    ]
+
+
+SHOWN = Columns(
+    heads=(
+        "toolchain", "network", "configuration", "bytes", "outcome", "inside MPI", "transfer", "recv/wait", "95 %",
+        "after wait", "whole", "delay", "arrived, neither", "sender", "reps", "remarks",
+    ),
+    right=frozenset((3, *range(7, 15))),
+    cells=_cells,
+)  # fmt: skip
+"""The columns of a table of `sync_table` for a reader."""

@@ -1,0 +1,89 @@
+"""Whether a point is `valid` and `reliable`, and what else a reader should know about it (`flags`).
+
+valid       There are at least 6 valid repetitions (fewer have no interval) and no data error. The times are right.
+reliable    Valid, the case did not fail, and
+            * the outcome and who progresses are clear from the intervals;
+            * the receiver was late by at least 10 times a whole transfer, so that the transfer does not count in it;
+            * an outcome of `none`: at most half of the transfer could have been done before without being seen;
+            * the clocks of the ranks agree to within 1 % of the delay;
+            * the ranks are not oversubscribed: a rank without a core is late for reasons of its own.
+flags       Worth knowing, but the answers stand:
+            * MPI_Isend took more than a tenth of the delay: the sender waited in it;
+            * the negative control shows overlap;
+            * ranks were started by a barrier, or without a common clock, or most repetitions began late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from postprocess.drawing.text import duration, percent
+from postprocess.families.sync_overlap.record import SyncPoint
+from postprocess.statistics import late_receiver
+from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
+
+DELAY_PER_TRANSFER = 10
+UNSEEN_LIMIT = 0.5
+CLOCK_LIMIT = 0.01
+ISEND_LIMIT = 0.1
+
+
+def invalid_reasons(point: SyncPoint) -> list[str]:
+    """Reasons why a point's medians cannot be used at all; empty if they can."""
+    reasons = []
+    if point.stop_reason == "not_measured":
+        reasons.append("not measured")
+    elif point.repetitions < MIN_REPETITIONS:
+        reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
+    if point.data_errors:
+        reasons.append(f"wrong data received ({point.data_errors} errors)")
+    return reasons
+
+
+def unreliable_reasons(
+    point: SyncPoint, outcome: str, who: str, whole: Estimate, unseen: float, *, oversubscribed: bool
+) -> list[str]:
+    """Reasons why the answers of a point may be wrong. They include `invalid_reasons`.
+
+    outcome, who: the answers.  whole: the time of a whole transfer.  unseen: `late_receiver.unseen_share`.
+    """
+    reasons = invalid_reasons(point)
+    if not point.repetitions:
+        return reasons
+    if outcome == late_receiver.UNCLEAR:
+        reasons.append("the interval of the outcome has both: before and after MPI_Wait")
+    if who == late_receiver.UNCLEAR:
+        reasons.append("who progresses differs between repetitions")
+    transfer = as_float(whole.value)
+    if not point.t_delay_ns >= DELAY_PER_TRANSFER * transfer:
+        reasons.append(f"the receiver was late by {duration(point.t_delay_ns)}, a transfer takes {duration(transfer)}")
+    if outcome == late_receiver.NONE and not unseen <= UNSEEN_LIMIT:
+        reasons.append(f"incomplete overlap of up to {percent(unseen)} of the transfer could not be seen")
+    residual = point.clock.residual_ns
+    if residual is not None and residual > CLOCK_LIMIT * point.t_delay_ns:
+        reasons.append(f"clocks disagree by {duration(residual)}")
+    if oversubscribed:
+        reasons.append("oversubscribed: ranks share cores")
+    return reasons
+
+
+def flags(point: SyncPoint, outcome: str, *, control: bool) -> list[str]:
+    """The flags of a point. control: it is the negative control, whose sender sends late."""
+    return list(_flags(point, outcome, control=control)) if point.repetitions else []
+
+
+def _flags(point: SyncPoint, outcome: str, *, control: bool) -> Iterator[str]:
+    if control and outcome in (late_receiver.FULL, late_receiver.INCOMPLETE):
+        yield "the negative control shows overlap, where there is none: do not trust this run"
+    if point.t_isend_ns > ISEND_LIMIT * point.t_delay_ns:
+        yield f"MPI_Isend took {duration(point.t_isend_ns)}"
+    if point.stop_reason == "late":
+        yield f"stopped because too many repetitions started late: {point.late_repetitions} thrown away"
+    elif point.late_repetitions > point.repetitions:
+        yield f"{point.late_repetitions} repetitions thrown away: a rank started late"
+    if point.start_method == "barrier":
+        yield "ranks started by a barrier, not by a clock"
+    if point.clock.method == "none":
+        yield "no common clock: times are those of each rank since its own start"
+    elif point.clock.residual_ns is None:
+        yield "how far the clocks disagree is not known"

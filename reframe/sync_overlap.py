@@ -1,0 +1,32 @@
+"""Sending to a receiver that is late (White & Bova 1999): one test per configuration, moment of sending and protocol.
+
+    sync_overlap %configuration=async %send=early %protocol=copied
+
+No case takes anything from `basic`: each searches the sizes at which its own outcome changes.
+"""
+
+from typing import Any
+
+import reframe as rfm
+from case_axes import own_parameters
+from measured import MeasuredTest
+
+from mpi_campaign.launching import wire
+
+Parameters: Any = own_parameters("sync_overlap")
+
+
+@rfm.simple_test
+class sync_overlap(MeasuredTest, Parameters):
+    descr = "messages to a late receiver"
+    valid_systems = ["+mpi"]
+    valid_prog_environs = ["+mpi"]
+    benchmark = "sync_overlap"
+
+    def benchmark_options(self) -> list[str]:
+        options = ["--grid", self.grid]
+        if self.network.startswith("wire"):
+            options += ["--settle", f"{wire.settle_ns(self.wire_rate)}ns"]
+        if self.budget_seconds:
+            options += ["--budget-seconds", str(self.budget_seconds)]
+        return options

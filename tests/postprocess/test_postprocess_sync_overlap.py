@@ -1,0 +1,305 @@
+"""Records of messages to a late receiver: answers against a known truth, what may be used, pictures and report."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postprocess.drawing.curve_plot import write_charts
+from postprocess.families import registry
+from postprocess.families.sync_overlap import inside
+from postprocess.families.sync_overlap.charts import charts
+from postprocess.families.sync_overlap.entry import SYNC_OVERLAP
+from postprocess.families.sync_overlap.record import load_sync_overlap
+from postprocess.families.sync_overlap.section import sync_view
+from postprocess.families.sync_overlap.table import COLUMNS, SHOWN, record_numbers, sync_table
+from postprocess.families.sync_overlap.verdict import verdict_text, verdicts
+from postprocess.records.fields import RecordError
+from postprocess.records.run import load_run
+from postprocess.report.html import write_report
+from postprocess.statistics import late_receiver
+from postprocess.statistics.metrics import Estimate, median_estimate
+from tests.postprocess import synthetic
+from tests.postprocess.synthetic_sync_overlap import (
+    COPIED,
+    EAGER,
+    HELPED,
+    PULLED,
+    SIZES,
+    Lines,
+    Sweep,
+    Truth,
+    header,
+    point,
+    record,
+    whole_ns,
+)
+from tests.support import check_record
+
+
+def table_of(path: Path, *records: Lines) -> pd.DataFrame:
+    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
+    return sync_table([load_sync_overlap(file) for file in files])
+
+
+def row_of(path: Path, truth: Truth = EAGER, *, header: dict[str, Any] | None = None, **changes: Any) -> Any:
+    """The row of a record of one point."""
+    lines = record(truth, Sweep(sizes=(65536,)), **(header or {}))
+    lines[1] = point(truth=truth, **changes)
+    return table_of(path, lines).iloc[0]
+
+
+def test_a_record_is_valid_and_gives_a_row_per_point(tmp_path: Path) -> None:
+    path = synthetic.write(tmp_path / "a.jsonl", record())
+    check_record(path)
+    table = sync_table([load_sync_overlap(path)])
+    assert tuple(table.columns) == COLUMNS
+    assert len(table) == len(SIZES)
+    assert table["valid"].all() and table["reliable"].all(), list(table["unreliable_reasons"])
+    assert len(SHOWN.text(table).splitlines()) == len(table) + 1
+
+
+FULL, INCOMPLETE, NONE = late_receiver.FULL, late_receiver.INCOMPLETE, late_receiver.NONE
+RECEIVER, BOTH, NEITHER = late_receiver.RECEIVER, late_receiver.BOTH, late_receiver.NEITHER
+
+
+@pytest.mark.parametrize(
+    ("truth", "outcomes", "who", "range_bytes", "ends"),
+    [
+        (EAGER, (FULL, FULL, FULL, FULL, NONE), (RECEIVER, RECEIVER, RECEIVER, BOTH), 65536, True),
+        (COPIED, (FULL, FULL, FULL, FULL, INCOMPLETE), (RECEIVER, RECEIVER, RECEIVER, BOTH), 65536, True),
+        (PULLED, (FULL,) * 5, (RECEIVER,) * 4, 1048576, False),
+        (HELPED, (FULL,) * 5, (NEITHER,) * 4, 1048576, False),
+    ],
+)
+def test_the_answers_are_the_truths(
+    tmp_path: Path, truth: Truth, outcomes: tuple[str, ...], who: tuple[str, ...], range_bytes: int, ends: bool
+) -> None:
+    table = table_of(tmp_path, record(truth))
+    assert tuple(table["outcome"]) == outcomes
+    assert tuple(table["who_progresses"]) == (late_receiver.NOTHING, *who)
+    assert set(table["range_bytes"]) == {range_bytes}
+    assert set(table["range_ends"]) == {ends}
+    for row in table.to_dict("records"):
+        assert row["recv_over_wait"] == pytest.approx(0.5 if row["outcome"] == FULL else 1, abs=0.05)
+        assert row["t_whole_ns"] == pytest.approx(whole_ns(truth, row["message_bytes"]), rel=0.02, abs=5)
+
+
+def test_a_part_that_moved_early_is_told_as_a_share(tmp_path: Path) -> None:
+    row = row_of(tmp_path, COPIED, message_bytes=262144)
+    assert row["outcome"] == INCOMPLETE
+    assert row["moved_share"] == pytest.approx(0.25, abs=0.02)
+    assert np.isnan(row["unseen_share"])
+
+
+def test_what_the_handshake_saves_is_no_overlap(tmp_path: Path) -> None:
+    """A rendezvous whose handshake was made before MPI_Wait is faster than a whole transfer, and moved no data."""
+    saved = replace(EAGER, early_bytes=8192, trip_ns=2000)  # 8 KiB at 5 GB/s are 1.6 us
+    assert row_of(tmp_path, saved, message_bytes=262144)["outcome"] == NONE
+    assert row_of(tmp_path, replace(saved, trip_ns=200), message_bytes=262144)["outcome"] == INCOMPLETE
+
+
+def test_the_negative_control_shows_nothing_and_says_where_it_does(tmp_path: Path) -> None:
+    (verdict,) = verdicts(table_of(tmp_path, record(PULLED, send="late")))
+    assert verdict.sentences == (
+        "the negative control, a message sent when the computation is done, shows no overlap, as it must",
+    )
+    lines = record(PULLED, send="late")
+    lines[3] = point(2, PULLED, 4096)
+    broken = table_of(tmp_path, lines)
+    (verdict,) = verdicts(broken)
+    assert "shows overlap, where there is none, at 4096 bytes: do not trust this run" in verdict.sentences[0]
+    assert any("do not trust this run" in flag for flag in broken.iloc[2]["flags"])
+
+
+def test_sizes_need_not_be_monotonic(tmp_path: Path) -> None:
+    sweep = Sweep(sizes=(64, 4096, 65536), between=(32768,), truths={4096: replace(EAGER, full_up_to=0)})
+    table = table_of(tmp_path, record(EAGER, sweep))
+    assert list(table["asked"]) == [True, True, False, True]
+    (verdict,) = verdicts(table)
+    assert verdict.sentences[:3] == (
+        "full overlap up to 64 bytes",
+        "no overlap at 4096 bytes (4 KiB)",
+        "full overlap from 32768 bytes (32 KiB) to 65536 bytes (64 KiB), the largest that was measured",
+    )
+
+
+def test_the_eager_limit_stands_beside_the_range_where_it_can_be_read(tmp_path: Path) -> None:
+    first = header()
+    told: dict[str, Any] = {"metadata": {**first["metadata"], "eager_limit_variable": "btl_tcp_eager_limit"}}
+    text = verdict_text(table_of(tmp_path, record(mpi_variables={"btl_tcp_eager_limit": "65536"}, **told)))
+    assert "the library's eager limit is 65536 bytes (64 KiB), says btl_tcp_eager_limit" in text
+    unreadable: tuple[Any, ...] = (None, {}, {"btl_tcp_eager_limit": "-1"})
+    for variables in unreadable:
+        text = verdict_text(table_of(tmp_path, record(mpi_variables=variables, **told)))
+        assert "the library's eager limit is not readable" in text
+
+
+@pytest.mark.parametrize(
+    ("truth", "header", "changes", "reason"),
+    [
+        (replace(EAGER, bytes_per_second=3e7), {}, {}, "the receiver was late by 10 ms, a transfer takes"),
+        (replace(EAGER, full_up_to=0, trip_ns=1e5), {}, {}, "incomplete overlap of up to"),
+        (EAGER, {"oversubscribed": True}, {}, "oversubscribed: ranks share cores"),
+        (EAGER, {}, {"repetitions": 5}, "fewer than 6 repetitions (5)"),
+        (EAGER, {}, {"data_errors": 3}, "wrong data received (3 errors)"),
+        (EAGER, {}, {"repetitions": 0}, "not measured"),
+        (
+            EAGER,
+            {},
+            {"clock": {"method": "shared", "residual_ns": 1e6, "synchronisations": 2, "drift_ppm": 0.0}},
+            "clocks disagree by",
+        ),
+    ],
+)
+def test_what_is_not_reliable_says_why(
+    tmp_path: Path, truth: Truth, header: dict[str, Any], changes: dict[str, Any], reason: str
+) -> None:
+    row = row_of(tmp_path, truth, header=header, **changes)
+    assert not row["reliable"]
+    assert row["unreliable_reasons"][0].startswith(reason)
+    assert bool(row["valid"]) is not reason.startswith(("fewer", "wrong", "not measured"))
+
+
+def test_repetitions_that_disagree_are_unclear(tmp_path: Path) -> None:
+    lines = record(EAGER, Sweep(sizes=(65536,)))
+    other = point(0, replace(EAGER, full_up_to=0))["series"]
+    for name, values in lines[1]["series"].items():
+        values[::2] = other[name][::2]
+    row = table_of(tmp_path, lines).iloc[0]
+    assert (row["outcome"], row["who_progresses"]) == (late_receiver.UNCLEAR, late_receiver.UNCLEAR)
+    assert row["unreliable_reasons"] == [
+        "the interval of the outcome has both: before and after MPI_Wait",
+        "who progresses differs between repetitions",
+    ]
+
+
+def estimate(low: float, high: float) -> Estimate:
+    return Estimate(*(np.asarray(value) for value in ((low + high) / 2, low, high)))
+
+
+@given(
+    st.floats(-1e9, 1e9), st.floats(0, 1e9), st.floats(0, 1e9), st.floats(0, 1e9), st.floats(0, 1e6), st.floats(0, 1e6)
+)
+def test_an_outcome_is_given_only_where_the_intervals_allow_it(
+    after: float, after_width: float, whole: float, whole_width: float, trip: float, trip_width: float
+) -> None:
+    found = late_receiver.outcome(
+        estimate(after, after + after_width), estimate(whole, whole + whole_width), estimate(trip, trip + trip_width)
+    )
+    if found == FULL:
+        assert after + after_width < 0
+    elif found == late_receiver.UNCLEAR:
+        assert after <= 0 <= after + after_width
+    else:
+        assert after > 0
+        assert (found == INCOMPLETE) == (whole - (after + after_width) - (trip + trip_width) > 0)
+
+
+def test_who_progresses_follows_from_the_three_answers() -> None:
+    expected: dict[tuple[bool | None, ...], str] = {
+        (False, False, False): late_receiver.BOTH,
+        (False, True, False): late_receiver.SENDER,
+        (False, False, True): late_receiver.RECEIVER,
+        (False, True, True): late_receiver.EITHER,
+    }
+    for alone, sender, receiver in product((True, False, None), repeat=3):
+        found = late_receiver.who_progresses(alone, sender, receiver)
+        if alone:
+            assert found == late_receiver.NEITHER
+        else:
+            assert found == expected.get((alone, sender, receiver), late_receiver.UNCLEAR)
+
+
+def test_arrival_is_clear_only_where_all_of_the_interval_agrees() -> None:
+    assert late_receiver.arrives(median_estimate(np.full(9, 64)), 64) is True
+    assert late_receiver.arrives(median_estimate(np.full(9, 56)), 64) is False
+    assert late_receiver.arrives(median_estimate(np.array([0, 0, 0, 0, 0, 64, 64, 64, 64])), 64) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 1 << 30), st.sampled_from(late_receiver.OUTCOMES)), max_size=30))
+def test_stretches_cover_every_clear_size_once(sizes: list[tuple[int, str]]) -> None:
+    once = list({size: (size, outcome) for size, outcome in sizes}.values())
+    found = late_receiver.stretches(once)
+    for size, outcome in once:
+        holding = [one for one in found if one.first <= size <= one.last]
+        assert [one.outcome for one in holding] == [outcome] or outcome == late_receiver.UNCLEAR
+    for one, two in pairwise(found):
+        assert one.last < two.first
+        assert one.outcome != two.outcome
+
+
+def test_the_numbers_for_references_are_of_the_sizes_that_were_asked_for(tmp_path: Path) -> None:
+    between = record(EAGER, Sweep(between=(524288, 262144)))
+    path, more = synthetic.write(tmp_path / "a.jsonl", record()), synthetic.write(tmp_path / "b.jsonl", between)
+    numbers, others = record_numbers(load_sync_overlap(path)), record_numbers(load_sync_overlap(more))
+    assert numbers["recv_over_wait"] == pytest.approx((4 * 0.5 + 1) / 5, abs=0.02)
+    assert numbers["range_bytes"] == 65536
+    assert others["recv_over_wait"] == numbers["recv_over_wait"]
+    assert (numbers["points"], others["points"]) == (5, 7)
+    assert {bound.metric for bound in SYNC_OVERLAP.bounds} <= set(numbers)
+    assert SYNC_OVERLAP.numbers is not None
+    assert SYNC_OVERLAP.numbers(load_sync_overlap(path), None).doubt == ""
+
+
+def test_only_sizes_that_were_asked_for_are_compared(tmp_path: Path) -> None:
+    table = table_of(tmp_path, record(EAGER, Sweep(between=(524288,))))
+    assert SYNC_OVERLAP.launches is not None
+    assert list(SYNC_OVERLAP.launches.of_table(table)["message_bytes"]) == list(SIZES)
+
+
+def test_the_payload_is_what_all_parts_send(tmp_path: Path) -> None:
+    found = load_sync_overlap(synthetic.write(tmp_path / "a.jsonl", record(network="wire:2gbit")))
+    assert inside.payload_bytes(found) == 5 * 21 * sum(SIZES)
+    assert inside.payload_bytes(replace(found, header=replace(found.header, network="shm"))) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda line: line["series"].pop("t_wait_ns"), "series.t_wait_ns is missing"),
+        (lambda line: line["series"].pop("start_imbalance_ns"), "start_imbalance_ns does not fit the clock"),
+        (lambda line: line["series"]["arrived_sender_bytes"].__setitem__(0, 72), "more bytes than the message"),
+        (lambda line: line["rank_medians"].pop("t_delay_ns"), "rank_medians.t_delay_ns is missing"),
+        (lambda line: line["own"].pop("delay_ns"), "delay_ns"),
+    ],
+)
+def test_a_record_that_does_not_fit_is_refused(tmp_path: Path, change: Any, says: str) -> None:
+    lines = copy.deepcopy(record(sweep=Sweep(sizes=(64,))))
+    change(lines[1])
+    with pytest.raises(RecordError, match=says):
+        load_sync_overlap(synthetic.write(tmp_path / "a.jsonl", lines))
+
+
+def test_a_chart_has_a_curve_per_configuration_and_protocol(tmp_path: Path) -> None:
+    table = table_of(tmp_path, record(PULLED), record(COPIED, protocol="copied"), record(HELPED, configuration="async"))
+    (chart,) = charts(table)
+    assert [curve.name for curve in chart.curves] == ["basic", "basic, protocol copied", "async"]
+    assert chart.places == list(SIZES[1:])
+    assert chart.left_out == 3
+    assert [mark.value for mark in chart.curves[1].marks] == pytest.approx([0.5, 0.5, 0.5, 1.0], abs=0.05)
+    assert sync_view(table.head(0), (), 10) is None
+
+
+def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    synthetic.write(folder / "records" / "0.jsonl", record())
+    run = load_run(folder)
+    found = registry.found(run, SYNC_OVERLAP)
+    written = write_charts(charts(found.table), tmp_path / "pictures", "sync", ("svg",))
+    assert [path.stat().st_size > 1000 for path in written] == [True]
+    page = tmp_path / "report.html"
+    write_report(run, page)
+    text = page.read_text()
+    assert "<h2>Messages to a late receiver</h2>" in text
+    assert "as figure 2 of White &amp; Bova 1999" in text
+    assert "65536 bytes (64 KiB): the receiver alone must be inside MPI (one sided)" in text
