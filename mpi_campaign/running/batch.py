@@ -409,8 +409,9 @@ def ended(follower: Follower, session: Session) -> list[Ended]:
     for number, description in enumerate(follower.descriptions):
         name, outcome = ids.get(number, ""), outcomes.get(description.name)
         log = job.script_log(_text(description.folder / job.SCRIPT_LOG))
-        why = "" if log.exit_code == 0 else _why(follower, description, name, log, outcome, session)
         done = follower.sessions.get(number, [])
+        is_whole = log.exit_code == 0 and len(done) == len(description.orders)
+        why = "" if is_whole else _why(follower, description, name, log, outcome, session)
         stage = Path(outcome.folder) if outcome else None
         all_ended.append(Ended(description, name, log, stage, node_probe.read(description.folder), done, why))
     return all_ended

@@ -131,6 +131,7 @@ def script_lines(job_id: str) -> list[str]:
     now = "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
     return [
         f'printf "job=%s\\nhost=%s\\nstarted_utc=%s\\n" "${{{job_id}:-}}" "$(uname -n)" "{now}" > {SCRIPT_LOG}',
+        "trap 'exit 143' TERM",  # else bash says that it ended well
         f'trap \'printf "exit_code=%s\\nended_utc=%s\\n" "$?" "{now}" >> {SCRIPT_LOG}\' EXIT',
     ]
 

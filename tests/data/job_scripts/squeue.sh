@@ -12,6 +12,7 @@
 #SBATCH --qos=long
 cd CLONE/.campaign/sessions/RUN/jobs/1 || exit 1
 printf "job=%s\nhost=%s\nstarted_utc=%s\n" "${SLURM_JOB_ID:-}" "$(uname -n)" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" > script.txt
+trap 'exit 143' TERM
 trap 'printf "exit_code=%s\nended_utc=%s\n" "$?" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >> script.txt' EXIT
 export MPI_CAMPAIGN_LET_IN='{"UCX_TLS": "rc,$(date)"}'
 export PYTHONPATH=CLONE
