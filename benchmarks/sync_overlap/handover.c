@@ -391,6 +391,14 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
     json_put_integer(line, "message_bytes", o->point.message_bytes);
 }
 
+static void put_bytes(json_line *line, const char *name, int64_t bytes) {
+    if (bytes < 0) {
+        json_put_null(line, name);
+    } else {
+        json_put_integer(line, name, bytes);
+    }
+}
+
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
     const struct handover *o = context;
     (void)p;
@@ -398,6 +406,8 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     json_put_integer(line, "delay_ns", o->point.delay_ns);
     json_put_integer(line, "delay_units", o->point.units);
     json_put_integer(line, "transfer_ns", o->point.transfer_ns);
+    put_bytes(line, "idle_pss_total_bytes", o->memory.total_bytes);
+    put_bytes(line, "idle_pss_largest_bytes", o->memory.largest_bytes);
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
@@ -506,6 +516,7 @@ bool handover_begin(struct program *program, void *context, sampler *s, char *re
                                                      (int64_t)sizeof(uint64_t), o->plan->bisects)
                                     : NULL;
     MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, o->sends || o->receives ? 0 : MPI_UNDEFINED, program->rank, &o->pair));
+    o->memory = idle_memory_measure();
     o->probed = MPI_COMM_NULL;
     if (program->helper != NULL) {
         MPI_CHECK(MPI_Comm_dup(MPI_COMM_SELF, &o->probed));

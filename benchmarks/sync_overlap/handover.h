@@ -22,6 +22,7 @@
 
 #include "changes.h"
 #include "delay.h"
+#include "idle_memory.h"
 #include "program.h"
 #include "sampler.h"
 
@@ -50,6 +51,7 @@ struct handover {
     const struct program *program;
     changes *changes;
     struct delay delay;
+    struct idle_memory memory; /* before the points */
     bool sends;
     bool receives;
     MPI_Comm pair;      /* sender 0, receiver 1; MPI_COMM_NULL on other ranks */

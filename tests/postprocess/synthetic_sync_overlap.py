@@ -115,7 +115,13 @@ def point(
             "t_isend_ns": [500 if repetitions else 0] + [0] * (ranks - 1),
             "t_delay_ns": [round(DELAY_NS * (2 if rank == 0 else 1)) for rank in range(ranks)],
         },
-        "own": {"delay_ns": round(DELAY_NS), "delay_units": 50, "transfer_ns": round(whole)},
+        "own": {
+            "delay_ns": round(DELAY_NS),
+            "delay_units": 50,
+            "transfer_ns": round(whole),
+            "idle_pss_total_bytes": ranks * 20_000_000,
+            "idle_pss_largest_bytes": 21_000_000,
+        },
     }
     return synthetic.changed(line, **changes)
 

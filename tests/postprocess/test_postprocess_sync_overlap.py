@@ -144,6 +144,16 @@ def test_the_eager_limit_stands_beside_the_range_where_it_can_be_read(tmp_path: 
         assert "the library's eager limit is not readable" in text
 
 
+def test_the_memory_of_idle_ranks_is_told_even_where_nothing_could_be_timed(tmp_path: Path) -> None:
+    for repetitions in (21, 0):
+        lines = record(EAGER, Sweep(sizes=(65536,)))
+        lines[1] = point(repetitions=repetitions)
+        (verdict,) = verdicts(table_of(tmp_path, lines))
+        assert verdict.sentences[-1] == "memory of 2 idle ranks: 38.1 MiB, 19.1 MiB each"
+    unknown = point(own={**lines[1]["own"], "idle_pss_total_bytes": None})
+    assert not any("memory" in line for line in verdict_text(table_of(tmp_path, [lines[0], unknown])).splitlines())
+
+
 @pytest.mark.parametrize(
     ("truth", "header", "changes", "reason"),
     [

@@ -35,6 +35,8 @@ class SyncPoint:
     delay_ns: what the delay was chosen for.  delay_units: its work.
     t_isend_ns, t_delay_ns: the sender's median time in MPI_Isend, and the receiver's median delay; NaN without
     repetitions.
+    idle_pss_total_bytes, idle_pss_largest_bytes: memory (PSS) of all ranks, and of the rank with the most, before the
+    points, when every pair had exchanged a message; NaN where the kernel does not tell.
     """
 
     index: int
@@ -61,6 +63,8 @@ class SyncPoint:
     arrived_sender_bytes: Nanoseconds
     t_isend_ns: float
     t_delay_ns: float
+    idle_pss_total_bytes: float
+    idle_pss_largest_bytes: float
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,8 @@ def _point(point: Point, sender: int, receiver: int) -> SyncPoint:
         **{name: point.series[name] for name in SERIES},
         t_isend_ns=_of_rank(medians["t_isend_ns"], sender, n),
         t_delay_ns=_of_rank(medians["t_delay_ns"], receiver, n),
+        idle_pss_total_bytes=own.number_or_nan("idle_pss_total_bytes"),
+        idle_pss_largest_bytes=own.number_or_nan("idle_pss_largest_bytes"),
     )
 
 

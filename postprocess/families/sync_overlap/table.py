@@ -40,15 +40,15 @@ _ESTIMATES = (
     "arrived_neither_bytes", "arrived_sender_bytes", "t_receiver_after_wait_ns",
 )  # fmt: skip
 _OF_POINT = (
-    "message_bytes", "delay_ns", "delay_units", "t_isend_ns", "t_delay_ns", "repetitions", "warmup_repetitions",
-    "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason", "interval_relative_reached",
-    "start_method", "index",
+    "message_bytes", "delay_ns", "delay_units", "t_isend_ns", "t_delay_ns", "idle_pss_total_bytes",
+    "idle_pss_largest_bytes", "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions",
+    "data_errors", "stop_reason", "interval_relative_reached", "start_method", "index",
 )  # fmt: skip
 COLUMNS = (
     *CASE, NAMED, "message_bytes", "asked", "outcome", "who_progresses", "transfer", "range_bytes", "range_ends",
     "eager_limit_bytes", "eager_limit_variable", "moved_share", "unseen_share",
     *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
-    "t_isend_ns", "t_delay_ns", "delay_ns", "delay_units",
+    "t_isend_ns", "t_delay_ns", "delay_ns", "delay_units", "idle_pss_total_bytes", "idle_pss_largest_bytes",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
     "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",

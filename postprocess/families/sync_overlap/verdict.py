@@ -46,12 +46,14 @@ class Verdict:
 def verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
     """Yield what holds of each launch in a table of `sync_table`, in its order."""
     for _, rows in table.groupby([*CASE, NAMED], sort=False, dropna=False):
-        points = [row for row in rows_of(rows) if row["valid"]]
-        if points:
-            bad = sum(not row["reliable"] for row in points)
+        every = rows_of(rows)
+        points = [row for row in every if row["valid"]]
+        sentences = (*(_sentences(points) if points else ()), *_memory(every[0]))
+        bad = sum(not row["reliable"] for row in points)
+        if sentences:
             yield Verdict(
-                scenario=_scenario(points[0], many=int(rows["launch"].max()) > 1),
-                sentences=tuple(_sentences(points)),
+                scenario=_scenario(every[0], many=int(rows["launch"].max()) > 1),
+                sentences=sentences,
                 unreliable=f"{bad} of {plural(len(points), 'point')} not reliable" if bad else "",
             )
 
@@ -105,6 +107,12 @@ def _eager_limit(row: dict[str, Any]) -> str:
     if not math.isfinite(limit):
         return "the library's eager limit is not readable"
     return f"the library's eager limit is {_bytes(int(limit))}, says {row['eager_limit_variable']}"
+
+
+def _memory(row: dict[str, Any]) -> Iterator[str]:
+    total, ranks = row["idle_pss_total_bytes"], int(row["ranks"])
+    if math.isfinite(total) and axes.SEND.is_usual(row[axes.SEND.name]):
+        yield f"memory of {plural(ranks, 'idle rank')}: {size(total)}, {size(total / ranks)} each"
 
 
 def _who(points: list[dict[str, Any]]) -> Iterator[str]:

@@ -1,0 +1,20 @@
+/*
+ * idle_memory - the memory that ranks take when every pair of them has exchanged a message and none is under way: what
+ * an eager limit costs, as buffers are kept for every other rank.
+ */
+#ifndef CAMPAIGN_IDLE_MEMORY_H
+#define CAMPAIGN_IDLE_MEMORY_H
+
+#include <stdint.h>
+
+/* Proportional set sizes (PSS) as the kernel has them in /proc/self/smaps_rollup: a page that n processes share counts
+ * as 1/n of a page. Bytes; -1: the kernel of some rank does not tell. */
+struct idle_memory {
+    int64_t total_bytes;   /* of all ranks */
+    int64_t largest_bytes; /* of one rank */
+};
+
+/* Collective over MPI_COMM_WORLD. Call it before the program allocates large buffers of its own. */
+struct idle_memory idle_memory_measure(void);
+
+#endif
