@@ -37,6 +37,7 @@ class Library:
     settings.
     without: {name of a network or configuration that the library lacks: reason}.
     progresses: it has progress threads in every configuration, `basic` too.
+    streams: settings by which each rank can make so many streams (MPICH's extension); none where it has no streams.
 
     variables: names of environment variables that steer the library, for records; `PREFIX*` means all names with that
     beginning.
@@ -61,6 +62,7 @@ class Library:
     configurations: Mapping[str, Rule] = field(default_factory=dict)
     without: Mapping[str, str] = field(default_factory=dict)
     progresses: bool = False
+    streams: Callable[[int], Settings] = lambda _count: Settings()
     variables: tuple[str, ...] = ()
     told_itself: tuple[str, ...] = ()
     controls: tuple[str, ...] = ()

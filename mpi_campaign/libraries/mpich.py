@@ -36,6 +36,7 @@ LIBRARY = Library(
     always=same(MPIR_CVAR_ASYNC_PROGRESS="0"),
     networks=ch4.NETWORKS,
     configurations={name: _unless_finalize_hangs(rule) for name, rule in ch4.CONFIGURATIONS.items()},
+    streams=ch4.streams,
     variables=ch4.VARIABLES,
     controls=ch4.CONTROLS,
     wheels=("mpich",),
