@@ -110,6 +110,16 @@ def test_a_progress_thread_that_slows_the_computation_down_is_judged_by_the_time
         assert named(verdict, SIZES[-1]) == [fastest]
 
 
+def test_what_goes_to_several_neighbours_is_a_scenario_of_its_own(tmp_path: Path) -> None:
+    """It sends as much again to each neighbour, so its times are no others'."""
+    of_two = delayed("part_neighbours")
+    for line in of_two[1:-1]:
+        line["own"].update(neighbours=2, different_neighbours=2)
+    table = table_of(tmp_path, delayed("part"), of_two)
+    assert [verdict.values["neighbours"] for verdict in verdicts(table)] == [1, 2]
+    assert "2 ranks of 1 core, 2 neighbours, 4 partitions" in verdict_text(table)
+
+
 def test_a_launch_in_which_all_was_fast_is_no_better_approach(tmp_path: Path) -> None:
     """Times of different launches are not compared: `part` gains nothing, in a launch on a network twice as fast."""
     lucky = replace(LATE, times_slower=1.1, bytes_per_second=2 * LATE.bytes_per_second)

@@ -224,6 +224,11 @@ def approach_words(row: Mapping[Any, Any]) -> str:
     return ", ".join(parts)
 
 
+def neighbours_words(row: Mapping[Any, Any]) -> list[str]:
+    """How many neighbours a sender has, in words; none for one."""
+    return [f"{int(row['neighbours'])} neighbours"] if row["neighbours"] > 1 else []
+
+
 def remarks(row: Mapping[Any, Any]) -> list[str]:
     """The remarks on a row, each a phrase, the worst first."""
     return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]

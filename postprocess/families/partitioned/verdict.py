@@ -1,6 +1,7 @@
 """Which way of sending a buffer is fastest, and from which size on sending its parts early pays.
 
-A scenario is what a program gives: library, network, ranks and cores, noise, caches, partitions and planned delay. What
+A scenario is what a program gives: library, network, ranks and cores, noise, caches, neighbours, partitions and planned
+delay. What
 a program can choose is an `Option`: an approach, in a configuration of the library. Only reliable points count.
 
 Which option. Within a scenario and a size, the fastest option is the one with the shortest time to solution, because
@@ -34,13 +35,13 @@ from postprocess.drawing.text import interval, plural, ratio, size
 from postprocess.families import axes
 from postprocess.families.axes import NOISE
 from postprocess.families.partitioned.axes import DELAY_RATIO
-from postprocess.families.partitioned.table import approach_words
+from postprocess.families.partitioned.table import approach_words, neighbours_words
 from postprocess.statistics.metrics import MIN_REPETITIONS, as_float, median_estimate
 
 SINGLE = "single"
 LEAST_LAUNCHES = 2
 SCENARIO = (
-    "toolchain", "provider", "network", "ranks", "nodes", "cores_per_rank", "noise", "cache", "method",
+    "toolchain", "provider", "network", "ranks", "nodes", "cores_per_rank", "noise", "cache", "method", "neighbours",
     "partitions_send", "delay_ratio",
 )  # fmt: skip
 """The columns that name a scenario. `cores_per_rank` counts cores that a rank gives up, too."""
@@ -371,6 +372,7 @@ def scenario_words(values: Mapping[str, Any]) -> str:
     parts = [
         f"{values['toolchain']} over {values['network']}",
         f"{plural(int(values['ranks']), 'rank')} of {plural(int(values['cores_per_rank']), 'core')}",
+        *neighbours_words(values),
         plural(int(values["partitions_send"]), "partition"),
         DELAY_RATIO.words(values["delay_ratio"]),
     ]
