@@ -14,7 +14,10 @@ from measured import MeasuredTest
 from reframe.core.builtins import fixture
 
 from mpi_campaign.archive import run_folders
+from mpi_campaign.children import environ
 from mpi_campaign.launching import wire
+from mpi_campaign.libraries import registry
+from mpi_campaign.planning.benchmarks.choices import STREAMS
 
 
 class Partitioned(MeasuredTest):
@@ -29,6 +32,14 @@ class Partitioned(MeasuredTest):
         if self.budget_seconds:
             options += ["--budget-seconds", str(self.budget_seconds)]
         return options + self.sizes_options()
+
+    def launch_variables(self, purpose: str, inside: environ.LetIn) -> dict[str, str]:
+        """For the approach `streams`, the library reserves a stream for each thread. A user's own number counts."""
+        variables = super().launch_variables(purpose, inside)
+        if self.case.parameters["approach"] != STREAMS:
+            return variables
+        library = registry.library(self.current_environ.extras["family"])
+        return {**library.streams(self.computing_threads).env, **variables}
 
 
 BasicsParameters: Any = basics_parameters("partitioned")

@@ -1,7 +1,7 @@
 """`partitioned`: every approach under real MPI libraries, whole and broken on purpose; a run of it over the wire."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -24,16 +24,21 @@ def only_line(stderr: str) -> str:
     return line
 
 
-def measured(folder: Path, path: Path, toolchain: str, *words: str) -> PartitionedRecord:
-    done = launch(folder / "partitioned", *words, *BRIEF, "--record", str(path), toolchain=toolchain)
+def measured(
+    folder: Path, path: Path, toolchain: str, *words: str, ranks: int = 2, env: Mapping[str, str] | None = None
+) -> PartitionedRecord:
+    program = folder / "partitioned"
+    done = launch(program, *words, *BRIEF, "--record", str(path), toolchain=toolchain, ranks=ranks, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     check_record(path)
     return load_partitioned(path)
 
 
-# Faults of the library: see below.
-WRONG = ((OPENMPI, "part_coarse"), (OPENMPI, "part_startall"))
-USUAL = {OPENMPI: ("part_parrived", "many", "rma_single_active"), MPICH: tuple(axes.APPROACH.values)}
+# What is tested below: faults of the library, streams, more ranks.
+WRONG = ((OPENMPI, "part_coarse"), (OPENMPI, "part_startall"), (OPENMPI, "part_polling"))
+APART = ("streams", "part_neighbours", "part_neighbours_4", "part_neighbours_6")
+EVERY = tuple(name for name in axes.APPROACH.values if name not in APART)
+USUAL = {OPENMPI: ("part_parrived", "many", "rma_single_active"), MPICH: EVERY}
 
 
 @pytest.mark.parametrize(
@@ -41,7 +46,7 @@ USUAL = {OPENMPI: ("part_parrived", "many", "rma_single_active"), MPICH: tuple(a
     [
         pytest.param(toolchain, approach, marks=() if approach in USUAL[toolchain] else pytest.mark.rare)
         for toolchain in (MPICH, OPENMPI)
-        for approach in axes.APPROACH.values
+        for approach in EVERY
         if (toolchain, approach) not in WRONG
     ],
 )
@@ -62,7 +67,44 @@ def test_every_approach_sends_the_right_data(build_for: Build, tmp_path: Path, t
         assert bool(np.median(point.t_delay_ns) > 0) is (point.delay_ratio > 0)
         received = max(point.partitions_send // 2, 1) if approach == "part_coarse" else point.partitions_send
         assert point.partitions_receive == received
-        assert point.messages == (1 if approach == "single" else point.partitions_send)
+        each = 1 if approach == "single" else point.partitions_send
+        assert (point.messages, point.neighbours) == (each * point.neighbours, 2 if approach == "part_startall" else 1)
+
+
+@pytest.mark.parametrize(
+    ("toolchain", "approach", "ranks"),
+    [
+        (MPICH, "part_neighbours", 4),
+        pytest.param(OPENMPI, "part_neighbours", 4, marks=pytest.mark.rare),
+        pytest.param(MPICH, "part_neighbours_4", 8, marks=pytest.mark.rare),
+        pytest.param(MPICH, "part_neighbours_6", 4, marks=pytest.mark.rare),
+    ],
+)
+def test_every_neighbour_gets_its_own_data(
+    build_for: Build, tmp_path: Path, toolchain: str, approach: str, ranks: int
+) -> None:
+    """The contents of the messages differ by sender, and every receiver checks those of each of its senders."""
+    found = measured(
+        build_for(toolchain), tmp_path / "record.jsonl", toolchain, "--approach", approach,
+        "--message-bytes", "1024,65536", "--partitions-per-thread", "2", "--delay-ratios", "0,2", ranks=ranks,
+    )  # fmt: skip
+    neighbours = {"part_neighbours_4": 4, "part_neighbours_6": 6}.get(approach, 2)
+    for point in found.points:
+        assert (point.data_errors, point.neighbours, point.messages) == (0, neighbours, 2 * neighbours)
+        assert point.different_neighbours == min(neighbours, ranks // 2)
+
+
+def test_streams_are_reserved_when_mpi_starts(built: Path, tmp_path: Path) -> None:
+    words = ("--approach", "streams", "--message-bytes", "1024,65536", "--delay-ratios", "0,2")
+    reserved = {"MPIR_CVAR_CH4_RESERVE_VCIS": "1"}
+    found = measured(built, tmp_path / "record.jsonl", MPICH, *words, env=reserved)
+    assert {point.messages for point in found.points} == {4}
+    done = launch(built / "partitioned", *words, toolchain=MPICH)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert only_line(done.stderr).endswith(
+        "approach streams: MPIX_Stream_create makes 0 of 1 streams, one per thread; start with "
+        "MPIR_CVAR_CH4_RESERVE_VCIS=1"
+    )
 
 
 def test_partitions_are_sent_together_up_to_a_size(built: Path, tmp_path: Path) -> None:
@@ -195,7 +237,7 @@ def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> Non
 def test_what_a_library_says_too_early_is_found_every_time(build_for: Build, tmp_path: Path) -> None:
     """Open MPI 5.0.11: where the receiver has fewer partitions, MPI_Parrived says yes before the data are there."""
     reproducer = tmp_path / "reproducer.c"
-    for attempt in range(3):
+    for attempt in range(2):
         record = tmp_path / f"{attempt}.jsonl"
         done = launch(
             build_for(OPENMPI) / "partitioned", "--approach", "part_coarse", "--message-bytes", "1048576",
@@ -212,6 +254,19 @@ def test_what_a_library_says_too_early_is_found_every_time(build_for: Build, tmp
     assert shown.returncode == 1, shown.stdout + shown.stderr
     assert "MPI_Parrived said yes for partition" in shown.stdout
     assert shown.stdout.endswith("wrong data\n")
+
+
+def test_what_a_library_sends_too_late_is_found_every_time(build_for: Build, tmp_path: Path) -> None:
+    """Open MPI 5.0.11: while the sender makes progress and its last partition is not ready, the request completes."""
+    for attempt in range(2):
+        record = tmp_path / f"{attempt}.jsonl"
+        done = launch(
+            build_for(OPENMPI) / "partitioned", "--approach", "part_polling", "--message-bytes", "65536,131072",
+            "--delay-ratios", "0", "--limit-seconds", "5", "--record", str(record), toolchain=OPENMPI, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 1, done.stdout + done.stderr
+        wrong = "part_polling: wrong data in partition 3 of 4" in done.stderr
+        assert wrong or "hangs in MPI_Wait of part_polling" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -255,7 +310,11 @@ def test_a_hang_of_the_library_is_ended_and_named(
             "with approach many both sides have the same partitions",
         ),
         (2, ("--approach", "part", "--aggregation-bytes", "512"), "approach part does not aggregate"),
-        (2, ("--approach", "part_neighbours", "--neighbours", "3"), "no message of the grid divides"),
+        (
+            2,
+            ("--approach", "part", "--save-sizes", "none/sizes.json"),
+            "sizes file 'none/sizes.json' cannot be written",
+        ),
         (2, ("--approach", "smoke-signals"), "unknown 'smoke-signals'; choose from part, part_parrived"),
         (2, ("--sizes", "a", "--save-sizes", "b"), "use one of them"),
     ],

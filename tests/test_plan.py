@@ -185,7 +185,7 @@ def test_approaches_that_need_partitions_are_skipped_where_the_library_has_none(
 ) -> None:
     monkeypatch.setattr(builds, "STATE", tmp_path)
     asked: dict[str, Any] = {"benchmarks": ("partitioned",), "configurations": ("basic",), "suite": "nightly"}
-    assert set(axes.APPROACH.values) - set(suites.APPROACHES) == {"part_coarse", "part_startall"}
+    assert set(axes.APPROACH.values) - set(suites.APPROACHES) == {*suites.FAULTY_SOMEWHERE, *suites.MANY_NEIGHBOURS}
     everything = planned(OPENMPI, **asked)
     assert [case.parameters["approach"] for case in everything.cases] == list(suites.APPROACHES)
     assert not everything.skipped
@@ -195,7 +195,7 @@ def test_approaches_that_need_partitions_are_skipped_where_the_library_has_none(
     found = planned(OPENMPI, **asked)
     assert set(found.skipped.values()) == {"openmpi@5.0.11 has no MPI_Psend_init"}
     skipped = [case.parameters["approach"] for case in found.cases if case.stem in found.skipped]
-    assert skipped == [name for name in choices.OF_PARTITIONS if name in suites.APPROACHES]
+    assert skipped == ["part", "part_parrived", "part_neighbours"]
 
 
 def test_a_buffer_in_parts_is_measured_on_request_and_at_first_by_three_approaches() -> None:
@@ -204,7 +204,10 @@ def test_a_buffer_in_parts_is_measured_on_request_and_at_first_by_three_approach
     assert [case.stem for case in found.cases] == [
         f"mpich-5_0_2.shm.async.partitioned.{name}noise_uniform" for name in ("", "many.", "layer.")
     ]
-    assert found.cases[1].label == "mpich@5.0.2 shm async partitioned (many, noise uniform)"
+    assert [case.label for case in found.cases[:2]] == [
+        "mpich@5.0.2 shm async partitioned part (noise uniform)",
+        "mpich@5.0.2 shm async partitioned (many, noise uniform)",
+    ]
     basics = [case.basic for case in found.cases]
     assert [basic.parameters["approach"] for basic in basics if basic is not None] == ["part", "many", "layer"]
     with pytest.raises(CampaignError, match="partitioned runs in basic, async, dedicated, apphelper only"):

@@ -36,18 +36,10 @@ static double measure_size(void *context, uint64_t size) {
     return fmax((double)shortest, 1);
 }
 
-/* Returns the largest work that fits in a quarter of the rank's share of memory. */
-static uint64_t largest_size(const struct program *program) {
-    const struct compute_kernel *kernel = &compute_kernels[program->computation];
-    const double memory = program->memory_bytes > 0 ? (double)program->memory_bytes / 4 : 4e9;
-    const uint64_t most = compute_most(program->computation, memory, program->threads);
-    return most > kernel->least ? most : kernel->least;
-}
-
 void impact_sizes_search(const struct program *program, struct impact_plan *plan) {
     const struct compute_kernel *kernel = &compute_kernels[program->computation];
     double guess = (double)kernel->first_guess;
-    const uint64_t most = largest_size(program);
+    const uint64_t most = program_largest_work(program);
     for (size_t i = 0; i < plan->count; i++) {
         struct impact_target *target = &plan->targets[i];
         struct job job = {.program = program, .target_ns = target->target_ns};

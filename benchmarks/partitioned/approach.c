@@ -2,18 +2,16 @@
 
 #include "fail.h"
 #include "fail_mpi.h"
-#include "mpi_forms.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-
-/* Ranks of the pair's communicator. */
-enum { SENDER, RECEIVER };
 
 /* Tags of messages without data, which no partition has. */
 enum { TAG_EXPOSED = 30001, TAG_COMPLETE = 30002 };
 
+/* The rank on the other side, of the approaches that have one neighbour. */
 static int other(const struct channel *c) {
-    return c->sends ? RECEIVER : SENDER;
+    return c->peers[0];
 }
 
 size_t approach_first_partition(const struct channel *c, int thread) {
@@ -58,40 +56,38 @@ static void start_all(struct channel *c) {
     }
 }
 
-/* A persistent request for the words [first, first + count). */
-static void make_persistent(struct channel *c, size_t number, MPI_Comm comm, size_t first, size_t count) {
+/* A persistent request for the words [first, first + count), to or from the rank `peer` of comm. */
+static void make_persistent(struct channel *c, size_t number, MPI_Comm comm, int peer, size_t first, size_t count) {
+    uint64_t *words = c->words + first;
+    MPI_Request *request = &c->requests[number];
     if (c->sends) {
-        MPI_CHECK(MPI_Send_init(c->words + first, (int)count, MPI_UINT64_T, RECEIVER, (int)number, comm,
-                                &c->requests[number]));
+        MPI_CHECK(MPI_Send_init(words, (int)count, MPI_UINT64_T, peer, (int)number, comm, request));
     } else {
-        MPI_CHECK(
-            MPI_Recv_init(c->words + first, (int)count, MPI_UINT64_T, SENDER, (int)number, comm, &c->requests[number]));
+        MPI_CHECK(MPI_Recv_init(words, (int)count, MPI_UINT64_T, peer, (int)number, comm, request));
     }
 }
 
 /* ---- partitioned communication ---- */
 
 #if HAS_PARTITIONED
-/* Requests of partitioned communication: one, or one per neighbour. Neighbouring partitions belong to the same request.
- */
+/* There is a request for each neighbour. */
 static size_t partitions_of_request(const struct channel *c) {
     return c->partitions / c->request_count;
 }
 
 static void part_init(struct channel *c) {
-    const size_t requests = c->approach->neighbours ? c->neighbours : 1;
     const MPI_Count words = (MPI_Count)partition_words(c);
-    make_requests(c, requests);
+    make_requests(c, c->neighbours);
     c->messages = c->partitions;
     const int partitions = (int)partitions_of_request(c);
-    for (size_t i = 0; i < requests; i++) {
+    for (size_t i = 0; i < c->neighbours; i++) {
         uint64_t *begin = partition_begin(c, i * (size_t)partitions);
         if (c->sends) {
-            MPI_CHECK(MPI_Psend_init(begin, partitions, words, MPI_UINT64_T, RECEIVER, (int)i, c->comm, MPI_INFO_NULL,
-                                     &c->requests[i]));
+            MPI_CHECK(MPI_Psend_init(begin, partitions, words, MPI_UINT64_T, c->peers[i], (int)i, c->comm,
+                                     MPI_INFO_NULL, &c->requests[i]));
         } else {
-            MPI_CHECK(MPI_Precv_init(begin, partitions, words, MPI_UINT64_T, SENDER, (int)i, c->comm, MPI_INFO_NULL,
-                                     &c->requests[i]));
+            MPI_CHECK(MPI_Precv_init(begin, partitions, words, MPI_UINT64_T, c->peers[i], (int)i, c->comm,
+                                     MPI_INFO_NULL, &c->requests[i]));
         }
     }
 }
@@ -122,12 +118,15 @@ static void start_together(struct channel *c) {
     MPI_CHECK(MPI_Startall((int)c->request_count, c->requests));
 }
 
-/* ---- one message ---- */
+/* ---- one message to each neighbour ---- */
 
 static void single_init(struct channel *c) {
-    make_requests(c, 1);
-    c->messages = 1;
-    make_persistent(c, 0, c->comm, 0, c->count);
+    const size_t words = c->count / c->neighbours;
+    make_requests(c, c->neighbours);
+    c->messages = c->neighbours;
+    for (size_t i = 0; i < c->neighbours; i++) {
+        make_persistent(c, i, c->comm, c->peers[i], i * words, words);
+    }
 }
 
 static void start_and_wait(struct channel *c) {
@@ -141,7 +140,7 @@ static void init_per_partition(struct channel *c, bool comm_per_thread) {
     make_requests(c, c->partitions);
     c->messages = c->partitions;
     for (size_t i = 0; i < c->partitions; i++) {
-        make_persistent(c, i, comm_per_thread ? c->comms[thread_of(c, i)] : c->comm, i * partition_words(c),
+        make_persistent(c, i, comm_per_thread ? c->comms[thread_of(c, i)] : c->comm, other(c), i * partition_words(c),
                         partition_words(c));
     }
 }
@@ -164,6 +163,79 @@ static void wait_for_own(struct channel *c, int thread) {
     const size_t end = approach_first_partition(c, thread + 1);
     MPI_CHECK(MPI_Waitall((int)(end - first), c->requests + first, MPI_STATUSES_IGNORE));
 }
+
+/* ---- a communicator of a stream per thread ---- */
+
+/* With MPICH 5.0.2 a persistent request on such a communicator never completes, so each message has a new request. */
+static void streams_receive(struct channel *c) {
+    for (size_t i = 0; i < c->partitions; i++) {
+        MPI_CHECK(MPI_Irecv(partition_begin(c, i), (int)partition_words(c), MPI_UINT64_T, other(c), (int)i,
+                            c->comms[thread_of(c, i)], &c->requests[i]));
+    }
+}
+
+static void streams_send(struct channel *c, size_t partition) {
+    MPI_CHECK(MPI_Isend(partition_begin(c, partition), (int)partition_words(c), MPI_UINT64_T, other(c), (int)partition,
+                        c->comms[thread_of(c, partition)], &c->requests[partition]));
+}
+
+#if HAS_STREAMS
+static void streams_init(struct channel *c) {
+    c->comms = fail_alloc((size_t)c->threads, sizeof *c->comms);
+    c->streams = fail_alloc((size_t)c->threads, sizeof *c->streams);
+    for (int i = 0; i < c->threads; i++) {
+        MPI_CHECK(MPIX_Stream_create(MPI_INFO_NULL, &c->streams[i]));
+        MPI_CHECK(MPIX_Stream_comm_create(c->comm, c->streams[i], &c->comms[i]));
+    }
+    make_requests(c, c->partitions);
+    c->messages = c->partitions;
+}
+
+/* After the communicators. */
+static void free_streams(struct channel *c) {
+    for (int i = 0; c->streams != NULL && i < c->threads; i++) {
+        MPI_CHECK(MPIX_Stream_free(&c->streams[i]));
+    }
+    free(c->streams);
+}
+
+bool approach_started_for(const struct approach *approach, int threads, char *error, size_t error_size) {
+    MPIX_Stream *streams = fail_alloc((size_t)threads, sizeof *streams);
+    int made = 0;
+    while (approach->streams && made < threads && MPIX_Stream_create(MPI_INFO_NULL, &streams[made]) == MPI_SUCCESS) {
+        made++;
+    }
+    for (int i = 0; i < made; i++) {
+        MPI_CHECK(MPIX_Stream_free(&streams[i]));
+    }
+    free(streams);
+    if (approach->streams && made < threads) {
+        snprintf(error, error_size,
+                 "approach %s: MPIX_Stream_create makes %d of %d streams, one per thread; start with "
+                 "MPIR_CVAR_CH4_RESERVE_VCIS=%d",
+                 approach->name, made, threads, threads);
+        return false;
+    }
+    return true;
+}
+#else
+static void streams_init(struct channel *c) {
+    (void)c;
+    fail_die("this MPI library has no MPIX_Stream_create");
+}
+
+static void free_streams(struct channel *c) {
+    (void)c;
+}
+
+bool approach_started_for(const struct approach *approach, int threads, char *error, size_t error_size) {
+    (void)approach;
+    (void)threads;
+    (void)error;
+    (void)error_size;
+    return true;
+}
+#endif
 
 /* ---- a partitioned layer of our own ---- */
 
@@ -189,7 +261,7 @@ static void layer_init(struct channel *c) {
     c->missing = fail_alloc(c->messages, sizeof *c->missing);
     const size_t words = c->count / c->messages;
     for (size_t i = 0; i < c->messages; i++) {
-        make_persistent(c, i, c->comm, i * words, words);
+        make_persistent(c, i, c->comm, other(c), i * words, words);
     }
 }
 
@@ -232,7 +304,7 @@ static MPI_Win window_of(const struct channel *c, size_t partition) {
 
 static void put(struct channel *c, size_t partition) {
     const int words = (int)partition_words(c);
-    MPI_CHECK(MPI_Put(partition_begin(c, partition), words, MPI_UINT64_T, RECEIVER,
+    MPI_CHECK(MPI_Put(partition_begin(c, partition), words, MPI_UINT64_T, other(c),
                       (MPI_Aint)(partition * partition_words(c)), words, MPI_UINT64_T, window_of(c, partition)));
 }
 
@@ -244,12 +316,19 @@ static void receive_nothing(struct channel *c, int tag) {
     MPI_CHECK(MPI_Recv(NULL, 0, MPI_BYTE, other(c), tag, c->comm, MPI_STATUS_IGNORE));
 }
 
+/* The rank of the receiver in the communicator of the pair. */
+static int receiver(const struct channel *c) {
+    int rank = 0;
+    MPI_CHECK(MPI_Comm_rank(c->comm, &rank));
+    return c->sends ? other(c) : rank;
+}
+
 /* Passive: the windows stay locked as long as the channel is open, and messages without data say when the receiver's
  * buffer may be written and when it is. The receiver locks its own window, so that it may call MPI_Win_sync. */
 static void passive_init(struct channel *c, size_t windows) {
     make_windows(c, windows);
     for (size_t i = 0; i < windows; i++) {
-        MPI_CHECK(MPI_Win_lock(MPI_LOCK_SHARED, RECEIVER, MPI_MODE_NOCHECK, c->windows[i]));
+        MPI_CHECK(MPI_Win_lock(MPI_LOCK_SHARED, receiver(c), MPI_MODE_NOCHECK, c->windows[i]));
     }
 }
 
@@ -263,7 +342,7 @@ static void many_passive_init(struct channel *c) {
 
 static void passive_close(struct channel *c) {
     for (size_t i = 0; i < c->window_count; i++) {
-        MPI_CHECK(MPI_Win_unlock(RECEIVER, c->windows[i]));
+        MPI_CHECK(MPI_Win_unlock(receiver(c), c->windows[i]));
     }
 }
 
@@ -283,7 +362,7 @@ static void await_exposure(struct channel *c) {
 }
 
 static void flush_own(struct channel *c, int thread) {
-    MPI_CHECK(MPI_Win_flush(RECEIVER, c->windows[thread]));
+    MPI_CHECK(MPI_Win_flush(other(c), c->windows[thread]));
 }
 
 static void tell_complete(struct channel *c) {
@@ -291,7 +370,7 @@ static void tell_complete(struct channel *c) {
 }
 
 static void flush_and_tell(struct channel *c) {
-    MPI_CHECK(MPI_Win_flush(RECEIVER, c->windows[0]));
+    MPI_CHECK(MPI_Win_flush(other(c), c->windows[0]));
     tell_complete(c);
 }
 
@@ -377,19 +456,42 @@ const struct approach approach_table[APPROACH_COUNT] = {
                               .send = {.start = start_all, .ready = part_ready, .wait = wait_all},
                               .receive = {.start = start_all, .ready = part_consume, .wait = wait_all}},
     [APPROACH_PART_NEIGHBOURS] = {.name = "part_neighbours",
-                                  .what = "part with a request for each of several neighbours, started one by one",
+                                  .what = "part to 2 neighbours, with a request for each, started one by one",
                                   .partitioned = true,
-                                  .neighbours = true,
+                                  .neighbours = 2,
                                   .init = part_init,
                                   .send = {.start = start_all, .ready = part_ready, .wait = wait_all},
                                   .receive = {.start = start_all, .wait = wait_all}},
+    [APPROACH_PART_NEIGHBOURS_4] = {.name = "part_neighbours_4",
+                                    .what = "the same to 4 neighbours",
+                                    .partitioned = true,
+                                    .neighbours = 4,
+                                    .init = part_init,
+                                    .send = {.start = start_all, .ready = part_ready, .wait = wait_all},
+                                    .receive = {.start = start_all, .wait = wait_all}},
+    [APPROACH_PART_NEIGHBOURS_6] = {.name = "part_neighbours_6",
+                                    .what = "the same to 6 neighbours",
+                                    .partitioned = true,
+                                    .neighbours = 6,
+                                    .init = part_init,
+                                    .send = {.start = start_all, .ready = part_ready, .wait = wait_all},
+                                    .receive = {.start = start_all, .wait = wait_all}},
     [APPROACH_PART_STARTALL] = {.name = "part_startall",
-                                .what = "the same, started by one MPI_Startall",
+                                .what = "part to 2 neighbours, with the requests started by one MPI_Startall",
                                 .partitioned = true,
-                                .neighbours = true,
+                                .neighbours = 2,
                                 .init = part_init,
                                 .send = {.start = start_together, .ready = part_ready, .wait = wait_all},
                                 .receive = {.start = start_together, .wait = wait_all}},
+    [APPROACH_PART_POLLING] = {.name = "part_polling",
+                               .what =
+                                   "part; in transfers before the measured ones the last partition is late, and the "
+                                   "sender calls MPI_Iprobe meanwhile",
+                               .partitioned = true,
+                               .polls = true,
+                               .init = part_init,
+                               .send = {.start = start_all, .ready = part_ready, .wait = wait_all},
+                               .receive = {.start = start_all, .wait = wait_all}},
     [APPROACH_SINGLE] = {.name = "single",
                          .what = "one message when all partitions are ready: the reference",
                          .init = single_init,
@@ -400,6 +502,12 @@ const struct approach approach_table[APPROACH_COUNT] = {
                        .init = many_init,
                        .send = {.ready = start_partition, .end_thread = wait_for_own},
                        .receive = {.start = start_all, .end_thread = wait_for_own}},
+    [APPROACH_STREAMS] = {.name = "streams",
+                          .what = "many, with a communicator of MPIX_Stream_comm_create per thread",
+                          .streams = true,
+                          .init = streams_init,
+                          .send = {.ready = streams_send, .end_thread = wait_for_own},
+                          .receive = {.start = streams_receive, .end_thread = wait_for_own}},
     [APPROACH_PERSISTENT] = {.name = "persistent",
                              .what = "a message per partition, one communicator for all threads",
                              .init = persistent_init,
@@ -450,8 +558,15 @@ const char *const *approach_names(void) {
     return names;
 }
 
-bool approach_available(const struct approach *approach) {
-    return HAS_PARTITIONED || !approach->partitioned;
+const char *approach_lacks(const struct approach *approach) {
+    if (approach->partitioned && !HAS_PARTITIONED) {
+        return "MPI_Psend_init";
+    }
+    return approach->streams && !HAS_STREAMS ? "MPIX_Stream_create" : NULL;
+}
+
+size_t approach_neighbours(const struct approach *approach) {
+    return approach->neighbours > 0 ? approach->neighbours : 1;
 }
 
 void approach_open(struct channel *c) {
@@ -464,7 +579,9 @@ void approach_close(struct channel *c) {
         c->approach->close(c);
     }
     for (size_t i = 0; i < c->request_count; i++) {
-        MPI_CHECK(MPI_Request_free(&c->requests[i]));
+        if (c->requests[i] != MPI_REQUEST_NULL) {
+            MPI_CHECK(MPI_Request_free(&c->requests[i]));
+        }
     }
     for (size_t i = 0; i < c->window_count; i++) {
         MPI_CHECK(MPI_Win_free(&c->windows[i]));
@@ -472,6 +589,7 @@ void approach_close(struct channel *c) {
     for (int i = 0; c->comms != NULL && i < c->threads; i++) {
         MPI_CHECK(MPI_Comm_free(&c->comms[i]));
     }
+    free_streams(c);
     if (c->other_side != MPI_GROUP_NULL) {
         MPI_CHECK(MPI_Group_free(&c->other_side));
     }

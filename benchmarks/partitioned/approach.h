@@ -13,6 +13,8 @@
 #ifndef CAMPAIGN_APPROACH_H
 #define CAMPAIGN_APPROACH_H
 
+#include "mpi_forms.h"
+
 #include <mpi.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,18 +23,21 @@
 
 struct approach;
 
+enum { APPROACH_MOST_NEIGHBOURS = 6 };
+
 /* One side of a transfer, and what its approach keeps between the steps. */
 struct channel {
     const struct approach *approach;
-    MPI_Comm comm; /* of the pair, this channel's own: the sender has rank 0 in it, the receiver rank 1 */
+    MPI_Comm comm; /* this channel's own */
     bool sends;
     int threads;
-    uint64_t *words;                 /* the message */
-    size_t count;                    /* words of the message */
-    size_t partitions;               /* of this side */
+    size_t neighbours;               /* ranks on the other side; each has an equal share of words and partitions */
+    const int *peers;                /* [neighbours]: their ranks in comm; one rank may be several neighbours */
+    uint64_t *words;                 /* the messages of all neighbours, one after the other */
+    size_t count;                    /* words, of all neighbours */
+    size_t partitions;               /* of this side, of all neighbours */
     size_t partitions_of_other_side; /* a multiple or a divisor of the former */
-    size_t neighbours;        /* of the approaches that have several requests: how many; each has as many partitions */
-    size_t aggregation_bytes; /* of the approaches that aggregate: most bytes of a message; 0: not aggregated */
+    size_t aggregation_bytes;        /* of the approaches that aggregate: most bytes of a message; 0: not aggregated */
 
     /* Consumes the words [first, first + count), which the library says have arrived. Any thread may call it. */
     void (*arrived)(void *context, size_t first, size_t count);
@@ -40,9 +45,12 @@ struct channel {
 
     /* What init makes. messages: the number of MPI messages, or of puts, that a transfer takes. */
     size_t messages;
-    MPI_Request *requests; /* [messages], or one of a partitioned communication */
+    MPI_Request *requests; /* [messages], or one of a partitioned communication for each neighbour */
     size_t request_count;
     MPI_Comm *comms; /* one per thread */
+#if HAS_STREAMS
+    MPIX_Stream *streams; /* one per thread */
+#endif
     MPI_Win *windows;
     size_t window_count;
     MPI_Group other_side;
@@ -63,8 +71,10 @@ struct approach {
     bool partitioned; /* it makes the calls of MPI_Psend_init */
     bool regroups;    /* both sides may have different numbers of partitions */
     size_t coarser;   /* without another wish the receiver has so many times fewer partitions; 0: the same number */
-    bool neighbours;  /* the message is spread over several requests, as those to the neighbours of a grid */
+    bool streams;     /* it makes the calls of MPIX_Stream_create */
     bool aggregates;  /* it has an aggregation size */
+    bool polls; /* in the transfers that look for wrong data, the sender calls MPI_Iprobe while a partition is late */
+    size_t neighbours; /* each sender has so many receivers, and each receiver so many senders. 0: one */
     void (*init)(struct channel *c);
     void (*close)(struct channel *c); /* before requests, windows and communicators are freed. NULL: nothing to do */
     struct approach_side send;
@@ -76,9 +86,13 @@ enum {
     APPROACH_PART_PARRIVED,
     APPROACH_PART_COARSE,
     APPROACH_PART_NEIGHBOURS,
+    APPROACH_PART_NEIGHBOURS_4,
+    APPROACH_PART_NEIGHBOURS_6,
     APPROACH_PART_STARTALL,
+    APPROACH_PART_POLLING,
     APPROACH_SINGLE,
     APPROACH_MANY,
+    APPROACH_STREAMS,
     APPROACH_PERSISTENT,
     APPROACH_LAYER,
     APPROACH_RMA_SINGLE_PASSIVE,
@@ -93,17 +107,25 @@ extern const struct approach approach_table[APPROACH_COUNT];
 /* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */
 const char *const *approach_names(void);
 
-/* Returns whether the MPI library has the calls that the approach makes. */
-bool approach_available(const struct approach *approach);
+/* Returns the function that the approach calls and this MPI library lacks; NULL where it lacks none. */
+const char *approach_lacks(const struct approach *approach);
+
+/* Returns whether the library, as it was started, can give each of so many threads what the approach needs. One line in
+ * error where it cannot. */
+bool approach_started_for(const struct approach *approach, int threads, char *error, size_t error_size);
+
+/* Returns the number of receivers of each sender. */
+size_t approach_neighbours(const struct approach *approach);
 
 /* Return the first partition of a thread, and the number of partitions that each thread has on the side that sends. A
  * receiver may have fewer partitions than threads: some threads then have none. */
 size_t approach_first_partition(const struct channel *c, int thread);
 
-/* Collective over the pair: makes the communicators, requests and windows of a channel whose other fields are set. */
+/* Collective over the channel's communicator: makes the communicators, requests and windows of a channel whose other
+ * fields are set. */
 void approach_open(struct channel *c);
 
-/* Collective over the pair: frees them. Every request must have been started once and be complete. */
+/* Collective, likewise: frees them. Every request must have been started once and be complete. */
 void approach_close(struct channel *c);
 
 #endif

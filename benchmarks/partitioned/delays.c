@@ -99,14 +99,6 @@ static int by_target(const void *left, const void *right) {
     return (a->target_ns > b->target_ns) - (a->target_ns < b->target_ns);
 }
 
-/* Returns the largest work that fits in a quarter of the rank's share of memory. */
-static uint64_t largest_size(const struct program *program) {
-    const struct compute_kernel *kernel = &compute_kernels[program->computation];
-    const double memory = program->memory_bytes > 0 ? (double)program->memory_bytes / 4 : 4e9;
-    const uint64_t most = compute_most(program->computation, memory, program->threads);
-    return most > kernel->least ? most : kernel->least;
-}
-
 void delays_aim(struct delays *delays, double bytes_per_second) {
     for (size_t i = 0; i < delays->count; i++) {
         struct delay *item = &delays->items[i];
@@ -117,7 +109,7 @@ void delays_aim(struct delays *delays, double bytes_per_second) {
 
 void delays_search(const struct program *program, struct delays *delays, bool computes) {
     const struct compute_kernel *kernel = &compute_kernels[program->computation];
-    const uint64_t most = largest_size(program);
+    const uint64_t most = program_largest_work(program);
     struct job job = {.program = program, .computes = computes, .began = timer_now_ns()};
     double guess = (double)kernel->least;
     const struct delay *before = NULL;
@@ -245,7 +237,7 @@ static void take_file(const json_value *file, const struct program *program, str
             snprintf(error, error_size,
                      "it has no delay for %" PRId64 " bytes in %" PRId64 " partitions with gamma * beta = %g",
                      item->message_bytes, item->partitions, (double)item->ratio_millionths / 1e6);
-        } else if (item->calibration.size > largest_size(program) ||
+        } else if (item->calibration.size > program_largest_work(program) ||
                    (item->calibration.size > 0 && item->calibration.size < kernel->least)) {
             snprintf(error, error_size, "a %s of size %" PRIu64 " cannot be computed here", kernel->name,
                      item->calibration.size);

@@ -56,8 +56,6 @@ enum { PAPER_REPETITIONS = 150 };
 /* MPI counts partitions and words as int, and tags of single partitions are numbers below the tags without data. */
 enum { MOST_PARTITIONS = 16384 };
 
-enum { USUAL_NEIGHBOURS = 2 };
-
 static struct settings {
     bool list;
     int approach;
@@ -65,7 +63,6 @@ static struct settings {
     struct option_list message_bytes;
     struct option_list partitions_per_thread;
     int64_t receive_partitions;
-    int64_t neighbours;
     struct option_list aggregation_bytes;
     struct option_list delay_ratios;
     int noise;
@@ -116,15 +113,6 @@ static void describe_options(struct option_entry *entries) {
          .maximum = MOST_PARTITIONS,
          .value_name = "N",
          .help = "partitions of the receiver; default: as many as the sender has, or what the approach says"},
-        {.name = "neighbours",
-         .kind = OPTION_INTEGER,
-         .target = &s->neighbours,
-         .minimum = 1,
-         .maximum = 1024,
-         .value_name = "N",
-         .help =
-             "of approaches part_neighbours and part_startall: requests that the message is spread over; a grid has 2, "
-             "4 or 6; default: 2"},
         {.name = "aggregation-bytes",
          .kind = OPTION_INTEGERS,
          .target = &s->aggregation_bytes,
@@ -209,8 +197,9 @@ static void describe_options(struct option_entry *entries) {
 static void list_approaches(void) {
     for (int i = 0; i < APPROACH_COUNT; i++) {
         const struct approach *approach = &approach_table[i];
-        printf("%-20s %s%s\n", approach->name, approach->what,
-               approach_available(approach) ? "" : " (this MPI library has no MPI_Psend_init)");
+        const char *lacking = approach_lacks(approach);
+        printf("%-20s %s%s%s%s\n", approach->name, approach->what, lacking != NULL ? " (this MPI library has no " : "",
+               lacking != NULL ? lacking : "", lacking != NULL ? ")" : "");
     }
 }
 
@@ -244,21 +233,16 @@ static void check_approach(const struct settings *s, char *error, size_t error_s
     if (s->sizes != NULL && s->save_sizes != NULL) {
         snprintf(error, error_size,
                  "--save-sizes has nothing to save with --sizes, which searches nothing; use one of them");
-    } else if (!approach_available(approach)) {
-        snprintf(
-            error, error_size,
-            "this MPI library has no MPI_Psend_init, which approach %s needs; --list shows the approaches that it has",
-            approach->name);
+    } else if (approach_lacks(approach) != NULL) {
+        snprintf(error, error_size,
+                 "this MPI library has no %s, which approach %s needs; --list shows the approaches that it has",
+                 approach_lacks(approach), approach->name);
     } else if (s->receive_partitions > 0 && !approach->regroups) {
         snprintf(
             error, error_size,
             "--receive-partitions: with approach %s both sides have the same partitions; leave it out, or use part, "
             "part_parrived or layer",
             approach->name);
-    } else if (s->neighbours > 0 && !approach->neighbours) {
-        snprintf(error, error_size,
-                 "--neighbours: approach %s has one request; leave it out, or use part_neighbours or part_startall",
-                 approach->name);
     } else if (s->aggregation_bytes.count > 0 && !approach->aggregates) {
         snprintf(error, error_size, "--aggregation-bytes: approach %s does not aggregate; leave it out, or use layer",
                  approach->name);
@@ -280,12 +264,6 @@ static void check_sizes(const struct pipeline_plan *plan, char *error, size_t er
                      "%" PRId64 " partitions cannot be received as %" PRId64
                      ": one number must be a multiple of the other",
                      send, receive);
-        }
-        if (error[0] == '\0' && plan->approach->neighbours && !plan->preset && send % plan->neighbours != 0) {
-            snprintf(error, error_size,
-                     "%" PRId64 " partitions cannot be spread over %" PRId64
-                     " neighbours; --partitions-per-thread takes a multiple",
-                     send, plan->neighbours);
         }
         for (size_t j = 0; j < plan->message_count && error[0] == '\0' && !plan->preset; j++) {
             if (plan->message_bytes[j] % (8 * more) != 0) {
@@ -309,7 +287,7 @@ static void check_grid(const struct pipeline_plan *plan, char *error, size_t err
     if (!any) {
         snprintf(error, error_size,
                  "no message of the grid divides into these partitions; set --message-bytes and "
-                 "--partitions-per-thread, or leave out --neighbours and --receive-partitions");
+                 "--partitions-per-thread, or leave out --receive-partitions");
     }
 }
 
@@ -317,6 +295,7 @@ static void check_grid(const struct pipeline_plan *plan, char *error, size_t err
 static void check_ranks(const struct program *program, const struct pipeline_plan *plan, char *error,
                         size_t error_size) {
     const int64_t *sizes = plan->message_bytes;
+    const size_t neighbours = approach_neighbours(plan->approach);
     int64_t largest = 0;
     program_check_crowd(program, error, error_size);
     for (size_t i = 0; i < plan->message_count; i++) {
@@ -330,10 +309,13 @@ static void check_ranks(const struct program *program, const struct pipeline_pla
         snprintf(error, error_size,
                  "the MPI library provides %s, and every thread calls MPI: MPI_THREAD_MULTIPLE is needed",
                  program_thread_level_name(program->thread_level));
-    } else if (program->memory_bytes > 0 && (uint64_t)largest > program->memory_bytes / 4) {
+    } else if (program->memory_bytes > 0 && (uint64_t)largest * neighbours > program->memory_bytes / 4) {
         snprintf(error, error_size,
-                 "--message-bytes: %" PRId64 " bytes are more than a quarter of the rank's share of memory, %.0f MiB",
-                 largest, (double)program->memory_bytes / 1048576);
+                 "--message-bytes: %zu times %" PRId64
+                 " bytes are more than a quarter of the rank's share of memory, %.0f MiB",
+                 neighbours, largest, (double)program->memory_bytes / 1048576);
+    } else {
+        approach_started_for(plan->approach, program->threads, error, error_size);
     }
 }
 
@@ -375,7 +357,6 @@ static int measure(struct program *program, struct settings *s) {
                                        .partitions = partitions,
                                        .partition_count = s->partitions_per_thread.count,
                                        .receive_partitions = s->receive_partitions,
-                                       .neighbours = s->neighbours > 0 ? s->neighbours : USUAL_NEIGHBOURS,
                                        .aggregation_bytes = s->aggregation_bytes.values,
                                        .aggregation_count = s->aggregation_bytes.count,
                                        .ratio_millionths = s->delay_ratios.values,
@@ -441,7 +422,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "partitioned",
         .family = "partitioned",
-        .method = 1,
+        .method = 2,
         .thread_level = MPI_THREAD_MULTIPLE,
         .configurations = true,
         .repeats = true,

@@ -31,6 +31,9 @@ enum { LEAST_BANDWIDTH_BYTES = 4 << 20 };
 /* Repetitions for alpha and beta. */
 enum { LATENCY_READINGS = 25, BANDWIDTH_READINGS = 7 };
 
+/* A message up to so many bytes is preceded by one that is not timed. */
+enum { MOST_LEAD_IN_BYTES = 256 << 10 };
+
 /* Transfers that look for wrong data: how many, and how late their last partition is. */
 enum { PROVOKING_TRANSFERS = 5, PROVOKING_NS = 1000000 };
 
@@ -53,8 +56,7 @@ int64_t pipeline_receive_partitions(const struct pipeline_plan *plan, int64_t se
 bool pipeline_divides(const struct pipeline_plan *plan, int64_t message_bytes, int64_t send_partitions) {
     const int64_t received = pipeline_receive_partitions(plan, send_partitions);
     const int64_t more = send_partitions > received ? send_partitions : received;
-    const int64_t requests = plan->approach->neighbours ? plan->neighbours : 1;
-    return message_bytes % (more * (int64_t)sizeof(uint64_t)) == 0 && send_partitions % requests == 0;
+    return message_bytes % (more * (int64_t)sizeof(uint64_t)) == 0;
 }
 
 /* ---- contents ---- */
@@ -80,13 +82,20 @@ static void note_fault(struct pipeline *o, int64_t count, size_t word, uint64_t 
     }
 }
 
-/* Checks count words from `first` on. */
+/* Checks count words from `first` on, which may be of several neighbours. */
 static void check_words(struct pipeline *o, size_t first, size_t count, bool early) {
-    struct pattern_fault fault = {.count = 0};
-    const uint64_t wrong = pattern_check_words(o->words + first, count, o->plan->seed, o->number,
-                                               pattern_first(o->transfer) + first, &fault);
-    if (wrong > 0) {
-        note_fault(o, (int64_t)wrong, first + fault.position, fault.got_word, fault.expected_word, early);
+    const struct channel *c = o->current;
+    const size_t of_each = c->count / c->neighbours;
+    for (const size_t end = first + count; first < end; first += count) {
+        struct pattern_fault fault = {.count = 0};
+        const size_t neighbour = first / of_each;
+        const size_t neighbours_end = (neighbour + 1) * of_each;
+        count = (end < neighbours_end ? end : neighbours_end) - first;
+        const uint64_t wrong = pattern_check_words(o->words + first, count, o->plan->seed, o->writers[neighbour],
+                                                   pattern_first(o->transfer) + first, &fault);
+        if (wrong > 0) {
+            note_fault(o, (int64_t)wrong, first + fault.position, fault.got_word, fault.expected_word, early);
+        }
     }
 }
 
@@ -143,7 +152,8 @@ static void choose_work(struct pipeline *o, size_t partitions) {
         o->work_sizes[i] = i + 1 == partitions ? PROVOKING_NS : 0;
     }
     for (size_t i = 0; !o->provokes && i < partitions; i++) {
-        const double factor = delay != NULL && delay->target_ns > 0 ? noise_factor(o, i, partitions) : 0;
+        const bool late = !o->leads_in && delay != NULL && delay->target_ns > 0;
+        const double factor = late ? noise_factor(o, i, partitions) : 0;
         if (o->plan->paper) {
             o->work_sizes[i] = factor > 0 ? (uint64_t)(factor * (double)delay->target_ns) : 0;
         } else if (factor == 1) {
@@ -189,6 +199,7 @@ static void run_transfer(struct pipeline *o, struct channel *c, start_line *line
     const struct transfer_means means = {.team = o->program->team,
                                          .work_sizes = o->work_sizes,
                                          .spins = o->plan->paper || o->provokes,
+                                         .polls = o->provokes && c->approach->polls,
                                          .helper = o->program->helper,
                                          .probed = o->probed};
     o->current = c;
@@ -203,41 +214,73 @@ static int64_t global_time(const struct pipeline *o, int64_t local) {
     return shared ? clock_to_global(clock, local) : 0;
 }
 
-/* Both ranks of the pair, after a transfer: the receiver learns what the sender timed, on its own clock, and checks
- * what arrived. A transfer starts when the first of both starts. */
+static int64_t later(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* Makes the times of a receiver those of the transfer. senders: what its senders timed, on its own clock. A transfer
+ * starts when the first rank starts, and its last partition is ready when that of the last sender is. */
+static void combine_times(struct transfer_times *times, const struct transfer_times *senders, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        times->computed = later(times->computed, senders[i].computed);
+        times->last_ready = i == 0 ? senders[i].last_ready : later(times->last_ready, senders[i].last_ready);
+        times->delay = later(times->delay, senders[i].delay);
+        times->start = senders[i].start < times->start ? senders[i].start : times->start;
+    }
+}
+
+/* All ranks of a channel, after a transfer: the receivers learn what their senders timed, and check what arrived. */
 static void settle_transfer(struct pipeline *o, const struct channel *c) {
     struct transfer_times *times = &o->times;
-    int64_t facts[] = {times->computed, times->last_ready - times->start, times->delay, global_time(o, times->start)};
-    enum { FACTS = sizeof facts / sizeof *facts, TAG = 1 };
+    struct transfer_times senders[APPROACH_MOST_NEIGHBOURS];
+    const int64_t own_start = global_time(o, times->start);
+    int64_t facts[] = {times->computed, times->last_ready - times->start, times->delay, own_start};
+    enum { FACTS = sizeof facts / sizeof *facts };
     phase_enter(PHASE_GATHER);
-    if (c->sends) {
-        MPI_CHECK(MPI_Send(facts, FACTS, MPI_INT64_T, 1, TAG, o->pair));
-    } else {
-        MPI_CHECK(MPI_Recv(facts, FACTS, MPI_INT64_T, 0, TAG, o->pair, MPI_STATUS_IGNORE));
-        const int64_t senders_start = times->start + (facts[3] - global_time(o, times->start));
-        times->computed = facts[0];
-        times->last_ready = senders_start + facts[1];
-        times->delay = facts[2];
-        times->start = senders_start < times->start ? senders_start : times->start;
+    for (size_t i = 0; i < c->neighbours; i++) {
+        if (c->sends) {
+            MPI_CHECK(MPI_Send(facts, FACTS, MPI_INT64_T, o->peers[i], (int)i, o->all));
+        } else {
+            MPI_CHECK(MPI_Recv(facts, FACTS, MPI_INT64_T, o->peers[i], (int)i, o->all, MPI_STATUS_IGNORE));
+            const int64_t start = times->start + (facts[3] - own_start);
+            senders[i] = (struct transfer_times){
+                .start = start, .last_ready = start + facts[1], .computed = facts[0], .delay = facts[2]};
+        }
+    }
+    if (!c->sends) {
+        combine_times(times, senders, c->neighbours);
         phase_enter(PHASE_CHECK);
         check_words(o, 0, c->count, false);
     }
 }
 
-static struct channel make_channel(struct pipeline *o, const struct approach *approach, int64_t message_bytes,
-                                   int64_t send_partitions, int64_t receive_partitions, int64_t aggregation_bytes) {
+/* What a channel is made of, for each neighbour. */
+struct shape {
+    size_t neighbours;
+    int64_t message_bytes;
+    int64_t send_partitions;
+    int64_t receive_partitions;
+    int64_t aggregation_bytes;
+};
+
+static struct channel make_channel(struct pipeline *o, const struct approach *approach, struct shape shape) {
+    const int64_t neighbours = (int64_t)shape.neighbours;
+    const int64_t sent = neighbours * shape.send_partitions;
+    const int64_t received = neighbours * shape.receive_partitions;
+    const bool paired = shape.neighbours == 1;
     struct channel c = {.approach = approach,
                         .sends = o->sends,
                         .threads = o->program->threads,
+                        .neighbours = shape.neighbours,
+                        .peers = paired ? &o->partner : o->peers,
                         .words = o->words,
-                        .count = (size_t)message_bytes / sizeof *o->words,
-                        .partitions = (size_t)(o->sends ? send_partitions : receive_partitions),
-                        .partitions_of_other_side = (size_t)(o->sends ? receive_partitions : send_partitions),
-                        .neighbours = (size_t)o->plan->neighbours,
-                        .aggregation_bytes = (size_t)aggregation_bytes,
+                        .count = (size_t)(neighbours * shape.message_bytes) / sizeof *o->words,
+                        .partitions = (size_t)(o->sends ? sent : received),
+                        .partitions_of_other_side = (size_t)(o->sends ? received : sent),
+                        .aggregation_bytes = (size_t)shape.aggregation_bytes,
                         .arrived = consume,
                         .context = o};
-    MPI_CHECK(MPI_Comm_dup(o->pair, &c.comm));
+    MPI_CHECK(MPI_Comm_dup(paired ? o->pair : o->all, &c.comm));
     approach_open(&c);
     return c;
 }
@@ -254,7 +297,7 @@ static void close_channel(struct channel *c) {
  * that was never started. */
 static void make_first_transfer(struct pipeline *o, struct channel *c) {
     prepare_contents(o, c);
-    MPI_CHECK(MPI_Barrier(o->pair));
+    MPI_CHECK(MPI_Barrier(c->neighbours == 1 ? o->pair : o->all));
     run_transfer(o, c, NULL);
     settle_transfer(o, c);
 }
@@ -272,12 +315,15 @@ static void provoke_faults(struct pipeline *o, struct channel *c) {
 /* The reference is opened, and used once, before the approach under test: Open MPI 5.0.11 hangs where a communicator is
  * made while its first partitioned communication is being set up. */
 static void open_point(struct pipeline *o, int64_t message_bytes, int64_t send_partitions, int64_t aggregation_bytes) {
-    const int64_t receive_partitions = pipeline_receive_partitions(o->plan, send_partitions);
-    o->point.reference =
-        make_channel(o, &approach_table[APPROACH_SINGLE], message_bytes, send_partitions, send_partitions, 0);
+    struct shape shape = {.neighbours = approach_neighbours(o->plan->approach),
+                          .message_bytes = message_bytes,
+                          .send_partitions = send_partitions,
+                          .receive_partitions = send_partitions};
+    o->point.reference = make_channel(o, &approach_table[APPROACH_SINGLE], shape);
     make_first_transfer(o, &o->point.reference);
-    o->point.tested =
-        make_channel(o, o->plan->approach, message_bytes, send_partitions, receive_partitions, aggregation_bytes);
+    shape.receive_partitions = pipeline_receive_partitions(o->plan, send_partitions);
+    shape.aggregation_bytes = aggregation_bytes;
+    o->point.tested = make_channel(o, o->plan->approach, shape);
     make_first_transfer(o, &o->point.tested);
     if (o->plan->approach->partitioned) {
         provoke_faults(o, &o->point.tested);
@@ -292,8 +338,22 @@ static void close_point(struct pipeline *o) {
 
 /* ---- parts of a repetition ---- */
 
+/* One message that is not timed, before either part of a repetition: otherwise the approach would be the first after
+ * the ranks' agreement and the reference the second, and the first of two short messages can be slower. */
+static void lead_in(struct pipeline *o) {
+    struct channel *reference = &o->point.reference;
+    if (reference->count * sizeof *o->words <= MOST_LEAD_IN_BYTES) {
+        o->leads_in = true;
+        prepare_contents(o, reference);
+        run_transfer(o, reference, NULL);
+        settle_transfer(o, reference);
+        o->leads_in = false;
+    }
+}
+
 static void prepare_tested(void *context) {
     struct pipeline *o = context;
+    lead_in(o);
     prepare_contents(o, &o->point.tested);
 }
 
@@ -316,6 +376,7 @@ static const struct repetition_part tested_part = {.prepare = prepare_tested, .t
 
 static void prepare_reference(void *context) {
     struct pipeline *o = context;
+    lead_in(o);
     prepare_contents(o, &o->point.reference);
 }
 
@@ -337,15 +398,18 @@ static bool wrong(void *context) {
 static void write_reproducer(const struct pipeline *o, const char *found) {
     const struct channel *c = &o->point.tested;
     char error[512] = "";
-    if (o->program->rank != 0 || o->plan->reproducer == NULL || c->approach == NULL || !c->approach->partitioned ||
-        c->approach->neighbours) {
-        return; /* the program has one request */
+    if (o->program->rank != 0 || o->plan->reproducer == NULL || c->approach == NULL || !c->approach->partitioned) {
+        return;
     }
     const int64_t delay_ns = o->point.delay != NULL ? o->point.delay->target_ns : 0;
-    const struct reproducer r = {.words = c->count,
-                                 .send_partitions = c->partitions,
-                                 .receive_partitions = c->partitions_of_other_side,
+    const struct reproducer r = {.ranks = o->program->ranks,
+                                 .neighbours = c->neighbours,
+                                 .words = c->count / c->neighbours,
+                                 .send_partitions = c->partitions / c->neighbours,
+                                 .receive_partitions = c->partitions_of_other_side / c->neighbours,
                                  .asks = c->approach->receive.ready != NULL,
+                                 .starts_together = c->approach == &approach_table[APPROACH_PART_STARTALL],
+                                 .polls = c->approach->polls,
                                  .delay_ns = delay_ns > PROVOKING_NS ? delay_ns : PROVOKING_NS,
                                  .found = found};
     if (!reproducer_write(o->plan->reproducer, &r, error, sizeof error)) {
@@ -402,7 +466,8 @@ static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
 static double weight(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     const struct pipeline *o = context;
     const double bandwidth = isnan(o->bytes_per_second) ? GUESSED_BANDWIDTH : o->bytes_per_second;
-    const double seconds = 2 * (double)message_of(o, at) / bandwidth * (1 + (double)ratio_of(o, at) / 1e6);
+    const double bytes = (double)message_of(o, at) * (double)approach_neighbours(o->plan->approach);
+    const double seconds = 2 * bytes / bandwidth * (1 + (double)ratio_of(o, at) / 1e6);
     return seconds + 1e-3; /* starts, filling and checking */
 }
 
@@ -464,6 +529,7 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
         delays_find(&o->delays, message_of(o, p->at), partitions_of(o, p->at), ratio_of(o, p->at));
     const bool delayed = delay != NULL && delay->target_ns > 0;
     const bool worked = delayed && delay->calibration.size > 0;
+    const int64_t neighbours = (int64_t)approach_neighbours(o->plan->approach);
     (void)s;
     json_put_integer(line, "delay_target_ns", delayed ? delay->target_ns : 0);
     json_put_integer(line, "work_size", worked ? (int64_t)delay->calibration.size : 0);
@@ -473,7 +539,10 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
         json_put_null(line, "delay_calibration");
     }
     json_put_integer(line, "messages",
-                     o->point.tested.messages > 0 ? (int64_t)o->point.tested.messages : partitions_of(o, p->at));
+                     o->point.tested.messages > 0 ? (int64_t)o->point.tested.messages
+                                                  : partitions_of(o, p->at) * neighbours);
+    json_put_integer(line, "neighbours", neighbours);
+    json_put_integer(line, "different_neighbours", neighbours < o->pairs ? neighbours : o->pairs);
     json_put_real(line, "latency_ns", o->latency_ns);
     json_put_real(line, "bytes_per_second", o->bytes_per_second);
 }
@@ -534,8 +603,11 @@ static int by_value(const void *left, const void *right) {
 static double time_of_single(struct pipeline *o, int64_t message_bytes, int readings) {
     double times[LATENCY_READINGS] = {0};
     int count = 0;
-    o->point.reference =
-        make_channel(o, &approach_table[APPROACH_SINGLE], message_bytes, o->program->threads, o->program->threads, 0);
+    o->point.reference = make_channel(o, &approach_table[APPROACH_SINGLE],
+                                      (struct shape){.neighbours = 1,
+                                                     .message_bytes = message_bytes,
+                                                     .send_partitions = o->program->threads,
+                                                     .receive_partitions = o->program->threads});
     make_first_transfer(o, &o->point.reference);
     start_begin(o->line, repetition_tolerance(0));
     for (int attempt = 0; count < readings && attempt < 4 * readings; attempt++) {
@@ -621,32 +693,46 @@ static bool find_delays(struct pipeline *o, char *reason, size_t reason_size) {
     return program_agree(good);
 }
 
+/* Sets who sends to whom. */
+static void find_neighbours(struct pipeline *o) {
+    const int pairs = o->program->ranks / 2;
+    o->pairs = pairs;
+    o->sends = o->program->rank < pairs;
+    o->number = o->program->rank % pairs;
+    o->partner = o->sends ? 1 : 0;
+    for (int i = 0; i < APPROACH_MOST_NEIGHBOURS; i++) {
+        const int sender = ((o->number - i) % pairs + pairs) % pairs;
+        o->peers[i] = o->sends ? pairs + (o->number + i) % pairs : sender;
+        o->writers[i] = o->sends ? o->number : sender;
+    }
+}
+
 bool pipeline_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
     struct pipeline *o = context;
-    const int half = program->ranks / 2;
-    const int64_t large = largest(o->plan->message_bytes, o->plan->message_count, LEAST_BANDWIDTH_BYTES);
+    const size_t neighbours = approach_neighbours(o->plan->approach);
+    const int64_t longest = largest(o->plan->message_bytes, o->plan->message_count, 0) * (int64_t)neighbours;
+    const int64_t large = longest > LEAST_BANDWIDTH_BYTES ? longest : LEAST_BANDWIDTH_BYTES;
     o->program = program;
     o->line = sampler_start(s);
-    o->sends = program->rank < half;
-    o->number = program->rank % half;
-    o->probed = MPI_COMM_NULL;
+    find_neighbours(o);
     if (pthread_mutex_init(&o->faults.lock, NULL) != 0) {
         fail_die("pthread_mutex_init failed");
     }
     MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, o->number, program->rank, &o->pair));
-    if (program->helper != NULL) {
-        MPI_CHECK(MPI_Comm_dup(MPI_COMM_SELF, &o->probed));
-    }
+    MPI_CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &o->all));
+    MPI_CHECK(MPI_Comm_dup(MPI_COMM_SELF, &o->probed));
     o->words = fail_alloc((size_t)large / sizeof *o->words, sizeof *o->words);
     memset(o->words, 1, (size_t)large);
-    o->work_sizes = fail_alloc((size_t)largest(o->plan->partitions, o->plan->partition_count, program->threads),
-                               sizeof *o->work_sizes);
+    o->work_sizes =
+        fail_alloc(neighbours * (size_t)largest(o->plan->partitions, o->plan->partition_count, program->threads),
+                   sizeof *o->work_sizes);
     if (o->plan->cold) {
         o->other_bytes = TIMES_CACHE * (size_t)topology_cache_share(1);
         o->other_data = fail_alloc(o->other_bytes, 1);
     }
     measure_network(o);
-    return find_delays(o, reason, reason_size);
+    program->nothing_measurable = !find_delays(o, reason, reason_size);
+    return !program->nothing_measurable;
 }
 
 bool pipeline_end(struct program *program, void *context, char *reason, size_t reason_size) {
@@ -659,9 +745,8 @@ bool pipeline_end(struct program *program, void *context, char *reason, size_t r
     free(o->words);
     free(o->work_sizes);
     free(o->other_data);
-    if (o->probed != MPI_COMM_NULL) {
-        MPI_CHECK(MPI_Comm_free(&o->probed));
-    }
+    MPI_CHECK(MPI_Comm_free(&o->probed));
+    MPI_CHECK(MPI_Comm_free(&o->all));
     MPI_CHECK(MPI_Comm_free(&o->pair));
     if (pthread_mutex_destroy(&o->faults.lock) != 0) {
         fail_die("pthread_mutex_destroy failed");

@@ -3,8 +3,10 @@
  * other in partitions, by the approach under test, and in the same repetition by one message when all is ready, which
  * is the reference.
  *
- * Rank r of the first half of the ranks sends to rank r of the second half. The time of a transfer runs from the common
- * start to the completion at the receiver, without the computation of the sender.
+ * Rank r of the first half of the ranks sends to rank r of the second half; with d neighbours also to the next d - 1
+ * ranks there, so that each receiver has d senders, like the red and the black points of a periodic grid. Sizes of
+ * messages and numbers of partitions are those of one neighbour. The time of a transfer runs from the common start to
+ * the completion at the receiver, without the computation of the sender.
  */
 #ifndef CAMPAIGN_PIPELINE_H
 #define CAMPAIGN_PIPELINE_H
@@ -47,7 +49,6 @@ struct pipeline_plan {
     const int64_t *partitions; /* of the sender */
     size_t partition_count;
     int64_t receive_partitions; /* 0: what the approach has */
-    int64_t neighbours;         /* requests of the approaches that have several */
     const int64_t *aggregation_bytes;
     size_t aggregation_count;
     const int64_t *ratio_millionths; /* gamma * beta */
@@ -68,10 +69,15 @@ struct pipeline {
     const struct program *program;
     start_line *line;
     MPI_Comm pair;   /* of this rank and the one that it sends to or receives from */
-    MPI_Comm probed; /* what the helper probes; MPI_COMM_NULL: there is no helper */
+    MPI_Comm all;    /* of all ranks: several neighbours are in no pair */
+    MPI_Comm probed; /* what the helper probes, and a sender that makes progress itself */
     int number;      /* of the pair */
+    int pairs;
+    int partner;                           /* the other rank of the pair */
+    int peers[APPROACH_MOST_NEIGHBOURS];   /* the neighbours, ranks of `all` */
+    int writers[APPROACH_MOST_NEIGHBOURS]; /* the senders of the neighbours' messages, by the number of their pair */
     bool sends;
-    uint64_t *words;      /* the message; as long as the longest one */
+    uint64_t *words;      /* the messages; as long as the longest ones */
     uint64_t *work_sizes; /* [most partitions]: of the next transfer */
     char *other_data;     /* with cold caches: what is read before each transfer */
     size_t other_bytes;
@@ -86,6 +92,7 @@ struct pipeline {
     /* The last transfer: its number, from which its contents follow, its channel and its times. */
     uint64_t transfer;
     bool provokes; /* the transfers are made to find wrong data, and not timed */
+    bool leads_in; /* the transfer precedes a timed one, and nothing is late in it */
     const struct channel *current;
     struct transfer_times times;
     struct {
@@ -99,8 +106,7 @@ struct pipeline {
 /* What sampler_measure measures. The context of its hooks is a struct pipeline. */
 extern const struct sampler_kind pipeline_points;
 
-/* Returns whether a message divides into whole words for the partitions of both sides, and these into the requests of
- * the approach. */
+/* Returns whether a message divides into whole words for the partitions of both sides. */
 bool pipeline_divides(const struct pipeline_plan *plan, int64_t message_bytes, int64_t send_partitions);
 
 /* Returns the number of partitions on the receiving side. */

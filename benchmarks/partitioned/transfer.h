@@ -22,8 +22,9 @@ struct transfer_means {
     compute_team *team;
     const uint64_t *work_sizes; /* sender, [partitions]: work before each partition; 0: it is ready at once */
     bool spins;                 /* the sizes are nanoseconds, until which a thread reads the clock */
+    bool polls;                 /* with spins: the thread calls MPI_Iprobe meanwhile */
     helper *helper;             /* NULL: there is none */
-    MPI_Comm probed;            /* the helper's own communicator */
+    MPI_Comm probed;            /* what is probed, by the helper or by a thread that polls; nothing is sent there */
 };
 
 /* Times of this rank, ns. A receiver has a start and an end only. */

@@ -80,12 +80,18 @@ def eager_limit(request: Request) -> str:
     return {"shm": _CELL, "wire": _THRESHOLD, "tcp": _THRESHOLD}.get(request.network.partition(":")[0], "")
 
 
+def streams(count: int) -> Settings:
+    """Settings by which each rank can make so many streams: MPIX_Stream_create takes a virtual interface that was
+    reserved when MPI started."""
+    return Settings({"MPIR_CVAR_CH4_RESERVE_VCIS": str(count)})
+
+
 # Names of variables in all libraries that are made from MPICH.
 VARIABLES = ("MPICH_*", "MPIR_*")
 CONTROLS = (
     "MPIR_CVAR_CH4_NETMOD", "MPIR_CVAR_CH4_SHM", "MPIR_CVAR_NOLOCAL", "MPIR_CVAR_ODD_EVEN_CLIQUES",
     "MPIR_CVAR_OFI_USE_PROVIDER", "MPIR_CVAR_ASYNC_PROGRESS", "MPIR_CVAR_PROGRESS_THREAD_AFFINITY",
-    "MPIR_CVAR_NUM_CLIQUES", "MPIR_CVAR_CH4_NUM_VCIS", "MPIR_CVAR_CH4_GLOBAL_PROGRESS", "MPIR_CVAR_PROGRESS_MAX_*",
+    "MPIR_CVAR_NUM_CLIQUES", "MPIR_CVAR_CH4_NUM_VCIS", "MPIR_CVAR_CH4_RESERVE_VCIS", "MPIR_CVAR_CH4_GLOBAL_PROGRESS", "MPIR_CVAR_PROGRESS_MAX_*",
     "MPIR_CVAR_CH4_CMA_ENABLE", "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE", "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD",
 )  # fmt: skip
 BINARY_INTERFACE = "MPICH's"

@@ -40,6 +40,7 @@ class Library:
     network; empty where there is none.
     without: {name of a network, configuration or protocol that the library lacks: reason}.
     progresses: it has progress threads in every configuration, `basic` too.
+    streams: settings by which each rank can make so many streams (MPICH's extension); none where it has no streams.
 
     variables: names of environment variables that steer the library, for records; `PREFIX*` means all names with that
     beginning.
@@ -66,6 +67,7 @@ class Library:
     eager_limit: Callable[[Request], str] = lambda _request: ""
     without: Mapping[str, str] = field(default_factory=dict)
     progresses: bool = False
+    streams: Callable[[int], Settings] = lambda _count: Settings()
     variables: tuple[str, ...] = ()
     told_itself: tuple[str, ...] = ()
     controls: tuple[str, ...] = ()

@@ -38,6 +38,7 @@ LIBRARY = Library(
     configurations={name: _unless_finalize_hangs(rule) for name, rule in ch4.CONFIGURATIONS.items()},
     protocols=ch4.PROTOCOLS,
     eager_limit=ch4.eager_limit,
+    streams=ch4.streams,
     variables=ch4.VARIABLES,
     controls=ch4.CONTROLS,
     wheels=("mpich",),

@@ -64,11 +64,18 @@ class Case:
         if self.repeat > 1:
             yield f"repeat {self.repeat}", f"r{self.repeat}", False
 
+    def _usual_in_every_label(self) -> Iterator[str]:
+        """The usual values that the label has although they are usual."""
+        for choice in BENCHMARKS[self.benchmark].choices:
+            value = self.parameters[choice.name]
+            if choice.axis.in_every_label and choice.axis.is_usual(value):
+                yield choice.axis.words(value)
+
     @property
     def label(self) -> str:
         """The name of the case for people."""
         benchmark = "" if self.benchmark == USUAL_BENCHMARK else self.benchmark
-        words = [self.toolchain, self.network, self.configuration, benchmark]
+        words = [self.toolchain, self.network, self.configuration, benchmark, *self._usual_in_every_label()]
         words += [word for word, _, is_always_shown in self._differences_from_usual() if is_always_shown]
         unusual = ", ".join(word for word, _, is_always_shown in self._differences_from_usual() if not is_always_shown)
         return " ".join(filter(None, [*words, f"({unusual})" if unusual else ""]))

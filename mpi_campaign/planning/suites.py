@@ -32,9 +32,10 @@ COLLECTIVES = (*NONBLOCKING, *(f"{name[1:]}_init" for name in NONBLOCKING))
 
 # The approaches of partitioned communication that a first look compares: MPI's own, and the two that need no MPI 4.
 FIRST_APPROACHES = ("part", "many", "layer")
-# Known faults of a library would fail a whole run: these two approaches are measured on request.
-FAULTY_SOMEWHERE = ("part_coarse", "part_startall")
-APPROACHES = tuple(name for name in APPROACH.values if name not in FAULTY_SOMEWHERE)
+# Measured on request: known faults of a library would fail a whole run; more neighbours need more ranks than two.
+FAULTY_SOMEWHERE = ("part_coarse", "part_startall", "part_polling")
+MANY_NEIGHBOURS = ("part_neighbours_4", "part_neighbours_6")
+APPROACHES = tuple(name for name in APPROACH.values if name not in (*FAULTY_SOMEWHERE, *MANY_NEIGHBOURS))
 # The blocking collectives of a first look: the three that Hoefler et al. 2006 model, and the one that is idle longest.
 FIRST_OPERATIONS = ("barrier", "bcast", "alltoall", "allreduce")
 OPERATIONS = tuple(OPERATION.values)

@@ -59,10 +59,14 @@ APPROACH = Axis(
         "part": "MPI_Psend_init: one call of MPI_Pready per partition (Gillis et al. 2023)",
         "part_parrived": "the same, and the receiving threads take each partition as MPI_Parrived announces it",
         "part_coarse": "the same, and the receiver has half of the sender's partitions",
-        "part_neighbours": "part with a request for each of two neighbours, started one by one",
-        "part_startall": "the same, started by one MPI_Startall",
+        "part_neighbours": "part to 2 neighbours, a request for each, started one by one",
+        "part_neighbours_4": "the same to 4 neighbours",
+        "part_neighbours_6": "the same to 6 neighbours",
+        "part_startall": "part to 2 neighbours, their requests started by one MPI_Startall",
+        "part_polling": "part; first the last partition is late and the sender calls MPI_Iprobe meanwhile",
         "single": "one message, sent when all partitions are ready: bulk synchronisation",
         "many": "a message per partition, on a communicator per thread",
+        "streams": "many with a communicator of MPICH's streams per thread (MPIX_Stream_comm_create)",
         "persistent": "a message per partition, all on one communicator, with a tag each",
         "layer": "our own partitions over persistent messages, small ones sent together",
         "rma_single_passive": "MPI_Put into one window that stays locked, with a message at either end",
@@ -71,6 +75,7 @@ APPROACH = Axis(
         "rma_many_active": "the same with a window per thread",
         "rma_fence": "MPI_Put into one window, between two calls of MPI_Win_fence",
     },
+    in_every_label=True,
 )
 """How a buffer that several threads fill is sent."""
 NOISE = Axis(

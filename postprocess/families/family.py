@@ -46,6 +46,7 @@ class Axis:
     defined elsewhere.
     words: writes a value for people, ``MPI_Test every 100 µs``.
     in_file_name: writes a value for the names of files, ``test100000ns``.
+    in_every_label: labels of cases for people have the usual value, too.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Axis:
     words: Callable[[Any], str] = str
     in_file_name: Callable[[Any], str] = str
     short: str = ""
+    in_every_label: bool = False
 
     @property
     def head(self) -> str:

@@ -119,6 +119,8 @@ def point(
             "work_size": delay_ns,
             "delay_calibration": calibration if delay_ns else None,
             "messages": messages,
+            "neighbours": 1,
+            "different_neighbours": 1,
             "latency_ns": truth.latency_ns,
             "bytes_per_second": truth.bytes_per_second,
         },

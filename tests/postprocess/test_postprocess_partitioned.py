@@ -160,6 +160,17 @@ def test_the_model_uses_the_bandwidth_of_the_run_where_the_reference_is_not_long
     assert any("not longer than the latency" in flag for flag in row["flags"])
 
 
+def test_the_buffer_of_several_neighbours_is_as_many_times_as_large(tmp_path: Path) -> None:
+    """16 MiB to each of 2 neighbours, in the time of one: the bandwidth is twice as high. 7 of 8 messages go early."""
+    of_two = row_of(tmp_path, truth=LATE, messages=8, neighbours=2, different_neighbours=1, repetitions=22)
+    alone = row_of(tmp_path, truth=LATE, repetitions=22)
+    assert of_two["perceived_bytes_per_second"] == pytest.approx(2 * alone["perceived_bytes_per_second"])
+    reference, latency = alone["t_ref_ns"], EARLY.latency_ns
+    after_delay = reference + 7 * latency - alone["t_delay_ns"]
+    assert of_two["gain_model"] == pytest.approx(reference / after_delay, rel=0.01)
+    assert any("its 2 neighbours are 1 different ranks: start 4 ranks" in flag for flag in of_two["flags"])
+
+
 def test_without_latency_there_is_no_model_and_still_a_gain(tmp_path: Path) -> None:
     row = row_of(tmp_path, latency_ns=None, bytes_per_second=None)
     assert row["reliable"] and math.isfinite(row["gain"])
@@ -238,11 +249,13 @@ WRONG: list[tuple[Callable[[Lines], object], str]] = [
     (lambda lines: lines[0]["plan"]["parameters"].update(cache=[1]), "cache is not one text"),
     (lambda lines: lines[1]["parameters"].update(approach="many"), "approach is many, planned was part"),
     (lambda lines: lines[1]["parameters"].update(message_bytes=0), "message_bytes is not a whole number from 1"),
+    (lambda lines: lines[1]["parameters"].update(partitions_receive=3), "of 4 partitions sent and 3 received"),
     (lambda lines: lines[1]["parameters"].update(delay_ratio=-1), "delay_ratio is below 0"),
     (lambda lines: lines[1]["series"].pop("t_after_last_ns"), "series.t_after_last_ns is missing"),
     (lambda lines: lines[1]["series"].pop("start_imbalance_ns"), "start_imbalance_ns is missing"),
     (lambda lines: lines[1]["series"].update(t_ns=[0] * 21), "series.t_ns has a time of 0"),
     (lambda lines: lines[1]["own"].update(messages=0), "messages is not a whole number from 1"),
+    (lambda lines: lines[1]["own"].update(neighbours=0), "neighbours is not a whole number from 1"),
     (lambda lines: lines[1]["own"].update(latency_ns=0.0), "latency_ns is not above 0"),
     (lambda lines: lines[1]["own"].update(bytes_per_second=-1.0), "bytes_per_second is not above 0"),
     (lambda lines: lines[1]["own"].update(delay_calibration=[]), "delay_calibration is not an object"),

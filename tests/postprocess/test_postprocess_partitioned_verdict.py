@@ -100,6 +100,26 @@ def test_configurations_are_compared_by_their_times(tmp_path: Path) -> None:
     assert {option.configuration for option, _, _ in verdict.break_evens} == {"basic", "async"}
 
 
+def test_a_progress_thread_that_slows_the_computation_down_is_judged_by_the_time_to_solution(tmp_path: Path) -> None:
+    """With 2.5 partitions of work and a gain of 8 / 3, computing more than twice as long costs more than is gained."""
+    for slower, fastest in ((1.5, "part (async)"), (3, "single (basic)")):
+        asynchronous = delayed("part", configuration="async")
+        for line in asynchronous[1:-1]:
+            line["series"]["t_delay_ns"] = [round(slower * time) for time in line["series"]["t_delay_ns"]]
+        verdict = only_verdict(tmp_path, delayed("single"), asynchronous)
+        assert named(verdict, SIZES[-1]) == [fastest]
+
+
+def test_what_goes_to_several_neighbours_is_a_scenario_of_its_own(tmp_path: Path) -> None:
+    """It sends as much again to each neighbour, so its times are no others'."""
+    of_two = delayed("part_neighbours")
+    for line in of_two[1:-1]:
+        line["own"].update(neighbours=2, different_neighbours=2)
+    table = table_of(tmp_path, delayed("part"), of_two)
+    assert [verdict.values["neighbours"] for verdict in verdicts(table)] == [1, 2]
+    assert "2 ranks of 1 core, 2 neighbours, 4 partitions" in verdict_text(table)
+
+
 def test_a_launch_in_which_all_was_fast_is_no_better_approach(tmp_path: Path) -> None:
     """Times of different launches are not compared: `part` gains nothing, in a launch on a network twice as fast."""
     lucky = replace(LATE, times_slower=1.1, bytes_per_second=2 * LATE.bytes_per_second)

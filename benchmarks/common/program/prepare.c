@@ -80,6 +80,13 @@ bool program_prepare(struct program *program, const char *error) {
  * all of them takes too long. */
 enum { MOST_RANKS_PER_CORE = 16 };
 
+uint64_t program_largest_work(const struct program *program) {
+    const struct compute_kernel *kernel = &compute_kernels[program->computation];
+    const double memory = program->memory_bytes > 0 ? (double)program->memory_bytes / 4 : 4e9;
+    const uint64_t most = compute_most(program->computation, memory, program->threads);
+    return most > kernel->least ? most : kernel->least;
+}
+
 void program_check_crowd(const struct program *program, char *error, size_t error_size) {
     const double per_core = placement_summarise(program->place).ranks_per_core;
     if (per_core > MOST_RANKS_PER_CORE) {

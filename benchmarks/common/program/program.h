@@ -75,6 +75,7 @@ struct program {
     helper *helper;                /* made by program_prepare, where the configuration has a helper */
     record_file *record;           /* made by program_prepare or program_open_record, on rank 0 */
     clock_model *clock;            /* made by program_synchronise */
+    bool nothing_measurable;       /* set by a `begin` that fails because nothing can be measured here */
     watchdog *watchdog;            /* with --limit-seconds */
     /* Read by the watchdog's thread: */
     atomic_int known_rank;             /* -1: MPI_Init has not returned yet */
@@ -163,6 +164,9 @@ bool program_prepare(struct program *program, const char *error);
 /* Collective: reads the metadata and creates the record, and nothing else, for a run that is refused before it begins.
  * Returns false as program_prepare. */
 bool program_open_record(struct program *program);
+
+/* Returns the largest work that fits in a quarter of the rank's share of memory. */
+uint64_t program_largest_work(const struct program *program);
 
 /* Collective: one line in error, the same on all ranks, where so many ranks share a core that nothing can be timed.
  */

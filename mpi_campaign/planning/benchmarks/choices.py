@@ -27,19 +27,28 @@ def _cannot_test(interval_ns: int, where: Where) -> Impossible | None:
     return Impossible(reason) if interval_ns and reason else None
 
 
-def _lacks_partitions(approach: str, where: Where) -> Impossible | None:
-    """Why an approach cannot be measured: the library has no partitioned communication, which MPI 4.0 introduced."""
-    lacking = where.programs is not None and PARTITIONED in builds.missing_functions(where.programs)
-    return Impossible(f"{where.toolchain} has no {PARTITIONED}") if lacking and approach in OF_PARTITIONS else None
+def _cannot_send_so(approach: str, where: Where) -> Impossible | None:
+    """Why an approach cannot be measured: the library lacks a function that it calls."""
+    function = function_of_approach(approach)
+    lacking = where.programs is not None and function in builds.missing_functions(where.programs)
+    return Impossible(f"{where.toolchain} has no {function}") if lacking else None
 
 
 def _below_1(number: int, _where: Where) -> Impossible | None:
     return Impossible(f"{number} is no size: a whole number of at least 1") if number < 1 else None
 
 
-PARTITIONED = "MPI_Psend_init"
-OF_PARTITIONS = ("part", "part_parrived", "part_coarse", "part_neighbours", "part_startall")
-"""The approaches that call `PARTITIONED`."""
+def function_of_approach(approach: str) -> str:
+    """The function that an approach calls and that not every library has; empty where there is none.
+
+    MPI 4.0 introduced partitioned communication. Streams are an extension of MPICH.
+    """
+    if approach == STREAMS:
+        return "MPIX_Stream_create"
+    return "MPI_Psend_init" if approach.partition("_")[0] == "part" else ""
+
+
+STREAMS = "streams"
 
 
 def _loaded(axis: Axis, usual: Sequence[Value], variable: str) -> Callable[[str], tuple[str, ...]]:
@@ -85,7 +94,7 @@ _ENTRIES = (
         axes.APPROACH,
         tests=_loaded(axes.APPROACH, suites.APPROACHES, APPROACHES),
         variable=APPROACHES,
-        impossible=_lacks_partitions,
+        impossible=_cannot_send_so,
         about="How a buffer that several threads fill is sent, such as part, many or layer; `campaign list` names all.",
     ),
     Choice(

@@ -1,6 +1,7 @@
 """The curves of partitioned communication, as data: the counterparts of figures 4 to 8 of Gillis et al. 2023.
 
-A chart has the points of one library, network, configuration, placement, noise, number of partitions and delay.
+A chart has the points of one library, network, configuration, placement, noise, delay, and number of neighbours and of
+partitions.
 
     time         without a delay, the time against the message size, a curve per approach: figures 4 (one thread, one
                  partition), 5 and 6 (many threads)
@@ -39,7 +40,7 @@ from postprocess.drawing.curves import (
 from postprocess.drawing.text import duration, plural, ratio
 from postprocess.families import axes
 from postprocess.families.partitioned.axes import DELAY_RATIO
-from postprocess.families.partitioned.table import approach_words, configuration_words
+from postprocess.families.partitioned.table import approach_words, configuration_words, neighbours_words
 from postprocess.families.partitioned.verdict import SINGLE, by_size, found_of
 from postprocess.statistics import pipelining
 
@@ -57,9 +58,13 @@ _LOOKS: Mapping[str, tuple[str, str]] = {
     "part_parrived": ("blue", "s"),
     "part_coarse": ("blue", "^"),
     "part_neighbours": ("blue", "D"),
+    "part_neighbours_4": ("blue", "D"),
+    "part_neighbours_6": ("blue", "D"),
     "part_startall": ("blue", "v"),
+    "part_polling": ("blue", "v"),
     "single": ("black", "x"),
     "many": ("red", "D"),
+    "streams": ("red", "s"),
     "persistent": ("orange", "v"),
     "layer": ("green", "o"),
     "rma_single_passive": ("pink", "o"),
@@ -80,7 +85,7 @@ _LIMIT = Style(marker="", line=DOTTED)
 
 _GROUP = [
     "toolchain", "provider", "network", "configuration", "ranks", "nodes", "threads_per_rank", "given_up_cores",
-    axes.NAMED_CORES.name, "noise", "cache", "method", "partitions_send", "delay_ratio",
+    axes.NAMED_CORES.name, "noise", "cache", "method", "neighbours", "partitions_send", "delay_ratio",
 ]  # fmt: skip
 _SERIES = ["approach", "partitions_receive", "aggregation_bytes"]
 
@@ -131,6 +136,7 @@ def title_of(kind: str, row: Mapping[str, Any]) -> str:
     parts = [
         f"{'Gain' if kind == GAIN else 'Time'}: {row['toolchain']}, {configuration_words(row)}, {row['network']}",
         plural(threads, "thread"),
+        *neighbours_words(row),
         plural(int(row["partitions_send"]), "partition"),
         *([DELAY_RATIO.words(row["delay_ratio"])] if kind == GAIN else []),
     ]
@@ -140,7 +146,7 @@ def title_of(kind: str, row: Mapping[str, Any]) -> str:
 
 def _gain_curves(first: Mapping[str, Any], known: pd.DataFrame) -> Iterator[Curve]:
     yield from _measured(known, "gain", _VERTICAL[GAIN])
-    partitions = int(first["partitions_send"])
+    partitions = int(first["partitions_send"]) * int(first["neighbours"])
     apart = known[(known["messages"] == partitions) & np.isfinite(known["gain_model"].to_numpy(np.float64))]
     if not apart.empty:
         predicted = [(size, found_of(of_size, "gain_model")) for size, of_size in by_size(apart)]
@@ -167,7 +173,8 @@ def _time_curves(shown: pd.DataFrame, known: pd.DataFrame) -> Iterator[Curve]:
     bandwidth = float(known["bytes_per_second"].median())
     if math.isfinite(bandwidth):
         least = float(known["t_ref_ns"].min()) / 2  # the line would leave most of the picture empty
-        times = [(size, time) for size, _ in sizes if (time := 1e9 * size / bandwidth) >= least]
+        neighbours = int(known["neighbours"].iloc[0])
+        times = [(size, time) for size, _ in sizes if (time := 1e9 * neighbours * size / bandwidth) >= least]
         yield Curve(
             f"by the bandwidth alone, {bandwidth / 1e9:.3g} GB/s",
             _LIMIT,

@@ -14,9 +14,8 @@ from postprocess.families.partitioned.validity import invalid_reasons
 
 def words(record: PartitionedRecord) -> str:
     """The configuration of a record in words, with the values that are not usual."""
-    approach = "" if axes.APPROACH.is_usual(record.approach) else f", {record.approach}"
     named = axes.configuration_words(case_of(record), (axes.NAMED_CORES, axes.CACHE, axes.NOISE, axes.METHOD))
-    return f"{named}{approach}, partitioned"
+    return f"{named}, {record.approach}, partitioned"
 
 
 def spent(record: PartitionedRecord) -> list[Spent]:
@@ -67,12 +66,21 @@ def communicated_ns(record: PartitionedRecord) -> float:
 def payload_bytes(record: PartitionedRecord) -> int:
     """A lower bound of the payload, in bytes, that crossed the network in a record's valid repetitions.
 
-    Each rank of the first half sends to the rank of the same number in the second half. In each repetition it sends the
-    buffer twice: by the approach, and as the reference. On a `wire` the ranks of a pair are always apart, on other
-    networks where they are of different nodes.
+    Each rank of the first half sends to the rank of the same number in the second half, and with several neighbours to
+    the next ones there. In each repetition it sends the buffer of each neighbour twice: by the approach, and as the
+    reference. On a `wire` sender and receiver are always apart, on other networks where they are of different nodes.
     """
+    return sum(
+        2 * point.repetitions * point.message_bytes * _crossing(record, point.neighbours) for point in record.points
+    )
+
+
+def _crossing(record: PartitionedRecord, neighbours: int) -> int:
+    """The pairs of a sender and a neighbour of it that are apart."""
     header, half = record.header, record.header.ranks // 2
-    on_wire = header.network.partition(":")[0] == "wire"
+    if header.network.partition(":")[0] == "wire":
+        return half * neighbours
     nodes = [place.node for place in header.placement]
-    crossing = half if on_wire else sum(a != b for a, b in zip(nodes[:half], nodes[half : 2 * half], strict=True))
-    return sum(2 * point.repetitions * point.message_bytes * crossing for point in record.points)
+    return sum(
+        nodes[sender] != nodes[half + (sender + step) % half] for sender in range(half) for step in range(neighbours)
+    )

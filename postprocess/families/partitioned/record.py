@@ -34,15 +34,17 @@ SERIES = ("t_ns", "t_ref_ns", "t_delay_ns", "t_after_last_ns")
 class PartitionedPoint:
     """One buffer that was sent in one way. Arrays are int64 nanoseconds, with a value per valid repetition.
 
-    message_bytes: the whole buffer.  aggregation_bytes: the most bytes of partitions in one message; 0: a message per
-    partition.  delay_ratio: the planned delay relative to the time of one partition, gamma beta.
+    message_bytes: the buffer for one neighbour, like the numbers of partitions.
+    aggregation_bytes: the most bytes of partitions in one message; 0: a message per partition.
+    delay_ratio: the planned delay relative to the time of one partition, gamma beta.
     t_ns: the time of the approach, from its start to the completion at the receiver, without the computation (section
     2.1).  t_ref_ns: the same of one message after all partitions are ready, in the same repetition.
     t_delay_ns: D, from the first partition that is ready to the last one.  t_after_last_ns: from the moment when the
     last partition is ready to the completion at the receiver.  start_imbalance_ns: empty without a common clock.
     delay_target_ns, work_size: the planned D, and the work that gives it.  delay_calibration: None where no work was
     calibrated for it.
-    messages: the messages that the approach sends for one buffer.
+    messages: the messages that the approach sends for one buffer, to all neighbours.
+    neighbours: the receivers of each sender.  different_neighbours: how many of them are different ranks.
     latency_ns, bytes_per_second: alpha and beta of the model, measured in the same run with one message of 8 bytes and
     with a large one; NaN where they were not measured.
     """
@@ -72,6 +74,8 @@ class PartitionedPoint:
     work_size: int
     delay_calibration: Calibration | None
     messages: int
+    neighbours: int
+    different_neighbours: int
     latency_ns: float
     bytes_per_second: float
 
@@ -133,12 +137,16 @@ def _point(point: Point, approach: str) -> PartitionedPoint:
     named = parameters.text("approach")
     if named != approach:
         fail(where, f"parameters.approach is {clean(named)}, planned was {clean(approach)}")
+    sent, received = parameters.positive("partitions_send"), parameters.positive("partitions_receive")
+    if max(sent, received) % min(sent, received):
+        fail(where, f"parameters: of {sent} partitions sent and {received} received, none is a multiple of the other")
+    neighbours = own.positive("neighbours") if "neighbours" in point.own else 1
     return PartitionedPoint(
         index=point.index,
         approach=named,
         message_bytes=parameters.positive("message_bytes"),
-        partitions_send=parameters.positive("partitions_send"),
-        partitions_receive=parameters.positive("partitions_receive"),
+        partitions_send=sent,
+        partitions_receive=received,
         aggregation_bytes=parameters.count("aggregation_bytes"),
         delay_ratio=_from_0(parameters, "delay_ratio"),
         start_method=point.start_method,
@@ -159,6 +167,10 @@ def _point(point: Point, approach: str) -> PartitionedPoint:
         work_size=own.count("work_size"),
         delay_calibration=_calibration(own),
         messages=own.positive("messages"),
+        neighbours=neighbours,
+        different_neighbours=own.positive("different_neighbours")
+        if "different_neighbours" in point.own
+        else neighbours,
         latency_ns=_above_0_or_nan(own, "latency_ns"),
         bytes_per_second=_above_0_or_nan(own, "bytes_per_second"),
     )

@@ -51,7 +51,7 @@ COLUMNS = (
     *CASE, "threads", NAMED, *(one.name for one in OF_POINT),
     *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
     "t_mean_ns", "t_mean_ci90_low_ns", "t_mean_ci90_high_ns",
-    "delay_target_ns", "work_size", "messages", "latency_ns", "bytes_per_second",
+    "delay_us_per_mb", "delay_target_ns", "work_size", "messages", "neighbours", "latency_ns", "bytes_per_second",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
     "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
@@ -59,7 +59,8 @@ COLUMNS = (
 """The columns of `partitioned_table`, in order.
 
 Times are medians, in nanoseconds, sizes in bytes; ratios have no unit. An unknown value is NaN. `threads` is the number
-of threads of each rank that fill the buffer, as `threads_per_rank` has it too.
+of threads of each rank that fill the buffer, as `threads_per_rank` has it too. `delay_us_per_mb` is gamma, from the
+measured delay.
 """
 
 
@@ -103,7 +104,9 @@ def ratios_of(point: PartitionedPoint) -> dict[str, Floats]:
         "gain_model": predicted,
         "gain_vs_model": gains / predicted,
         "overhead": pipelining.communication_overhead(delay, after_last, reference),
-        "perceived_bytes_per_second": pipelining.perceived_bandwidth(point.message_bytes, _NS * after_last),
+        "perceived_bytes_per_second": pipelining.perceived_bandwidth(
+            point.neighbours * point.message_bytes, _NS * after_last
+        ),
         "availability": pipelining.availability(after_last, reference),
         "early_bird_share": pipelining.early_bird_share(delay, after_last),
     }
@@ -112,10 +115,10 @@ def ratios_of(point: PartitionedPoint) -> dict[str, Floats]:
 def model_gains(point: PartitionedPoint) -> Floats:
     """The model's gain for each repetition; NaN where the run has no latency or no bandwidth."""
     latency, reference, delay = _NS * point.latency_ns, _NS * point.t_ref_ns, _NS * point.t_delay_ns
-    transfer = reference - latency
+    transfer, size_of_all = reference - latency, point.neighbours * point.message_bytes
     with np.errstate(divide="ignore", invalid="ignore"):
-        bandwidth = np.where(transfer > 0, point.message_bytes / transfer, point.bytes_per_second)
-    return pipelining.predicted_gain(point.messages, point.message_bytes, bandwidth, delay, latency)
+        bandwidth = np.where(transfer > 0, size_of_all / transfer, point.bytes_per_second)
+    return pipelining.predicted_gain(point.messages, size_of_all, bandwidth, delay, latency)
 
 
 def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
@@ -132,6 +135,7 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
             **{axis.name: getattr(point, axis.name) for axis in OF_POINT},
             **{column: value for name, found in {**times, **ratios}.items() for column, value in _columns(name, found)},
             **_mean_columns(point),
+            "delay_us_per_mb": _delay_rate(point),
             **{name: getattr(point, name) for name in _OF_POINT},
             "clock_method": point.clock.method,
             "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
@@ -147,10 +151,16 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
 
 
 _OF_POINT = (
-    "delay_target_ns", "work_size", "messages", "latency_ns", "bytes_per_second",
+    "delay_target_ns", "work_size", "messages", "neighbours", "latency_ns", "bytes_per_second",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "index",
 )  # fmt: skip
+
+
+def _delay_rate(point: PartitionedPoint) -> float:
+    """gamma, in microseconds per megabyte of a partition, of the delay that was measured."""
+    partition_megabytes = point.message_bytes / point.partitions_send / 1e6
+    return as_float(median_estimate(point.t_delay_ns).value) / 1e3 / partition_megabytes
 
 
 def _mean_columns(point: PartitionedPoint) -> dict[str, float]:
@@ -212,6 +222,11 @@ def approach_words(row: Mapping[Any, Any]) -> str:
         *([f"up to {size(together)} together"] if together else []),
     ]
     return ", ".join(parts)
+
+
+def neighbours_words(row: Mapping[Any, Any]) -> list[str]:
+    """How many neighbours a sender has, in words; none for one."""
+    return [f"{int(row['neighbours'])} neighbours"] if row["neighbours"] > 1 else []
 
 
 def remarks(row: Mapping[Any, Any]) -> list[str]:

@@ -15,6 +15,7 @@ flags       Worth knowing, but the gain stands:
               the reference: the model uses the delay that was measured;
             * the reference is not longer than the latency, so that the model uses the bandwidth of the run;
             * latency or bandwidth is not known, so that there is no model;
+            * there are fewer ranks than neighbours;
             * most repetitions started late, or so many that measuring stopped;
             * repetitions were started by a barrier;
             * there was no common clock: times between ranks are then the longest of the ranks' own durations.
@@ -87,6 +88,11 @@ def _flags(point: PartitionedPoint, noise: str) -> Iterator[str]:
         yield "no model: the run has no latency and no bandwidth"
     elif reference <= point.latency_ns:
         yield "the reference is not longer than the latency: the model uses the bandwidth of the run"
+    if point.different_neighbours < point.neighbours:
+        yield (
+            f"its {point.neighbours} neighbours are {point.different_neighbours} different ranks: "
+            f"start {2 * point.neighbours} ranks"
+        )
     if point.stop_reason == "late":
         yield (
             f"stopped because too many repetitions started late: {point.late_repetitions} thrown away, "

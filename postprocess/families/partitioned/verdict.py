@@ -1,15 +1,18 @@
 """Which way of sending a buffer is fastest, and from which size on sending its parts early pays.
 
-A scenario is what a program gives: library, network, ranks and cores, noise, caches, partitions and planned delay. What
+A scenario is what a program gives: library, network, ranks and cores, noise, caches, neighbours, partitions and planned
+delay. What
 a program can choose is an `Option`: an approach, in a configuration of the library. Only reliable points count.
 
-Which option. Within a scenario and a size, the fastest option is the one with the shortest time, because the time to
-solution is what a user waits for (Gillis et al. 2023, section 2.1). Launches differ from each other, so times of
-different launches are not compared. In one configuration options are compared by their gains, each over the reference
-beside it in its own repetitions. Between configurations, the time of an option is the configuration's reference, over
-all its launches, divided by the option's gain. One message after all partitions are ready (`single`) is always among
-the options, with a gain of 1. An option whose interval begins below the end of the fastest one's interval cannot be
-told from it. Between options of one configuration that is the interval of the gain, else the interval of the time.
+Which option. Within a scenario and a size, the fastest option is the one with the shortest time to solution, because
+that is what a user waits for (Gillis et al. 2023, section 2.1). The time to solution is the computation and the time of
+the transfer. A scenario has a fixed amount of work, the planned delay's. A progress thread that takes CPU time from it
+makes the computation longer, which counts against the option. Launches differ from each other, so times of different
+launches are not compared. In one configuration options are compared by their gains, each over the reference
+beside it in its own repetitions. Between configurations, the transfer of an option takes the configuration's reference,
+over all its launches, divided by the option's gain. One message after all partitions are ready (`single`) is always
+among the options, with a gain of 1. An option whose interval begins below the end of the fastest one's interval cannot
+be told from it. Between options of one configuration that is the interval of the gain, else the interval of the time.
 
 From which size. The gain of an option over its own reference crosses 1 at the break-even size (`break_even`).
 
@@ -30,14 +33,15 @@ import pandas as pd
 
 from postprocess.drawing.text import interval, plural, ratio, size
 from postprocess.families import axes
+from postprocess.families.axes import NOISE
 from postprocess.families.partitioned.axes import DELAY_RATIO
-from postprocess.families.partitioned.table import approach_words
+from postprocess.families.partitioned.table import approach_words, neighbours_words
 from postprocess.statistics.metrics import MIN_REPETITIONS, as_float, median_estimate
 
 SINGLE = "single"
 LEAST_LAUNCHES = 2
 SCENARIO = (
-    "toolchain", "provider", "network", "ranks", "nodes", "cores_per_rank", "noise", "cache", "method",
+    "toolchain", "provider", "network", "ranks", "nodes", "cores_per_rank", "noise", "cache", "method", "neighbours",
     "partitions_send", "delay_ratio",
 )  # fmt: skip
 """The columns that name a scenario. `cores_per_rank` counts cores that a rank gives up, too."""
@@ -203,22 +207,43 @@ def _reference(rows: pd.DataFrame) -> Found:
 
 @dataclass(frozen=True)
 class _Speed:
-    """How fast an option is: its gain, and the reference of its configuration."""
+    """How fast an option is: its gain, the reference of its configuration, and its computation in ns."""
 
     gain: Found
     reference: Found
+    computation: Found
 
     @property
     def time_ns(self) -> float:
-        return self.reference.value / self.gain.value
+        return self.computation.value + self.reference.value / self.gain.value
 
     @property
     def earliest_ns(self) -> float:
-        return self.reference.low / self.gain.high
+        return self.computation.low + self.reference.low / self.gain.high
 
     @property
     def latest_ns(self) -> float:
-        return self.reference.high / self.gain.low
+        return self.computation.high + self.reference.high / self.gain.low
+
+
+def _computation(rows: pd.DataFrame) -> Found:
+    """The time that a thread computes, in ns, from the delay between its first and its last partition.
+
+    With the noise `last` it computes for the last partition only, else for each of its partitions, the first one too.
+    """
+    first = rows.iloc[0]
+    each = int(first["partitions_send"]) / int(first["threads"])
+    share = each / (each - 1) if first["noise"] != NOISE.usual and each > 1 else 1.0
+    found = found_of(rows, "t_delay_ns")
+    return Found(share * found.value, share * found.low, share * found.high, found.launches)
+
+
+def _computation_of_single(rows: pd.DataFrame) -> Found:
+    """The computation beside one message: measured where `single` is an approach of its own, else the shortest one."""
+    of_single = rows[rows["approach"] == SINGLE]
+    if len(of_single):
+        return _computation(of_single)
+    return min((_computation(of_option) for _, of_option in _by_option(rows)), key=lambda found: found.value)
 
 
 def _choice(message_bytes: int, good: pd.DataFrame) -> Choice:
@@ -227,10 +252,10 @@ def _choice(message_bytes: int, good: pd.DataFrame) -> Choice:
     for (configuration, sent), of_configuration in rows.groupby(["configuration", "partitions_send"], sort=False):
         reference = _reference(of_configuration)
         alone = Option(str(configuration), SINGLE, 0, int(sent), int(sent))
-        speeds[alone] = _Speed(Found(1, 1, 1, reference.launches), reference)
+        speeds[alone] = _Speed(Found(1, 1, 1, reference.launches), reference, _computation_of_single(of_configuration))
         for option, of_option in _by_option(of_configuration):
             if option.approach != SINGLE:
-                speeds[option] = _Speed(found_of(of_option, "gain"), reference)
+                speeds[option] = _Speed(found_of(of_option, "gain"), reference, _computation(of_option))
     if not speeds:
         return Choice(message_bytes, (), None, 0)
     fastest, *others_in_order = sorted(speeds, key=lambda option: speeds[option].time_ns)
@@ -347,6 +372,7 @@ def scenario_words(values: Mapping[str, Any]) -> str:
     parts = [
         f"{values['toolchain']} over {values['network']}",
         f"{plural(int(values['ranks']), 'rank')} of {plural(int(values['cores_per_rank']), 'core')}",
+        *neighbours_words(values),
         plural(int(values["partitions_send"]), "partition"),
         DELAY_RATIO.words(values["delay_ratio"]),
     ]
