@@ -120,6 +120,7 @@ def test_a_refused_run_leaves_a_record_that_says_why(built: Path, tmp_path: Path
     assert "raise --max-iterations or --tolerance" in load_transfer_overlap(record).incomplete
 
 
+@pytest.mark.rare  # other families have a helper, too
 def test_the_helper_of_the_application_may_help(built: Path, tmp_path: Path) -> None:
     words = ("--grid-points", "300", "--variant", "overlap,persistent", "--configuration", "apphelper")
     found = measured(built, tmp_path / "record.jsonl", MPICH, *words)
