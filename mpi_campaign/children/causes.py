@@ -469,7 +469,8 @@ _BANNER = re.compile(
             r"a non-zero exit code", r"per user-direction", r"the first process to do so was", r"^error stack",
             r"^abort\(-?\d+\)", r"forwarding signal", r"total processes failed to start", r"force-terminate",
             # what follows from a cause
-            r"it looks like \w+ failed for some reason", r"this failure appears", r"your (?:mpi|parallel) ",
+            r"setpgid\(.{1,30}\) failed", r"it looks like \w+ failed for some reason", r"this failure appears",
+            r"your (?:mpi|parallel) ",
             r"^an error occurred in (?:MPI_|socket closed)", r"mpi_errors_are_fatal", r"mpi will try",
             r"^reported by process", r"^on (?:a null )?communicator", r"unknown error$", r"local abort before",
             r"the job will now be aborted", r"an internal error has occurred", r"ORTE_ERROR_LOG", r"PMIX ERROR",
